@@ -1,0 +1,177 @@
+import { bearer } from '@elysiajs/bearer'
+import { Elysia } from 'elysia'
+import { version } from '../package.json'
+import { canonicalAuthorization, type Keyring } from './admit/apiKey.ts'
+import { errorPage } from './docs/errorPage.ts'
+import { ApiError } from './errors.ts'
+import type { Database } from './execute/database.ts'
+import type { Entity } from './model/entity.ts'
+import { isReady } from './observe/health.ts'
+import type { Log } from './observe/log.ts'
+import { suggest } from './parse/nearest.ts'
+import { Resource } from './resource.ts'
+import { respondError, respondFailure } from './respond/error.ts'
+import { type Reply, respondEmpty, respondJson } from './respond/reply.ts'
+import { defineEndpoint, Router } from './route.ts'
+
+export interface Parts {
+  readonly entities: readonly Entity[]
+  readonly database: Database
+  readonly keyring: Keyring
+  readonly migrationFiles: readonly string[]
+  readonly log: Log
+  /** What links begin with, without a slash at the end. */
+  baseUrl(): string
+  /** True while the server is stopping: answers tell clients to leave. */
+  isDraining(): boolean
+}
+
+const TARGET_LENGTH_MAX = 8 * 1024
+/** Over the statement's and the query's deadlines, which must have their say first. */
+const IDLE_SECONDS = 30
+
+// The plugin looks there when the header is not its own; half of a surrogate pair is no name that a client can send.
+const UNREACHABLE = '\ud800'
+
+/** The server, put together: admit, then route, then an entity's resource; every answer leaves through `finish`. */
+export function createApp(parts: Parts) {
+  const router = createRouter(parts)
+  return new Elysia({
+    name: 'roster',
+    handler: { standardHostname: false },
+    serve: { development: false, idleTimeout: IDLE_SECONDS, error: () => new Response(null, { status: 500 }) },
+  })
+    .onRequest(({ request }) => {
+      const header = request.headers.get('authorization')
+      if (header === null) return
+      const canonical = canonicalAuthorization(header)
+      if (canonical === null) request.headers.delete('authorization')
+      else if (canonical !== header) request.headers.set('authorization', canonical)
+    })
+    .use(bearer({ extract: { header: 'ApiKey', query: UNREACHABLE, body: UNREACHABLE } }))
+    .onError(({ request, error }) => finish(parts, request, performance.now(), failure(parts, request, error)))
+    .all(
+      '/*',
+      async ({ request, bearer: key }) => {
+        const startMs = performance.now()
+        const reply = await answer(parts, router, request, key).catch((error) => failure(parts, request, error))
+        return finish(parts, request, startMs, reply)
+      },
+      { parse: 'none' },
+    )
+}
+
+function createRouter({ entities, database, migrationFiles, baseUrl }: Parts): Router {
+  const router = new Router()
+  const resources = entities.map((entity) => new Resource(entity, database))
+  const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
+  const open = (get: (id: string) => Promise<Reply> | Reply) => defineEndpoint({ GET: ({ id }) => get(id) }, true)
+  router.add(
+    '',
+    open(() => respondJson(200, JSON.stringify({ name: 'Roster', version, resources: links() }))),
+  )
+  router.add(
+    'livez',
+    open(() => respondJson(200, '{"status":"live"}')),
+  )
+  router.add(
+    'readyz',
+    open(async () => {
+      if (await isReady(database, migrationFiles)) return respondJson(200, '{"status":"ready"}')
+      throw new ApiError('ServiceUnavailable', 'The database lacks a migration.', { headers: { 'Retry-After': '1' } })
+    }),
+  )
+  router.add(
+    'errors/*',
+    open((code) => {
+      const page = errorPage(code)
+      if (page) return page
+      throw new ApiError('NotFound', 'There is no such error code.')
+    }),
+  )
+  for (const resource of resources) router.addResource(resource)
+  return router
+}
+
+async function answer(parts: Parts, router: Router, request: Request, key: string | undefined): Promise<Reply> {
+  const { path, query } = splitTarget(request.url)
+  const location = router.find(path)
+  const { method } = request
+  if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
+  if (!location?.endpoint.isOpen && !parts.keyring.accepts(key)) throw unauthorized()
+  if (!location) throw notFound(router, path)
+  const { endpoint, id } = location
+  const handler = endpoint.methods[method === 'HEAD' ? 'GET' : method]
+  if (!handler) {
+    const headers = { Allow: endpoint.allow }
+    throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
+  }
+  return handler({ request, url: parts.baseUrl() + path, query, id })
+}
+
+/** Path and query of an absolute URL. No URL object: it costs more than the rest of the routing. */
+function splitTarget(url: string): { path: string; query: string } {
+  // The server leaves the URL relative when the Host header is missing or not valid.
+  if (url.startsWith('/')) throw new ApiError('InvalidHost', 'The Host header is missing or not valid.')
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  if (url.length - start > TARGET_LENGTH_MAX)
+    throw new ApiError('UriTooLong', 'Path and query string together may have up to 8 KiB.')
+  const mark = url.indexOf('?', start)
+  return mark === -1
+    ? { path: url.slice(start), query: '' }
+    : { path: url.slice(start, mark), query: url.slice(mark + 1) }
+}
+
+function unauthorized(): ApiError {
+  const message = 'The request needs a valid key in the header Authorization: ApiKey <key>.'
+  return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': 'ApiKey' } })
+}
+
+function notFound(router: Router, path: string): ApiError {
+  const [first = ''] = path.slice(1).split('/')
+  return new ApiError('NotFound', `There is nothing at this path.${suggest(first, router.names)}`)
+}
+
+function failure({ baseUrl, log }: Parts, request: Request, error: unknown): Reply {
+  if (error instanceof ApiError) {
+    if (error.cause) log.warn(error.code, { requestId: requestIdOf(request), cause: String(error.cause) })
+    return respondError(error, baseUrl())
+  }
+  const requestId = requestIdOf(request)
+  log.error('a request failed', { requestId, error: String((error as Error | null)?.stack ?? error) })
+  return respondFailure(requestId, baseUrl())
+}
+
+/** What every answer carries, and its line in the log. */
+function finish({ isDraining, log }: Parts, request: Request, startMs: number, reply: Reply): Response {
+  const requestId = requestIdOf(request)
+  const headers = reply.headers
+  headers['X-Request-Id'] = requestId
+  if (isDraining()) headers.Connection = 'close'
+  const { method, url } = request
+  log.info(`${method} ${pathOf(url)} ${reply.status}`, {
+    ms: Math.round((performance.now() - startMs) * 100) / 100,
+    requestId,
+  })
+  return new Response(reply.body, { status: reply.status, headers })
+}
+
+const SANE_ID = /^[\w.:/+=~-]{1,128}$/
+const requestIds = new WeakMap<Request, string>()
+
+/** The client's id if it is sane, else a new one; the same for one request however often asked. */
+function requestIdOf(request: Request): string {
+  let id = requestIds.get(request)
+  if (id === undefined) {
+    const own = request.headers.get('x-request-id')
+    requestIds.set(request, (id = own !== null && SANE_ID.test(own) ? own : crypto.randomUUID()))
+  }
+  return id
+}
+
+/** Without the query string, which can hold people's data. */
+function pathOf(url: string): string {
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  const mark = url.indexOf('?', start)
+  return url.slice(start, mark === -1 ? Math.min(url.length, start + 200) : mark)
+}

@@ -1,0 +1,7 @@
+import { boolean, defineEntity, identity, text } from '../model/entity.ts'
+
+export default defineEntity('Company', {
+  id: identity(),
+  name: text(),
+  enabled: boolean(),
+})

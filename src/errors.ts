@@ -1,0 +1,175 @@
+/** Every error that a client can get: its status, and what its page at `/errors/<Code>` says. Spec 7. */
+export const errorTable = {
+  InvalidHost: {
+    status: 400,
+    title: 'The Host header is missing or not valid',
+    explanation:
+      'Send one Host header with the name or address, and the port if it is not the default, of this server.',
+  },
+  InvalidQueryString: {
+    status: 400,
+    title: 'The query string could not be decoded',
+    explanation: 'Percent escapes are a % and two hexadecimal digits; the bytes they stand for must be UTF-8.',
+  },
+  UnknownParameter: {
+    status: 400,
+    title: 'The collection has no such query parameter',
+    explanation:
+      'Parameters are sort, PageSize, page and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
+  },
+  InvalidFilter: {
+    status: 400,
+    title: 'A filter does not fit its property',
+    explanation:
+      'A filter is <Property>=[<operator>]<value>. The operators are = != < <= > >=; the value must be of the property’s type; true and false have no order; < and its like need a value.',
+  },
+  TooManyFilters: {
+    status: 400,
+    title: 'The request has too many filters',
+    explanation: 'One request may have up to 32 filters.',
+  },
+  InvalidSort: {
+    status: 400,
+    title: 'A sort definition is not valid',
+    explanation:
+      'sort is a comma-separated list of + or - and the name of a primitive property, an object’s parts with a dot: sort=-Start,+Period.Days.',
+  },
+  InvalidPageSize: {
+    status: 400,
+    title: 'PageSize is not an integer',
+    explanation: 'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary.',
+  },
+  InvalidPage: {
+    status: 400,
+    title: 'page is not an integer of 1 or more',
+    explanation: 'page is an integer from 1 upwards, given once. A page past the last is empty.',
+  },
+  InvalidJson: {
+    status: 400,
+    title: 'The body is not a JSON object',
+    explanation: 'Send one JSON object, encoded in UTF-8.',
+  },
+  UnknownProperty: {
+    status: 400,
+    title: 'The entity has no such property',
+    explanation: 'Property names are those of the entity, in upper or lower case.',
+  },
+  DuplicateProperty: {
+    status: 400,
+    title: 'A property is given twice',
+    explanation: 'Two names of one body differ only by case; it is not clear which one counts.',
+  },
+  InvalidValue: {
+    status: 400,
+    title: 'A value does not fit its property',
+    explanation: 'The message names the property and what it allows.',
+  },
+  ValidationFailed: {
+    status: 400,
+    title: 'The body has several faults',
+    explanation: 'Details lists all of them, each with a code, a target and a message.',
+  },
+  Unauthorized: {
+    status: 401,
+    title: 'The request carries no valid key',
+    explanation: 'Send the header Authorization: ApiKey <key>.',
+  },
+  NotFound: {
+    status: 404,
+    title: 'There is nothing at this address',
+    explanation: 'The path is unknown, or no row has this id.',
+  },
+  MethodNotAllowed: {
+    status: 405,
+    title: 'The path does not have this method',
+    explanation: 'The header Allow lists the methods that it has.',
+  },
+  RequestTimeout: {
+    status: 408,
+    title: 'The body took too long to arrive',
+    explanation: 'Send the whole body within 10 seconds.',
+  },
+  Conflict: {
+    status: 409,
+    title: 'The write does not agree with what is stored',
+    explanation: 'A rule of the table refused it, such as a value that must be unique. Nothing was written.',
+  },
+  ReferenceNotFound: {
+    status: 409,
+    title: 'A reference names no row',
+    explanation: 'The property holds the id of another entity, and there is no row with that id.',
+  },
+  StillReferenced: {
+    status: 409,
+    title: 'Other rows refer to this one',
+    explanation: 'Nothing was deleted. Delete or change the rows that refer to it first.',
+  },
+  PayloadTooLarge: {
+    status: 413,
+    title: 'The body is too large',
+    explanation: 'A body may have up to 1 MiB.',
+  },
+  UriTooLong: {
+    status: 414,
+    title: 'The request target is too long',
+    explanation: 'Path and query string together may have up to 8 KiB.',
+  },
+  UnsupportedMediaType: {
+    status: 415,
+    title: 'The body is not declared as JSON',
+    explanation: 'Send Content-Type: application/json, with charset=utf-8 or without.',
+  },
+  InternalError: {
+    status: 500,
+    title: 'The server failed',
+    explanation: 'The fault is the server’s. Its log has the details under the request id that the answer carries.',
+  },
+  ServiceUnavailable: {
+    status: 503,
+    title: 'The database does not answer',
+    explanation: 'It is away, slower than its deadline or full. Retry after the seconds in the header Retry-After.',
+  },
+} as const satisfies Record<string, { status: number; title: string; explanation: string }>
+
+export type ErrorCode = keyof typeof errorTable
+
+/** One fault, as an entry of `Error.Details`. */
+export interface Fault {
+  code: ErrorCode
+  target: string
+  message: string
+}
+
+interface Options {
+  /** The property or parameter at fault, `Body`, or `Api`. */
+  target?: string
+  details?: readonly Fault[]
+  headers?: Record<string, string>
+  cause?: unknown
+}
+
+/** A request that cannot be answered as asked. `respond/` turns it into HTTP, nothing else does. */
+export class ApiError extends Error {
+  readonly target: string
+  readonly details: readonly Fault[] | null
+  readonly headers: Record<string, string>
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    options: Options = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.target = options.target ?? 'Api'
+    this.details = options.details ?? null
+    this.headers = options.headers ?? {}
+  }
+}
+
+/** The error for a body's faults: one fault speaks for itself, several stand under `ValidationFailed`. */
+export function faultsError(faults: readonly [Fault, ...Fault[]]): ApiError {
+  const [first] = faults
+  if (faults.length === 1) return new ApiError(first.code, first.message, { target: first.target, details: faults })
+  const message = `The body has ${faults.length} faults; Details lists them.`
+  return new ApiError('ValidationFailed', message, { target: 'Body', details: faults })
+}

@@ -1,0 +1,141 @@
+import postgres from 'postgres'
+import { ApiError } from '../errors.ts'
+import type { Statement } from '../model/sql.ts'
+import { Deadlines } from './deadlines.ts'
+import { PreparedShapes } from './prepared.ts'
+import { ConstraintViolation, classify } from './sqlstate.ts'
+
+/** Values in the order of the statement's columns, as PostgreSQL writes them. */
+export type Row = readonly (string | null)[]
+
+export interface DatabaseOptions {
+  url: string
+  /** Connections. */
+  poolSize: number
+  /** False behind a pooler in transaction mode, where a prepared statement may be on another connection. */
+  prepare: boolean
+}
+
+/** Stopped by the server itself, so that no slow query outlives its request by long. */
+export const STATEMENT_MS_MAX = 3_000
+/** Waiting for a connection included; behind it the client gets its 503 even if the server is frozen. */
+const QUERY_MS_MAX = 5_000
+const QUERIES_MAX = 1_000
+const ATTEMPTS_MAX = 3
+/** So many answers missing in a row mean that the connections are dead, not slow. */
+const STUCK_MAX = 4
+
+/** Text in, text out: writers and parsers of ours know the types, and dates or decimals pass no float on the way. */
+const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
+const TYPES = {
+  boolean: { to: 16, from: [16], ...AS_TEXT },
+  instant: { to: 1184, from: [1184], ...AS_TEXT },
+  integer: { to: 20, from: [20], ...AS_TEXT },
+  numeric: { to: 1700, from: [1700], ...AS_TEXT },
+}
+
+/** A bounded pool of connections to PostgreSQL. */
+export class Database {
+  private pool: postgres.Sql
+  private readonly deadlines = new Deadlines(QUERY_MS_MAX)
+  private readonly shapes: PreparedShapes
+  private inFlight = 0
+  private stuck = 0
+
+  constructor(private readonly options: DatabaseOptions) {
+    this.pool = connect(options)
+    this.shapes = new PreparedShapes(options.prepare)
+  }
+
+  /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
+  read(statement: Statement): Promise<Row[]> {
+    return this.run(statement, true)
+  }
+
+  /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
+  write(statement: Statement): Promise<Row[]> {
+    return this.run(statement, false)
+  }
+
+  /** Waits for what runs, up to `waitMs`, then closes the connections. */
+  async end(waitMs: number): Promise<void> {
+    this.deadlines.stop()
+    await this.pool.end({ timeout: waitMs / 1000 })
+  }
+
+  private async run(statement: Statement, repeatable: boolean): Promise<Row[]> {
+    if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
+    this.inFlight++
+    try {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await this.attempt(statement)
+        } catch (error) {
+          const verdict = classify(error)
+          const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
+          if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error)
+        }
+      }
+    } finally {
+      this.inFlight--
+    }
+  }
+
+  private async attempt({ text, values }: Statement): Promise<Row[]> {
+    const prepare = this.shapes.shouldPrepare(text)
+    if (this.shapes.full) this.renew()
+    // `simple: false`, since without it a statement without parameters would never be prepared.
+    const query = this.pool.unsafe(text, values as string[], { prepare, simple: false } as object)
+    const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => this.missed())
+    this.stuck = 0
+    return rows
+  }
+
+  private missed(): Error {
+    if (++this.stuck >= STUCK_MAX) this.renew()
+    return unavailable(new Error('a query met its deadline'))
+  }
+
+  /** New connections for new queries; the old ones end with what they still do. */
+  private renew() {
+    this.stuck = 0
+    this.shapes.forget()
+    const old = this.pool
+    this.pool = connect(this.options)
+    old.end({ timeout: QUERY_MS_MAX / 1000 }).catch(() => undefined)
+  }
+
+  private translate(error: unknown): Error {
+    if (error instanceof ApiError) return error
+    const verdict = classify(error)
+    if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)
+    if (verdict === 'fault') return error as Error
+    return unavailable(error)
+  }
+}
+
+function unavailable(cause: unknown): ApiError {
+  const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
+}
+
+function connect({ url, poolSize, prepare }: DatabaseOptions): postgres.Sql {
+  return postgres(url, {
+    max: poolSize,
+    prepare,
+    types: TYPES as never,
+    fetch_types: false,
+    connect_timeout: 2,
+    backoff: () => 0.1,
+    max_lifetime: null,
+    onnotice: () => undefined,
+    connection: {
+      application_name: 'roster',
+      TimeZone: 'UTC',
+      DateStyle: 'ISO',
+      statement_timeout: STATEMENT_MS_MAX,
+      // Compiling a plan costs more than any of our statements.
+      jit: false,
+    } as never,
+  })
+}

@@ -1,0 +1,49 @@
+interface Waiting {
+  dueMs: number
+  miss(): void
+}
+
+const SWEEP_MS = 100
+
+/** One deadline for many promises, with one timer for all of them: a timer each would cost more than the race. */
+export class Deadlines {
+  private readonly waiting = new Set<Waiting>()
+  private timer: ReturnType<typeof setInterval> | null = null
+
+  constructor(private readonly afterMs: number) {}
+
+  /** Settles as `promise` does; after the deadline it rejects with what `onMiss` returns, up to 100 ms late. */
+  race<T>(promise: Promise<T>, onMiss: () => Error): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const entry = { dueMs: performance.now() + this.afterMs, miss: () => reject(onMiss()) }
+      this.waiting.add(entry)
+      this.timer ??= setInterval(() => this.sweep(), SWEEP_MS)
+      promise.then(
+        (value) => {
+          this.waiting.delete(entry)
+          resolve(value)
+        },
+        (error) => {
+          this.waiting.delete(entry)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  stop(): void {
+    if (this.timer) clearInterval(this.timer)
+    this.timer = null
+  }
+
+  private sweep() {
+    const nowMs = performance.now()
+    // All wait equally long, so the set, in order of insertion, is in order of deadlines too.
+    for (const entry of this.waiting) {
+      if (entry.dueMs > nowMs) break
+      this.waiting.delete(entry)
+      entry.miss()
+    }
+    if (this.waiting.size === 0) this.stop()
+  }
+}

@@ -1,0 +1,58 @@
+import type postgres from 'postgres'
+
+/** A write that the table's constraints refused; nothing was written. */
+export class ConstraintViolation extends Error {
+  readonly constraint: string
+  readonly kind: 'check' | 'foreignKey' | 'other'
+
+  constructor(error: postgres.PostgresError) {
+    super(`constraint ${error.constraint_name}`, { cause: error })
+    this.constraint = error.constraint_name ?? ''
+    this.kind = KINDS[error.code] ?? 'other'
+  }
+}
+
+const KINDS: Record<string, 'check' | 'foreignKey'> = { '23514': 'check', '23503': 'foreignKey', '23001': 'foreignKey' }
+
+/**
+ * What an error of the driver means for the statement:
+ * it never left (`notSent`), it was undone (`rolledBack`), nobody knows (`lost`), the server cannot serve now
+ * (`refused`), a constraint said no (`constraint`), or we are wrong (`fault`).
+ */
+export type Verdict = 'notSent' | 'rolledBack' | 'lost' | 'refused' | 'constraint' | 'fault'
+
+const BY_CODE: Record<string, Verdict> = {
+  ECONNREFUSED: 'notSent',
+  ENOTFOUND: 'notSent',
+  CONNECT_TIMEOUT: 'notSent',
+  ECONNRESET: 'lost',
+  EPIPE: 'lost',
+  ETIMEDOUT: 'lost',
+  CONNECTION_CLOSED: 'lost',
+  CONNECTION_ENDED: 'lost',
+  CONNECTION_DESTROYED: 'lost',
+  '40001': 'rolledBack', // serialization failure
+  '40P01': 'rolledBack', // deadlock
+  '57014': 'refused', // statement timeout
+  '57P01': 'lost', // shutdown; can also be the previous connection's, so what happened is not known
+  '57P02': 'lost',
+  '57P03': 'notSent', // still starting
+  '55P03': 'refused', // lock not available
+  '25006': 'refused', // read-only: a standby that is not promoted yet
+  '3D000': 'refused', // no such database
+}
+
+/** SQLSTATE classes, where the whole class means one thing. PostgreSQL documentation, appendix A. */
+const BY_CLASS: Record<string, Verdict> = {
+  '08': 'lost', // connection
+  '23': 'constraint',
+  '28': 'refused', // authorization
+  '53': 'refused', // disk full, out of memory, too many connections
+  '58': 'refused', // i/o
+}
+
+export function classify(error: unknown): Verdict {
+  const code = (error as { code?: unknown } | null)?.code
+  if (typeof code !== 'string') return 'fault'
+  return BY_CODE[code] ?? BY_CLASS[code.length === 5 ? code.slice(0, 2) : ''] ?? 'fault'
+}

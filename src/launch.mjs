@@ -1,0 +1,149 @@
+// Plain Node: installs what is missing, finds the pinned Bun, runs it, and passes signals on. Nothing else may be
+// assumed to be there yet, so this file imports nothing but Node's own modules.
+import { spawn, spawnSync } from 'node:child_process'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const marker = join(root, '.installing')
+const manifest = readJson(join(root, 'package.json'))
+const [command, ...rest] = process.argv.slice(2)
+// The tests and checks need the development dependencies; a server does not.
+const needed = { ...manifest.dependencies, ...(command === 'src/main.ts' ? {} : manifest.devDependencies) }
+
+if (!(await installed())) await install()
+run(findBun())
+
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'))
+}
+
+/** Every dependency is there in the version that package.json pins, and no installation was cut short. */
+async function installed() {
+  await otherInstallation()
+  if (existsSync(marker)) return false
+  return Object.entries(needed).every(([name, version]) => {
+    try {
+      return readJson(join(root, 'node_modules', name, 'package.json')).version === version
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Waits while another process of this checkout installs; a marker whose process is gone means: cut short. */
+async function otherInstallation() {
+  for (let told = false; existsSync(marker); told = true) {
+    const pid = Number(readFileSync(marker, 'utf8'))
+    if (!pid || !alive(pid)) return
+    if (!told) console.log(`roster: process ${pid} is installing the dependencies; waiting for it`)
+    await sleep(250)
+  }
+}
+
+async function install() {
+  rmSync(marker, { force: true })
+  let file
+  try {
+    file = openSync(marker, 'wx')
+  } catch {
+    return (await installed()) || install() // another process was faster
+  }
+  writeSync(file, String(process.pid))
+  closeSync(file)
+  console.log('roster: installing the dependencies (once) ...')
+  const started = Date.now()
+  // Scripts off: nothing here needs one, and fewer hands touch the machine.
+  const npm = process.env.npm_execpath?.includes('npm') ? [process.execPath, [process.env.npm_execpath]] : ['npm', []]
+  let result = spawnSync(npm[0], [...npm[1], 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  if (result.error?.code === 'ENOENT' && process.versions.bun)
+    result = spawnSync(process.execPath, ['install', '--ignore-scripts', '--silent'], { cwd: root, stdio: 'inherit' })
+  if (result.status !== 0) {
+    rmSync(marker, { force: true })
+    fail(
+      `the dependencies could not be installed (npm ci ended with ${result.status ?? result.signal ?? result.error})`,
+    )
+  }
+  rmSync(marker, { force: true })
+  console.log(`roster: installed in ${((Date.now() - started) / 1000).toFixed(1)} s`)
+}
+
+/** The pinned Bun: the platform's own package first, since npm may have left install scripts out. */
+function findBun() {
+  const oven = join(root, 'node_modules/@oven')
+  const candidates = [
+    ...(existsSync(oven) ? readdirSync(oven).map((folder) => join(oven, folder, 'bin/bun')) : []),
+    join(root, 'node_modules/bun/bin/bun.exe'),
+  ]
+  const works = (file) => {
+    const answer = spawnSync(file, ['--version'], { encoding: 'utf8' })
+    return answer.status === 0 && answer.stdout.trim() === manifest.dependencies.bun
+  }
+  return (
+    candidates.find((file) => existsSync(file) && works(file)) ??
+    fail(
+      `no Bun ${manifest.dependencies.bun} runs here (${process.platform} ${process.arch}); tried ${candidates.join(', ') || 'none'}`,
+    )
+  )
+}
+
+function run(bun) {
+  const child = spawn(bun, [command, ...rest], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ROSTER_LAUNCHER: String(process.pid) },
+  })
+  let passedOn = false
+  const passOn = (signal) => {
+    if (passedOn) return
+    passedOn = true
+    child.kill(signal)
+  }
+  // A terminal's Ctrl-C reaches every process of the group, so only what comes from elsewhere is passed on.
+  process.on('SIGINT', () => process.stdin.isTTY || passOn('SIGINT'))
+  process.on('SIGTERM', () => passOn('SIGTERM'))
+  process.on('SIGHUP', () => passOn('SIGTERM'))
+  const ancestors = callers()
+  setInterval(() => {
+    if (process.ppid !== ancestors[0] || !ancestors.every(alive)) passOn('SIGTERM')
+  }, 200).unref()
+  child.on('exit', (code, signal) => {
+    if (!signal) process.exit(code ?? 1)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}
+
+/** The processes whose end ends us: the parent and, since npm puts a shell in between, under npm its parent too. */
+function callers() {
+  const parent = process.ppid
+  if (!process.env.npm_lifecycle_event) return [parent]
+  const grandparent = parentOf(parent)
+  return grandparent > 1 ? [parent, grandparent] : [parent]
+}
+
+function parentOf(pid) {
+  if (process.platform !== 'linux')
+    return Number(spawnSync('ps', ['-o', 'ppid=', '-p', String(pid)], { encoding: 'utf8' }).stdout)
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+}
+
+function alive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}
+
+function fail(message) {
+  console.error(`roster: ${message}`)
+  process.exit(1)
+}

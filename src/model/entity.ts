@@ -1,0 +1,185 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import { booleanKind, decimalKind, instantKind, integerKind, type Kind, textKind } from './kinds.ts'
+import { pascalCase, pluralOf, snakeCase } from './names.ts'
+
+/** One primitive value of an entity, as everything behind the declaration sees it. */
+export interface Property {
+  /** Where it stands in the JSON: `['name']`, `['period', 'days']`. */
+  readonly path: readonly string[]
+  /** As parameters and messages write it: `Name`, `Period.Days`. */
+  readonly name: string
+  readonly column: string
+  readonly kind: Kind
+  readonly writable: boolean
+  readonly examples: readonly string[]
+  /** Set on a property that holds the id of another entity's row. */
+  readonly reference: Reference | null
+}
+
+export interface Reference {
+  /** The entity referred to. */
+  readonly entity: string
+  readonly table: string
+  /** Where the copied property's foreign key stands; null where nothing is copied. */
+  readonly copy: { readonly keyColumn: string; readonly sourceColumn: string } | null
+}
+
+/** An object among the properties, such as an absence's period. */
+export interface Group {
+  readonly name: string
+  readonly key: string
+  readonly properties: readonly Property[]
+}
+
+/** `later` must not lie before `earlier`; the table has a constraint of that name, for what only it can see. */
+export interface Rule {
+  readonly constraint: string
+  readonly later: Property
+  readonly earlier: Property
+}
+
+export interface Entity {
+  readonly name: string
+  /** The path segment, as documentation writes it: `Companies`. */
+  readonly plural: string
+  readonly table: string
+  /** In the order in which responses print them; the first is the id. */
+  readonly members: readonly (Property | Group)[]
+  /** Every property, those of groups included. */
+  readonly properties: readonly Property[]
+  readonly id: Property
+  readonly rules: readonly Rule[]
+  /** Properties and groups by their lower-case name (`name`, `period`, `period.days`). */
+  readonly byName: ReadonlyMap<string, Property | Group>
+  /** The entity in a response. */
+  readonly schema: TSchema
+}
+
+export function isGroup(member: Property | Group): member is Group {
+  return 'properties' in member
+}
+
+/** What a declaration says of one field. */
+type Field = Leaf | { readonly group: Record<string, Leaf> }
+
+interface Leaf {
+  readonly kind: Kind
+  readonly readOnly?: boolean
+  readonly examples?: readonly string[]
+  readonly reference?: string
+  readonly copied?: { readonly reference: string; readonly source: string }
+}
+
+// Two names of 200 and the space between.
+const READ_ONLY_LENGTH_MAX = 401
+
+/** The id that the service generates on creation. */
+export const identity = (): Leaf => ({ kind: integerKind(false), readOnly: true })
+
+/** Text of at most `lengthMax` (200) code points. */
+export const text = (options: { lengthMax?: number; examples?: string[] } = {}): Leaf => ({
+  kind: textKind(options.lengthMax ?? 200),
+  examples: options.examples ?? [],
+})
+
+/** True or false, never null. */
+export const boolean = (): Leaf => ({ kind: booleanKind })
+
+/** A date-time to the second, in UTC. */
+export const instant = (): Leaf => ({ kind: instantKind })
+
+/** An exact number of 0 or more with 10 digits before the point and `scale` after it. */
+export const decimal = (scale: number): Leaf => ({ kind: decimalKind(10, scale) })
+
+/** The id of a row of `entity`. */
+export const reference = (entity: string): Leaf => ({ kind: integerKind(true), reference: entity })
+
+/** Read-only: the property `source` of the row that the property `reference` names, kept right by the database. */
+export const copied = (reference: string, source: string): Leaf => ({
+  kind: textKind(READ_ONLY_LENGTH_MAX),
+  readOnly: true,
+  copied: { reference, source },
+})
+
+/** Read-only text that the database makes from other columns of the row. */
+export const computed = (): Leaf => ({ kind: textKind(READ_ONLY_LENGTH_MAX), readOnly: true })
+
+/** An object: its parts are properties of their own, with a dot in the name. */
+export const group = (fields: Record<string, Leaf>): Field => ({ group: fields })
+
+interface Options {
+  /** The path segment; default: the name's plural. */
+  plural?: string
+  /** Pairs of date-times that must not be the wrong way round: `[later, earlier]`. */
+  notBefore?: [string, string][]
+}
+
+/** Declares an entity: its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
+export function defineEntity(name: string, fields: Record<string, Field>, options: Options = {}): Entity {
+  const table = snakeCase(name)
+  const members = Object.entries(fields).map(([key, field]) =>
+    'group' in field ? toGroup(key, field.group) : toProperty([key], field, fields),
+  )
+  const properties = members.flatMap((member) => (isGroup(member) ? member.properties : [member]))
+  const byName = new Map([...members, ...properties].map((member) => [member.name.toLowerCase(), member]))
+  const propertyNamed = (key: string) => {
+    const member = byName.get(key.toLowerCase())
+    if (!member || isGroup(member)) throw new Error(`${name} has no property ${key}`)
+    return member
+  }
+  return Object.freeze({
+    name,
+    plural: options.plural ?? pluralOf(name),
+    table,
+    members,
+    properties,
+    id: propertyNamed('id'),
+    rules: (options.notBefore ?? []).map(([later, earlier]) => ({
+      constraint: `${table}_${snakeCase(later)}_not_before_${snakeCase(earlier)}`,
+      later: propertyNamed(later),
+      earlier: propertyNamed(earlier),
+    })),
+    byName,
+    schema: schemaOf(members),
+  })
+}
+
+function toGroup(key: string, fields: Record<string, Leaf>): Group {
+  return {
+    name: pascalCase(key),
+    key,
+    properties: Object.entries(fields).map(([part, leaf]) => toProperty([key, part], leaf, {})),
+  }
+}
+
+function toProperty(path: string[], leaf: Leaf, siblings: Record<string, Field>): Property {
+  return {
+    path,
+    name: path.map(pascalCase).join('.'),
+    column: path.map(snakeCase).join('_'),
+    kind: leaf.kind,
+    writable: !leaf.readOnly,
+    examples: leaf.examples ?? [],
+    reference: leaf.reference ? toReference(path[0] as string, leaf.reference, siblings) : null,
+  }
+}
+
+/** The copy of a reference is the sibling that names it; its foreign key stands in a column of its own. */
+function toReference(key: string, entity: string, siblings: Record<string, Field>): Reference {
+  const copy = Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key)
+  const source = copy && 'copied' in copy[1] ? copy[1].copied?.source : undefined
+  return {
+    entity,
+    table: snakeCase(entity),
+    copy: copy && source ? { keyColumn: `${snakeCase(copy[0])}_key`, sourceColumn: `${snakeCase(source)}_key` } : null,
+  }
+}
+
+function schemaOf(members: readonly (Property | Group)[]): TSchema {
+  const entries = members.map((member): [string, TSchema] =>
+    isGroup(member)
+      ? [member.key, Type.Union([schemaOf(member.properties), Type.Null()])]
+      : [member.path.at(-1) as string, member.kind.schema],
+  )
+  return Type.Object(Object.fromEntries(entries), { additionalProperties: false })
+}

@@ -1,0 +1,14 @@
+/** `employeeNumber` → `employee_number`: the column of a property, the table of an entity. */
+export function snakeCase(name: string): string {
+  return name.replace(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+}
+
+/** `employeeNumber` → `EmployeeNumber`: a property as parameters and error messages write it. Spec 1, rule 5. */
+export function pascalCase(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1)
+}
+
+/** `Company` → `Companies`: the path segment of an entity that does not name one. */
+export function pluralOf(name: string): string {
+  return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
+}

@@ -1,0 +1,61 @@
+import type { Kind } from './kinds.ts'
+import { type Param, type Sql, sql } from './sql.ts'
+
+/** A filter's operator. This table is all there is: parser, compiler and documentation read it. Spec 4.2, Filtering 5. */
+export interface Operator {
+  readonly prefix: string
+  readonly meaning: string
+  serves(kind: Kind): boolean
+  compile(column: Sql, value: Param): Sql
+  /** For an operand that is empty, "no value"; null: not allowed. */
+  readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
+}
+
+const everyKind = () => true
+const orderedKinds = (kind: Kind) => kind.ordered
+
+export const operators: readonly Operator[] = [
+  {
+    prefix: '=',
+    meaning: 'equals; exact and case-sensitive',
+    serves: everyKind,
+    compile: (column, value) => sql`${column} = ${value}`,
+    compileEmpty: (column, emptyToo) =>
+      emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`,
+  },
+  {
+    prefix: '!=',
+    meaning: 'not equals; the complement of =, so rows without a value belong here',
+    serves: everyKind,
+    compile: (column, value) => sql`${column} is distinct from ${value}`,
+    compileEmpty: (column, emptyToo) => (emptyToo ? sql`${column} <> ''` : sql`${column} is not null`),
+  },
+  {
+    prefix: '<',
+    meaning: 'less than',
+    serves: orderedKinds,
+    compile: (column, value) => sql`${column} < ${value}`,
+    compileEmpty: null,
+  },
+  {
+    prefix: '<=',
+    meaning: 'less than or equal',
+    serves: orderedKinds,
+    compile: (column, value) => sql`${column} <= ${value}`,
+    compileEmpty: null,
+  },
+  {
+    prefix: '>',
+    meaning: 'greater than',
+    serves: orderedKinds,
+    compile: (column, value) => sql`${column} > ${value}`,
+    compileEmpty: null,
+  },
+  {
+    prefix: '>=',
+    meaning: 'greater than or equal',
+    serves: orderedKinds,
+    compile: (column, value) => sql`${column} >= ${value}`,
+    compileEmpty: null,
+  },
+]

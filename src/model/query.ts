@@ -1,0 +1,30 @@
+import type { Property } from './entity.ts'
+import type { Operator } from './operators.ts'
+
+/** One condition. `value` is text for PostgreSQL; null stands for an empty operand, "no value". */
+export interface Filter {
+  readonly property: Property
+  readonly operator: Operator
+  readonly value: string | null
+}
+
+export interface Sort {
+  readonly property: Property
+  readonly direction: 'ascending' | 'descending'
+}
+
+/** What a list request asks for, checked and typed. */
+export interface ListQuery {
+  readonly filters: readonly Filter[]
+  /** Each property at most once; the id, ascending, breaks what ties are left. */
+  readonly sorts: readonly Sort[]
+  /** 5 to 50. */
+  readonly pageSize: number
+  /** 1 upwards. */
+  readonly page: number
+  /** The query string as the client wrote it, without `page`: what the links of a page keep. */
+  readonly kept: string
+}
+
+/** The writable properties that a body sets, with their new value as text for PostgreSQL. */
+export type Changes = ReadonlyMap<Property, string | null>

@@ -1,0 +1,64 @@
+/** A value that PostgreSQL gets beside the text, never in it. The same object used twice is one parameter. */
+export class Param {
+  constructor(readonly value: string | null) {}
+}
+
+/** A piece of SQL: text and parameters in order. Only the tag and the functions of this file make one. */
+export class Sql {
+  constructor(readonly chunks: readonly (string | Param)[]) {}
+}
+
+/** SQL text ready for PostgreSQL, `$1` upwards standing for `values`. All values are text; the server casts them. */
+export interface Statement {
+  readonly text: string
+  readonly values: readonly (string | null)[]
+}
+
+/** The only way to write SQL: literal text, with nested pieces and parameters between. Plain strings do not type-check. */
+export function sql(strings: TemplateStringsArray, ...parts: (Sql | Param)[]): Sql {
+  const chunks: (string | Param)[] = [strings[0] as string]
+  parts.forEach((part, index) => {
+    if (part instanceof Param) chunks.push(part)
+    else chunks.push(...part.chunks)
+    chunks.push(strings[index + 1] as string)
+  })
+  return new Sql(chunks)
+}
+
+export function param(value: string | null): Param {
+  return new Param(value)
+}
+
+const IDENTIFIER = /^[a-z][a-z0-9_]{0,62}$/
+
+/** A quoted table or column name. Names come from entity declarations; anything else is a bug of ours and throws. */
+export function name(identifier: string): Sql {
+  if (!IDENTIFIER.test(identifier)) throw new Error(`not a name of a table or column: ${identifier}`)
+  return new Sql([`"${identifier}"`])
+}
+
+/** A number that is part of the statement's shape, such as a page size, so that the planner sees it. */
+export function integer(value: number): Sql {
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`not a non-negative integer: ${value}`)
+  return new Sql([String(value)])
+}
+
+export function join(parts: readonly Sql[], separator: Sql): Sql {
+  return new Sql(parts.flatMap((part, index) => (index === 0 ? part.chunks : [...separator.chunks, ...part.chunks])))
+}
+
+/** Numbers the parameters: those of `first` as `$1..$n` in that order, then the others as they appear. */
+export function toStatement(piece: Sql, first: readonly Param[] = []): Statement {
+  const numbers = new Map<Param, number>(first.map((value, index) => [value, index + 1]))
+  let text = ''
+  for (const chunk of piece.chunks) {
+    if (typeof chunk === 'string') {
+      text += chunk
+      continue
+    }
+    let number = numbers.get(chunk)
+    if (number === undefined) numbers.set(chunk, (number = numbers.size + 1))
+    text += `$${number}`
+  }
+  return { text, values: [...numbers.keys()].map((value) => value.value) }
+}

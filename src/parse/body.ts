@@ -1,0 +1,83 @@
+import { ApiError } from '../errors.ts'
+import { JsonNumber } from '../model/kinds.ts'
+
+export const BODY_BYTES_MAX = 1024 * 1024
+
+/** A slower sender holds a connection and a place in memory for nothing. */
+const BODY_MS_MAX = 10_000
+
+const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+
+/**
+ * Reads a request's body as one JSON object. Numbers in it are JsonNumber, so that none passes through a float.
+ * @throws ApiError UnsupportedMediaType, PayloadTooLarge, RequestTimeout, InvalidJson. Spec 1, rule 2
+ */
+export async function readBody(request: Request): Promise<Record<string, unknown>> {
+  const mediaType = request.headers.get('content-type')
+  if (!mediaType || !MEDIA_TYPE.test(mediaType)) {
+    const message = `The body must be declared as application/json${mediaType ? `, not as ${mediaType.slice(0, 100)}` : ''}.`
+    throw new ApiError('UnsupportedMediaType', message, { target: 'Body' })
+  }
+  const declared = Number(request.headers.get('content-length') ?? 0)
+  if (declared > BODY_BYTES_MAX) throw tooLarge()
+  return parseObject(decodeUtf8(await readBytes(request)))
+}
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  const reader = request.body?.getReader()
+  const timer = setTimeout(() => reader?.cancel(), BODY_MS_MAX)
+  const startMs = performance.now()
+  for (;;) {
+    const part = await reader?.read()
+    if (performance.now() - startMs >= BODY_MS_MAX)
+      throw new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body' })
+    if (!part || part.done) break
+    bytes += part.value.length
+    if (bytes > BODY_BYTES_MAX) {
+      clearTimeout(timer)
+      reader?.cancel()
+      throw tooLarge()
+    }
+    chunks.push(part.value)
+  }
+  clearTimeout(timer)
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+function tooLarge(): ApiError {
+  return new ApiError('PayloadTooLarge', 'The body may have up to 1 MiB.', { target: 'Body' })
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw invalidJson('The body is not UTF-8.')
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
+  let value: unknown
+  try {
+    value = JSON.parse(text, withNumbersAsWritten)
+  } catch (error) {
+    // A RangeError is JSON nested deeper than the parser's stack; no entity is.
+    throw invalidJson(error instanceof RangeError ? 'The body is nested too deeply.' : 'The body is not JSON.')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof JsonNumber)
+    throw invalidJson('The body must be a JSON object.')
+  return value as Record<string, unknown>
+}
+
+function withNumbersAsWritten(_key: string, value: unknown, context?: { source: string }): unknown {
+  return typeof value === 'number' && context ? new JsonNumber(context.source) : value
+}
+
+function invalidJson(message: string): ApiError {
+  return new ApiError('InvalidJson', message, { target: 'Body' })
+}

@@ -1,0 +1,93 @@
+import { type Fault, faultsError } from '../errors.ts'
+import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { JsonNumber, Mismatch } from '../model/kinds.ts'
+import type { Changes } from '../model/query.ts'
+import { suggest } from './nearest.ts'
+
+/** A body of nothing but faults must not make an answer many times its size. */
+const FAULTS_MAX = 100
+
+type Members = readonly (Property | Group)[]
+type JsonObject = Record<string, unknown>
+
+/** Every writable property, the ones not given at their type's default. Spec 4.1, rules 1 and 2. @throws ApiError */
+export function parseComplete(entity: Entity, body: JsonObject): Changes {
+  const defaults = entity.properties.filter((property) => property.writable)
+  return parseChanges(entity, body, new Map(defaults.map((property) => [property, property.kind.default])))
+}
+
+/** Only the properties given; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
+export function parsePartial(entity: Entity, body: JsonObject): Changes {
+  return parseChanges(entity, body, new Map())
+}
+
+/** @throws ApiError that lists every fault of the body */
+function parseChanges(entity: Entity, body: JsonObject, changes: Map<Property, string | null>): Changes {
+  const faults: Fault[] = []
+  parseObject(entity.name, entity.members, body, changes, faults)
+  for (const { later, earlier } of entity.rules) {
+    const [laterText, earlierText] = [changes.get(later), changes.get(earlier)]
+    if (laterText && earlierText && laterText < earlierText)
+      faults.push({
+        code: 'InvalidValue',
+        target: later.name,
+        message: `${later.name} must not be before ${earlier.name}.`,
+      })
+  }
+  if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
+  return changes
+}
+
+function parseObject(
+  owner: string,
+  members: Members,
+  object: JsonObject,
+  changes: Map<Property, string | null>,
+  faults: Fault[],
+) {
+  const seen = new Set<Property | Group>()
+  for (const [key, value] of Object.entries(object)) {
+    if (faults.length >= FAULTS_MAX) return
+    const member = members.find((candidate) => lastName(candidate).toLowerCase() === key.toLowerCase())
+    if (!member) faults.push(unknownProperty(owner, members, key))
+    else if (seen.has(member)) faults.push(duplicate(member))
+    else if (isGroup(member)) parseGroup(member, value, changes, faults)
+    else if (member.writable) parseProperty(member, value, changes, faults)
+    if (member) seen.add(member)
+  }
+}
+
+function parseGroup(group: Group, value: unknown, changes: Map<Property, string | null>, faults: Fault[]) {
+  if (value === null) for (const part of group.properties) changes.set(part, part.kind.default)
+  else if (typeof value === 'object' && !Array.isArray(value) && !(value instanceof JsonNumber))
+    parseObject(group.name, group.properties, value as JsonObject, changes, faults)
+  else faults.push({ code: 'InvalidValue', target: group.name, message: `${group.name} must be an object, or null.` })
+}
+
+function parseProperty(property: Property, value: unknown, changes: Map<Property, string | null>, faults: Fault[]) {
+  try {
+    changes.set(property, value === null && property.kind.nullable ? null : property.kind.parseJson(value))
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error
+    faults.push({ code: 'InvalidValue', target: property.name, message: `${property.name} ${error.message}.` })
+  }
+}
+
+/** `Days` of `Period.Days`: inside its object a part has no dot. */
+function lastName(member: Property | Group): string {
+  return member.name.slice(member.name.lastIndexOf('.') + 1)
+}
+
+function unknownProperty(owner: string, members: Members, key: string): Fault {
+  const hint = suggest(key, members.map(lastName))
+  return {
+    code: 'UnknownProperty',
+    target: key.slice(0, 100),
+    message: `${owner} has no property "${key.slice(0, 100)}".${hint}`,
+  }
+}
+
+function duplicate(member: Property | Group): Fault {
+  const message = `${member.name} is given twice, in names that differ by case.`
+  return { code: 'DuplicateProperty', target: member.name, message }
+}

@@ -1,0 +1,67 @@
+import { ApiError } from '../errors.ts'
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { Mismatch } from '../model/kinds.ts'
+import { type Operator, operators } from '../model/operators.ts'
+import type { Filter } from '../model/query.ts'
+import { suggest } from './nearest.ts'
+import type { Parameter } from './queryString.ts'
+
+/** More would make one request as costly as hundreds. */
+export const FILTERS_MAX = 32
+
+/** The parameters of a collection that are not filters. */
+export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page']
+
+const longestFirst = [...operators].sort((a, b) => b.prefix.length - a.prefix.length)
+const equality = operators.find((operator) => operator.prefix === '=') as Operator
+
+/** One filter. Spec 4.2, Filtering. @throws ApiError UnknownParameter, InvalidFilter; the target is the parameter */
+export function parseFilter(entity: Entity, { name, value: text }: Parameter): Filter {
+  const property = findProperty(entity, name)
+  const operator = longestFirst.find(({ prefix }) => text.startsWith(prefix))
+  const operand = operator ? text.slice(operator.prefix.length) : text
+  return checkFilter(property, operator ?? equality, operand)
+}
+
+function findProperty(entity: Entity, name: string): Property {
+  const member = entity.byName.get(name.toLowerCase())
+  if (!member) throw unknownParameter(entity, name)
+  if (!isGroup(member)) return member
+  const parts = member.properties.map((part) => part.name).join(', ')
+  throw new ApiError('InvalidFilter', `${member.name} is an object: filter by one of ${parts}.`, {
+    target: member.name,
+  })
+}
+
+function unknownParameter(entity: Entity, name: string): ApiError {
+  const known = [...entity.properties.map((property) => property.name), ...RESERVED_PARAMETERS]
+  const operator = longestFirst.find(({ prefix }) => name.includes(prefix))
+  const before = operator ? name.slice(0, name.indexOf(operator.prefix)) : ''
+  const hint = entity.byName.has(before.toLowerCase())
+    ? ` An operator stands behind the first =, as in ${before}=${operator?.prefix}<value>.`
+    : suggest(name, known)
+  return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${name.slice(0, 100)}".${hint}`, {
+    target: name,
+  })
+}
+
+function checkFilter(property: Property, operator: Operator, operand: string): Filter {
+  const invalid = (reason: string) =>
+    new ApiError('InvalidFilter', `${property.name} ${reason}.`, { target: property.name })
+  if (!operator.serves(property.kind)) {
+    const served = operators.filter(({ serves }) => serves(property.kind)).map(({ prefix }) => prefix)
+    throw invalid(
+      `is ${property.kind.allowed}: it can be compared with ${served.join(' and ')}, not with ${operator.prefix}`,
+    )
+  }
+  if (operand === '') {
+    if (!operator.compileEmpty) throw invalid(`needs a value behind ${operator.prefix}`)
+    return { property, operator, value: null }
+  }
+  try {
+    return { property, operator, value: property.kind.parseFilter(operand) }
+  } catch (error) {
+    if (error instanceof Mismatch) throw invalid(error.message)
+    throw error
+  }
+}

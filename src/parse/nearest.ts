@@ -1,0 +1,15 @@
+import { distance } from 'fastest-levenshtein'
+
+/** ` Did you mean Name?` for a known name that is at most a third of its letters away, else ``. Case does not count. */
+export function suggest(name: string, known: readonly string[]): string {
+  // Beyond that length nothing is near, and the distance costs the product of both lengths.
+  if (name.length > 64) return ''
+  const lower = name.toLowerCase()
+  let best = ''
+  let bestDistance = Number.POSITIVE_INFINITY
+  for (const candidate of known) {
+    const steps = distance(lower, candidate.toLowerCase())
+    if (steps < bestDistance) [best, bestDistance] = [candidate, steps]
+  }
+  return bestDistance <= Math.max(1, Math.ceil(best.length / 3)) ? ` Did you mean ${best}?` : ''
+}

@@ -1,0 +1,151 @@
+import { compileCreate, compileGet, compileMissingReferences, compileRemove, compileUpdate } from './compile/entity.ts'
+import { compileList } from './compile/list.ts'
+import { ApiError, type Fault, faultsError } from './errors.ts'
+import type { Database, Row } from './execute/database.ts'
+import { ConstraintViolation } from './execute/sqlstate.ts'
+import type { Entity } from './model/entity.ts'
+import type { Changes } from './model/query.ts'
+import type { Statement } from './model/sql.ts'
+import { readBody } from './parse/body.ts'
+import { parseComplete, parsePartial } from './parse/changes.ts'
+import { parseId } from './parse/id.ts'
+import { parseList } from './parse/list.ts'
+import { parseNoParameters } from './parse/noParameters.ts'
+import { writeEntity } from './respond/json.ts'
+import { respondPage } from './respond/page.ts'
+import { type Reply, respondEmpty, respondJson } from './respond/reply.ts'
+
+/** A request whose path is understood. */
+export interface ResourceRequest {
+  readonly request: Request
+  /** The path as the client wrote it, behind the server's address. */
+  readonly url: string
+  /** Without `?`. */
+  readonly query: string
+  /** The path segment behind the collection's. */
+  readonly id: string
+}
+
+/** The operations on one entity, each as visible steps. Spec 4.1. */
+export class Resource {
+  constructor(
+    readonly entity: Entity,
+    private readonly database: Database,
+  ) {}
+
+  async list({ query: text, url }: ResourceRequest): Promise<Reply> {
+    const query = parseList(this.entity, text)
+    const statement = compileList(this.entity, query)
+    const rows = await this.database.read(statement)
+    return respondPage(this.entity, query, rows, url)
+  }
+
+  async get({ id: segment, query }: ResourceRequest): Promise<Reply> {
+    parseNoParameters(query)
+    return respondJson(200, writeEntity(this.entity, await this.find(this.parseId(segment))))
+  }
+
+  async create({ request, url, query }: ResourceRequest): Promise<Reply> {
+    parseNoParameters(query)
+    const changes = parseComplete(this.entity, await readBody(request))
+    const [row] = await this.write(compileCreate(this.entity, changes), changes)
+    const location = `${url.replace(/\/$/, '')}/${row?.[0]}`
+    return respondJson(201, writeEntity(this.entity, row as Row), { Location: location })
+  }
+
+  async replace({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
+    parseNoParameters(query)
+    const id = this.parseId(segment)
+    return this.update(id, parseComplete(this.entity, await readBody(request)))
+  }
+
+  async patch({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
+    parseNoParameters(query)
+    const id = this.parseId(segment)
+    return this.update(id, parsePartial(this.entity, await readBody(request)))
+  }
+
+  async remove({ id: segment, query }: ResourceRequest): Promise<Reply> {
+    parseNoParameters(query)
+    const id = this.parseId(segment)
+    const rows = await this.database.write(compileRemove(this.entity, id)).catch((error) => {
+      throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
+    })
+    if (rows.length === 0) throw this.notFound(id)
+    return respondEmpty()
+  }
+
+  private async update(id: string, changes: Changes): Promise<Reply> {
+    if (changes.size === 0) return respondJson(200, writeEntity(this.entity, await this.find(id)))
+    const [row] = await this.write(compileUpdate(this.entity, id, changes), changes)
+    if (!row) throw this.notFound(id)
+    // A row that copies from itself gets its copy after the statement has returned it.
+    const current = this.refersToItself(row) ? await this.find(id) : row
+    return respondJson(200, writeEntity(this.entity, current))
+  }
+
+  /** Runs a write; what the table's constraints refuse becomes the error that explains it. */
+  private async write(statement: Statement, changes: Changes): Promise<Row[]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.database.write(statement)
+      } catch (error) {
+        if (!(error instanceof ConstraintViolation)) throw error
+        const explained = await this.explain(error, changes)
+        if (explained) throw explained
+        // The row referred to was renamed between our copy and the check of it: a new copy will do.
+        if (error.kind !== 'foreignKey' || attempt === COPY_ATTEMPTS_MAX) throw conflict(error)
+      }
+    }
+  }
+
+  private async explain({ constraint }: ConstraintViolation, changes: Changes): Promise<ApiError | null> {
+    const rule = this.entity.rules.find((candidate) => candidate.constraint === constraint)
+    if (rule) {
+      const [target, message] = [rule.later.name, `${rule.later.name} must not be before ${rule.earlier.name}.`]
+      return faultsError([{ code: 'InvalidValue', target, message }])
+    }
+    const statement = compileMissingReferences(changes)
+    const missing = statement ? await this.database.read(statement) : []
+    const faults = missing.map(([column]) => this.missingReference(column as string, changes))
+    return faults.length > 0 ? faultsError(faults as [Fault, ...Fault[]]) : null
+  }
+
+  private missingReference(column: string, changes: Changes): Fault {
+    const [property, value] = [...changes].find(([candidate]) => candidate.column === column) ?? []
+    const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
+    return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
+  }
+
+  private refersToItself(row: Row): boolean {
+    const { properties, table } = this.entity
+    return properties.some((property, index) => property.reference?.table === table && row[index] === row[0])
+  }
+
+  private async find(id: string): Promise<Row> {
+    const [row] = await this.database.read(compileGet(this.entity, id))
+    if (!row) throw this.notFound(id)
+    return row
+  }
+
+  private parseId(segment: string): string {
+    const id = parseId(segment)
+    if (id === null) throw this.notFound(segment.slice(0, 100))
+    return id
+  }
+
+  private notFound(id: string): ApiError {
+    return new ApiError('NotFound', `There is no ${this.entity.name} with id ${id}.`)
+  }
+
+  private stillReferenced(id: string): ApiError {
+    const message = `${this.entity.name} ${id} was not deleted: other rows refer to it.`
+    return new ApiError('StillReferenced', message)
+  }
+}
+
+const COPY_ATTEMPTS_MAX = 5
+
+function conflict(cause: ConstraintViolation): ApiError {
+  return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
+}

@@ -1,0 +1,26 @@
+import { ApiError, type ErrorCode, errorTable } from '../errors.ts'
+import { type Reply, respondJson } from './reply.ts'
+
+/** The error body. Spec 7. `base` is the server's address; the reference is a page that it serves. */
+export function respondError(error: ApiError, base: string): Reply {
+  const details = error.details?.map(({ code, target, message }) => ({ Code: code, Target: target, Message: message }))
+  const body = {
+    Error: {
+      Code: error.code,
+      Reference: `${base}/errors/${error.code}`,
+      Target: error.target,
+      Message: error.message,
+      Details: details ?? null,
+    },
+  }
+  return respondJson(errorTable[error.code].status, JSON.stringify(body), error.headers)
+}
+
+/** A failure of ours: nothing of the cause reaches the client, only the id under which the log has it. */
+export function respondFailure(requestId: string, base: string): Reply {
+  const code: ErrorCode = 'InternalError'
+  return respondError(
+    new ApiError(code, `The server failed. Its log has the details under request id ${requestId}.`),
+    base,
+  )
+}

@@ -1,0 +1,17 @@
+/** An answer before it becomes bytes: the server adds what every answer carries. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string | null
+}
+
+/** To the letter. Spec 1, rule 3. */
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+export function respondJson(status: number, body: string, headers: Record<string, string> = {}): Reply {
+  return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body }
+}
+
+export function respondEmpty(headers: Record<string, string> = {}): Reply {
+  return { status: 204, headers, body: null }
+}

@@ -1,0 +1,69 @@
+import { Keyring } from './admit/apiKey.ts'
+import { createApp } from './app.ts'
+import type { Config } from './config.ts'
+import { Database } from './execute/database.ts'
+import type { Log } from './observe/log.ts'
+import { loadEntities } from './registry.ts'
+
+export interface Worker {
+  /** `http://127.0.0.1:3000`. */
+  url: string
+  /** Lets clients leave, finishes what runs, closes the connections. */
+  stop(): Promise<void>
+}
+
+/** What a worker needs beyond the settings. */
+export interface Surroundings {
+  databaseUrl: string
+  keys: readonly string[]
+  migrationFiles: readonly string[]
+  log: Log
+  /** Where the entities are declared; default: the project's own. */
+  entitiesDir?: string
+}
+
+/** Clients that send within this time are told to close their connection, so that none is cut. */
+const LEAVE_MS = 250
+const FINISH_MS = 1_000
+
+/** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
+export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
+  const { log, databaseUrl, keys, migrationFiles } = surroundings
+  const database = new Database({
+    url: databaseUrl,
+    poolSize: config.databasePool,
+    prepare: config.databasePrepare,
+  })
+  let draining = false
+  let baseUrl = config.publicUrl ?? ''
+  const app = createApp({
+    entities: await loadEntities(surroundings.entitiesDir),
+    database,
+    keyring: new Keyring(keys),
+    migrationFiles,
+    log,
+    baseUrl: () => baseUrl,
+    isDraining: () => draining,
+  })
+  // Elysia would share the port: a forgotten server would take half of the requests.
+  app.listen({ hostname: config.host, port: config.port, reusePort: false })
+  const url = `http://${hostInUrl(config.host)}:${app.server?.port}`
+  baseUrl ||= url
+  return {
+    url,
+    async stop() {
+      draining = true
+      await Bun.sleep(LEAVE_MS)
+      const deadlineMs = performance.now() + FINISH_MS
+      while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
+      app.server?.stop(true)
+      await database.end(200)
+    },
+  }
+}
+
+/** What a client on this machine can call: an address for all interfaces is none to connect to. */
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
