@@ -1,12 +1,9 @@
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
-import type { Statement } from '../model/sql.ts'
+import type { Row, Statement } from '../model/sql.ts'
 import { Deadlines } from './deadlines.ts'
 import { PreparedShapes } from './prepared.ts'
 import { ConstraintViolation, classify } from './sqlstate.ts'
-
-/** Values in the order of the statement's columns, as PostgreSQL writes them. */
-export type Row = readonly (string | null)[]
 
 export interface DatabaseOptions {
   url: string

@@ -14,6 +14,9 @@ export interface Statement {
   readonly values: readonly (string | null)[]
 }
 
+/** Values in the order of a statement's columns, as PostgreSQL writes them. */
+export type Row = readonly (string | null)[]
+
 /** The only way to write SQL: literal text, with nested pieces and parameters between. Plain strings do not type-check. */
 export function sql(strings: TemplateStringsArray, ...parts: (Sql | Param)[]): Sql {
   const chunks: (string | Param)[] = [strings[0] as string]

@@ -1,6 +1,5 @@
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
-
-type Row = readonly (string | null)[]
+import type { Row } from '../model/sql.ts'
 
 const writers = new WeakMap<Entity, (row: Row, offset: number) => string>()
 

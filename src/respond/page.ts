@@ -1,9 +1,8 @@
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
 import { writeEntity } from './json.ts'
 import { JSON_TYPE, type Reply } from './reply.ts'
-
-type Row = readonly (string | null)[]
 
 /** A page of a list: rows of total and columns, as `compileList` orders them. `url` is absolute, without query. */
 export function respondPage(entity: Entity, query: ListQuery, rows: readonly Row[], url: string): Reply {

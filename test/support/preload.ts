@@ -1,0 +1,5 @@
+import { afterAll, beforeAll } from 'bun:test'
+import { startPostgres, stopPostgres } from './postgres.ts'
+
+beforeAll(startPostgres, 60_000)
+afterAll(stopPostgres, 20_000)

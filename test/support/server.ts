@@ -1,0 +1,88 @@
+import type postgres from 'postgres'
+import { readConfig } from '../../src/config.ts'
+import { readMigrations } from '../../src/execute/migrate.ts'
+import { createLog, type Log } from '../../src/observe/log.ts'
+import { startWorker } from '../../src/worker.ts'
+import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
+
+export const KEY = 'test-key-0123456789'
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it asserts
+export type Json = any
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** The body as JSON; undefined where there is none or another type. */
+  body: Json
+}
+
+export interface TestServer {
+  url: string
+  databaseUrl: string
+  /** The server's database, for arranging rows and looking behind the API. */
+  sql: postgres.Sql
+  /** With the key, unless `headers` has an authorization of its own. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  get(path: string, headers?: Record<string, string>): Promise<Answer>
+  post(path: string, body: unknown): Promise<Answer>
+  put(path: string, body: unknown): Promise<Answer>
+  patch(path: string, body: unknown): Promise<Answer>
+  remove(path: string): Promise<Answer>
+  stop(): Promise<void>
+}
+
+interface Options {
+  environment?: Record<string, string>
+  databaseUrl?: string
+  log?: Log
+}
+
+/** A real server on a free port, over a database of its own. */
+export async function startServer(options: Options = {}): Promise<TestServer> {
+  const databaseUrl = options.databaseUrl ?? (await createDatabase())
+  const config = readConfig({ PORT: '0', BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'error', ...options.environment })
+  const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
+  const log = options.log ?? createLog(config.logLevel, config.logFormat)
+  const worker = await startWorker(config, { databaseUrl, keys: [KEY], migrationFiles, log })
+  const sql = connect(databaseUrl)
+
+  async function send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const init: RequestInit = { method, headers: { authorization: `ApiKey ${KEY}`, ...headers }, redirect: 'manual' }
+    if (body !== undefined) {
+      init.body = typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
+      init.headers = { 'content-type': 'application/json', ...(init.headers as Record<string, string>) }
+    }
+    const response = await fetch(worker.url + path, init)
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== ''
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+  }
+
+  return {
+    url: worker.url,
+    databaseUrl,
+    sql,
+    send,
+    get: (path, headers) => send('GET', path, undefined, headers),
+    post: (path, body) => send('POST', path, body),
+    put: (path, body) => send('PUT', path, body),
+    patch: (path, body) => send('PATCH', path, body),
+    remove: (path) => send('DELETE', path),
+    async stop() {
+      await sql.end()
+      await worker.stop()
+    },
+  }
+}
+
+/** The parts of an error that tests assert. */
+export function errorOf({ status, body }: Answer) {
+  return { status, code: body?.Error?.Code, target: body?.Error?.Target }
+}

@@ -1,0 +1,15 @@
+import { connect } from 'node:net'
+
+/** Sends bytes as they stand and returns all that comes back until the server closes, or for `waitMs`. */
+export function exchange(url: string, bytes: string | Uint8Array<ArrayBuffer>, waitMs = 2_000): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((done, fail) => {
+    const chunks: Buffer[] = []
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    const finish = () => done(Buffer.concat(chunks).toString('latin1'))
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('close', finish)
+    socket.on('error', fail)
+    setTimeout(() => socket.destroy(), waitMs).unref()
+  })
+}
