@@ -108,30 +108,14 @@ function run(bun) {
   process.on('SIGINT', () => process.stdin.isTTY || passOn('SIGINT'))
   process.on('SIGTERM', () => passOn('SIGTERM'))
   process.on('SIGHUP', () => passOn('SIGTERM'))
-  const ancestors = callers()
-  setInterval(() => {
-    if (process.ppid !== ancestors[0] || !ancestors.every(alive)) passOn('SIGTERM')
-  }, 200).unref()
+  // npm's scripts begin with `exec`, so no shell stands between: the parent is npm, or whoever started us.
+  const parent = process.ppid
+  setInterval(() => process.ppid === parent || passOn('SIGTERM'), 200).unref()
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)
     process.removeAllListeners(signal)
     process.kill(process.pid, signal)
   })
-}
-
-/** The processes whose end ends us: the parent and, since npm puts a shell in between, under npm its parent too. */
-function callers() {
-  const parent = process.ppid
-  if (!process.env.npm_lifecycle_event) return [parent]
-  const grandparent = parentOf(parent)
-  return grandparent > 1 ? [parent, grandparent] : [parent]
-}
-
-function parentOf(pid) {
-  if (process.platform !== 'linux')
-    return Number(spawnSync('ps', ['-o', 'ppid=', '-p', String(pid)], { encoding: 'utf8' }).stdout)
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
 }
 
 function alive(pid) {

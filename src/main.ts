@@ -15,15 +15,15 @@ const MIGRATIONS = join(import.meta.dir, '../sql')
 /** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
 const SAME_SIGNAL_MS = 1_000
 
+/** What an operator can mend. */
+class StartError extends Error {}
+
 await serve().catch((error) => {
   // One line is enough for what an operator can mend; the stack is for what only we can.
   const known = error instanceof ConfigError || error instanceof StartError
   console.error(known ? error.message.replace(/^/gm, 'roster: ') : error)
   process.exit(1)
 })
-
-/** What an operator can mend. */
-class StartError extends Error {}
 
 async function serve() {
   const startMs = Date.now()

@@ -7,7 +7,7 @@ export function exchange(url: string, bytes: string | Uint8Array<ArrayBuffer>, w
     const chunks: Buffer[] = []
     const socket = connect(Number(port), hostname, () => socket.write(bytes))
     const finish = () => done(Buffer.concat(chunks).toString('latin1'))
-    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('data', (chunk) => chunks.push(Buffer.from(chunk)))
     socket.on('close', finish)
     socket.on('error', fail)
     setTimeout(() => socket.destroy(), waitMs).unref()

@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createDatabase } from './support/postgres.ts'
+import { isAlive, postmasterOf, run, runMain, temporaryFolder } from './support/process.ts'
+
+const LISTENS = /listens on (http:\S+?),/
+const TIMEOUT_MS = 60_000
+
+let folder: ReturnType<typeof temporaryFolder>
+beforeEach(() => {
+  folder = temporaryFolder()
+})
+afterEach(() => folder.remove())
+
+describe('start', () => {
+  test(
+    'prints an address, a key, and a curl line that works as it stands',
+    async () => {
+      const server = runMain({ DATA_DIR: folder.path })
+      await server.waitFor(LISTENS)
+      const [curl] = await server.waitFor(/curl -i .*$/m)
+      const answer = run(['sh', '-c', curl])
+      await answer.ended
+      expect(answer.output()).toContain('HTTP/1.1 200 OK')
+      expect(answer.output()).toContain('X-Total-Count: 6')
+      expect(answer.output()).toContain('"displayName":"Alan Mathison"')
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'keeps key and password where only their owner can read them',
+    async () => {
+      const server = runMain({ DATA_DIR: folder.path })
+      await server.waitFor(LISTENS)
+      for (const file of ['development.key', 'postgres.password'])
+        expect(statSync(join(folder.path, file)).mode & 0o077).toBe(0)
+      server.kill('SIGTERM')
+      await server.ended
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'DEMO_DATA=0 keeps the database empty',
+    async () => {
+      const server = runMain({ DATA_DIR: folder.path, DEMO_DATA: '0', BOOTSTRAP_API_KEY: 'k' })
+      const [, url] = await server.waitFor(LISTENS)
+      const response = await fetch(`${url}/Companies`, { headers: { authorization: 'ApiKey k' } })
+      expect([response.headers.get('x-total-count'), await response.text()]).toEqual(['0', '[]'])
+      server.kill('SIGTERM')
+      await server.ended
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'with DATABASE_URL nothing embedded is started',
+    async () => {
+      const DATABASE_URL = await createDatabase('empty')
+      const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: 'k' })
+      const [, url] = await server.waitFor(LISTENS)
+      const response = await fetch(`${url}/readyz`)
+      expect(response.status).toBe(200)
+      expect(existsSync(join(folder.path, 'postgres'))).toBe(false)
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a given key is not printed',
+    async () => {
+      const DATABASE_URL = await createDatabase()
+      const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: 'very-secret-key' })
+      await server.waitFor(/Try it/)
+      server.kill('SIGTERM')
+      await server.ended
+      expect(server.output()).not.toContain('very-secret-key')
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('refusals', () => {
+  test(
+    'a taken port: one line that says which, exit 1',
+    async () => {
+      const other = createServer().listen(0, '127.0.0.1')
+      await new Promise((done) => other.once('listening', done))
+      const { port } = other.address() as AddressInfo
+      const server = runMain({ DATA_DIR: folder.path, PORT: String(port) })
+      expect(await server.ended).toBe(1)
+      expect(server.output()).toBe(
+        `roster: port ${port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`,
+      )
+      other.close()
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'wrong settings: every fault listed, exit 1, no secret repeated',
+    async () => {
+      const server = runMain({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://root:hunter2@db' })
+      expect(await server.ended).toBe(1)
+      const lines = server.output().trim().split('\n')
+      expect(lines).toHaveLength(3)
+      for (const [index, name] of ['DATABASE_URL', 'PORT', 'LOG_LEVEL'].entries())
+        expect(lines[index]).toStartWith(`roster: ${name} must be`)
+      expect(server.output()).not.toContain('hunter2')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a database that cannot be reached: one line, exit 1, no password in it',
+    async () => {
+      const server = runMain({ DATABASE_URL: 'postgres://someone:hunter2@127.0.0.1:9/nowhere', BOOTSTRAP_API_KEY: 'k' })
+      expect(await server.ended).toBe(1)
+      expect(server.output()).toStartWith('roster: the database cannot be used: ')
+      expect(server.output()).not.toContain('hunter2')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a second server on the same data folder is refused; the first goes on',
+    async () => {
+      const first = runMain({ DATA_DIR: folder.path })
+      const [, url] = await first.waitFor(LISTENS)
+      const second = runMain({ DATA_DIR: folder.path })
+      expect(await second.ended).toBe(1)
+      expect(second.output()).toContain('is in use by another server')
+      expect((await fetch(`${url}/readyz`)).status).toBe(200)
+      first.kill('SIGTERM')
+      await first.ended
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('end', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    test(
+      `${signal} ends server and PostgreSQL, exit 0`,
+      async () => {
+        const server = runMain({ DATA_DIR: folder.path })
+        await server.waitFor(LISTENS)
+        const postmaster = postmasterOf(folder.path) as number
+        expect(isAlive(postmaster)).toBe(true)
+        server.kill(signal)
+        expect(await server.ended).toBe(0)
+        expect(isAlive(postmaster)).toBe(false)
+      },
+      TIMEOUT_MS,
+    )
+
+  test(
+    'a request that runs is answered before the server ends',
+    async () => {
+      const DATABASE_URL = await createDatabase()
+      const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: 'k' })
+      const [, url] = await server.waitFor(LISTENS)
+      const authorization = 'ApiKey k'
+      const body = new ReadableStream({
+        async start(controller) {
+          controller.enqueue(new TextEncoder().encode('{"Name":'))
+          server.kill('SIGTERM')
+          await Bun.sleep(300)
+          controller.enqueue(new TextEncoder().encode('"late"}'))
+          controller.close()
+        },
+      })
+      const headers = { authorization, 'content-type': 'application/json' }
+      const response = await fetch(`${url}/Companies`, { method: 'POST', headers, body })
+      expect([response.status, (await response.json()).name, response.headers.get('connection')]).toEqual([
+        201,
+        'late',
+        'close',
+      ])
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a killed server leaves no trouble: the next start works and has what was written',
+    async () => {
+      const settings = { DATA_DIR: folder.path, BOOTSTRAP_API_KEY: 'k' }
+      const headers = { authorization: 'ApiKey k', 'content-type': 'application/json' }
+      const killed = runMain(settings)
+      const [, url] = await killed.waitFor(LISTENS)
+      const created = await fetch(`${url}/Companies`, { method: 'POST', headers, body: '{"Name":"kept"}' })
+      const { id } = await created.json()
+      const orphan = postmasterOf(folder.path) as number
+      killed.kill('SIGKILL')
+      await killed.ended
+      expect(isAlive(orphan)).toBe(true)
+
+      const next = runMain(settings)
+      const [, nextUrl] = await next.waitFor(LISTENS)
+      expect(isAlive(orphan)).toBe(false)
+      const response = await fetch(`${nextUrl}/Companies/${id}`, { headers })
+      expect((await response.json()).name).toBe('kept')
+      next.kill('SIGTERM')
+      expect(await next.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+})

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dir, '../..')
+
+export interface RunningProgram {
+  pid: number
+  output(): string
+  /** Resolves with the first match in the output; rejects when the program ends without one. */
+  waitFor(pattern: RegExp): Promise<RegExpMatchArray>
+  /** Exit code, or the signal that ended it. */
+  ended: Promise<number | string | null>
+  kill(signal: NodeJS.Signals): void
+  /** As a terminal's Ctrl-C: to every process of the group. */
+  killGroup(signal: NodeJS.Signals): void
+}
+
+/** Runs a program of the project's as a user would: from its folder, with only these settings in the environment. */
+export function run(command: string[], environment: Record<string, string> = {}): RunningProgram {
+  const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
+  const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
+    cwd: ROOT,
+    env: { ...inherited, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let output = ''
+  const watchers = new Set<() => void>()
+  const collect = (chunk: Buffer) => {
+    output += chunk
+    for (const watcher of watchers) watcher()
+  }
+  child.stdout?.on('data', collect)
+  child.stderr?.on('data', collect)
+  const ended = new Promise<number | string | null>((done) =>
+    child.once('close', (code, signal) => done(code ?? signal)),
+  )
+  return {
+    pid: child.pid as number,
+    output: () => output,
+    ended,
+    kill: (signal) => child.kill(signal),
+    killGroup: (signal) => process.kill(-(child.pid as number), signal),
+    waitFor: (pattern) =>
+      new Promise((done, fail) => {
+        const look = () => {
+          const match = output.match(pattern)
+          if (!match) return
+          watchers.delete(look)
+          done(match)
+        }
+        watchers.add(look)
+        look()
+        ended.then((code) => fail(new Error(`ended with ${code} before ${pattern}:\n${output}`)))
+      }),
+  }
+}
+
+/** The server as `bun src/main.ts`, without npm and launcher in front. */
+export function runMain(environment: Record<string, string>): RunningProgram {
+  return run([process.execPath, '--no-env-file', 'src/main.ts'], { PORT: '0', ...environment })
+}
+
+/** A folder of one's own, with the means to throw it away. */
+export function temporaryFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'roster-main-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** The process of the PostgreSQL that a server has started in `dataDir`; null when there is none. */
+export function postmasterOf(dataDir: string): number | null {
+  const file = join(dataDir, 'postgres/postmaster.pid')
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : null
+}
+
+/** False also for a process that has ended and whose parent has not asked how. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Waits until `condition` holds; the test's own time limit ends a wait for what never comes. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await Bun.sleep(20)
+}
