@@ -39,7 +39,13 @@ export function createApp(parts: Parts) {
   return new Elysia({
     name: 'roster',
     handler: { standardHostname: false },
-    serve: { development: false, idleTimeout: IDLE_SECONDS, error: () => new Response(null, { status: 500 }) },
+    serve: {
+      development: false,
+      idleTimeout: IDLE_SECONDS,
+      // Ours is smaller, and answers with a body of ours.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      error: () => new Response(null, { status: 500 }),
+    },
   })
     .onRequest(({ request }) => {
       const header = request.headers.get('authorization')

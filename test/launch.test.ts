@@ -1,5 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { isAlive, postmasterOf, type RunningProgram, run, temporaryFolder, until } from './support/process.ts'
+import {
+  endPrograms,
+  isAlive,
+  postmasterOf,
+  type RunningProgram,
+  run,
+  temporaryFolder,
+  until,
+} from './support/process.ts'
 
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000
@@ -8,7 +16,10 @@ let folder: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
   folder = temporaryFolder()
 })
-afterEach(() => folder.remove())
+afterEach(async () => {
+  await endPrograms()
+  folder.remove()
+})
 
 /** The process that listens, by the line that the launcher's child prints. */
 async function started(command: string[]): Promise<{ program: RunningProgram; postmaster: number; url: string }> {

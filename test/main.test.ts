@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createDatabase } from './support/postgres.ts'
-import { isAlive, postmasterOf, run, runMain, temporaryFolder } from './support/process.ts'
+import { endPrograms, isAlive, postmasterOf, run, runMain, temporaryFolder } from './support/process.ts'
 
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000
@@ -13,7 +13,10 @@ let folder: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
   folder = temporaryFolder()
 })
-afterEach(() => folder.remove())
+afterEach(async () => {
+  await endPrograms()
+  folder.remove()
+})
 
 describe('start', () => {
   test(

@@ -3,9 +3,17 @@ import type { Changes } from '../model/query.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { columns } from './columns.ts'
 
+// The most frequent statement of all, and its text is always the same.
+const getTexts = new WeakMap<Entity, string>()
+
 /** One row by its id. */
 export function compileGet(entity: Entity, id: string): Statement {
-  return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} where id = ${param(id)}`)
+  let text = getTexts.get(entity)
+  if (text === undefined) {
+    text = toStatement(sql`select ${columns(entity)} from ${name(entity.table)} where id = ${param(id)}`).text
+    getTexts.set(entity, text)
+  }
+  return { text, values: [id] }
 }
 
 /** A new row; returns it. */

@@ -6,6 +6,9 @@ export const BODY_BYTES_MAX = 1024 * 1024
 /** A slower sender holds a connection and a place in memory for nothing. */
 const BODY_MS_MAX = 10_000
 
+// The rest of the body is still on its way; only a closed connection stops its sender.
+const LEAVE = { Connection: 'close' }
+
 const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 
 /**
@@ -32,7 +35,7 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   for (;;) {
     const part = await reader?.read()
     if (performance.now() - startMs >= BODY_MS_MAX)
-      throw new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body' })
+      throw new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: LEAVE })
     if (!part || part.done) break
     bytes += part.value.length
     if (bytes > BODY_BYTES_MAX) {
@@ -47,7 +50,7 @@ async function readBytes(request: Request): Promise<Uint8Array> {
 }
 
 function tooLarge(): ApiError {
-  return new ApiError('PayloadTooLarge', 'The body may have up to 1 MiB.', { target: 'Body' })
+  return new ApiError('PayloadTooLarge', 'The body may have up to 1 MiB.', { target: 'Body', headers: LEAVE })
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

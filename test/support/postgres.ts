@@ -16,6 +16,10 @@ const settings = {
   log_min_messages: 'fatal',
 }
 
+// Another version than the packaged one: the folder of its `bin`, `lib` and `share`.
+const native = process.env.TEST_POSTGRES
+const options = native ? { settings, native } : { settings }
+
 let server: EmbeddedPostgres | undefined
 let dataDir = join(tmpdir(), `roster-test-${Bun.hash(import.meta.dir).toString(36)}`)
 let admin: postgres.Sql
@@ -23,9 +27,9 @@ let made = 0
 
 /** One PostgreSQL for the whole run, on a port of its own; what a killed run left behind is stopped first. */
 export async function startPostgres(): Promise<void> {
-  server = await startEmbedded({ dataDir, settings }).catch(() => {
+  server = await startEmbedded({ dataDir, ...options }).catch(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'roster-test-'))
-    return startEmbedded({ dataDir, settings })
+    return startEmbedded({ dataDir, ...options })
   })
   admin = connect(server.url)
   await admin`drop database if exists roster_template`

@@ -17,6 +17,15 @@ export interface RunningProgram {
   killGroup(signal: NodeJS.Signals): void
 }
 
+const running = new Set<ChildProcess>()
+
+/** For `afterEach`: a test that failed half-way must not leave its servers behind. */
+export async function endPrograms(): Promise<void> {
+  const ended = [...running].map((child) => new Promise((done) => child.once('close', done)))
+  for (const child of running) child.kill('SIGTERM')
+  await Promise.all(ended)
+}
+
 /** Runs a program of the project's as a user would: from its folder, with only these settings in the environment. */
 export function run(command: string[], environment: Record<string, string> = {}): RunningProgram {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
@@ -26,6 +35,8 @@ export function run(command: string[], environment: Record<string, string> = {})
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
+  running.add(child)
+  child.once('close', () => running.delete(child))
   let output = ''
   const watchers = new Set<() => void>()
   const collect = (chunk: Buffer) => {
