@@ -33,6 +33,7 @@ const BY_CODE: Record<string, Verdict> = {
   CONNECTION_DESTROYED: 'lost',
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
+  '55000': 'refused', // the database accepts no connections
   '57014': 'refused', // statement timeout
   '57P01': 'lost', // shutdown; can also be the previous connection's, so what happened is not known
   '57P02': 'lost',

@@ -192,9 +192,9 @@ export function decimalKind(digits: number, scale: number): Kind {
     parseJson(value) {
       if (!(value instanceof JsonNumber)) throw new Mismatch(`must be ${allowed}, or null`)
       const plain = plainDecimal(value.source)
-      const [whole = '', fraction = ''] = plain?.split('.') ?? []
-      if (!plain || plain.startsWith('-') || whole.length > digits || fraction.length > scale)
-        throw new Mismatch(`must be ${allowed}`)
+      const whole = plain?.split('.')[0] ?? ''
+      const tooFine = decimalsOf(value.source) > scale
+      if (!plain || plain.startsWith('-') || whole.length > digits || tooFine) throw new Mismatch(`must be ${allowed}`)
       return plain
     },
     parseFilter(text) {
@@ -209,8 +209,16 @@ export function decimalKind(digits: number, scale: number): Kind {
 
 const DIGITS_MAX = 200
 
+/** Digits behind the point as written, the exponent counted in: 1 of `0.10e1`. */
+function decimalsOf(source: string): number {
+  const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
+  return (mantissa.split('.')[1]?.length ?? 0) - Number(exponent)
+}
+
 /** A number's source without exponent, leading and trailing zeros (`1.50e2` → `150`); null beyond 200 digits. */
 function plainDecimal(source: string): string | null {
+  // Also what keeps the search for trailing zeros from taking the square of a body's length.
+  if (source.length > 2 * DIGITS_MAX) return null
   const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
   const negative = mantissa.startsWith('-')
   const [whole = '', fraction = ''] = mantissa.slice(negative ? 1 : 0).split('.')

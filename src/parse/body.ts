@@ -9,7 +9,7 @@ const BODY_MS_MAX = 10_000
 // The rest of the body is still on its way; only a closed connection stops its sender.
 const LEAVE = { Connection: 'close' }
 
-const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
+const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 
 /**
  * Reads a request's body as one JSON object. Numbers in it are JsonNumber, so that none passes through a float.
@@ -27,26 +27,33 @@ export async function readBody(request: Request): Promise<Record<string, unknown
 }
 
 async function readBytes(request: Request): Promise<Uint8Array> {
+  const reader = request.body?.getReader()
+  if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let bytes = 0
-  const reader = request.body?.getReader()
-  const timer = setTimeout(() => reader?.cancel(), BODY_MS_MAX)
-  const startMs = performance.now()
-  for (;;) {
-    const part = await reader?.read()
-    if (performance.now() - startMs >= BODY_MS_MAX)
-      throw new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: LEAVE })
-    if (!part || part.done) break
-    bytes += part.value.length
-    if (bytes > BODY_BYTES_MAX) {
-      clearTimeout(timer)
-      reader?.cancel()
-      throw tooLarge()
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    reader.cancel()
+  }, BODY_MS_MAX)
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      bytes += part.value.length
+      if (bytes > BODY_BYTES_MAX) throw tooLarge()
+      chunks.push(part.value)
     }
-    chunks.push(part.value)
+  } catch (error) {
+    reader.cancel().catch(() => undefined)
+    throw error instanceof ApiError ? error : invalidJson('The body was cut short.')
+  } finally {
+    clearTimeout(timer)
   }
-  clearTimeout(timer)
+  if (late) throw tooLate()
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+function tooLate(): ApiError {
+  return new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: LEAVE })
 }
 
 function tooLarge(): ApiError {

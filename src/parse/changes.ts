@@ -24,7 +24,7 @@ export function parsePartial(entity: Entity, body: JsonObject): Changes {
 /** @throws ApiError that lists every fault of the body */
 function parseChanges(entity: Entity, body: JsonObject, changes: Map<Property, string | null>): Changes {
   const faults: Fault[] = []
-  parseObject(entity.name, entity.members, body, changes, faults)
+  parseObject(entity.name, '', entity.members, body, changes, faults)
   for (const { later, earlier } of entity.rules) {
     const [laterText, earlierText] = [changes.get(later), changes.get(earlier)]
     if (laterText && earlierText && laterText < earlierText)
@@ -40,6 +40,7 @@ function parseChanges(entity: Entity, body: JsonObject, changes: Map<Property, s
 
 function parseObject(
   owner: string,
+  prefix: string,
   members: Members,
   object: JsonObject,
   changes: Map<Property, string | null>,
@@ -49,7 +50,7 @@ function parseObject(
   for (const [key, value] of Object.entries(object)) {
     if (faults.length >= FAULTS_MAX) return
     const member = members.find((candidate) => lastName(candidate).toLowerCase() === key.toLowerCase())
-    if (!member) faults.push(unknownProperty(owner, members, key))
+    if (!member) faults.push(unknownProperty(owner, prefix, members, key))
     else if (seen.has(member)) faults.push(duplicate(member))
     else if (isGroup(member)) parseGroup(member, value, changes, faults)
     else if (member.writable) parseProperty(member, value, changes, faults)
@@ -60,7 +61,7 @@ function parseObject(
 function parseGroup(group: Group, value: unknown, changes: Map<Property, string | null>, faults: Fault[]) {
   if (value === null) for (const part of group.properties) changes.set(part, part.kind.default)
   else if (typeof value === 'object' && !Array.isArray(value) && !(value instanceof JsonNumber))
-    parseObject(group.name, group.properties, value as JsonObject, changes, faults)
+    parseObject(group.name, `${group.name}.`, group.properties, value as JsonObject, changes, faults)
   else faults.push({ code: 'InvalidValue', target: group.name, message: `${group.name} must be an object, or null.` })
 }
 
@@ -78,11 +79,11 @@ function lastName(member: Property | Group): string {
   return member.name.slice(member.name.lastIndexOf('.') + 1)
 }
 
-function unknownProperty(owner: string, members: Members, key: string): Fault {
+function unknownProperty(owner: string, prefix: string, members: Members, key: string): Fault {
   const hint = suggest(key, members.map(lastName))
   return {
     code: 'UnknownProperty',
-    target: key.slice(0, 100),
+    target: prefix + key.slice(0, 100),
     message: `${owner} has no property "${key.slice(0, 100)}".${hint}`,
   }
 }

@@ -33,12 +33,14 @@ function findProperty(entity: Entity, name: string): Property {
   })
 }
 
+// `Start>=2024` is split at its =, so what is left of the operator stands in the name.
+const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ prefix }) => prefix).join('|')})`)
+
 function unknownParameter(entity: Entity, name: string): ApiError {
   const known = [...entity.properties.map((property) => property.name), ...RESERVED_PARAMETERS]
-  const operator = longestFirst.find(({ prefix }) => name.includes(prefix))
-  const before = operator ? name.slice(0, name.indexOf(operator.prefix)) : ''
+  const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
   const hint = entity.byName.has(before.toLowerCase())
-    ? ` An operator stands behind the first =, as in ${before}=${operator?.prefix}<value>.`
+    ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
     : suggest(name, known)
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${name.slice(0, 100)}".${hint}`, {
     target: name,

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'bun:test'
+import { Value } from '@sinclair/typebox/value'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
+import {
+  copied,
+  decimal,
+  defineEntity,
+  group,
+  identity,
+  instant,
+  isGroup,
+  reference,
+  text,
+} from '../../src/model/entity.ts'
+
+const namesOf = (entity: typeof company) => entity.properties.map(({ name }) => name)
+
+describe('the entities of the spec, section 2', () => {
+  test('D10: Company', () => {
+    expect([company.name, company.plural, company.table]).toEqual(['Company', 'Companies', 'company'])
+    expect(namesOf(company)).toEqual(['Id', 'Name', 'Enabled'])
+  })
+
+  test('D11: Employee', () => {
+    expect(employee.plural).toBe('Employees')
+    expect(employee.properties.map(({ path }) => path.join('.'))).toEqual(
+      `id employeeNumber title firstName middleName lastName knownAs displayName workEmail workPhone workMobile
+      companyId company department division location jobTitle jobLevel managerId manager type status
+      started continuousStart contractEnd employmentEnd`.split(/\s+/),
+    )
+  })
+
+  test('D12: Absence, its period with the spelling of the spec', () => {
+    expect(namesOf(absence)).toEqual(
+      'Id Status EmployeeId Employee Type Reason Start End Period.Prefered Period.Days Period.Hours'.split(' '),
+    )
+    expect(absence.members.filter(isGroup).map(({ name, key }) => [name, key])).toEqual([['Period', 'period']])
+  })
+
+  test('D8: read-only are ids, copies and computed names', () => {
+    const readOnly = [company, employee, absence].flatMap((entity) =>
+      entity.properties.filter(({ writable }) => !writable).map(({ name }) => `${entity.name}.${name}`),
+    )
+    expect(readOnly).toEqual([
+      'Company.Id',
+      'Employee.Id',
+      'Employee.DisplayName',
+      'Employee.Company',
+      'Employee.Manager',
+      'Absence.Id',
+      'Absence.Employee',
+    ])
+  })
+
+  test('D12: the open vocabularies take 100 characters, other text 200', () => {
+    const takes = (name: string, entity: typeof company, length: number) => {
+      const member = entity.byName.get(name)
+      if (!member || isGroup(member)) throw new Error(name)
+      try {
+        return member.kind.parseJson('x'.repeat(length)).length === length
+      } catch {
+        return false
+      }
+    }
+    for (const name of ['status', 'type', 'reason', 'period.prefered'])
+      expect([takes(name, absence, 100), takes(name, absence, 101)]).toEqual([true, false])
+    expect([takes('name', company, 200), takes('name', company, 201)]).toEqual([true, false])
+  })
+})
+
+describe('defineEntity', () => {
+  const entity = defineEntity(
+    'PayRun',
+    {
+      id: identity(),
+      ownerId: reference('Employee'),
+      owner: copied('ownerId', 'displayName'),
+      backupId: reference('Employee'),
+      opens: instant(),
+      closes: instant(),
+      cost: group({ net: decimal(2), note: text() }),
+    },
+    { notBefore: [['closes', 'opens']] },
+  )
+  const property = (name: string) => {
+    const member = entity.byName.get(name)
+    if (!member || isGroup(member)) throw new Error(name)
+    return member
+  }
+
+  test('derives table, path segment and columns', () => {
+    expect([entity.table, entity.plural, entity.id.column]).toEqual(['pay_run', 'PayRuns', 'id'])
+    expect(entity.properties.map(({ column }) => column)).toEqual(
+      'id owner_id owner backup_id opens closes cost_net cost_note'.split(' '),
+    )
+  })
+
+  test('a reference knows its table, and where the copy and its source stand', () => {
+    expect(property('ownerid').reference).toEqual({
+      entity: 'Employee',
+      table: 'employee',
+      copy: { keyColumn: 'owner_key', sourceColumn: 'display_name_key' },
+    })
+    expect(property('backupid').reference).toEqual({ entity: 'Employee', table: 'employee', copy: null })
+    expect(property('owner').reference).toBeNull()
+  })
+
+  test('a rule has the name of its constraint', () => {
+    expect(entity.rules.map(({ constraint }) => constraint)).toEqual(['pay_run_closes_not_before_opens'])
+    expect(entity.rules[0]?.later).toBe(property('closes'))
+  })
+
+  test('finds properties and groups by lower-case name', () => {
+    expect(entity.byName.get('cost.net')).toBe(property('cost.net'))
+    expect(entity.byName.get('cost')).toMatchObject({ name: 'Cost', key: 'cost' })
+    expect(entity.byName.get('net')).toBeUndefined()
+  })
+
+  test('a plural can be given', () => {
+    expect(defineEntity('Person', { id: identity() }, { plural: 'People' }).plural).toBe('People')
+  })
+
+  test('a rule about a property that does not exist stops the start', () => {
+    expect(() => defineEntity('A', { id: identity() }, { notBefore: [['end', 'start']] })).toThrow(
+      'A has no property end',
+    )
+  })
+
+  test('an entity without an id stops the start', () => {
+    expect(() => defineEntity('A', { name: text() })).toThrow('A has no property id')
+  })
+
+  test('its schema takes the whole entity and nothing less or more', () => {
+    const whole = {
+      id: 1,
+      ownerId: null,
+      owner: null,
+      backupId: 2,
+      opens: null,
+      closes: '2024-01-31T09:00:00Z',
+      cost: { net: 1.5, note: null },
+    }
+    expect(Value.Check(entity.schema, whole)).toBe(true)
+    expect(Value.Check(entity.schema, { ...whole, cost: null })).toBe(true)
+    expect(Value.Check(entity.schema, { ...whole, more: 1 })).toBe(false)
+    const { owner: _, ...less } = whole
+    expect(Value.Check(entity.schema, less)).toBe(false)
+    expect(Value.Check(entity.schema, { ...whole, cost: { net: 1.5 } })).toBe(false)
+  })
+})

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'bun:test'
+import { integer, join, name, type Param, param, type Sql, sql, toStatement } from '../../src/model/sql.ts'
+
+describe('the sql tag', () => {
+  test('numbers the parameters in the order of their appearance', () => {
+    const piece = sql`select ${param('a')}, ${param('b')} from ${name('company')}`
+    expect(toStatement(piece)).toEqual({ text: 'select $1, $2 from "company"', values: ['a', 'b'] })
+  })
+
+  test('nests: the parameters of an inner piece stand where the piece stands', () => {
+    const inner = sql`x > ${param('2')}`
+    const piece = sql`${param('1')} and ${inner} and ${param('3')}`
+    expect(toStatement(piece)).toEqual({ text: '$1 and x > $2 and $3', values: ['1', '2', '3'] })
+  })
+
+  test('the same parameter used twice is sent once; equal values of two parameters are sent twice', () => {
+    const one = param('v')
+    expect(toStatement(sql`${one} ${one} ${param('v')}`)).toEqual({ text: '$1 $1 $2', values: ['v', 'v'] })
+  })
+
+  test('parameters given first have the first numbers, also those that the text does not use', () => {
+    const [a, b] = [param('a'), param('b')]
+    expect(toStatement(sql`${b} ${param('c')}`, [a, b])).toEqual({ text: '$2 $3', values: ['a', 'b', 'c'] })
+  })
+
+  test('null is a value like any other', () => {
+    expect(toStatement(sql`${param(null)}`)).toEqual({ text: '$1', values: [null] })
+  })
+
+  test('a value never becomes text, whatever it looks like', () => {
+    const { text, values } = toStatement(sql`name = ${param("'; drop table company; --")}`)
+    expect(text).toBe('name = $1')
+    expect(values).toEqual(["'; drop table company; --"])
+  })
+
+  test('a plain string does not become SQL', () => {
+    // @ts-expect-error a string is neither SQL nor a parameter, and the type says so
+    const piece = () => toStatement(sql`select ${'1; drop table company' as Param | string}`)
+    expect(piece).toThrow()
+  })
+})
+
+describe('name', () => {
+  test('quotes, so that a keyword can be a column', () => {
+    expect(toStatement(name('end')).text).toBe('"end"')
+  })
+
+  for (const wrong of ['', 'Name', 'a b', 'a"b', '1a', '_a', 'ä', `a${'b'.repeat(63)}`])
+    test(`refuses ${JSON.stringify(wrong.slice(0, 10))}`, () => {
+      expect(() => name(wrong)).toThrow('not a name of a table or column')
+    })
+
+  test('takes 63 characters, as PostgreSQL does', () => {
+    expect(toStatement(name('a'.repeat(63))).text).toHaveLength(65)
+  })
+})
+
+describe('integer', () => {
+  test('stands in the text, where the planner sees it', () => {
+    expect(toStatement(sql`limit ${integer(20)}`)).toEqual({ text: 'limit 20', values: [] })
+    expect(toStatement(integer(0)).text).toBe('0')
+  })
+
+  for (const wrong of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
+    test(`refuses ${wrong}`, () => {
+      expect(() => integer(wrong)).toThrow('not a non-negative integer')
+    })
+})
+
+describe('join', () => {
+  const joined = (parts: Sql[]) => toStatement(join(parts, sql` and `))
+
+  test('puts the separator between, not around', () => {
+    expect(joined([sql`a`, sql`b`, sql`c`]).text).toBe('a and b and c')
+    expect(joined([sql`a`]).text).toBe('a')
+  })
+
+  test('of nothing is nothing', () => {
+    expect(joined([]).text).toBe('')
+  })
+
+  test('keeps the parameters of its parts in order', () => {
+    expect(joined([sql`a = ${param('1')}`, sql`b = ${param('2')}`])).toEqual({
+      text: 'a = $1 and b = $2',
+      values: ['1', '2'],
+    })
+  })
+})

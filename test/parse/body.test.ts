@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'bun:test'
+import { JsonNumber } from '../../src/model/kinds.ts'
+import { BODY_BYTES_MAX, readBody } from '../../src/parse/body.ts'
+
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null
+
+function request(body: Body, headers: Record<string, string> = { 'content-type': 'application/json' }) {
+  return new Request('http://localhost/Companies', { method: 'POST', body, headers })
+}
+
+async function fault(body: Body, headers?: Record<string, string>) {
+  const thrown = await readBody(request(body, headers)).then(
+    () => null,
+    (error) => error,
+  )
+  return thrown && [thrown.code, thrown.target]
+}
+
+/** A body that comes in pieces, without a length, and counts what was taken of it. */
+function pieces(parts: Uint8Array<ArrayBuffer>[], taken = { count: 0 }) {
+  const left = [...parts]
+  return new ReadableStream({
+    pull(controller) {
+      const part = left.shift()
+      if (!part) return controller.close()
+      taken.count++
+      controller.enqueue(part)
+    },
+  })
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+test('one JSON object is read', async () => {
+  expect(await readBody(request(' {"Name":"Zoë \\u00e9","Enabled":true,"x":null,"o":{}}\n'))).toEqual({
+    Name: 'Zoë é',
+    Enabled: true,
+    x: null,
+    o: {},
+  })
+})
+
+test('D13: numbers stay as they were written, inside objects too', async () => {
+  const body = await readBody(request('{"a":1e2,"b":4.00000000,"o":{"c":-0},"d":9007199254740993}'))
+  expect(body).toEqual({
+    a: new JsonNumber('1e2'),
+    b: new JsonNumber('4.00000000'),
+    o: { c: new JsonNumber('-0') },
+    d: new JsonNumber('9007199254740993'),
+  })
+})
+
+test('D2: of the same key twice the last counts', async () => {
+  expect(await readBody(request('{"Name":"a","Name":"b"}'))).toEqual({ Name: 'b' })
+})
+
+describe('D18: media types', () => {
+  for (const type of [
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json;charset=utf-8',
+    'application/json; charset=UTF-8',
+    'application/json; charset="utf-8"',
+    'application/problem+json',
+    'application/vnd.api+json; charset=utf-8',
+  ])
+    test(`${type} is taken`, async () => expect(await readBody(request('{}', { 'content-type': type }))).toEqual({}))
+
+  for (const type of [
+    'application/jsonx',
+    'application/xml',
+    'text/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=latin1',
+    'application/json, application/json',
+    'application/+json',
+    'json',
+  ])
+    test(`${type} is UnsupportedMediaType`, async () =>
+      expect(await fault('{}', { 'content-type': type })).toEqual(['UnsupportedMediaType', 'Body']))
+
+  test('none is UnsupportedMediaType', async () => {
+    expect(await fault(bytes('{}'), {})).toEqual(['UnsupportedMediaType', 'Body'])
+  })
+})
+
+describe('D18: InvalidJson', () => {
+  for (const text of [
+    '',
+    ' \n',
+    '{',
+    '{"a":1,}',
+    "{'a':1}",
+    '{"a":01}',
+    'NaN',
+    '[]',
+    '"a"',
+    '1',
+    'null',
+    'true',
+    '{}{}',
+  ])
+    test(JSON.stringify(text), async () => expect(await fault(text)).toEqual(['InvalidJson', 'Body']))
+
+  test('no body at all', async () => expect(await fault(null)).toEqual(['InvalidJson', 'Body']))
+
+  test('bytes that are not UTF-8', async () => {
+    for (const wrong of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc3]])
+      expect(await fault(new Uint8Array([...bytes('{"a":"'), ...wrong, ...bytes('"}')]))).toEqual([
+        'InvalidJson',
+        'Body',
+      ])
+  })
+
+  test('JSON nested deeper than any entity', async () => {
+    const levels = 150_000
+    expect(await fault(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}`)).toEqual(['InvalidJson', 'Body'])
+  })
+})
+
+describe('D18: at most 1 MiB', () => {
+  const sized = (size: number) => `{"Name":"${'x'.repeat(size - 11)}"}`
+
+  test('1 MiB is read', async () => {
+    expect(((await readBody(request(sized(BODY_BYTES_MAX)))).Name as string).length).toBe(BODY_BYTES_MAX - 11)
+  })
+
+  test('one byte more is PayloadTooLarge', async () => {
+    expect(await fault(sized(BODY_BYTES_MAX + 1))).toEqual(['PayloadTooLarge', 'Body'])
+  })
+
+  test('a declared length over it is refused before anything is read', async () => {
+    const headers = { 'content-type': 'application/json', 'content-length': String(BODY_BYTES_MAX + 1) }
+    const declared = request('{}', headers)
+    expect(await readBody(declared).catch((error) => error.code)).toBe('PayloadTooLarge')
+    expect(declared.bodyUsed).toBe(false)
+  })
+
+  test('without a length it is refused as soon as it is over', async () => {
+    const taken = { count: 0 }
+    const parts = Array<Uint8Array<ArrayBuffer>>(64).fill(new Uint8Array(128 * 1024).fill(0x20))
+    expect(await fault(pieces(parts, taken))).toEqual(['PayloadTooLarge', 'Body'])
+    expect(taken.count).toBeLessThan(16)
+  })
+})
+
+test('a body in pieces, cut within a character, is one body', async () => {
+  const whole = bytes('{"Name":"Zoë"}')
+  const cut = whole.indexOf(0xc3) + 1
+  expect(await readBody(request(pieces([whole.slice(0, cut), whole.slice(cut)])))).toEqual({ Name: 'Zoë' })
+})
+
+test('a client that leaves within its body leaves no timer and no unhandled error behind', async () => {
+  const code = `
+    const { readBody } = await import('${import.meta.dir}/../../src/parse/body.ts')
+    const body = new ReadableStream({ pull: (controller) => controller.error(new Error('left')) })
+    const headers = { 'content-type': 'application/json' }
+    await readBody(new Request('http://localhost/', { method: 'POST', body, headers })).catch(() => undefined)`
+  const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe', stderr: 'pipe' })
+  expect([await child.stderr.text(), await child.exited]).toEqual(['', 0])
+}, 20_000)

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'bun:test'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import { parseFilter } from '../../src/parse/filter.ts'
+
+function parsed(entity: Entity, name: string, value: string) {
+  const filter = parseFilter(entity, { name, value, raw: '' })
+  return [filter.property.name, filter.operator.prefix, filter.value]
+}
+
+function fault(entity: Entity, name: string, value: string): { code: string; target: string; message: string } {
+  try {
+    parsed(entity, name, value)
+  } catch (error) {
+    return error as { code: string; target: string; message: string }
+  }
+  throw new Error(`${name}=${value} was accepted`)
+}
+
+describe('operators (spec 4.2, Filtering 5)', () => {
+  for (const [value, prefix, operand] of [
+    ['Acme', '=', 'Acme'],
+    ['=Acme', '=', 'Acme'],
+    ['!=Acme', '!=', 'Acme'],
+    ['<Acme', '<', 'Acme'],
+    ['<=Acme', '<=', 'Acme'],
+    ['>Acme', '>', 'Acme'],
+    ['>=Acme', '>=', 'Acme'],
+  ] as const)
+    test(`${value} is ${prefix}`, () => expect(parsed(company, 'Name', value)).toEqual(['Name', prefix, operand]))
+
+  test('D22: a = protects a value that begins with an operator', () => {
+    expect(parsed(company, 'Name', '=<b>')).toEqual(['Name', '=', '<b>'])
+    expect(parsed(company, 'Name', '==')).toEqual(['Name', '=', '='])
+    expect(parsed(company, 'Name', '=!=x')).toEqual(['Name', '=', '!=x'])
+  })
+
+  test('D22: the longest operator is taken', () => {
+    expect(parsed(company, 'Name', '<==')).toEqual(['Name', '<=', '='])
+    expect(parsed(company, 'Name', '<>')).toEqual(['Name', '<', '>'])
+    expect(parsed(company, 'Name', '!x')).toEqual(['Name', '=', '!x'])
+  })
+})
+
+describe('names', () => {
+  test('D1: match in any case', () => {
+    expect(parsed(company, 'nAmE', 'x')[0]).toBe('Name')
+    expect(parsed(employee, 'EMPLOYEENUMBER', 'x')[0]).toBe('EmployeeNumber')
+  })
+
+  test('D21: every property is filterable, read-only ones and parts of objects too', () => {
+    for (const entity of [company, employee, absence])
+      for (const property of entity.properties) expect(parsed(entity, property.name, '')[0]).toBe(property.name)
+  })
+
+  test('D21: an unknown name is refused, with the nearest known one', () => {
+    expect(fault(company, 'Nmae', 'x')).toMatchObject({
+      code: 'UnknownParameter',
+      target: 'Nmae',
+      message: 'Companies has no parameter "Nmae". Did you mean Name?',
+    })
+    expect(fault(company, 'Colour', 'x').message).not.toContain('Did you mean')
+  })
+
+  test('a name near a parameter that is no filter gets that as the hint', () => {
+    expect(fault(company, 'pagesise', '5').message).toContain('Did you mean PageSize?')
+  })
+
+  test('D21: a part of an object needs the dot, and the object itself is no filter', () => {
+    expect(fault(absence, 'Days', '1').code).toBe('UnknownParameter')
+    expect(fault(absence, 'period', '1')).toMatchObject({
+      code: 'InvalidFilter',
+      target: 'Period',
+      message: 'Period is an object: filter by one of Period.Prefered, Period.Days, Period.Hours.',
+    })
+  })
+
+  test('names that every object has are unknown too', () => {
+    for (const name of ['constructor', '__proto__', 'toString'])
+      expect(fault(company, name, 'x').code).toBe('UnknownParameter')
+  })
+
+  test('an operator in front of the = is explained', () => {
+    const { code, message } = fault(absence, 'Start>', '2024-01-01T00:00:00Z')
+    expect([code, message]).toEqual([
+      'UnknownParameter',
+      'Absences has no parameter "Start>". An operator stands behind the first =, as in Start=>=<value>.',
+    ])
+  })
+
+  test('a long name is not repeated whole', () => {
+    expect(fault(company, 'x'.repeat(5_000), '').message.length).toBeLessThan(300)
+  })
+})
+
+describe('values', () => {
+  test('D24: an empty value is "no value" for = and !=', () => {
+    for (const name of ['Status', 'Start', 'EmployeeId', 'Period.Days']) {
+      expect(parsed(absence, name, '')).toEqual([name, '=', null])
+      expect(parsed(absence, name, '=')).toEqual([name, '=', null])
+      expect(parsed(absence, name, '!=')).toEqual([name, '!=', null])
+    }
+  })
+
+  for (const prefix of ['<', '<=', '>', '>='])
+    test(`D24: ${prefix} without a value is refused`, () => {
+      expect(fault(absence, 'start', prefix)).toMatchObject({
+        code: 'InvalidFilter',
+        target: 'Start',
+        message: `Start needs a value behind ${prefix}.`,
+      })
+    })
+
+  for (const prefix of ['<', '<=', '>', '>='])
+    test(`D25: booleans have no ${prefix}, with a value or without`, () => {
+      for (const operand of ['true', ''])
+        expect(fault(company, 'Enabled', prefix + operand)).toMatchObject({
+          code: 'InvalidFilter',
+          target: 'Enabled',
+          message: `Enabled is true or false: it can be compared with = and !=, not with ${prefix}.`,
+        })
+    })
+
+  test('D25: a value that is not of the type is refused, the target being the property', () => {
+    for (const [entity, name, value] of [
+      [company, 'Id', '1.5'],
+      [company, 'Id', '> 1'],
+      [company, 'Enabled', 'yes'],
+      [absence, 'Start', '>yesterday'],
+      [absence, 'Start', '2023-02-30T00:00:00Z'],
+      [absence, 'Period.Days', '>=1,5'],
+    ] as const)
+      expect(fault(entity, name.toLowerCase(), value)).toMatchObject({ code: 'InvalidFilter', target: name })
+  })
+
+  test('are normalized for PostgreSQL', () => {
+    expect(parsed(company, 'Enabled', '!=TRUE')).toEqual(['Enabled', '!=', 'true'])
+    expect(parsed(absence, 'Start', '<2024-01-01T01:00:00+01:00')).toEqual(['Start', '<', '2024-01-01T00:00:00Z'])
+    expect(parsed(absence, 'Period.Days', '>2.50')).toEqual(['Period.Days', '>', '2.5'])
+  })
+})

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'bun:test'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import { parseList } from '../../src/parse/list.ts'
+
+const fault = (query: string) => {
+  try {
+    parseList(company, query)
+  } catch (error) {
+    return error as { code: string; target: string }
+  }
+  throw new Error(`${query} was accepted`)
+}
+
+test('D27, D28: nothing asked for is page 1 of 20, without filters or sorts', () => {
+  expect(parseList(company, '')).toEqual({ filters: [], sorts: [], pageSize: 20, page: 1, kept: '' })
+})
+
+test('collects filters and sorts in the order written, whatever stands between', () => {
+  const query = parseList(
+    absence,
+    'Start=%3E2024-01-01T00:00:00Z&sort=-Start&PageSize=7&Start=<2025-01-01T00:00:00Z&page=3',
+  )
+  expect(query.filters.map(({ property, operator, value }) => `${property.name}${operator.prefix}${value}`)).toEqual([
+    'Start>2024-01-01T00:00:00Z',
+    'Start<2025-01-01T00:00:00Z',
+  ])
+  expect(query.sorts.map(({ property, direction }) => `${property.name} ${direction}`)).toEqual(['Start descending'])
+  expect([query.pageSize, query.page]).toEqual([7, 3])
+})
+
+test('D1: the parameters of paging and sorting match in any case', () => {
+  const { pageSize, page, sorts } = parseList(company, 'pagesize=6&PAGE=2&Sort=Name')
+  expect([pageSize, page, sorts.length]).toEqual([6, 2, 1])
+})
+
+test('D28: links keep everything but the page, as the client wrote it', () => {
+  expect(parseList(company, 'Name=%41&page=2&PageSize=075&&sort=+Name').kept).toBe('Name=%41&PageSize=075&sort=+Name')
+})
+
+test('D28: twice is refused, also where both say the same or one is wrong', () => {
+  expect(fault('page=1&Page=1')).toMatchObject({ code: 'InvalidPage', target: 'page' })
+  expect(fault('PageSize=5&pagesize=5')).toMatchObject({ code: 'InvalidPageSize', target: 'PageSize' })
+})
+
+test('D28: empty is refused', () => {
+  expect(fault('page=').code).toBe('InvalidPage')
+  expect(fault('PageSize').code).toBe('InvalidPageSize')
+})
+
+describe('D25: at most 32 filters', () => {
+  test('32 are taken', () => {
+    expect(parseList(company, 'Name=!=x&'.repeat(32)).filters).toHaveLength(32)
+  })
+
+  test('33 are TooManyFilters', () => {
+    expect(fault('Name=!=x&'.repeat(33))).toMatchObject({ code: 'TooManyFilters', target: 'Api' })
+  })
+
+  test('sorts and paging are not filters', () => {
+    expect(parseList(company, `${'Name=!=x&'.repeat(32)}sort=Name&page=2&PageSize=5`).filters).toHaveLength(32)
+  })
+})
+
+test('D21: an unknown parameter is refused, beside valid ones too', () => {
+  expect(fault('Name=a&Colour=red')).toMatchObject({ code: 'UnknownParameter', target: 'Colour' })
+  expect(fault('=').code).toBe('UnknownParameter')
+})

@@ -1,0 +1,151 @@
+/** The lists of the API as the specification and the decisions describe them: plain, slow, and nothing of the server. */
+
+type Kind = 'integer' | 'text' | 'boolean' | 'decimal' | 'instant'
+
+/** Decimals are texts with 8 decimals, date-times texts in UTC. */
+export type Value = string | number | boolean | null
+
+export interface Field {
+  /** As parameters write it: `Period.Days`. */
+  name: string
+  kind: Kind
+  /** The collection that the property refers to. */
+  refersTo?: Collection
+}
+
+export type Collection = 'Companies' | 'Employees' | 'Absences'
+export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>='
+/** One record: values by property name. */
+export type Row = Record<string, Value>
+
+const fieldsOf = (kind: Kind, ...names: string[]): Field[] => names.map((name) => ({ name, kind }))
+
+/** What a client can write: D10, D11, D12. */
+export const writable: Record<Collection, Field[]> = {
+  Companies: [...fieldsOf('text', 'Name'), ...fieldsOf('boolean', 'Enabled')],
+  Employees: [
+    ...fieldsOf('text', 'EmployeeNumber', 'Title', 'FirstName', 'MiddleName', 'LastName', 'KnownAs', 'WorkEmail'),
+    ...fieldsOf('text', 'WorkPhone', 'WorkMobile', 'Department', 'Division', 'Location', 'JobTitle', 'JobLevel'),
+    ...fieldsOf('text', 'Type', 'Status'),
+    ...fieldsOf('instant', 'Started', 'ContinuousStart', 'ContractEnd', 'EmploymentEnd'),
+    { name: 'CompanyId', kind: 'integer', refersTo: 'Companies' },
+    { name: 'ManagerId', kind: 'integer', refersTo: 'Employees' },
+  ],
+  Absences: [
+    ...fieldsOf('text', 'Status', 'Type', 'Reason', 'Period.Prefered'),
+    ...fieldsOf('instant', 'Start', 'End'),
+    ...fieldsOf('decimal', 'Period.Days', 'Period.Hours'),
+    { name: 'EmployeeId', kind: 'integer', refersTo: 'Employees' },
+  ],
+}
+
+/** What a client can filter and sort by: all of it. D21, D27 */
+export const properties: Record<Collection, Field[]> = {
+  Companies: [...fieldsOf('integer', 'Id'), ...writable.Companies],
+  Employees: [
+    ...fieldsOf('integer', 'Id'),
+    ...writable.Employees,
+    ...fieldsOf('text', 'DisplayName', 'Company', 'Manager'),
+  ],
+  Absences: [...fieldsOf('integer', 'Id'), ...writable.Absences, ...fieldsOf('text', 'Employee')],
+}
+
+export const collections = Object.keys(properties) as Collection[]
+
+/** D11: known as or first name, then last name. */
+export function displayName(row: Row): string | null {
+  return [row.KnownAs || row.FirstName, row.LastName].filter(Boolean).join(' ') || null
+}
+
+export interface Filter {
+  field: Field
+  operator: Operator
+  /** Decoded, without the operator. */
+  operand: string
+}
+
+export interface Sort {
+  field: Field
+  descending: boolean
+}
+
+export function matches({ field, operator, operand }: Filter, row: Row): boolean {
+  const value = row[field.name] ?? null
+  if (operator === '=' || operator === '!=') return equals(field, operand, value) === (operator === '=')
+  if (value === null) return false // D24
+  const order = compareValues(field.kind, value, parseOperand(field.kind, operand))
+  return { '<': order < 0, '<=': order <= 0, '>': order > 0, '>=': order >= 0 }[operator]
+}
+
+function equals(field: Field, operand: string, value: Value): boolean {
+  if (operand === '') return value === null || value === '' // D24
+  return value !== null && compareExactly(field.kind, value, parseOperand(field.kind, operand))
+}
+
+function compareExactly(kind: Kind, one: Value, other: Value): boolean {
+  return kind === 'text' ? one === other : compareValues(kind, one, other) === 0
+}
+
+/** The rows in the order of the sorts; the id breaks ties. D26, D27 */
+export function inOrder(rows: Row[], sorts: Sort[]): Row[] {
+  return rows.toSorted((one, other) => {
+    for (const { field, descending } of sorts) {
+      const order = compareValues(field.kind, one[field.name] ?? null, other[field.name] ?? null)
+      if (order !== 0) return descending ? -order : order
+    }
+    return Number(one.Id) - Number(other.Id)
+  })
+}
+
+const collator = new Intl.Collator('und')
+
+/** No value comes last. */
+function compareValues(kind: Kind, one: Value, other: Value): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null)
+  if (kind === 'text')
+    return collator.compare(String(one), String(other)) || compareCodePoints(String(one), String(other))
+  if (kind === 'decimal') return compare(scaled(String(one)), scaled(String(other)))
+  return compare(one, other)
+}
+
+function compareCodePoints(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other))
+}
+
+function compare<T extends Value | bigint>(one: T, other: T): number {
+  if (one === other) return 0
+  return (one as number) < (other as number) ? -1 : 1
+}
+
+function parseOperand(kind: Kind, text: string): Value {
+  if (kind === 'integer') return Number(text)
+  if (kind === 'boolean') return text.toLowerCase() === 'true'
+  return kind === 'instant' ? utc(text) : text
+}
+
+/** Units of 10^-20, so that an operand may have more decimals than a stored value. */
+function scaled(text: string): bigint {
+  const [whole = '', fraction = ''] = text.replace('-', '').split('.')
+  const magnitude = BigInt(whole + fraction.padEnd(20, '0'))
+  return text.startsWith('-') ? -magnitude : magnitude
+}
+
+/** A date-time with any offset in UTC; a fraction of a second is dropped. D15 */
+export function utc(text: string): string {
+  return new Date(text.toUpperCase().replace(/\.\d+/, '')).toISOString().replace('.000Z', 'Z')
+}
+
+/** The pages that the links of a page name, in the links' order. Spec 4.3, D29, D31 */
+export function linkedPages(page: number, pageSize: number, total: number): [string, number][] {
+  const last = Math.max(1, Math.ceil(total / pageSize))
+  const links: [string, number][] = []
+  if (page > 1) links.push(['first', 1], ['previous', Math.min(page - 1, last)])
+  if (page < last) links.push(['next', page + 1])
+  if (page !== last) links.push(['last', last])
+  return links
+}
+
+/** Spec 4.2, Paging 2. D28 */
+export function clampedSize(pageSize: number): number {
+  return Math.min(50, Math.max(5, pageSize))
+}
