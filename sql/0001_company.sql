@@ -3,8 +3,8 @@ create table company (
   id bigint generated always as identity (maxvalue 9007199254740991),
   name text collate "und-x-icu",
   enabled boolean not null default false,
-  -- What referring tables copy. A foreign key neither checks nor cascades a null, so a missing name is '' here.
-  name_key text not null generated always as (coalesce(name, '')) stored,
+  -- What referring tables copy: '=' and the name, or '' for none, since a foreign key neither checks nor cascades a null.
+  name_key text not null generated always as (coalesce('=' || name, '')) stored,
   constraint company_pk primary key (id),
   constraint company_name_copied unique (id, name_key)
 );

@@ -2,7 +2,7 @@ create table absence (
   id bigint generated always as identity (maxvalue 9007199254740991),
   status text collate "und-x-icu",
   employee_id bigint,
-  employee text collate "und-x-icu" generated always as (nullif(employee_key, '')) stored,
+  employee text collate "und-x-icu" generated always as (substr(nullif(employee_key, ''), 2)) stored,
   type text collate "und-x-icu",
   reason text collate "und-x-icu",
   start timestamptz(0),

@@ -112,7 +112,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     const text = environment[name] || fallback
     if (text === null) return null as Value
     const value = Value.Convert(schema, text)
-    if (!Value.Check(schema, value))
+    // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
+    const isChanged = typeof value === 'number' && String(value) !== text
+    if (isChanged || !Value.Check(schema, value))
       faults.push(`${name} must be ${allowed}${isSecret(name) ? '' : `; it is "${text}"`}`)
     return value as Value
   }

@@ -59,6 +59,7 @@ export class Router {
     const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
     const slash = path.indexOf('/', 1)
     if (slash === -1 || slash >= end) {
+      if (path === '//') return null // its one slash at the end is the root's own
       const name = normalize(path.slice(1, end))
       const endpoint = this.collections.get(name)?.collection ?? this.fixed.get(name)
       return endpoint && endpoint !== NOTHING ? { endpoint, id: '' } : null

@@ -8,8 +8,8 @@ import { loadEntities } from './registry.ts'
 export interface Worker {
   /** `http://127.0.0.1:3000`. */
   url: string
-  /** Lets clients leave, finishes what runs, closes the connections. */
-  stop(): Promise<void>
+  /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
+  stop(leaveMs?: number): Promise<void>
 }
 
 /** What a worker needs beyond the settings. */
@@ -51,9 +51,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   baseUrl ||= url
   return {
     url,
-    async stop() {
+    async stop(leaveMs = LEAVE_MS) {
       draining = true
-      await Bun.sleep(LEAVE_MS)
+      await Bun.sleep(leaveMs)
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       app.server?.stop(true)

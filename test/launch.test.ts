@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import {
   endPrograms,
   isAlive,
@@ -12,14 +12,10 @@ import {
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000
 
-let folder: ReturnType<typeof temporaryFolder>
-beforeEach(() => {
-  folder = temporaryFolder()
-})
-afterEach(async () => {
-  await endPrograms()
-  folder.remove()
-})
+// One for all tests: a cluster is made once, and each start meets what the one before left.
+const folder = temporaryFolder()
+afterEach(endPrograms)
+afterAll(folder.remove)
 
 /** The process that listens, by the line that the launcher's child prints. */
 async function started(command: string[]): Promise<{ program: RunningProgram; postmaster: number; url: string }> {

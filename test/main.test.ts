@@ -1,22 +1,19 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createDatabase } from './support/postgres.ts'
 import { endPrograms, isAlive, postmasterOf, run, runMain, temporaryFolder } from './support/process.ts'
+import type { Json } from './support/server.ts'
 
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000
 
-let folder: ReturnType<typeof temporaryFolder>
-beforeEach(() => {
-  folder = temporaryFolder()
-})
-afterEach(async () => {
-  await endPrograms()
-  folder.remove()
-})
+// One for all tests: a cluster is made once, and each start meets what the one before left.
+const folder = temporaryFolder()
+afterEach(endPrograms)
+afterAll(folder.remove)
 
 describe('start', () => {
   test(
@@ -52,12 +49,14 @@ describe('start', () => {
   test(
     'DEMO_DATA=0 keeps the database empty',
     async () => {
-      const server = runMain({ DATA_DIR: folder.path, DEMO_DATA: '0', BOOTSTRAP_API_KEY: 'k' })
+      const empty = temporaryFolder()
+      const server = runMain({ DATA_DIR: empty.path, DEMO_DATA: '0', BOOTSTRAP_API_KEY: 'k' })
       const [, url] = await server.waitFor(LISTENS)
       const response = await fetch(`${url}/Companies`, { headers: { authorization: 'ApiKey k' } })
       expect([response.headers.get('x-total-count'), await response.text()]).toEqual(['0', '[]'])
       server.kill('SIGTERM')
       await server.ended
+      empty.remove()
     },
     TIMEOUT_MS,
   )
@@ -66,13 +65,15 @@ describe('start', () => {
     'with DATABASE_URL nothing embedded is started',
     async () => {
       const DATABASE_URL = await createDatabase('empty')
-      const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: 'k' })
+      const empty = temporaryFolder()
+      const server = runMain({ DATA_DIR: empty.path, DATABASE_URL, BOOTSTRAP_API_KEY: 'k' })
       const [, url] = await server.waitFor(LISTENS)
       const response = await fetch(`${url}/readyz`)
       expect(response.status).toBe(200)
-      expect(existsSync(join(folder.path, 'postgres'))).toBe(false)
+      expect(existsSync(join(empty.path, 'postgres'))).toBe(false)
       server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
+      empty.remove()
     },
     TIMEOUT_MS,
   )
@@ -183,7 +184,7 @@ describe('end', () => {
       })
       const headers = { authorization, 'content-type': 'application/json' }
       const response = await fetch(`${url}/Companies`, { method: 'POST', headers, body })
-      expect([response.status, (await response.json()).name, response.headers.get('connection')]).toEqual([
+      expect([response.status, ((await response.json()) as Json).name, response.headers.get('connection')]).toEqual([
         201,
         'late',
         'close',
@@ -201,7 +202,7 @@ describe('end', () => {
       const killed = runMain(settings)
       const [, url] = await killed.waitFor(LISTENS)
       const created = await fetch(`${url}/Companies`, { method: 'POST', headers, body: '{"Name":"kept"}' })
-      const { id } = await created.json()
+      const { id } = (await created.json()) as Json
       const orphan = postmasterOf(folder.path) as number
       killed.kill('SIGKILL')
       await killed.ended
@@ -211,7 +212,7 @@ describe('end', () => {
       const [, nextUrl] = await next.waitFor(LISTENS)
       expect(isAlive(orphan)).toBe(false)
       const response = await fetch(`${nextUrl}/Companies/${id}`, { headers })
-      expect((await response.json()).name).toBe('kept')
+      expect(((await response.json()) as Json).name).toBe('kept')
       next.kill('SIGTERM')
       expect(await next.ended).toBe(0)
     },

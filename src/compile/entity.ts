@@ -67,7 +67,9 @@ function assignments(entity: Entity, changes: Changes): { column: string; value:
     assigned.push({ column: property.column, value: sql`${value}` })
     const copy = property.reference?.copy
     if (property.reference && copy) {
-      const source = sql`select ${name(copy.sourceColumn)} from ${name(property.reference.table)} where id = ${value}`
+      // The lock waits for a rename under way and then sees the new name; without it the copy could be stale by the
+      // time the foreign key checks it.
+      const source = sql`select ${name(copy.sourceColumn)} from ${name(property.reference.table)} where id = ${value} for key share`
       assigned.push({ column: copy.keyColumn, value: sql`(${source})` })
     }
   }

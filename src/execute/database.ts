@@ -14,7 +14,7 @@ export interface DatabaseOptions {
 }
 
 /** Stopped by the server itself, so that no slow query outlives its request by long. */
-export const STATEMENT_MS_MAX = 3_000
+const STATEMENT_MS_MAX = 3_000
 /** Waiting for a connection included; behind it the client gets its 503 even if the server is frozen. */
 const QUERY_MS_MAX = 5_000
 const QUERIES_MAX = 1_000
@@ -65,10 +65,13 @@ export class Database {
     this.inFlight++
     try {
       for (let attempt = 1; ; attempt++) {
+        const { pool } = this
         try {
           return await this.attempt(statement)
         } catch (error) {
           const verdict = classify(error)
+          // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
+          if (verdict === 'lost' && this.pool === pool) this.renew()
           const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
           if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error)
         }

@@ -34,20 +34,30 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
   mkdirSync(dataDir, { recursive: true })
   const lock = tryLock(join(dataDir, 'lock'))
   if (!lock) throw new Error(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
+  try {
+    const { isNew, url, child } = await startLocked(dataDir, options)
+    return {
+      url,
+      isNew,
+      async stop() {
+        await end(child, 'SIGINT')
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function startLocked(dataDir: string, options: Options) {
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const password = readPassword(runner.cluster)
   const isNew = !existsSync(join(runner.cluster, 'PG_VERSION'))
   if (isNew) await initialize(runner, dataDir, password)
   const { port, child } = await launchOnFreePort(runner, dataDir, options.settings ?? {})
-  return {
-    url: `postgres://roster:${password}@127.0.0.1:${port}/postgres`,
-    isNew,
-    async stop() {
-      await end(child, 'SIGINT')
-      lock.release()
-    },
-  }
+  return { url: `postgres://roster:${password}@127.0.0.1:${port}/postgres`, isNew, child }
 }
 
 function readPassword(cluster: string): string {

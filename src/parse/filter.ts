@@ -10,7 +10,7 @@ import type { Parameter } from './queryString.ts'
 export const FILTERS_MAX = 32
 
 /** The parameters of a collection that are not filters. */
-export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page']
+const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page']
 
 const longestFirst = [...operators].sort((a, b) => b.prefix.length - a.prefix.length)
 const equality = operators.find((operator) => operator.prefix === '=') as Operator

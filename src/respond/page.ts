@@ -22,7 +22,8 @@ export function respondPage(entity: Entity, query: ListQuery, rows: readonly Row
 /** Spec 4.3: each link only where it applies, in this order; `Link` is the standard's spelling of it (RFC 8288). */
 function addLinks(headers: Record<string, string>, { page, pageSize, kept }: ListQuery, total: number, url: string) {
   const last = Math.max(1, Math.ceil(total / pageSize))
-  const address = `${url}?${kept}${kept && '&'}page=`
+  // A raw # would make a fragment of what stands behind it.
+  const address = `${url}?${kept.replaceAll('#', '%23')}${kept && '&'}page=`
   let location = ''
   let link = ''
   const add = (relation: string, standard: string, target: number) => {

@@ -14,7 +14,15 @@ const { symbols: libc } = dlopen(process.platform === 'darwin' ? 'libSystem.B.dy
  */
 export function tryLock(path: string): { release(): void } | null {
   const file = openSync(path, 'a', 0o600)
-  if (libc.flock(file, LOCK_EX | LOCK_NB) === 0) return { release: () => closeSync(file) }
-  closeSync(file)
-  return null
+  if (libc.flock(file, LOCK_EX | LOCK_NB) !== 0) {
+    closeSync(file)
+    return null
+  }
+  let held = true
+  return {
+    release() {
+      if (held) closeSync(file)
+      held = false
+    },
+  }
 }

@@ -45,6 +45,11 @@ describe('4.3 Paging response headers', () => {
       expect(url.search.startsWith('?enabled=TRUE&Name=%3E%3D%3c&sort=-Name,+Id&PageSize=5&')).toBe(true)
   })
 
+  test('a # in the query does not make a fragment of what stands behind it in a link', async () => {
+    const { head } = await sendRaw(server, 'GET /Companies?Name=!=#x&PageSize=5')
+    expect(head).toContain('?Name=!=%23x&PageSize=5&page=2>; rel="next"')
+  })
+
   test('links keep filters that name one property twice', async () => {
     for (const { url } of pageLinksOf(await get('Id=%3E0&Id=%3C1000&PageSize=5&page=2')))
       expect(url.searchParams.getAll('Id')).toEqual(['>0', '<1000'])

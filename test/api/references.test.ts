@@ -111,6 +111,16 @@ describe('2 Names of rows referred to', () => {
     expect((await one(`/Employees/${employee.id}`)).company).toBe('Twin')
   })
 
+  test('D10: a company whose name is empty text is that to its employees too, not null', async () => {
+    const company = await createRow(server, '/Companies', { Name: '' })
+    const employee = await createRow(server, '/Employees', { CompanyId: company.id })
+    expect(employee.company).toBe('')
+    await server.patch(`/Companies/${company.id}`, { Name: null })
+    expect((await server.get(`/Employees/${employee.id}`)).body.company).toBeNull()
+    await server.patch(`/Companies/${company.id}`, { Name: '=' })
+    expect((await server.get(`/Employees/${employee.id}`)).body.company).toBe('=')
+  })
+
   test('an employee who is their own manager, renamed', async () => {
     const { id } = await createRow(server, '/Employees', { FirstName: 'Ada' })
     const path = `/Employees/${id}`

@@ -172,7 +172,12 @@ describe('decimal (D13)', () => {
       expect(decimal.parseJson(number(source as string))).toBe(value as string)
   })
 
-  refuses(decimal, ['1', null, true, ...['-1', '10000000000', '0.000000001', '4.000000000', '1e10', '1e-9', '1e400'].map(number)])
+  refuses(decimal, [
+    '1',
+    null,
+    true,
+    ...['-1', '10000000000', '0.000000001', '4.000000000', '1e10', '1e-9', '1e400'].map(number),
+  ])
   refusesFilter(decimal, ['', 'a', '1,5', '.5', '5.', '+1', '0x1', 'NaN', 'Infinity', ' 1', '1e300'])
 
   test('a number as long as a body is refused without a search through it', () => {

@@ -11,6 +11,9 @@ export interface RandomRequest {
   body: Buffer | null
 }
 
+/** More than 16 KiB of head is refused before it is a request. */
+const TARGET_LENGTH_MAX = 12_000
+
 /** Any request at all, as long as it is HTTP: valid, nearly valid, or nonsense. */
 export function randomRequest(random: Random): RandomRequest {
   const collection = random.pick(collections)
@@ -37,7 +40,7 @@ export function randomRequest(random: Random): RandomRequest {
   const body = hasBody ? randomBody(random, collection) : null
   return {
     method,
-    target: randomPath(random, collection, method) + query,
+    target: (randomPath(random, collection, method) + query).slice(0, TARGET_LENGTH_MAX),
     headers: randomHeaders(random, hasBody),
     body,
   }

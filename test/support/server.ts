@@ -77,7 +77,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
     remove: (path) => send('DELETE', path),
     async stop() {
       await sql.end()
-      await worker.stop()
+      await worker.stop(0)
     },
   }
 }

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import {
+  compileCreate,
+  compileGet,
+  compileMissingReferences,
+  compileRemove,
+  compileUpdate,
+} from '../../src/compile/entity.ts'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
+import { Database } from '../../src/execute/database.ts'
+import { JsonNumber } from '../../src/model/kinds.ts'
+import type { Row } from '../../src/model/sql.ts'
+import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
+import { createDatabase } from '../support/postgres.ts'
+
+let database: Database
+beforeAll(async () => {
+  database = new Database({ url: await createDatabase(), poolSize: 2, prepare: true })
+})
+afterAll(() => database.end(1_000))
+
+const id = (value: string | null | undefined) => new JsonNumber(String(value))
+const written = async (statement: Parameters<Database['write']>[0]) => (await database.write(statement))[0] as Row
+const createCompany = (name: string) => written(compileCreate(company, parseComplete(company, { name })))
+
+/** A row of employee as its properties. */
+function named(row: Row | undefined): Record<string, string | null> {
+  return Object.fromEntries(employee.properties.map(({ name }, index) => [name, row?.[index] ?? null]))
+}
+
+describe('text and parameters', () => {
+  test('get', () => {
+    expect(compileGet(company, '7')).toEqual({
+      text: 'select "id", "name", "enabled" from "company" where id = $1',
+      values: ['7'],
+    })
+  })
+
+  test('create sets every writable property', () => {
+    expect(compileCreate(company, parseComplete(company, { Name: "O'Neil" }))).toEqual({
+      text: 'insert into "company" ("name", "enabled") values ($1, $2) returning "id", "name", "enabled"',
+      values: ["O'Neil", 'false'],
+    })
+  })
+
+  test('update sets what has changed', () => {
+    expect(compileUpdate(company, '7', parsePartial(company, { Enabled: true }))).toEqual({
+      text: 'update "company" set "enabled" = $1 where id = $2 returning "id", "name", "enabled"',
+      values: ['true', '7'],
+    })
+  })
+
+  test('a reference brings its copy along, with the same parameter', () => {
+    const { text, values } = compileUpdate(absence, '7', parsePartial(absence, { EmployeeId: id('3') }))
+    expect(text).toStartWith(
+      'update "absence" set "employee_id" = $1, ' +
+        '"employee_key" = (select "display_name_key" from "employee" where id = $1 for key share) where id = $2 returning "id"',
+    )
+    expect(values).toEqual(['3', '7'])
+  })
+
+  test('remove', () => {
+    expect(compileRemove(company, '7')).toEqual({
+      text: 'delete from "company" where id = $1 returning id',
+      values: ['7'],
+    })
+  })
+
+  test('missing references asks for each reference that is set, and for nothing where none is', () => {
+    const changes = parsePartial(employee, { CompanyId: id('1'), ManagerId: null, Title: 'x' })
+    expect(compileMissingReferences(changes)).toEqual({
+      text: 'select $1::text where not exists (select from "company" where id = $2::bigint)',
+      values: ['company_id', '1'],
+    })
+    expect(compileMissingReferences(parsePartial(employee, { ManagerId: null, Title: 'x' }))).toBeNull()
+  })
+})
+
+describe('on the database', () => {
+  test('create returns the row, with its id, and get finds it', async () => {
+    const row = await createCompany('Acme')
+    expect(row).toEqual([expect.stringMatching(/^[1-9]\d*$/), 'Acme', 'f'])
+    expect(await database.read(compileGet(company, row[0] as string))).toEqual([row])
+  })
+
+  test('a create with every property given stores each in its column', async () => {
+    const [companyId] = await createCompany('Whole')
+    const body: Record<string, unknown> = { CompanyId: id(companyId) }
+    for (const { name, kind, writable, reference } of employee.properties)
+      if (writable && !reference) body[name] = kind.name === 'instant' ? '2024-01-31T09:00:00Z' : name
+    const row = named(await written(compileCreate(employee, parseComplete(employee, body))))
+    for (const { name, kind, writable, reference } of employee.properties)
+      if (writable && !reference) expect(row[name]).toBe(kind.name === 'instant' ? '2024-01-31 09:00:00+00' : name)
+    expect([row.CompanyId, row.Company, row.DisplayName]).toEqual([companyId as string, 'Whole', 'KnownAs LastName'])
+  })
+
+  test('the copy follows the row that it was copied from, and a new reference', async () => {
+    const [first, second] = [await createCompany('First'), await createCompany('Second')]
+    const created = await written(compileCreate(employee, parseComplete(employee, { CompanyId: id(first[0]) })))
+    const current = async () => named((await database.read(compileGet(employee, created[0] as string)))[0]).Company
+    expect(await current()).toBe('First')
+    await database.write(compileUpdate(company, first[0] as string, parsePartial(company, { name: 'Renamed' })))
+    expect(await current()).toBe('Renamed')
+    await database.write(compileUpdate(company, first[0] as string, parsePartial(company, { name: null })))
+    expect(await current()).toBeNull()
+    await database.write(
+      compileUpdate(employee, created[0] as string, parsePartial(employee, { CompanyId: id(second[0]) })),
+    )
+    expect(await current()).toBe('Second')
+    await database.write(compileUpdate(employee, created[0] as string, parsePartial(employee, { CompanyId: null })))
+    expect(await current()).toBeNull()
+  })
+
+  test('D16: a reference that names no row is refused by the table, and found by missing references', async () => {
+    const changes = parseComplete(employee, { CompanyId: id('999999'), ManagerId: id('0') })
+    await expect(database.write(compileCreate(employee, changes))).rejects.toMatchObject({ kind: 'check' })
+    const missing = await database.read(compileMissingReferences(changes) as ReturnType<typeof compileGet>)
+    expect(missing.map(([column]) => column)).toEqual(['company_id', 'manager_id'])
+    const [found] = await createCompany('Found')
+    const there = parsePartial(employee, { CompanyId: id(found) })
+    expect(await database.read(compileMissingReferences(there) as ReturnType<typeof compileGet>)).toEqual([])
+  })
+
+  test('an update or removal of no row returns none', async () => {
+    expect(await database.write(compileUpdate(company, '999999', parsePartial(company, { name: 'x' })))).toEqual([])
+    expect(await database.write(compileRemove(company, '999999'))).toEqual([])
+  })
+
+  test('remove returns the id, and the row is gone', async () => {
+    const [removed] = await createCompany('Gone')
+    expect(await database.write(compileRemove(company, removed as string))).toEqual([[removed as string]])
+    expect(await database.read(compileGet(company, removed as string))).toEqual([])
+  })
+
+  test('D16: a row that others refer to stays', async () => {
+    const [referred] = await createCompany('Kept')
+    await database.write(compileCreate(employee, parseComplete(employee, { CompanyId: id(referred) })))
+    await expect(database.write(compileRemove(company, referred as string))).rejects.toMatchObject({
+      kind: 'foreignKey',
+    })
+    expect(await database.read(compileGet(company, referred as string))).toHaveLength(1)
+  })
+
+  test('an update of one property leaves the others', async () => {
+    const [changed] = await createCompany('Same')
+    const statement = compileUpdate(company, changed as string, parsePartial(company, { Enabled: true }))
+    expect(await written(statement)).toEqual([changed as string, 'Same', 't'])
+  })
+})

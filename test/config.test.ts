@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'bun:test'
+import { ConfigError, readConfig, settings } from '../src/config.ts'
+
+const faults = (environment: Record<string, string>): string[] => {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as Error).message.split('\n')
+  }
+  return []
+}
+
+test('nothing set: the defaults', () => {
+  expect(readConfig({})).toEqual({
+    databaseUrl: null,
+    databasePool: 10,
+    databasePrepare: true,
+    dataDir: '.data',
+    demoData: true,
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: null,
+    bootstrapApiKey: null,
+    logLevel: 'info',
+    logFormat: 'pretty',
+  })
+})
+
+test('all set', () => {
+  const environment = {
+    DATABASE_URL: 'postgresql://u:p@db:5433/hr',
+    DATABASE_POOL: '25',
+    DATABASE_PREPARE: 'false',
+    DATA_DIR: '/var/lib/roster',
+    DEMO_DATA: '0',
+    HOST: '::1',
+    PORT: '0',
+    PUBLIC_URL: 'https://api.example.com/hr',
+    BOOTSTRAP_API_KEY: 'k',
+    LOG_LEVEL: 'debug',
+    LOG_FORMAT: 'json',
+  }
+  expect(Object.keys(environment)).toEqual(Object.keys(settings))
+  expect(readConfig(environment)).toEqual({
+    databaseUrl: 'postgresql://u:p@db:5433/hr',
+    databasePool: 25,
+    databasePrepare: false,
+    dataDir: '/var/lib/roster',
+    demoData: false,
+    host: '::1',
+    port: 0,
+    publicUrl: 'https://api.example.com/hr',
+    bootstrapApiKey: 'k',
+    logLevel: 'debug',
+    logFormat: 'json',
+  })
+})
+
+test('an empty setting counts as not set', () => {
+  expect(readConfig(Object.fromEntries(Object.keys(settings).map((name) => [name, ''])))).toEqual(readConfig({}))
+})
+
+test('PUBLIC_URL loses its slashes at the end, so that links have one between', () => {
+  expect(readConfig({ PUBLIC_URL: 'https://api.example.com//' }).publicUrl).toBe('https://api.example.com')
+})
+
+test('the configuration does not change', () => {
+  expect(Object.isFrozen(readConfig({}))).toBe(true)
+})
+
+test('what is no setting is ignored', () => {
+  expect(readConfig({ HOME: '/root', PORTS: 'x' })).toEqual(readConfig({}))
+})
+
+describe('a wrong setting is refused', () => {
+  for (const [name, values] of Object.entries({
+    DATABASE_URL: ['mysql://db', 'localhost', 'postgres://'],
+    DATABASE_POOL: ['0', '1001', '-1', 'many', '10.5', '1e2'],
+    DATABASE_PREPARE: ['yes', 'maybe'],
+    DEMO_DATA: ['2', 'true', '00'],
+    HOST: ['a b', 'http://localhost', '127.0.0.1/8'],
+    PORT: ['65536', '-1', 'http', '80abc', '3000.7', '1e3', '0x50'],
+    PUBLIC_URL: ['api.example.com', 'ftp://a', 'https://a?b', 'https://a#b', 'https://a b', 'https://'],
+    BOOTSTRAP_API_KEY: ['a b', 'ä', 'k'.repeat(257)],
+    LOG_LEVEL: ['INFO', 'loud', '1'],
+    LOG_FORMAT: ['xml', 'JSON'],
+  }))
+    for (const value of values)
+      test(`${name}=${value.slice(0, 20)}`, () => {
+        const [fault, ...more] = faults({ [name]: value })
+        expect(more).toEqual([])
+        expect(fault).toStartWith(`${name} must be ${settings[name as keyof typeof settings].allowed}`)
+      })
+})
+
+test('every fault is listed', () => {
+  const wrong = { LOG_FORMAT: 'xml', PORT: 'http', DATABASE_URL: 'x' }
+  const listed = faults(wrong).map((line) => line.split(' ')[0])
+  expect(listed.sort()).toEqual(['DATABASE_URL', 'LOG_FORMAT', 'PORT'])
+})
+
+test('a fault repeats the value, unless it is a secret', () => {
+  expect(faults({ PORT: 'http' })).toEqual(['PORT must be an integer from 0 to 65535; it is "http"'])
+  const secrets = faults({ DATABASE_URL: 'mysql://root:hunter2@db', BOOTSTRAP_API_KEY: 'hunter2 hunter2' })
+  expect(secrets).toHaveLength(2)
+  expect(secrets.join()).not.toContain('hunter2')
+})

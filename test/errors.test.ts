@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'bun:test'
+import { STATUS_CODES } from 'node:http'
+import { ApiError, errorTable, type Fault, faultsError } from '../src/errors.ts'
+
+describe('the table', () => {
+  for (const [code, { status, title, explanation }] of Object.entries(errorTable))
+    test(`${code} has a status that exists, a title and an explanation`, () => {
+      expect(code).toMatch(/^[A-Z][A-Za-z]+$/)
+      expect([status >= 400, STATUS_CODES[status] !== undefined]).toEqual([true, true])
+      expect(title).toMatch(/^\p{L}.*[^.]$/u)
+      expect(explanation).toMatch(/^\p{L}.*\.$/u)
+    })
+
+  test('the statuses that the decisions name', () => {
+    const statuses = Object.entries(errorTable).map(([code, { status }]) => [code, status])
+    expect(Object.fromEntries(statuses)).toMatchObject({
+      InvalidQueryString: 400, // D4
+      DuplicateProperty: 400, // D2
+      UnknownProperty: 400, // D9
+      ValidationFailed: 400, // D9
+      InvalidValue: 400, // D10
+      ReferenceNotFound: 409, // D16
+      StillReferenced: 409, // D16
+      UnsupportedMediaType: 415, // D18
+      InvalidJson: 400, // D18
+      PayloadTooLarge: 413, // D18
+      MethodNotAllowed: 405, // D19
+      NotFound: 404, // D19
+      UriTooLong: 414, // D19
+      UnknownParameter: 400, // D21
+      InvalidFilter: 400, // D25
+      TooManyFilters: 400, // D25
+      InvalidSort: 400, // D27
+      InvalidPageSize: 400, // D28
+      InvalidPage: 400, // D28
+      Unauthorized: 401, // D33
+      ServiceUnavailable: 503, // D39
+      InternalError: 500, // D39
+    })
+  })
+})
+
+test('an error is about the Api, without details or headers, unless it says otherwise', () => {
+  const error = new ApiError('NotFound', 'Nothing here.')
+  expect([error.code, error.message, error.target, error.details, error.headers]).toEqual([
+    'NotFound',
+    'Nothing here.',
+    'Api',
+    null,
+    {},
+  ])
+  const cause = new Error('why')
+  const more = new ApiError('InvalidSort', 'x', { target: 'sort', headers: { A: 'b' }, cause })
+  expect([more.target, more.headers, more.cause]).toEqual(['sort', { A: 'b' }, cause])
+})
+
+describe('D9: faults', () => {
+  const one: Fault = { code: 'InvalidValue', target: 'Name', message: 'Name must be a text.' }
+  const two: Fault = { code: 'UnknownProperty', target: 'Nmae', message: 'There is none.' }
+
+  test('one speaks for itself and is listed too', () => {
+    const { code, target, message, details } = faultsError([one])
+    expect({ code, target, message }).toEqual(one)
+    expect(details).toEqual([one])
+  })
+
+  test('several stand under ValidationFailed', () => {
+    const { code, target, message, details } = faultsError([one, two])
+    expect([code, target, message]).toEqual(['ValidationFailed', 'Body', 'The body has 2 faults; Details lists them.'])
+    expect(details).toEqual([one, two])
+  })
+
+  test('D16: several references that name no row stay a conflict', () => {
+    const [company, manager] = ['CompanyId', 'ManagerId'].map(
+      (target): Fault => ({ code: 'ReferenceNotFound', target, message: 'There is none.' }),
+    ) as [Fault, Fault]
+    const { code, target, details } = faultsError([company, manager])
+    expect([code, target, details]).toEqual(['ReferenceNotFound', 'Body', [company, manager]])
+  })
+})

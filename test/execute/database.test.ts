@@ -1,0 +1,209 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { Database } from '../../src/execute/database.ts'
+import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+let url: string
+let admin: postgres.Sql
+let database: Database
+
+beforeAll(async () => {
+  url = await createDatabase()
+  admin = connect(url)
+})
+afterAll(() => admin.end())
+beforeEach(() => {
+  database = new Database({ url, poolSize: 1, prepare: true })
+})
+afterEach(() => database.end(100))
+
+const read = (piece: Sql) => database.read(toStatement(piece))
+const unavailable = { code: 'ServiceUnavailable', target: 'Api', headers: { 'Retry-After': '1' } }
+
+/** The backends of the pool under test that run a statement with this word in it. */
+async function backends(word: string): Promise<number[]> {
+  for (;;) {
+    const rows = await admin`
+      select pid from pg_stat_activity
+      where application_name = 'roster' and datname = current_database() and state = 'active' and query like ${`%${word}%`}`
+    if (rows.length > 0) return rows.map(({ pid }) => pid as number)
+    await Bun.sleep(10)
+  }
+}
+
+const terminate = (pids: number[]) => admin`select pg_terminate_backend(pid) from unnest(${pids}::int[]) as pid`
+
+describe('values', () => {
+  const written = [
+    ["'Zoë 😀'::text", 'Zoë 😀'],
+    ["''::text", ''],
+    ['true', 't'],
+    ['false', 'f'],
+    ['9007199254740993::bigint', '9007199254740993'],
+    ['4::numeric(18,8)', '4.00000000'],
+    ['9999999999.99999999::numeric(18,8)', '9999999999.99999999'],
+    ["'2024-01-31T09:00:00+02:00'::timestamptz(0)", '2024-01-31 07:00:00+00'],
+    ["'0001-01-01T00:00:00Z'::timestamptz(0)", '0001-01-01 00:00:00+00'],
+    ['null::boolean', null],
+    ['null::timestamptz', null],
+    ['count(*)', '1'],
+  ] as const
+  for (const prepared of [false, true])
+    test(`come back as PostgreSQL writes them, ${prepared ? 'prepared' : 'sent once'}`, async () => {
+      const statement = { text: `select ${written.map(([source]) => source).join(', ')}`, values: [] }
+      let rows = await database.read(statement)
+      for (let use = 1; prepared && use < 4; use++) rows = await database.read(statement)
+      expect(rows).toEqual([written.map(([, value]) => value)])
+    })
+
+  const given = [
+    ['text', 'O\'Neil; \\ "x" $1'],
+    ['boolean', 'true'],
+    ['boolean', 'false'],
+    ['bigint', '9007199254740993'],
+    ['numeric', '0.00000001'],
+    ['numeric', '1234567890.12345678'],
+    ['timestamptz', '2024-01-31T09:00:00Z'],
+    ['text', null],
+    ['boolean', null],
+    ['bigint', null],
+    ['numeric', null],
+    ['timestamptz', null],
+  ] as const
+  test('of every kind go in as the text that they are', async () => {
+    const text = `select ${given.map(([type], index) => `($${index + 1}::${type})::text`).join(', ')}`
+    const values = given.map(([, value]) => value)
+    for (let use = 0; use < 4; use++)
+      expect(await database.read({ text, values })).toEqual([
+        values.map((value) => (value === '2024-01-31T09:00:00Z' ? '2024-01-31 09:00:00+00' : value)),
+      ])
+  })
+
+  test('a statement is one statement: text behind a semicolon does not run', async () => {
+    await expect(database.write({ text: 'select 1; delete from company', values: [] })).rejects.toThrow()
+  })
+})
+
+describe('deadlines', () => {
+  test('D39: a query beyond the statement timeout is ServiceUnavailable, and the connection goes on', async () => {
+    const [answer] = await Promise.allSettled([read(sql`select pg_sleep(20)::text`)])
+    expect(answer).toMatchObject({ status: 'rejected', reason: { ...unavailable, cause: { code: '57014' } } })
+    expect(await read(sql`select 'on'::text`)).toEqual([['on']])
+  }, 20_000)
+
+  test('D39: of a frozen connection nobody waits for ever, and new ones take over', async () => {
+    const asleep = Promise.allSettled([read(sql`select pg_sleep(0.5)::text, 'frozen'`)])
+    const [pid] = await backends('frozen')
+    process.kill(pid as number, 'SIGSTOP')
+    try {
+      const others = Array.from({ length: 5 }, () => read(sql`select 'behind'::text`))
+      const answers = [...(await asleep), ...(await Promise.allSettled(others))]
+      for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: unavailable })
+      expect(await read(sql`select 'new'::text`)).toEqual([['new']])
+    } finally {
+      process.kill(pid as number, 'SIGCONT')
+    }
+  }, 20_000)
+
+  test('D39: over 1,000 waiting queries the next is refused at once; then there is room again', async () => {
+    const waiting = Array.from({ length: 1_000 }, () => read(sql`select 'x'::text`))
+    await expect(read(sql`select 'too much'::text`)).rejects.toMatchObject(unavailable)
+    expect(new Set((await Promise.all(waiting)).map(([row]) => row?.[0]))).toEqual(new Set(['x']))
+    expect(await read(sql`select 'room'::text`)).toEqual([['room']])
+  }, 20_000)
+})
+
+describe('a lost connection', () => {
+  test('a read whose connection is killed is sent again', async () => {
+    const answer = read(sql`select pg_sleep(0.3)::text || 'reread'`)
+    await terminate(await backends('reread'))
+    expect(await answer).toEqual([['reread']])
+  })
+
+  const pidOf = async () => Number((await read(sql`select pg_backend_pid()::text`))[0]?.[0])
+  const isThere = async (pid: number) => (await admin`select from pg_stat_activity where pid = ${pid}`).count > 0
+
+  test('after a connection was killed while idle the next read has a new one', async () => {
+    const pid = await pidOf()
+    await terminate([pid])
+    while (await isThere(pid)) await Bun.sleep(5)
+    await Bun.sleep(100)
+    expect(await read(sql`select 'next'::text`)).toEqual([['next']])
+  })
+
+  test('reads sent at the moment when their connection is killed are sent again', async () => {
+    for (let round = 0; round < 3; round++) {
+      await terminate([await pidOf()])
+      const [answer] = await Promise.allSettled([read(sql`select 'again'::text`)])
+      expect(answer).toMatchObject({ status: 'fulfilled', value: [['again']] })
+    }
+  }, 60_000)
+
+  test('a write whose connection is killed is ServiceUnavailable and not sent again', async () => {
+    const insert = sql`
+      with slow as materialized (select pg_sleep(0.5)::text as s)
+      insert into company (name) select s || ${param('rewritten')} from slow returning id`
+    const answer = Promise.allSettled([database.write(toStatement(insert))])
+    await terminate(await backends('insert into company'))
+    expect(await answer).toMatchObject([{ status: 'rejected', reason: unavailable }])
+    expect(await read(sql`select count(*) from company where name = 'rewritten'`)).toEqual([['0']])
+  })
+
+  test('D39: a database that is away is ServiceUnavailable', async () => {
+    const away = new Database({ url: Object.assign(new URL(url), { port: '9' }).href, poolSize: 1, prepare: true })
+    for (const run of [away.read, away.write])
+      await expect(run.call(away, toStatement(sql`select 'x'::text`))).rejects.toMatchObject(unavailable)
+    await away.end(100)
+  })
+})
+
+describe('errors', () => {
+  test('what a constraint refuses is a ConstraintViolation', async () => {
+    const write = database.write(toStatement(sql`insert into employee (company_id) values (1)`))
+    await expect(write).rejects.toMatchObject({ constraint: 'employee_company_id_found', kind: 'check' })
+  })
+
+  test('a fault of ours stays what it is', async () => {
+    await expect(read(sql`select nothing_of_the_kind`)).rejects.toMatchObject({ code: '42703' })
+  })
+
+  test('two writes that wait for each other both succeed: the one rolled back is sent again', async () => {
+    const pool = new Database({ url, poolSize: 2, prepare: true })
+    const [a, b] = (
+      await pool.write(toStatement(sql`insert into company (name) values ('a'), ('b') returning id`))
+    ).flat()
+    const rename = (first: string, second: string): Statement => ({
+      text: `with one as materialized (update company set name = 'one' where id = $1 returning id),
+        pause as materialized (select pg_sleep(0.1)::text as slept from one)
+        select two.id from pause cross join lateral (select id from company where id = $2 for update) as two`,
+      values: [first, second],
+    })
+    const statements = [rename(a as string, b as string), rename(b as string, a as string)]
+    expect(await Promise.all(statements.map((statement) => pool.write(statement)))).toEqual([
+      [[b as string]],
+      [[a as string]],
+    ])
+    await pool.end(100)
+  }, 20_000)
+})
+
+test('prepare: false leaves no prepared statement on the connection', async () => {
+  const prepared = async (prepare: boolean) => {
+    const pool = new Database({ url, poolSize: 1, prepare })
+    for (let use = 0; use < 5; use++) await pool.read(toStatement(sql`select ${param('x')}::text`))
+    const [row] = await pool.read(
+      toStatement(sql`select count(*) from pg_prepared_statements where statement like '%$1::text'`),
+    )
+    await pool.end(100)
+    return row?.[0]
+  }
+  expect([await prepared(true), await prepared(false)]).toEqual(['1', '0'])
+})
+
+test('end waits for what runs', async () => {
+  const answer = read(sql`select pg_sleep(0.2)::text || 'done'`)
+  await backends('done')
+  await database.end(5_000)
+  expect(await answer).toEqual([['done']])
+})

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import postgres from 'postgres'
+import { ConstraintViolation, classify, type Verdict } from '../../src/execute/sqlstate.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+let url: string
+let sql: postgres.Sql
+beforeAll(async () => {
+  url = await createDatabase()
+  sql = connect(url)
+})
+afterAll(() => sql.end())
+
+const fault = (query: Promise<unknown>) =>
+  query.then(
+    () => null,
+    (error) => error,
+  )
+
+describe('errors as PostgreSQL sends them', () => {
+  const queries: [string, Verdict][] = [
+    ["insert into absence (start, \"end\") values ('2024-01-02', '2024-01-01')", 'constraint'],
+    ["insert into employee (company_id, company_key) values (9, 'x')", 'constraint'],
+    ['insert into employee (company_id) values (9)', 'constraint'],
+    ['insert into company (enabled) values (null)', 'constraint'],
+    ["set statement_timeout = '10ms'; select pg_sleep(5)", 'refused'],
+    ['set transaction read only; create table t ()', 'refused'],
+    ['select pg_terminate_backend(pg_backend_pid())', 'lost'],
+    ['select nothing_of_the_kind', 'fault'],
+    ["select 'x'::int", 'fault'],
+    ['select 1 / 0', 'fault'],
+    ['this is no SQL', 'fault'],
+  ]
+  for (const [text, verdict] of queries)
+    test(`${text} is ${verdict}`, async () => {
+      const own = postgres(url, { max: 1, onnotice: () => undefined })
+      expect(classify(await fault(own.unsafe(text)))).toBe(verdict)
+      await own.end({ timeout: 1 })
+    })
+
+  test('a wrong password and a database that is not there are refused', async () => {
+    for (const wrong of [url.replace(/:[^:@]+@/, ':wrong@'), url.replace(/\/\w+$/, '/nowhere')]) {
+      const own = postgres(wrong, { max: 1 })
+      expect(classify(await fault(own`select 1`))).toBe('refused')
+      await own.end({ timeout: 1 })
+    }
+  })
+
+  test('a database that takes no connections is refused: template0 never does', async () => {
+    const own = postgres(url.replace(/\/\w+$/, '/template0'), { max: 1 })
+    expect(classify(await fault(own`select 1`))).toBe('refused')
+    await own.end({ timeout: 1 })
+  })
+
+  test('where nobody listens, nothing was sent', async () => {
+    const own = postgres(Object.assign(new URL(url), { port: '9' }).href, { max: 1 })
+    expect(classify(await fault(own`select 1`))).toBe('notSent')
+    await own.end({ timeout: 1 })
+  })
+
+  test('of two that wait for each other one is rolled back', async () => {
+    const [first, second] = await sql`insert into company (name) values ('a'), ('b') returning id`
+    const rename = (ids: unknown[]) =>
+      sql.begin(async (transaction) => {
+        for (const id of ids) {
+          await transaction`update company set name = 'c' where id = ${id as string}`
+          await transaction`select pg_sleep(0.1)`
+        }
+      })
+    const answers = await Promise.allSettled([rename([first?.id, second?.id]), rename([second?.id, first?.id])])
+    const failed = answers.flatMap((answer) => (answer.status === 'rejected' ? [classify(answer.reason)] : []))
+    expect(failed).toEqual(['rolledBack'])
+  })
+})
+
+describe('errors that a test cannot cause', () => {
+  for (const [code, verdict] of [
+    ['53100', 'refused'], // disk full
+    ['53300', 'refused'], // too many connections
+    ['58030', 'refused'],
+    ['57P03', 'notSent'],
+    ['57P02', 'lost'],
+    ['08006', 'lost'],
+    ['40001', 'rolledBack'],
+    ['55P03', 'refused'],
+    ['CONNECTION_DESTROYED', 'lost'],
+    ['CONNECT_TIMEOUT', 'notSent'],
+    ['XX000', 'fault'],
+    ['23000', 'constraint'],
+    ['MAX_PARAMETERS_EXCEEDED', 'fault'],
+    // No SQLSTATE, though it begins like one.
+    ['08', 'fault'],
+    ['530000', 'fault'],
+  ] as const)
+    test(`${code} is ${verdict}`, () => expect(classify({ code })).toBe(verdict))
+
+  test('what has no code is a fault of ours', () => {
+    for (const error of [null, undefined, 'x', new Error('x'), { code: 5 }]) expect(classify(error)).toBe('fault')
+  })
+})
+
+describe('ConstraintViolation', () => {
+  const violation = async (text: string) => {
+    const { constraint, kind } = new ConstraintViolation(await fault(sql.unsafe(text)))
+    return { constraint, kind }
+  }
+
+  test('knows the constraint and its kind', async () => {
+    expect(await violation("insert into absence (start, \"end\") values ('2024-01-02', '2024-01-01')")).toEqual({
+      constraint: 'absence_end_not_before_start',
+      kind: 'check',
+    })
+    expect(await violation("insert into employee (company_id, company_key) values (9, 'x')")).toEqual({
+      constraint: 'employee_company_id_current',
+      kind: 'foreignKey',
+    })
+    expect(await violation('insert into company (enabled) values (null)')).toEqual({ constraint: '', kind: 'other' })
+  })
+
+  test('a row that is referred to cannot be deleted: a foreign key on either side', async () => {
+    await sql`with c as (insert into company (name) values ('kept') returning id, name_key)
+      insert into employee (company_id, company_key) select id, name_key from c`
+    expect(await violation("delete from company where name = 'kept'")).toEqual({
+      constraint: 'employee_company_id_current',
+      kind: 'foreignKey',
+    })
+  })
+})

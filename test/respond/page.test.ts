@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'bun:test'
+import company from '../../src/entities/company.ts'
+import type { Row } from '../../src/model/sql.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { respondPage } from '../../src/respond/page.ts'
+
+const URL = 'http://localhost:3000/Companies'
+
+function respond(query: string, total: number, rows?: Row[]) {
+  const page = parseList(company, query)
+  const past = (page.page - 1) * page.pageSize >= total
+  const own: Row[] = past
+    ? page.page === 1
+      ? []
+      : [[String(total), null, null, null]]
+    : [[String(total), '1', 'A', 't']]
+  return respondPage(company, page, rows ?? own, URL)
+}
+
+/** `previous=1 next=3`: the relations of the links in their order, each with its page. */
+function links(query: string, total: number, header: 'Location' | 'Link' = 'Location'): string {
+  const value = respond(query, total).headers[header] ?? ''
+  return [...value.matchAll(/<[^>]*[?&]page=(\d+)>; rel="(\w+)"/g)].map(([, page, rel]) => `${rel}=${page}`).join(' ')
+}
+
+test('the rows as a JSON array, with their total', () => {
+  const { status, headers, body } = respond('PageSize=5', 12, [
+    ['12', '1', 'A', 't'],
+    ['12', '2', null, 'f'],
+  ])
+  expect(status).toBe(200)
+  expect(body).toBe('[{"id":1,"name":"A","enabled":true},{"id":2,"name":null,"enabled":false}]')
+  expect(headers['X-Total-Count']).toBe('12')
+  expect(headers['Content-Type']).toBe('application/json; charset=utf-8')
+})
+
+test('nothing found: an empty array, total 0, no link', () => {
+  expect(respond('', 0)).toEqual({
+    status: 200,
+    headers: { 'Content-Type': 'application/json; charset=utf-8', 'X-Total-Count': '0' },
+    body: '[]',
+  })
+})
+
+test('D29: a page past the last is an empty array with the true total', () => {
+  const { status, headers, body } = respond('page=9&PageSize=5', 12)
+  expect([status, headers['X-Total-Count'], body]).toEqual([200, '12', '[]'])
+})
+
+describe('links (spec 4.3): each only where it applies, in the order of D31', () => {
+  for (const [query, total, expected] of [
+    ['PageSize=5', 5, ''],
+    ['PageSize=5', 6, 'next=2 last=2'],
+    ['PageSize=5', 12, 'next=2 last=3'],
+    ['PageSize=5&page=2', 12, 'first=1 previous=1 next=3 last=3'],
+    ['PageSize=5&page=3', 12, 'first=1 previous=2'],
+    ['PageSize=5&page=2', 10, 'first=1 previous=1'],
+    // D29: past the last
+    ['PageSize=5&page=4', 12, 'first=1 previous=3 last=3'],
+    ['PageSize=5&page=99', 12, 'first=1 previous=3 last=3'],
+    ['page=2', 0, 'first=1 previous=1 last=1'],
+    // Clamped sizes count as what they are set to.
+    ['PageSize=75', 100, 'next=2 last=2'],
+    ['PageSize=1', 6, 'next=2 last=2'],
+    ['', 20, ''],
+    ['', 21, 'next=2 last=2'],
+  ] as const)
+    test(`${query || 'no query'} of ${total}: ${expected || 'none'}`, () => {
+      expect(links(query, total)).toBe(expected)
+      // The standard's spelling of the same.
+      expect(links(query, total, 'Link')).toBe(expected.replace('previous', 'prev'))
+    })
+
+  test('no link: no header', () => {
+    expect(Object.keys(respond('', 3).headers)).toEqual(['Content-Type', 'X-Total-Count'])
+  })
+})
+
+test('D31: a link is the absolute address in angle brackets with its relation', () => {
+  const { Location, Link } = respond('PageSize=5', 12).headers
+  expect(Location).toBe(`<${URL}?PageSize=5&page=2>; rel="next", <${URL}?PageSize=5&page=3>; rel="last"`)
+  expect(Link).toBe(Location as string)
+})
+
+test('D28: links keep the other parameters as the client wrote them', () => {
+  const { Location } = respond('Name=%21=x&page=2&pagesize=007&sort=+Name', 30).headers
+  expect(Location).toStartWith(`<${URL}?Name=%21=x&pagesize=007&sort=+Name&page=1>; rel="first"`)
+})
+
+test('without other parameters a link has the page alone', () => {
+  expect(respond('', 21).headers.Location).toStartWith(`<${URL}?page=2>; rel="next"`)
+})
