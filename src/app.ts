@@ -6,7 +6,7 @@ import { errorPage } from './docs/errorPage.ts'
 import { ApiError } from './errors.ts'
 import type { Database } from './execute/database.ts'
 import type { Entity } from './model/entity.ts'
-import { isReady } from './observe/health.ts'
+import { createReadiness } from './observe/health.ts'
 import type { Log } from './observe/log.ts'
 import { suggest } from './parse/nearest.ts'
 import { Resource } from './resource.ts'
@@ -67,10 +67,11 @@ export function createApp(parts: Parts) {
     )
 }
 
-function createRouter({ entities, database, migrationFiles, baseUrl }: Parts): Router {
+function createRouter({ entities, database, migrationFiles, baseUrl, isDraining }: Parts): Router {
   const router = new Router()
   const resources = entities.map((entity) => new Resource(entity, database))
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
+  const isReady = createReadiness(database, migrationFiles)
   const open = (get: (id: string) => Promise<Reply> | Reply) => defineEndpoint({ GET: ({ id }) => get(id) }, true)
   router.add(
     '',
@@ -83,8 +84,9 @@ function createRouter({ entities, database, migrationFiles, baseUrl }: Parts): R
   router.add(
     'readyz',
     open(async () => {
-      if (await isReady(database, migrationFiles)) return respondJson(200, '{"status":"ready"}')
-      throw new ApiError('ServiceUnavailable', 'The database lacks a migration.', { headers: { 'Retry-After': '1' } })
+      if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')
+      const message = isDraining() ? 'The server is stopping.' : 'The database lacks a migration.'
+      throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
     }),
   )
   router.add(
@@ -179,5 +181,5 @@ function requestIdOf(request: Request): string {
 function pathOf(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   const mark = url.indexOf('?', start)
-  return url.slice(start, mark === -1 ? Math.min(url.length, start + 200) : mark)
+  return url.slice(start, Math.min(mark === -1 ? url.length : mark, start + 200))
 }

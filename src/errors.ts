@@ -166,11 +166,14 @@ export class ApiError extends Error {
   }
 }
 
+/** A body of nothing but faults must not make an answer many times its size; the search for more ends here. */
+export const FAULTS_MAX = 100
+
 /** The error for a body's faults: one fault speaks for itself, several stand under `ValidationFailed`. */
 export function faultsError(faults: readonly [Fault, ...Fault[]]): ApiError {
   const [first] = faults
   if (faults.length === 1) return new ApiError(first.code, first.message, { target: first.target, details: faults })
-  const message = `The body has ${faults.length} faults; Details lists them.`
+  const message = `The body has ${faults.length >= FAULTS_MAX ? 'at least ' : ''}${faults.length} faults; Details lists them.`
   // References are looked up only for a body that is right in itself, so these stand together or not at all.
   if (first.code === 'ReferenceNotFound') return new ApiError(first.code, message, { target: 'Body', details: faults })
   return new ApiError('ValidationFailed', message, { target: 'Body', details: faults })

@@ -56,7 +56,9 @@ async function install() {
   console.log('roster: installing the dependencies (once) ...')
   const started = Date.now()
   // Scripts off: nothing here needs one, and fewer hands touch the machine.
-  const npm = process.env.npm_execpath?.includes('npm') ? [process.execPath, [process.env.npm_execpath]] : ['npm', []]
+  const npm = /npm-cli\.js$/.test(process.env.npm_execpath ?? '')
+    ? [process.execPath, [process.env.npm_execpath]]
+    : ['npm', []]
   let result = spawnSync(npm[0], [...npm[1], 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -98,19 +100,19 @@ function run(bun) {
     stdio: 'inherit',
     env: { ...process.env, ROSTER_LAUNCHER: String(process.pid) },
   })
-  let passedOn = false
-  const passOn = (signal) => {
-    if (passedOn) return
-    passedOn = true
-    child.kill(signal)
-  }
+  const passOn = (signal) => child.kill(signal)
   // A terminal's Ctrl-C reaches every process of the group, so only what comes from elsewhere is passed on.
   process.on('SIGINT', () => process.stdin.isTTY || passOn('SIGINT'))
   process.on('SIGTERM', () => passOn('SIGTERM'))
   process.on('SIGHUP', () => passOn('SIGTERM'))
   // npm's scripts begin with `exec`, so no shell stands between: the parent is npm, or whoever started us.
   const parent = process.ppid
-  setInterval(() => process.ppid === parent || passOn('SIGTERM'), 200).unref()
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    passOn('SIGTERM')
+  }, 200)
+  watch.unref()
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)
     process.removeAllListeners(signal)

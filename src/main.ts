@@ -12,16 +12,31 @@ import { startWorker, type Worker } from './worker.ts'
 
 const MIGRATIONS = join(import.meta.dir, '../sql')
 
+/** Applied to a database that has nothing of ours yet. */
+const FIRST_MIGRATION = '0001_company.sql'
+
 /** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
 const SAME_SIGNAL_MS = 1_000
 
 /** What an operator can mend. */
 class StartError extends Error {}
 
-await serve().catch((error) => {
+/** What has been started, as soon as its start has begun: a signal can come in between. */
+interface Running {
+  embedded?: Promise<EmbeddedPostgres>
+  worker?: Promise<Worker>
+  /** When the first signal came; 0: none. */
+  stoppingMs: number
+}
+
+const running: Running = { stoppingMs: 0 }
+
+await serve().catch(async (error) => {
+  if (running.stoppingMs > 0) return // what a stop interrupts is no fault
   // One line is enough for what an operator can mend; the stack is for what only we can.
   const known = error instanceof ConfigError || error instanceof StartError
   console.error(known ? error.message.replace(/^/gm, 'roster: ') : error)
+  await stopAll()
   process.exit(1)
 })
 
@@ -29,31 +44,30 @@ async function serve() {
   const startMs = Date.now()
   const config = readConfig(process.env)
   const log = createLog(config.logLevel, config.logFormat)
-  const running: { embedded?: EmbeddedPostgres; worker?: Worker } = {}
-  stopOnSignals(running, log)
-  try {
-    await requirePort(config)
-    const databaseUrl = config.databaseUrl ?? (await startDatabase(config, running))
-    await migrate(databaseUrl, MIGRATIONS).catch(orStartError('the database cannot be used'))
-    if (running.embedded?.isNew && config.demoData) await loadSample(databaseUrl)
-    const key = config.bootstrapApiKey ?? developmentKey(config.dataDir)
-    const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
-    running.worker = await startWorker(config, { databaseUrl, keys: [key], migrationFiles, log }).catch((error) => {
-      throw error.code === 'EADDRINUSE' ? portTaken(config) : error
-    })
-    announce(config, log, running.worker.url, config.bootstrapApiKey ? null : key, Date.now() - startMs)
-  } catch (error) {
-    await running.worker?.stop()
-    await running.embedded?.stop()
-    throw error
-  }
+  stopOnSignals(log)
+  await requirePort(config)
+  const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log))
+  const applied = await migrate(databaseUrl, MIGRATIONS).catch(orStartError('the database cannot be used'))
+  // By the first migration, not by a new cluster: a start that was cut short in between would have lost the sample.
+  if (running.embedded && config.demoData && applied.includes(FIRST_MIGRATION)) await loadSample(databaseUrl)
+  const key = config.bootstrapApiKey ?? developmentKey(config.dataDir)
+  const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
+  running.worker = startWorker(config, { databaseUrl, keys: [key], migrationFiles, log })
+  const { url } = await running.worker.catch((error) => {
+    throw error.code === 'EADDRINUSE' ? portTaken(config) : error
+  })
+  announce(config, log, url, config.bootstrapApiKey ? null : key, Date.now() - startMs)
 }
 
-async function startDatabase(config: Config, running: { embedded?: EmbeddedPostgres }): Promise<string> {
-  const embedded = await startEmbedded({ dataDir: config.dataDir }).catch(
-    orStartError('the embedded PostgreSQL cannot be used'),
-  )
-  running.embedded = embedded
+async function startDatabase(config: Config, log: Log): Promise<string> {
+  // Twice the pool, since a pool that is replaced ends while the new one begins.
+  const settings = { max_connections: String(2 * config.databasePool + 20) }
+  running.embedded = startEmbedded({ dataDir: config.dataDir, settings })
+  const embedded = await running.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
+  embedded.failed.then((tail) => {
+    log.error('PostgreSQL has ended, and so does the server', { log: tail })
+    stop(1, log)
+  })
   return embedded.url
 }
 
@@ -96,7 +110,7 @@ function developmentKey(dataDir: string): string {
   return readFileSync(file, 'utf8').trim()
 }
 
-/** The first screen of an operator. A key is shown to a person, never to a log collector. */
+/** The first screen of a developer. In JSON, which is for log collectors, no key is shown. */
 function announce(config: Config, log: Log, url: string, key: string | null, tookMs: number) {
   if (config.logFormat === 'json') {
     log.info('listening', { url, version, ms: tookMs })
@@ -112,26 +126,36 @@ function announce(config: Config, log: Log, url: string, key: string | null, too
   console.log(lines.join('\n'))
 }
 
-function stopOnSignals(running: { embedded?: EmbeddedPostgres; worker?: Worker }, log: Log) {
-  let firstMs = 0
-  const stop = async (code: number) => {
-    if (firstMs > 0) {
-      if (Date.now() - firstMs > SAME_SIGNAL_MS) process.exit(1)
-      return
-    }
-    firstMs = Date.now()
-    await running.worker?.stop()
-    await running.embedded?.stop()
-    log.flush()
-    process.exit(code)
+function stopOnSignals(log: Log) {
+  const onSignal = async () => {
+    if (running.stoppingMs === 0) return stop(0, log)
+    if (Date.now() - running.stoppingMs < SAME_SIGNAL_MS) return
+    const embedded = await Promise.race([running.embedded, null])
+    embedded?.kill()
+    process.exit(1)
   }
-  process.on('SIGINT', () => stop(0))
-  process.on('SIGTERM', () => stop(0))
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
   process.on('uncaughtException', (error) => {
     log.error('the server failed', { error: String(error?.stack ?? error) })
-    stop(1)
+    stop(1, log)
   })
-  watchLauncher(() => stop(0))
+  watchLauncher(onSignal)
+}
+
+async function stop(code: number, log: Log) {
+  if (running.stoppingMs > 0) return
+  running.stoppingMs = Date.now()
+  await stopAll()
+  log.flush()
+  process.exit(code)
+}
+
+async function stopAll() {
+  const worker = await running.worker?.catch(() => null)
+  await worker?.stop()
+  const embedded = await running.embedded?.catch(() => null)
+  await embedded?.stop()
 }
 
 /** Ends with the launcher, however that ended: without it nobody would pass a signal on. */

@@ -71,7 +71,7 @@ export class Router {
 
   /** The first segments there are, for a hint. */
   get names(): string[] {
-    return [...this.fixed.keys(), ...this.collections.keys()]
+    return [...this.fixed.keys(), ...this.collections.keys()].filter((name) => name !== '')
   }
 }
 

@@ -24,6 +24,7 @@ export interface Surroundings {
 
 /** Clients that send within this time are told to close their connection, so that none is cut. */
 const LEAVE_MS = 250
+/** Short of a statement's own limit: an operator's stop has the last word. */
 const FINISH_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
@@ -56,8 +57,10 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       await Bun.sleep(leaveMs)
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
+      // What still runs is answered 503 when its connection ends; so the listener goes last.
+      await database.end(0)
+      await Bun.sleep(20)
       app.server?.stop(true)
-      await database.end(200)
     },
   }
 }

@@ -85,14 +85,16 @@ export class Database {
     const prepare = this.shapes.shouldPrepare(text)
     if (this.shapes.full) this.renew()
     // `simple: false`, since without it a statement without parameters would never be prepared.
-    const query = this.pool.unsafe(text, values as string[], { prepare, simple: false } as object)
-    const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => this.missed())
+    const { pool } = this
+    const query = pool.unsafe(text, values as string[], { prepare, simple: false } as object)
+    const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => this.missed(pool))
     this.stuck = 0
     return rows
   }
 
-  private missed(): Error {
-    if (++this.stuck >= STUCK_MAX) this.renew()
+  private missed(pool: postgres.Sql): Error {
+    // One frozen pool misses many deadlines at once; the one that has taken its place is not to blame.
+    if (this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
     return unavailable(new Error('a query met its deadline'))
   }
 

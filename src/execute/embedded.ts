@@ -10,6 +10,10 @@ export interface EmbeddedPostgres {
   url: string
   /** True when this start created the cluster: it holds nothing yet. */
   isNew: boolean
+  /** Resolves with the end of PostgreSQL's log if it ends before it is asked to. */
+  failed: Promise<string>
+  /** Ends PostgreSQL at once, without waiting; the next start recovers. */
+  kill(): void
   /** Asks for a fast shutdown and resolves when the postmaster has ended. */
   stop(): Promise<void>
 }
@@ -20,6 +24,8 @@ interface Options extends RunnerOptions {
   settings?: Record<string, string>
 }
 
+const LOG_FILE = 'postgres.log'
+const QUIT_AFTER_MS = 1_200
 const READY_MS_MAX = 30_000
 const LOCALE = ['--encoding=UTF8', '--locale=C']
 const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
@@ -36,10 +42,17 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
   if (!lock) throw new Error(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
   try {
     const { isNew, url, child } = await startLocked(dataDir, options)
+    let isStopping = false
+    const failed = new Promise<string>((tell) => {
+      child.once('exit', () => isStopping || tell(tail(join(dataDir, LOG_FILE))))
+    })
     return {
       url,
       isNew,
+      failed,
+      kill: () => void child.kill('SIGQUIT'),
       async stop() {
+        isStopping = true
         await end(child, 'SIGINT')
         lock.release()
       },
@@ -114,7 +127,10 @@ const DEFAULT_SETTINGS = {
   max_connections: '100',
   // A full disk stops writes with an error; a full WAL stops the server.
   max_wal_size: '512MB',
-  log_min_messages: 'warning',
+  // Not the errors of statements: with their rows they would carry people's data, and a client could fill the disk.
+  log_min_messages: 'log',
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
 }
 
 /** True once the postmaster's own status line says ready; false when it has ended. */
@@ -172,9 +188,12 @@ async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = exit(child)
   child.kill(signal)
-  const patience = setTimeout(() => child.kill('SIGQUIT'), 5_000)
+  // Harder each time; what an immediate end leaves undone, the next start recovers.
+  const quit = setTimeout(() => child.kill('SIGQUIT'), QUIT_AFTER_MS)
+  const kill = setTimeout(() => child.kill('SIGKILL'), 2 * QUIT_AFTER_MS)
   await ended
-  clearTimeout(patience)
+  clearTimeout(quit)
+  clearTimeout(kill)
 }
 
 function exit(child: ChildProcess): Promise<number | string | null> {
@@ -185,7 +204,7 @@ function exit(child: ChildProcess): Promise<number | string | null> {
 }
 
 function openLog(dataDir: string) {
-  const path = join(dataDir, 'postgres.log')
+  const path = join(dataDir, LOG_FILE)
   return { path, file: openSync(path, 'w', 0o600) }
 }
 

@@ -23,9 +23,14 @@ export async function migrate(url: string, folder: string): Promise<string[]> {
   const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined, connect_timeout: 5 })
   try {
     return await sql.begin(async (transaction) => {
+      await requireUtf8(transaction)
+      await transaction`set local lock_timeout = '60s'`
       await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
-      await transaction`
-        create table if not exists migration (
+      // Asked first, so that a role without the right to create can start once all is there.
+      const [there] = await transaction`select to_regclass('migration') is not null as yes`
+      if (!there?.yes)
+        await transaction`
+        create table migration (
           file text primary key,
           checksum text not null,
           applied timestamptz not null default now()
@@ -43,6 +48,11 @@ export async function migrate(url: string, folder: string): Promise<string[]> {
   } finally {
     await sql.end()
   }
+}
+
+async function requireUtf8(sql: postgres.TransactionSql) {
+  const [row] = await sql`select current_setting('server_encoding') as encoding`
+  if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }
 
 /** The files of a folder that are migrations, by name: four digits, an underscore, what it is about. */

@@ -49,11 +49,14 @@ const BY_CLASS: Record<string, Verdict> = {
   '23': 'constraint',
   '28': 'refused', // authorization
   '53': 'refused', // disk full, out of memory, too many connections
+  '57': 'refused', // operator intervention
   '58': 'refused', // i/o
 }
 
 export function classify(error: unknown): Verdict {
-  const code = (error as { code?: unknown } | null)?.code
+  const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'
-  return BY_CODE[code] ?? BY_CLASS[code.length === 5 ? code.slice(0, 2) : ''] ?? 'fault'
+  // A system call that failed: some trouble of the network's that has no line above.
+  const otherwise = syscall === undefined ? 'fault' : 'lost'
+  return BY_CODE[code] ?? BY_CLASS[code.length === 5 ? code.slice(0, 2) : ''] ?? otherwise
 }

@@ -1,7 +1,7 @@
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
-/** A filter's operator. This table is all there is: parser, compiler and documentation read it. Spec 4.2, Filtering 5. */
+/** A filter's operator. This table is all there is: parser and compiler read it. Spec 4.2, Filtering 5. */
 export interface Operator {
   readonly prefix: string
   readonly meaning: string

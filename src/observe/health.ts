@@ -6,6 +6,22 @@ const UNDEFINED_TABLE = '42P01'
 
 const APPLIED = toStatement(sql`select file from migration`)
 
+const KEPT_MS = 1_000
+
+/** `isReady`, asked at most once a second however often it is called: the address is open and not limited. */
+export function createReadiness(database: Database, files: readonly string[]): () => Promise<boolean> {
+  let answer: Promise<boolean> | null = null
+  let askedMs = 0
+  return () => {
+    const nowMs = performance.now()
+    if (answer === null || nowMs - askedMs >= KEPT_MS) {
+      askedMs = nowMs
+      answer = isReady(database, files)
+    }
+    return answer
+  }
+}
+
 /** Whether requests can be served: the database answers and has every migration of `files`. @throws ApiError 503 */
 export async function isReady(database: Database, files: readonly string[]): Promise<boolean> {
   const rows = await database.read(APPLIED).catch((error) => {

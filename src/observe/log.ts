@@ -27,6 +27,9 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
   let lost = 0
   let timer: ReturnType<typeof setTimeout> | null = null
 
+  // A reader that has gone is no reason to end; its lines go nowhere.
+  stream.on('error', () => undefined)
+
   const flush = () => {
     if (timer) clearTimeout(timer)
     timer = null

@@ -1,11 +1,8 @@
-import { type Fault, faultsError } from '../errors.ts'
+import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import type { Changes } from '../model/query.ts'
 import { suggest } from './nearest.ts'
-
-/** A body of nothing but faults must not make an answer many times its size. */
-const FAULTS_MAX = 100
 
 type Members = readonly (Property | Group)[]
 type JsonObject = Record<string, unknown>

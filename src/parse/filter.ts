@@ -34,7 +34,9 @@ function findProperty(entity: Entity, name: string): Property {
 }
 
 // `Start>=2024` is split at its =, so what is left of the operator stands in the name.
-const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ prefix }) => prefix).join('|')})`)
+const MISPLACED_OPERATOR = new RegExp(
+  `^(.*?)(${longestFirst.map(({ prefix }) => prefix.replace(/\W/g, '\\$&')).join('|')})`,
+)
 
 function unknownParameter(entity: Entity, name: string): ApiError {
   const known = [...entity.properties.map((property) => property.name), ...RESERVED_PARAMETERS]
@@ -43,7 +45,7 @@ function unknownParameter(entity: Entity, name: string): ApiError {
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
     : suggest(name, known)
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${name.slice(0, 100)}".${hint}`, {
-    target: name,
+    target: name.slice(0, 100),
   })
 }
 

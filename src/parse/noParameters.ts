@@ -5,5 +5,8 @@ import { parseQueryString } from './queryString.ts'
 export function parseNoParameters(query: string): void {
   if (query === '') return
   const [first] = parseQueryString(query)
-  if (first) throw new ApiError('UnknownParameter', 'This address takes no query parameters.', { target: first.name })
+  if (first)
+    throw new ApiError('UnknownParameter', 'This address takes no query parameters.', {
+      target: first.name.slice(0, 100),
+    })
 }

@@ -19,11 +19,13 @@ export function respondPage(entity: Entity, query: ListQuery, rows: readonly Row
   return { status: 200, headers, body: `${body}]` }
 }
 
+/** What clients send raw although no URI has it; a # would make a fragment of what stands behind it. RFC 3986, 2. */
+const NOT_IN_URIS = /[#|\\^`{}]/g
+
 /** Spec 4.3: each link only where it applies, in this order; `Link` is the standard's spelling of it (RFC 8288). */
 function addLinks(headers: Record<string, string>, { page, pageSize, kept }: ListQuery, total: number, url: string) {
   const last = Math.max(1, Math.ceil(total / pageSize))
-  // A raw # would make a fragment of what stands behind it.
-  const address = `${url}?${kept.replaceAll('#', '%23')}${kept && '&'}page=`
+  const address = `${url}?${kept.replace(NOT_IN_URIS, encodeURIComponent)}${kept && '&'}page=`
   let location = ''
   let link = ''
   const add = (relation: string, standard: string, target: number) => {
