@@ -102,7 +102,7 @@ function createRouter({ entities, database, migrationFiles, baseUrl, isDraining 
 }
 
 async function answer(parts: Parts, router: Router, request: Request, key: string | undefined): Promise<Reply> {
-  const { path, query } = splitTarget(request.url)
+  const { path, query } = splitTarget(request)
   const location = router.find(path)
   const { method } = request
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
@@ -118,10 +118,11 @@ async function answer(parts: Parts, router: Router, request: Request, key: strin
 }
 
 /** Path and query of an absolute URL. No URL object: it costs more than the rest of the routing. */
-function splitTarget(url: string): { path: string; query: string } {
-  // The server leaves the URL relative when the Host header is missing or not valid.
-  if (url.startsWith('/')) throw new ApiError('InvalidHost', 'The Host header is missing or not valid.')
-  const start = url.indexOf('/', url.indexOf('://') + 3)
+function splitTarget({ url, headers }: Request): { path: string; query: string } {
+  // The server leaves the URL relative when the Host header is not valid, or missing, which HTTP/1.0 allows.
+  const isRelative = url.startsWith('/')
+  if (isRelative && headers.has('host')) throw new ApiError('InvalidHost', 'The Host header is not valid.')
+  const start = isRelative ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   if (url.length - start > TARGET_LENGTH_MAX)
     throw new ApiError('UriTooLong', 'Path and query string together may have up to 8 KiB.')
   const mark = url.indexOf('?', start)
@@ -155,7 +156,8 @@ function finish({ isDraining, log }: Parts, request: Request, startMs: number, r
   const requestId = requestIdOf(request)
   const headers = reply.headers
   headers['X-Request-Id'] = requestId
-  if (isDraining()) headers.Connection = 'close'
+  // A body that nobody reads is still being sent; only a closed connection stops its sender.
+  if (isDraining() || (request.body !== null && !request.bodyUsed)) headers.Connection = 'close'
   const { method, url } = request
   log.info(`${method} ${pathOf(url)} ${reply.status}`, {
     ms: Math.round((performance.now() - startMs) * 100) / 100,

@@ -72,7 +72,7 @@ export const settings = {
   LOG_LEVEL: {
     schema: oneOf(LOG_LEVELS),
     default: 'info',
-    allowed: LOG_LEVELS.join(', '),
+    allowed: 'debug, info, warn or error',
     meaning: 'The least level that is logged; info has a line for each request.',
   },
   LOG_FORMAT: {

@@ -2,7 +2,7 @@
 export const errorTable = {
   InvalidHost: {
     status: 400,
-    title: 'The Host header is missing or not valid',
+    title: 'The Host header is not valid',
     explanation:
       'Send one Host header with the name or address, and the port if it is not the default, of this server.',
   },

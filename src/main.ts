@@ -54,7 +54,7 @@ async function serve() {
   const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
   running.worker = startWorker(config, { databaseUrl, keys: [key], migrationFiles, log })
   const { url } = await running.worker.catch((error) => {
-    throw error.code === 'EADDRINUSE' ? portTaken(config) : error
+    throw error.code === 'EADDRINUSE' ? portTaken(config) : new StartError(error.message)
   })
   announce(config, log, url, config.bootstrapApiKey ? null : key, Date.now() - startMs)
 }

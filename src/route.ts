@@ -71,7 +71,8 @@ export class Router {
 
   /** The first segments there are, for a hint. */
   get names(): string[] {
-    return [...this.fixed.keys(), ...this.collections.keys()].filter((name) => name !== '')
+    const collections = [...this.collections].filter(([, { collection }]) => collection !== NOTHING)
+    return [...this.fixed.keys(), ...collections.map(([name]) => name)].filter((name) => name !== '')
   }
 }
 

@@ -1,7 +1,10 @@
 import { Keyring } from './admit/apiKey.ts'
 import { createApp } from './app.ts'
+import { compileProbe } from './compile/entity.ts'
 import type { Config } from './config.ts'
+import { ApiError } from './errors.ts'
 import { Database } from './execute/database.ts'
+import type { Entity } from './model/entity.ts'
 import type { Log } from './observe/log.ts'
 import { loadEntities } from './registry.ts'
 
@@ -35,10 +38,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     poolSize: config.databasePool,
     prepare: config.databasePrepare,
   })
+  const entities = await loadEntities(surroundings.entitiesDir)
+  await requireTables(entities, database)
   let draining = false
   let baseUrl = config.publicUrl ?? ''
   const app = createApp({
-    entities: await loadEntities(surroundings.entitiesDir),
+    entities,
     database,
     keyring: new Keyring(keys),
     migrationFiles,
@@ -63,6 +68,16 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       app.server?.stop(true)
     },
   }
+}
+
+/** @throws Error that names the first entity whose table is not as declared */
+async function requireTables(entities: readonly Entity[], database: Database) {
+  for (const entity of entities)
+    await database.read(compileProbe(entity)).catch(async (error) => {
+      if (error instanceof ApiError) return // away for the moment, which requests are told too
+      await database.end(0)
+      throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
+    })
 }
 
 /** What a client on this machine can call: an address for all interfaces is none to connect to. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createDatabase } from './support/postgres.ts'
-import { endPrograms, isAlive, postmasterOf, run, runMain, temporaryFolder } from './support/process.ts'
+import { endPrograms, isAlive, postmasterOf, run, runMain, temporaryFolder, until } from './support/process.ts'
 import type { Json } from './support/server.ts'
 
 const LISTENS = /listens on (http:\S+?),/
@@ -189,6 +189,47 @@ describe('end', () => {
         'late',
         'close',
       ])
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'SIGTERM during the start stops what has been started',
+    async () => {
+      const server = runMain({ DATA_DIR: folder.path })
+      await until(() => postmasterOf(folder.path) !== null)
+      const postmaster = postmasterOf(folder.path) as number
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+      expect(isAlive(postmaster)).toBe(false)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'the end of the embedded PostgreSQL is the end of the server, with a line that says so, exit 1',
+    async () => {
+      const server = runMain({ DATA_DIR: folder.path })
+      await server.waitFor(LISTENS)
+      process.kill(postmasterOf(folder.path) as number, 'SIGKILL')
+      expect(await server.ended).toBe(1)
+      expect(server.output()).toContain('PostgreSQL has ended')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a closed stdout is no reason to end',
+    async () => {
+      const server = runMain({ DATA_DIR: folder.path })
+      const [, url] = await server.waitFor(LISTENS)
+      server.closeOutput()
+      for (let request = 0; request < 5; request++) {
+        expect((await fetch(`${url}/livez`)).status).toBe(200)
+        await Bun.sleep(60) // a line of the log goes out after 50 ms
+      }
+      server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
     },
     TIMEOUT_MS,

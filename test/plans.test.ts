@@ -17,7 +17,8 @@ let sql: postgres.Sql
 let database: Database
 /** `(status DESC, id)` by index name. */
 let indexKeys: Map<string, string>
-const entities = await loadEntities()
+// Those that have many rows here: an order is an index's business only then.
+const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 
 beforeAll(async () => {
   const url = await createDatabase()

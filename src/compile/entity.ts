@@ -16,6 +16,11 @@ export function compileGet(entity: Entity, id: string): Statement {
   return { text, values: [id] }
 }
 
+/** No row, and every column: fails where the table is not as declared. */
+export function compileProbe(entity: Entity): Statement {
+  return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} limit 0`)
+}
+
 /** A new row; returns it. */
 export function compileCreate(entity: Entity, changes: Changes): Statement {
   const assigned = assignments(entity, changes)

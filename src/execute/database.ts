@@ -18,7 +18,9 @@ const STATEMENT_MS_MAX = 3_000
 /** Waiting for a connection included; behind it the client gets its 503 even if the server is frozen. */
 const QUERY_MS_MAX = 5_000
 const QUERIES_MAX = 1_000
-const ATTEMPTS_MAX = 3
+/** Between attempts after a lost connection: PostgreSQL drops all of them when one backend crashes, and recovers. */
+const PAUSES_MS = [50, 150, 450]
+const ATTEMPTS_MAX = PAUSES_MS.length + 1
 /** So many answers missing in a row mean that the connections are dead, not slow. */
 const STUCK_MAX = 4
 
@@ -33,14 +35,14 @@ const TYPES = {
 
 /** A bounded pool of connections to PostgreSQL. */
 export class Database {
-  private pool: postgres.Sql
+  private pool: Pool
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
   private readonly shapes: PreparedShapes
   private inFlight = 0
   private stuck = 0
 
   constructor(private readonly options: DatabaseOptions) {
-    this.pool = connect(options)
+    this.pool = openPool(options)
     this.shapes = new PreparedShapes(options.prepare)
   }
 
@@ -57,7 +59,7 @@ export class Database {
   /** Waits for what runs, up to `waitMs`, then closes the connections. */
   async end(waitMs: number): Promise<void> {
     this.deadlines.stop()
-    await this.pool.end({ timeout: waitMs / 1000 })
+    await this.pool.sql.end({ timeout: waitMs / 1000 })
   }
 
   private async run(statement: Statement, repeatable: boolean): Promise<Row[]> {
@@ -74,6 +76,7 @@ export class Database {
           if (verdict === 'lost' && this.pool === pool) this.renew()
           const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
           if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error)
+          if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
         }
       }
     } finally {
@@ -86,25 +89,35 @@ export class Database {
     if (this.shapes.full) this.renew()
     // `simple: false`, since without it a statement without parameters would never be prepared.
     const { pool } = this
-    const query = pool.unsafe(text, values as string[], { prepare, simple: false } as object)
-    const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => this.missed(pool))
-    this.stuck = 0
-    return rows
+    const query = pool.sql.unsafe(text, values as string[], { prepare, simple: false } as object)
+    pool.running++
+    try {
+      const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => this.missed(pool))
+      this.stuck = 0
+      return rows
+    } finally {
+      pool.running--
+      if (pool.isRetired && pool.running === 0) close(pool)
+    }
   }
 
-  private missed(pool: postgres.Sql): Error {
+  private missed(pool: Pool): Error {
     // One frozen pool misses many deadlines at once; the one that has taken its place is not to blame.
     if (this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
     return unavailable(new Error('a query met its deadline'))
   }
 
-  /** New connections for new queries; the old ones end with what they still do. */
+  /**
+   * New connections for new queries; the old ones end when the last of their queries has. Not before: the driver would
+   * open a connection for each query that still waits, and forget it.
+   */
   private renew() {
     this.stuck = 0
     this.shapes.forget()
     const old = this.pool
-    this.pool = connect(this.options)
-    old.end({ timeout: QUERY_MS_MAX / 1000 }).catch(() => undefined)
+    this.pool = openPool(this.options)
+    old.isRetired = true
+    if (old.running === 0) close(old)
   }
 
   private translate(error: unknown): Error {
@@ -114,6 +127,22 @@ export class Database {
     if (verdict === 'fault') return error as Error
     return unavailable(error)
   }
+}
+
+interface Pool {
+  readonly sql: postgres.Sql
+  /** Queries that have neither ended nor missed their deadline. */
+  running: number
+  isRetired: boolean
+}
+
+function openPool(options: DatabaseOptions): Pool {
+  return { sql: connect(options), running: 0, isRetired: false }
+}
+
+/** At once: what still runs there has been given up. */
+function close(pool: Pool) {
+  pool.sql.end({ timeout: 0 }).catch(() => undefined)
 }
 
 function unavailable(cause: unknown): ApiError {

@@ -1,6 +1,16 @@
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../share/lock.ts'
@@ -25,6 +35,7 @@ interface Options extends RunnerOptions {
 }
 
 const LOG_FILE = 'postgres.log'
+const LOG_BYTES_MAX = 1024 * 1024
 const QUIT_AFTER_MS = 1_200
 const READY_MS_MAX = 30_000
 const LOCALE = ['--encoding=UTF8', '--locale=C']
@@ -205,7 +216,9 @@ function exit(child: ChildProcess): Promise<number | string | null> {
 
 function openLog(dataDir: string) {
   const path = join(dataDir, LOG_FILE)
-  return { path, file: openSync(path, 'w', 0o600) }
+  // The log of the run before stays, since it may tell why that ended; what is older goes.
+  if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
+  return { path, file: openSync(path, 'a', 0o600) }
 }
 
 function tail(path: string): string {

@@ -1,5 +1,5 @@
 /** More would cost every connection memory on both sides that nothing gives back. */
-const PREPARED_MAX = 500
+const PREPARED_MAX = 200
 const CANDIDATES_MAX = 2_000
 /** A shape asked for once or twice is not worth a statement on every connection. */
 const USES_MIN = 3

@@ -8,6 +8,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -34,7 +35,7 @@ const NOBODY = 65534
 export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
   const native = options.native ?? packagedBinaries()
   linkLibraries(native)
-  const method = process.getuid?.() === 0 ? (options.asRoot ?? (namespaceWorks() ? 'namespace' : 'nobody')) : null
+  const method = process.getuid?.() === 0 ? (options.asRoot ?? methodFor(join(dataDir, 'postgres'))) : null
   if (method === 'nobody') return runnerAsNobody(native, dataDir)
   const prefix = method === 'namespace' ? NAMESPACE : []
   return {
@@ -48,13 +49,22 @@ export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
 // A user namespace in which root has another number: no copy, no new user, and folders under /root stay reachable.
 const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
 
+/** A cluster that is there stays with whom it belongs to; for a new one, what works here. */
+function methodFor(cluster: string): 'namespace' | 'nobody' {
+  if (!existsSync(cluster)) return namespaceWorks() ? 'namespace' : 'nobody'
+  if (statSync(cluster).uid === NOBODY) return 'nobody'
+  if (namespaceWorks()) return 'namespace'
+  throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
+}
+
 function namespaceWorks(): boolean {
   return spawnSync(NAMESPACE[0] as string, [...NAMESPACE.slice(1), 'true']).status === 0
 }
 
 /** Where there are no user namespaces: as `nobody`, in place where nobody can go, else with copies in /var/lib. */
 function runnerAsNobody(native: string, dataDir: string): Runner {
-  const base = isReachable(dataDir) ? dataDir : join('/var/lib/roster', Bun.hash(dataDir).toString(36))
+  const isThere = existsSync(join(dataDir, 'postgres'))
+  const base = isThere || isReachable(dataDir) ? dataDir : join('/var/lib/roster', Bun.hash(dataDir).toString(36))
   mkdirSync(base, { recursive: true, mode: 0o755 })
   const programs = isReachable(native)
     ? native
@@ -68,9 +78,13 @@ function runnerAsNobody(native: string, dataDir: string): Runner {
   }
 }
 
+/** Whether everybody may enter the folder, and each one above it, and read it. */
 function isReachable(folder: string): boolean {
-  const options = { uid: NOBODY, gid: NOBODY, cwd: '/' }
-  return spawnSync('test', ['-r', folder, '-a', '-x', folder], options).status === 0
+  if ((statSync(folder).mode & 0o005) !== 0o005) return false
+  for (let above = dirname(folder); ; above = dirname(above)) {
+    if ((statSync(above).mode & 0o001) === 0) return false
+    if (above === dirname(above)) return true
+  }
 }
 
 /** Copies under another name first: what is there under its own name is whole. */

@@ -28,7 +28,7 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
   let timer: ReturnType<typeof setTimeout> | null = null
 
   // A reader that has gone is no reason to end; its lines go nowhere.
-  stream.on('error', () => undefined)
+  if (stream.listenerCount('error') === 0) stream.on('error', () => undefined)
 
   const flush = () => {
     if (timer) clearTimeout(timer)

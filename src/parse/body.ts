@@ -21,6 +21,11 @@ export async function readBody(request: Request): Promise<Record<string, unknown
     const message = `The body must be declared as application/json${mediaType ? `, not as ${mediaType.slice(0, 100)}` : ''}.`
     throw new ApiError('UnsupportedMediaType', message, { target: 'Body' })
   }
+  const encoding = request.headers.get('content-encoding') ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity') {
+    const message = 'The body must not be compressed: Content-Encoding is not supported.'
+    throw new ApiError('UnsupportedMediaType', message, { target: 'Body' })
+  }
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > BODY_BYTES_MAX) throw tooLarge()
   return parseObject(decodeUtf8(await readBytes(request)))

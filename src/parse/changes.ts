@@ -78,10 +78,12 @@ function lastName(member: Property | Group): string {
 
 function unknownProperty(owner: string, prefix: string, members: Members, key: string): Fault {
   const hint = suggest(key, members.map(lastName))
+  // Half of a surrogate pair in an answer would be no JSON to a strict reader.
+  const shown = key.slice(0, 100).toWellFormed()
   return {
     code: 'UnknownProperty',
-    target: prefix + key.slice(0, 100),
-    message: `${owner} has no property "${key.slice(0, 100)}".${hint}`,
+    target: prefix + shown,
+    message: `${owner} has no property "${shown}".${hint}`,
   }
 }
 

@@ -45,7 +45,7 @@ function unknownParameter(entity: Entity, name: string): ApiError {
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
     : suggest(name, known)
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${name.slice(0, 100)}".${hint}`, {
-    target: name.slice(0, 100),
+    target: name,
   })
 }
 

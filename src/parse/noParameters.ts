@@ -7,6 +7,6 @@ export function parseNoParameters(query: string): void {
   const [first] = parseQueryString(query)
   if (first)
     throw new ApiError('UnknownParameter', 'This address takes no query parameters.', {
-      target: first.name.slice(0, 100),
+      target: first.name,
     })
 }

@@ -21,9 +21,9 @@ test('behind a pooler nothing is prepared', () => {
   expect(shapes.full).toBe(false)
 })
 
-test('is full at 500, and forgets when the connections are new', () => {
+test('is full at 200, and forgets when the connections are new', () => {
   const shapes = new PreparedShapes(true)
-  for (let index = 0; index < 499; index++) uses(shapes, `text ${index}`, 3)
+  for (let index = 0; index < 199; index++) uses(shapes, `text ${index}`, 3)
   expect(shapes.full).toBe(false)
   uses(shapes, 'the last', 3)
   expect(shapes.full).toBe(true)

@@ -13,6 +13,8 @@ export interface RunningProgram {
   /** Exit code, or the signal that ended it. */
   ended: Promise<number | string | null>
   kill(signal: NodeJS.Signals): void
+  /** As when whoever reads the output goes away. */
+  closeOutput(): void
   /** As a terminal's Ctrl-C: to every process of the group. */
   killGroup(signal: NodeJS.Signals): void
 }
@@ -53,6 +55,10 @@ export function run(command: string[], environment: Record<string, string> = {})
     output: () => output,
     ended,
     kill: (signal) => child.kill(signal),
+    closeOutput: () => {
+      child.stdout?.destroy()
+      child.stderr?.destroy()
+    },
     killGroup: (signal) => process.kill(-(child.pid as number), signal),
     waitFor: (pattern) =>
       new Promise((done, fail) => {

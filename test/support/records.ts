@@ -7,7 +7,7 @@ export type Known = Record<'Companies' | 'Employees', Row[]>
 
 /** An empty database but for some companies and employees to refer to; ids begin at 1 again. */
 export async function reset(server: TestServer): Promise<Known> {
-  await server.sql`truncate company, employee, absence restart identity`
+  await server.sql`truncate company, employee, absence restart identity cascade`
   const known: Known = { Companies: [], Employees: [] }
   for (const Name of ['Öberg', 'oberg', 'Zenith', null])
     known.Companies.push(await create(server, 'Companies', { Name }, known))
