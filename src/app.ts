@@ -55,13 +55,17 @@ export function createApp(parts: Parts) {
       else if (canonical !== header) request.headers.set('authorization', canonical)
     })
     .use(bearer({ extract: { header: 'ApiKey', query: UNREACHABLE, body: UNREACHABLE } }))
-    .onError(({ request, error }) => finish(parts, request, performance.now(), failure(parts, request, error)))
+    .onError(({ request, error }) => {
+      const requestId = requestIdOf(request)
+      return finish(parts, request, requestId, performance.now(), failure(parts, requestId, error))
+    })
     .all(
       '/*',
       async ({ request, bearer: key }) => {
         const startMs = performance.now()
-        const reply = await answer(parts, router, request, key).catch((error) => failure(parts, request, error))
-        return finish(parts, request, startMs, reply)
+        const requestId = requestIdOf(request)
+        const reply = await answer(parts, router, request, key).catch((error) => failure(parts, requestId, error))
+        return finish(parts, request, requestId, startMs, reply)
       },
       { parse: 'none' },
     )
@@ -141,19 +145,17 @@ function notFound(router: Router, path: string): ApiError {
   return new ApiError('NotFound', `There is nothing at this path.${suggest(first, router.names)}`)
 }
 
-function failure({ baseUrl, log }: Parts, request: Request, error: unknown): Reply {
+function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): Reply {
   if (error instanceof ApiError) {
-    if (error.cause) log.warn(error.code, { requestId: requestIdOf(request), cause: String(error.cause) })
+    if (error.cause) log.warn(error.code, { requestId, cause: String(error.cause) })
     return respondError(error, baseUrl())
   }
-  const requestId = requestIdOf(request)
   log.error('a request failed', { requestId, error: String((error as Error | null)?.stack ?? error) })
   return respondFailure(requestId, baseUrl())
 }
 
 /** What every answer carries, and its line in the log. */
-function finish({ isDraining, log }: Parts, request: Request, startMs: number, reply: Reply): Response {
-  const requestId = requestIdOf(request)
+function finish({ isDraining, log }: Parts, request: Request, requestId: string, startMs: number, reply: Reply) {
   const headers = reply.headers
   headers['X-Request-Id'] = requestId
   // A body that nobody reads is still being sent; only a closed connection stops its sender.
@@ -167,16 +169,10 @@ function finish({ isDraining, log }: Parts, request: Request, startMs: number, r
 }
 
 const SANE_ID = /^[\w.:/+=~-]{1,128}$/
-const requestIds = new WeakMap<Request, string>()
-
-/** The client's id if it is sane, else a new one; the same for one request however often asked. */
+/** The client's id if it is sane, else a new one. */
 function requestIdOf(request: Request): string {
-  let id = requestIds.get(request)
-  if (id === undefined) {
-    const own = request.headers.get('x-request-id')
-    requestIds.set(request, (id = own !== null && SANE_ID.test(own) ? own : crypto.randomUUID()))
-  }
-  return id
+  const own = request.headers.get('x-request-id')
+  return own !== null && SANE_ID.test(own) ? own : crypto.randomUUID()
 }
 
 /** Without the query string, which can hold people's data. */

@@ -79,7 +79,7 @@ function parseObject(text: string): Record<string, unknown> {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
   let value: unknown
   try {
-    value = JSON.parse(text, withNumbersAsWritten)
+    value = parseJson(text)
   } catch (error) {
     // A RangeError is JSON nested deeper than the parser's stack; no entity is.
     throw invalidJson(error instanceof RangeError ? 'The body is nested too deeply.' : 'The body is not JSON.')
@@ -87,6 +87,34 @@ function parseObject(text: string): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof JsonNumber)
     throw invalidJson('The body must be a JSON object.')
   return value as Record<string, unknown>
+}
+
+/** Calling back for each of a large body's values would hold up everybody else for a tenth of a second. */
+const SMALL_LENGTH = 16 * 1024
+const VALUES_MAX = 1_000
+
+function parseJson(text: string): unknown {
+  if (text.length > SMALL_LENGTH) {
+    const value = JSON.parse(text)
+    // So many that some of them are faults, and then numbers need not be exact.
+    if (countValues(value) > VALUES_MAX) return value
+  }
+  return JSON.parse(text, withNumbersAsWritten)
+}
+
+/** The values in `value`, itself included; stops soon after `VALUES_MAX`. */
+function countValues(value: unknown): number {
+  let count = 0
+  const waiting = [value]
+  while (waiting.length > 0 && count <= VALUES_MAX) {
+    const next = waiting.pop()
+    count++
+    if (typeof next !== 'object' || next === null) continue
+    const inner = Object.values(next)
+    if (inner.length > VALUES_MAX) return inner.length
+    waiting.push(...inner)
+  }
+  return count
 }
 
 function withNumbersAsWritten(_key: string, value: unknown, context?: { source: string }): unknown {

@@ -160,3 +160,12 @@ test('a client that leaves within its body leaves no timer and no unhandled erro
   const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe', stderr: 'pipe' })
   expect([await child.stderr.text(), await child.exited]).toEqual(['', 0])
 }, 20_000)
+
+test('a large body with few values keeps its numbers as written; one with many values is read all the same', async () => {
+  const padded = JSON.stringify({ Period: { Days: 1 } }).replace('1', `${' '.repeat(20_000)}9999999999.12345678`)
+  expect(await readBody(request(padded))).toEqual({ Period: { Days: new JsonNumber('9999999999.12345678') } })
+  const many = await readBody(request(JSON.stringify({ Name: Array(400_000).fill(1) })))
+  expect((many.Name as number[]).length).toBe(400_000)
+  const keys = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key${index}`, 1]))
+  expect(Object.keys(await readBody(request(JSON.stringify(keys))))).toHaveLength(5_000)
+})
