@@ -110,7 +110,7 @@ function countValues(value: unknown): number {
     const next = waiting.pop()
     count++
     if (typeof next !== 'object' || next === null) continue
-    const inner = Object.values(next)
+    const inner: unknown[] = Array.isArray(next) ? next : Object.values(next)
     if (inner.length > VALUES_MAX) return inner.length
     waiting.push(...inner)
   }
