@@ -1,14 +1,14 @@
-// All checks, in the order of how soon they fail: `npm run check`. The tests run as two halves side by side.
+// All checks, in the order of how soon they fail: `npm run check`. The tests run as three thirds side by side.
 import { spawn } from 'node:child_process'
 
 const bin = 'node_modules/.bin'
-const half = (index: number) => [process.execPath, 'test', '--only-failures', `--shard=${index}/2`]
+const third = (index: number) => [process.execPath, 'test', '--only-failures', `--shard=${index}/3`]
 
 const steps: [name: string, commands: string[][]][] = [
   ['format and lint', [[`${bin}/biome`, 'check', '--error-on-warnings']]],
   ['types', [[`${bin}/tsc`]]],
   ['unused code and dependencies', [[`${bin}/knip`]]],
-  ['tests', [half(1), half(2)]],
+  ['tests', [third(1), third(2), third(3)]],
 ]
 
 for (const [name, commands] of steps) {
