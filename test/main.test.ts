@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -74,6 +74,21 @@ describe('start', () => {
       server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
       empty.remove()
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'what the database refuses does not take its row into the log of PostgreSQL',
+    async () => {
+      const server = runMain({ DATA_DIR: folder.path, BOOTSTRAP_API_KEY: 'k' })
+      const [, url] = await server.waitFor(LISTENS)
+      const headers = { authorization: 'ApiKey k', 'content-type': 'application/json' }
+      const body = '{"EmployeeId":999999,"Reason":"a private matter"}'
+      expect((await fetch(`${url}/Absences`, { method: 'POST', headers, body })).status).toBe(409)
+      server.kill('SIGTERM')
+      await server.ended
+      expect(readFileSync(join(folder.path, 'postgres.log'), 'utf8')).not.toContain('a private matter')
     },
     TIMEOUT_MS,
   )

@@ -30,7 +30,8 @@ export interface TestServer {
   put(path: string, body: unknown): Promise<Answer>
   patch(path: string, body: unknown): Promise<Answer>
   remove(path: string): Promise<Answer>
-  stop(): Promise<void>
+  /** `leaveMs`: how long clients are told to leave before the end. */
+  stop(leaveMs?: number): Promise<void>
 }
 
 interface Options {
@@ -75,9 +76,10 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
     put: (path, body) => send('PUT', path, body),
     patch: (path, body) => send('PATCH', path, body),
     remove: (path) => send('DELETE', path),
-    async stop() {
+    async stop(leaveMs = 0) {
+      const stopped = worker.stop(leaveMs)
       await sql.end()
-      await worker.stop(0)
+      await stopped
     },
   }
 }
