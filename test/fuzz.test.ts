@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import { errorTable } from '../src/errors.ts'
 import { Connection, type RawResponse } from './support/connection.ts'
 import { LEAK } from './support/hostile.ts'
-import { UNLIMITED } from './support/limits.ts'
 import { Random } from './support/random.ts'
 import { type RandomRequest, randomRequest } from './support/randomRequests.ts'
 import { type Json, startServer } from './support/server.ts'
@@ -24,7 +23,7 @@ test(
       flush: quiet,
       error: (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`),
     }
-    const server = await startServer({ environment: UNLIMITED, log })
+    const server = await startServer({ log })
     await server.sql`insert into company (name) select 'Company ' || n from generate_series(1, 120) as n`
     await server.sql`insert into employee (first_name) select 'Employee ' || n from generate_series(1, 120) as n`
     await server.sql`insert into absence (status) select 'Approved' from generate_series(1, 120) as n`

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { hostileTexts, LEAK } from './support/hostile.ts'
-import { UNLIMITED } from './support/limits.ts'
 import { collections, properties, writable } from './support/model.ts'
 import { type Answer, errorOf, startServer, type TestServer } from './support/server.ts'
 
@@ -8,7 +7,7 @@ const TIMEOUT_MS = 30_000
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ environment: UNLIMITED })
+  server = await startServer()
   await server.sql`insert into company (name, enabled) select 'Company ' || n, n % 2 = 0 from generate_series(1, 12) as n`
   await server.sql`insert into employee (first_name) values ('Ada'), ('Grace')`
   await server.sql`insert into absence (status, period_days) values ('Approved', 1.5), ('Declined', 2)`

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { hostileBytes, hostileTexts, LEAK } from './support/hostile.ts'
-import { UNLIMITED } from './support/limits.ts'
 import { KEY, startServer, type TestServer } from './support/server.ts'
 import { exchange } from './support/socket.ts'
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ environment: UNLIMITED })
+  server = await startServer()
   await server.sql`insert into company (name) select 'Company ' || n from generate_series(1, 12) as n`
 })
 afterAll(() => server.stop())

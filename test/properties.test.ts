@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, filter, sort } from './support/arbitraries.ts'
-import { UNLIMITED } from './support/limits.ts'
 import { linksOf } from './support/links.ts'
 import {
   type Collection,
@@ -22,7 +21,7 @@ const TIMEOUT_MS = 60_000
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ environment: UNLIMITED })
+  server = await startServer()
 })
 afterAll(() => server.stop())
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, spelling } from './support/arbitraries.ts'
-import { UNLIMITED } from './support/limits.ts'
 import { type Collection, collections, properties, utc } from './support/model.ts'
 import { bodyOf, type Known, recordOf, reset, resolved, rowOf } from './support/records.ts'
 import { startServer, type TestServer } from './support/server.ts'
@@ -11,7 +10,7 @@ const TIMEOUT_MS = 60_000
 let server: TestServer
 let known: Known
 beforeAll(async () => {
-  server = await startServer({ environment: UNLIMITED })
+  server = await startServer()
   known = await reset(server)
 })
 afterAll(() => server.stop())

@@ -18,8 +18,6 @@ import { prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
 
 export interface EmbeddedPostgres {
   url: string
-  /** True when this start created the cluster: it holds nothing yet. */
-  isNew: boolean
   /** Resolves with the end of PostgreSQL's log if it ends before it is asked to. */
   failed: Promise<string>
   /** Ends PostgreSQL at once, without waiting; the next start recovers. */
@@ -52,14 +50,13 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
   const lock = tryLock(join(dataDir, 'lock'))
   if (!lock) throw new Error(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
   try {
-    const { isNew, url, child } = await startLocked(dataDir, options)
+    const { url, child } = await startLocked(dataDir, options)
     let isStopping = false
     const failed = new Promise<string>((tell) => {
       child.once('exit', () => isStopping || tell(tail(join(dataDir, LOG_FILE))))
     })
     return {
       url,
-      isNew,
       failed,
       kill: () => void child.kill('SIGQUIT'),
       async stop() {
@@ -78,10 +75,9 @@ async function startLocked(dataDir: string, options: Options) {
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const password = readPassword(runner.cluster)
-  const isNew = !existsSync(join(runner.cluster, 'PG_VERSION'))
-  if (isNew) await initialize(runner, dataDir, password)
+  if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir, password)
   const { port, child } = await launchOnFreePort(runner, dataDir, options.settings ?? {})
-  return { url: `postgres://roster:${password}@127.0.0.1:${port}/postgres`, isNew, child }
+  return { url: `postgres://roster:${password}@127.0.0.1:${port}/postgres`, child }
 }
 
 function readPassword(cluster: string): string {
