@@ -1,7 +1,7 @@
 // Plain Node: installs what is missing, finds the pinned Bun, runs it, and passes signals on. Nothing else may be
 // assumed to be there yet, so this file imports nothing but Node's own modules.
 import { spawn, spawnSync } from 'node:child_process'
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -22,8 +22,7 @@ function readJson(path) {
 
 /** Every dependency is there in the version that package.json pins, and no installation was cut short. */
 async function installed() {
-  await otherInstallation()
-  if (existsSync(marker)) return false
+  if (await wasCutShort()) return false
   return Object.entries(needed).every(([name, version]) => {
     try {
       return readJson(join(root, 'node_modules', name, 'package.json')).version === version
@@ -34,25 +33,34 @@ async function installed() {
 }
 
 /** Waits while another process of this checkout installs; a marker whose process is gone means: cut short. */
-async function otherInstallation() {
+async function wasCutShort() {
   for (let told = false; existsSync(marker); told = true) {
-    const pid = Number(readFileSync(marker, 'utf8'))
-    if (!pid || !alive(pid)) return
-    if (!told) console.log(`roster: process ${pid} is installing the dependencies; waiting for it`)
+    const pid = readMarker()
+    if (pid === 0 ? told : !alive(pid)) {
+      rmSync(marker, { force: true })
+      return true
+    }
+    if (!told) console.log('roster: another process is installing the dependencies; waiting for it')
     await sleep(250)
+  }
+  return false
+}
+
+/** The process that installs; 0: it has only begun to write its number, or has just ended. */
+function readMarker() {
+  try {
+    return Number(readFileSync(marker, 'utf8'))
+  } catch {
+    return 0
   }
 }
 
 async function install() {
-  rmSync(marker, { force: true })
-  let file
   try {
-    file = openSync(marker, 'wx')
+    writeFileSync(marker, String(process.pid), { flag: 'wx' })
   } catch {
     return (await installed()) || install() // another process was faster
   }
-  writeSync(file, String(process.pid))
-  closeSync(file)
   console.log('roster: installing the dependencies (once) ...')
   const started = Date.now()
   // Scripts off: nothing here needs one, and fewer hands touch the machine.

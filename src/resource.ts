@@ -85,22 +85,14 @@ export class Resource {
   }
 
   /** Runs a write; what the table's constraints refuse becomes the error that explains it. */
-  private async write(statement: Statement, changes: Changes): Promise<Row[]> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.database.write(statement)
-      } catch (error) {
-        if (!(error instanceof ConstraintViolation)) throw error
-        const explained = await this.explain(error, changes)
-        if (explained) throw explained
-        // The row referred to was renamed between our copy and the check of it: a new copy will do.
-        if (error.kind !== 'foreignKey' || attempt === COPY_ATTEMPTS_MAX) throw conflict(error)
-      }
-    }
+  private write(statement: Statement, changes: Changes): Promise<Row[]> {
+    return this.database.write(statement).catch(async (error) => {
+      throw error instanceof ConstraintViolation ? await this.explain(error, changes) : error
+    })
   }
 
-  private async explain({ constraint }: ConstraintViolation, changes: Changes): Promise<ApiError | null> {
-    const rule = this.entity.rules.find((candidate) => candidate.constraint === constraint)
+  private async explain(violation: ConstraintViolation, changes: Changes): Promise<ApiError> {
+    const rule = this.entity.rules.find(({ constraint }) => constraint === violation.constraint)
     if (rule) {
       const [target, message] = [rule.later.name, `${rule.later.name} must not be before ${rule.earlier.name}.`]
       return faultsError([{ code: 'InvalidValue', target, message }])
@@ -108,7 +100,7 @@ export class Resource {
     const statement = compileMissingReferences(changes)
     const missing = statement ? await this.database.read(statement) : []
     const faults = missing.map(([column]) => this.missingReference(column as string, changes))
-    return faults.length > 0 ? faultsError(faults as [Fault, ...Fault[]]) : null
+    return faults.length > 0 ? faultsError(faults as [Fault, ...Fault[]]) : conflict(violation)
   }
 
   private missingReference(column: string, changes: Changes): Fault {
@@ -143,8 +135,6 @@ export class Resource {
     return new ApiError('StillReferenced', message)
   }
 }
-
-const COPY_ATTEMPTS_MAX = 5
 
 function conflict(cause: ConstraintViolation): ApiError {
   return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })

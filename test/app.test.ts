@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect } from './support/postgres.ts'
 import { errorOf, KEY, startServer, type TestServer } from './support/server.ts'
 import { exchange } from './support/socket.ts'
 
@@ -43,6 +44,28 @@ test('an unknown path gets the nearest name, where one is near', async () => {
   expect(await message('/Compnies')).toBe('There is nothing at this path. Did you mean companies?')
   expect(await message('/x')).toBe('There is nothing at this path.')
   expect(await message('/errors')).toBe('There is nothing at this path.')
+})
+
+test.each(['GET', 'PATCH'])('a %s that does not end in time is answered 503 when the server stops', async (method) => {
+  const stopping = await startServer()
+  const { body: company } = await stopping.post('/Companies', { Name: 'Acme' })
+  const holder = connect(stopping.databaseUrl)
+  const held = Promise.withResolvers<void>()
+  const ready = Promise.withResolvers<void>()
+  const lock = holder.begin(async (sql) => {
+    await sql`lock table company in access exclusive mode`
+    ready.resolve()
+    await held.promise
+  })
+  await ready.promise
+  const answer = stopping.send(method, `/Companies/${company.id}`, method === 'PATCH' ? { Name: 'late' } : undefined)
+  await Bun.sleep(100)
+  const stopped = stopping.stop()
+  expect(errorOf(await answer)).toMatchObject({ status: 503, code: 'ServiceUnavailable' })
+  held.resolve()
+  await lock
+  await stopped
+  await holder.end()
 })
 
 test('while the server stops it is not ready, and says so', async () => {

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Deadlines } from './deadlines.ts'
 import { PreparedShapes } from './prepared.ts'
-import { ConstraintViolation, classify } from './sqlstate.ts'
+import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
 
 export interface DatabaseOptions {
   url: string
@@ -40,6 +40,7 @@ export class Database {
   private readonly shapes: PreparedShapes
   private inFlight = 0
   private stuck = 0
+  private isEnded = false
 
   constructor(private readonly options: DatabaseOptions) {
     this.pool = openPool(options)
@@ -56,8 +57,9 @@ export class Database {
     return this.run(statement, false)
   }
 
-  /** Waits for what runs, up to `waitMs`, then closes the connections. */
+  /** Waits for what runs, up to `waitMs`, then closes the connections; what still runs then is ServiceUnavailable. */
   async end(waitMs: number): Promise<void> {
+    this.isEnded = true
     this.deadlines.stop()
     await this.pool.sql.end({ timeout: waitMs / 1000 })
   }
@@ -72,10 +74,11 @@ export class Database {
           return await this.attempt(statement)
         } catch (error) {
           const verdict = classify(error)
+          if (this.isEnded) throw this.translate(error, verdict)
           // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
           if (verdict === 'lost' && this.pool === pool) this.renew()
           const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
-          if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error)
+          if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error, verdict)
           if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
         }
       }
@@ -120,9 +123,8 @@ export class Database {
     if (old.running === 0) close(old)
   }
 
-  private translate(error: unknown): Error {
+  private translate(error: unknown, verdict: Verdict): Error {
     if (error instanceof ApiError) return error
-    const verdict = classify(error)
     if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)
     if (verdict === 'fault') return error as Error
     return unavailable(error)
