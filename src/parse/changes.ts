@@ -1,8 +1,8 @@
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
+import { suggest } from '../model/nearest.ts'
 import type { Changes } from '../model/query.ts'
-import { suggest } from './nearest.ts'
 
 type Members = readonly (Property | Group)[]
 type JsonObject = Record<string, unknown>

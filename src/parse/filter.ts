@@ -1,9 +1,9 @@
 import { ApiError } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'
+import { suggest } from '../model/nearest.ts'
 import { type Operator, operators } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
-import { suggest } from './nearest.ts'
 import type { Parameter } from './queryString.ts'
 
 /** More would make one request as costly as hundreds. */

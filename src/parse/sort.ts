@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { suggest } from '../model/nearest.ts'
 import type { Sort } from '../model/query.ts'
-import { suggest } from './nearest.ts'
 
 /** Adds the definitions of one `sort` parameter, decoded, to `sorts`. Spec 4.2, Sorting. @throws ApiError InvalidSort */
 export function parseSort(entity: Entity, text: string, sorts: Sort[]): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { suggest } from '../../src/parse/nearest.ts'
+import { suggest } from '../../src/model/nearest.ts'
 
 const KNOWN = ['Id', 'Name', 'Enabled', 'EmployeeNumber']
 

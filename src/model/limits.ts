@@ -1,0 +1,60 @@
+/** At most `limit` requests in any interval of `periodMs`. */
+export interface Rule {
+  readonly limit: number
+  readonly periodMs: number
+  /** The period as it was written: `12h`. */
+  readonly period: string
+}
+
+const DAY_MS = 86_400_000
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
+const RULE = /^([1-9]\d{0,6})\/([1-9]\d{0,5})([smhd])$/
+/** A client's memory is 4 bytes for each request of its largest limit. */
+export const LIMIT_MAX = 1_000_000
+/** Times are kept in 31 bits of milliseconds, which wrap around after 24 days. */
+const PERIOD_MS_MAX = 6 * DAY_MS
+const RULES_MAX = 8
+
+/**
+ * Reads `750/1m,2500/15m,25000/12h`: limit, period, unit `s`, `m`, `h` or `d`. All rules hold at once.
+ * @throws RangeError that names the part at fault
+ */
+export function parseRules(text: string): readonly Rule[] {
+  const rules = text.split(',').map((part) => parseRule(part.trim()))
+  if (rules.length > RULES_MAX) throw new RangeError(`there may be up to ${RULES_MAX} limits, not ${rules.length}`)
+  const twice = rules.find(({ periodMs }, index) => rules.findIndex((other) => other.periodMs === periodMs) < index)
+  if (twice) throw new RangeError(`two limits are for the same period, ${twice.period}`)
+  return rules
+}
+
+function parseRule(part: string): Rule {
+  const [, limitText, count, unit] = RULE.exec(part) ?? []
+  const [limit, periodMs] = [Number(limitText), Number(count) * (UNIT_MS[unit as string] ?? 0)]
+  if (!unit) throw new RangeError(`"${part}" is not a limit like 750/1m`)
+  if (limit > LIMIT_MAX) throw new RangeError(`"${part}" has a limit over ${LIMIT_MAX}`)
+  if (periodMs > PERIOD_MS_MAX) throw new RangeError(`"${part}" has a period over ${PERIOD_MS_MAX / DAY_MS} days`)
+  return { limit, periodMs, period: count + unit }
+}
+
+/** The text that `parseRules` reads. */
+export function formatRules(rules: readonly Rule[]): string {
+  return rules.map(({ limit, period }) => `${limit}/${period}`).join(',')
+}
+
+/** What the limiter says of one request. */
+export interface Decision {
+  admitted: boolean
+  /** The place of the rule that the answer describes: the one with the longest period; of a refusal, the one hit. */
+  rule: number
+  /** What that rule still allows, this request counted. */
+  remaining: number
+  /** Until the oldest request that rule counts leaves its window; of a refusal, until a retry is admitted. */
+  waitMs: number
+}
+
+/** The place of the rule with the longest period. */
+export function longestOf(rules: readonly Rule[]): number {
+  return rules.reduce((longest, { periodMs }, index) => {
+    return periodMs > (rules[longest] as Rule).periodMs ? index : longest
+  }, 0)
+}
