@@ -1,0 +1,77 @@
+import { HEADER_WORDS } from '../share/region.ts'
+
+/** The words of an entry: who it is of, the number of the next admission, of the oldest that counts, the second of the
+ * last request. */
+export const [LOW, HIGH, HEAD, TAIL, SEEN, ENTRY_WORDS] = [0, 1, 2, 3, 4, 8]
+
+/** A cell of a ring: 31 bits of milliseconds, and the lap bit. */
+export const TIME = 0x7fffffff
+export const LAP = ~TIME
+
+/** Where things lie in a table of `clients` entries and one that strangers share, each with a ring of `depth` cells. */
+export class Table {
+  private readonly rings: number
+
+  /** `wrap`: where the numbers of admissions begin again; a multiple of two laps. */
+  constructor(
+    readonly words: Int32Array,
+    readonly clients: number,
+    readonly depth: number,
+    private readonly wrap: number = Math.floor(0x7fff0000 / (2 * depth)) * 2 * depth,
+  ) {
+    if (words.length < Table.words(clients, depth)) throw new Error('the shared memory is too small for its table')
+    this.rings = HEADER_WORDS + (clients + 1) * ENTRY_WORDS
+  }
+
+  /** How many words it takes. */
+  static words(clients: number, depth: number): number {
+    return HEADER_WORDS + (clients + 1) * (ENTRY_WORDS + depth)
+  }
+
+  entryOf(slot: number): number {
+    return HEADER_WORDS + slot * ENTRY_WORDS
+  }
+
+  /** The entry for those who have none of their own. */
+  get shared(): number {
+    return this.clients
+  }
+
+  ringOf(slot: number): number {
+    return this.rings + slot * this.depth
+  }
+
+  cellOf(ring: number, number: number): number {
+    return ring + (number % this.depth)
+  }
+
+  /** Whether the cell already holds this number: its lap bit, 1 in even laps, is that of the number's lap. */
+  isTaken(word: number, number: number): boolean {
+    return word < 0 === this.isEvenLap(number)
+  }
+
+  /** What the cell of this number holds once it is admitted. */
+  cellWord(time: number, number: number): number {
+    return this.isEvenLap(number) ? time | LAP : time
+  }
+
+  after(number: number): number {
+    return number + 1 === this.wrap ? 0 : number + 1
+  }
+
+  plus(number: number, by: number): number {
+    return (number + by) % this.wrap
+  }
+
+  before(number: number, by: number): number {
+    return number < by ? number - by + this.wrap : number - by
+  }
+
+  distance(from: number, to: number): number {
+    return to < from ? to - from + this.wrap : to - from
+  }
+
+  private isEvenLap(number: number): boolean {
+    return (Math.floor(number / this.depth) & 1) === 0
+  }
+}

@@ -1,0 +1,171 @@
+import { type Decision, longestOf, type Rule } from '../model/limits.ts'
+import type { Region } from '../share/region.ts'
+import { Directory } from './directory.ts'
+import { HEAD, HIGH, LOW, SEEN, TAIL, Table, TIME } from './table.ts'
+
+const { load, compareExchange: swap } = Atomics
+
+/** The words that a region for so many clients needs. */
+export function wordsFor(clients: number, rules: readonly Rule[]): number {
+  return Table.words(clients, depthOf(rules))
+}
+
+function depthOf(rules: readonly Rule[]): number {
+  return Math.max(...rules.map(({ limit }) => limit))
+}
+
+/**
+ * Exact sliding windows for many clients, in memory that several processes share: at most `limit` admissions in any
+ * interval of a rule's period, and no refusal of a request that fits; a refusal charges nothing, of any rule.
+ *
+ * Each client has a ring with the times of its last admissions, as many as the largest limit. Admissions are numbered;
+ * number n lives in cell n % depth. A rule admits number n when admission n - limit is at least one period old. All
+ * rules read the same ring, so one write charges all of them or none.
+ *
+ * To admit, a process swaps the cell of number `head` from the word it read to the time. That one compare-and-swap is
+ * the decision: whoever makes it has the admission, and what was checked before it still holds, because no later number
+ * can exist while that cell is unchanged. There is no lock to die with. A head that a dead process left behind shows
+ * by the lap bit of its cell, which tells odd laps of the ring from even ones, and whoever sees it first moves it on.
+ *
+ * Where a table is full, strangers share one entry, so that it lets nobody through uncounted.
+ */
+export class SlidingWindows {
+  private readonly words: Int32Array
+  private readonly table: Table
+  private readonly directory: Directory
+  private readonly longest: number
+  private readonly longestMs: number
+  private readonly longestLimit: number
+  private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
+
+  constructor(
+    region: Region,
+    clients: number,
+    private readonly rules: readonly Rule[],
+    private readonly clock: () => number,
+    wrap?: number,
+  ) {
+    this.longest = longestOf(rules)
+    const { limit, periodMs } = rules[this.longest] as Rule
+    this.longestMs = periodMs
+    this.longestLimit = limit
+    this.words = region.words
+    this.table = new Table(region.words, clients, depthOf(rules), wrap)
+    this.directory = new Directory(region, this.table, periodMs, clock)
+  }
+
+  /** Decides on one request of the client, and charges it if it is admitted. The same object answers each time. */
+  admit(low: number, high: number): Decision {
+    for (;;) {
+      const slot = this.directory.find(low, high) ?? this.directory.enter(low, high)
+      if (slot === null) this.decide(this.table.shared, 0, 0, 1)
+      else if (!this.decide(slot, low, high, 1)) continue // the entry has passed to another client meanwhile
+      return this.decision
+    }
+  }
+
+  /** What `admit` would say, without charging anything. */
+  look(low: number, high: number): Decision {
+    const slot = this.directory.find(low, high)
+    if (slot === null || !this.decide(slot, low, high, 0)) this.tell(true, this.longest, this.longestLimit, 0)
+    return this.decision
+  }
+
+  /** Into `this.decision`; false when the entry is not the client's. `charge`: 1, or 0 for a look. */
+  private decide(slot: number, low: number, high: number, charge: 0 | 1): boolean {
+    const { words, table } = this
+    const entry = table.entryOf(slot)
+    const ring = table.ringOf(slot)
+    for (;;) {
+      const oldTail = load(words, entry + TAIL) // before the head, so that tail <= head
+      const head = load(words, entry + HEAD)
+      const cell = table.cellOf(ring, head)
+      const word = load(words, cell)
+      if (load(words, entry + HEAD) !== head) continue // so the word belongs to this head
+      if (table.isTaken(word, head)) {
+        swap(words, entry + HEAD, head, table.after(head)) // the last step of a process that died, or is slow
+        continue
+      }
+      const nowMs = this.clock() // only now: not before any time that led to what was read
+      const tail = this.expire(entry, ring, oldTail, head, nowMs)
+      if (load(words, entry + LOW) !== low || load(words, entry + HIGH) !== high) return false
+
+      const now = nowMs & TIME
+      const used = table.distance(tail, head)
+      if (this.refuse(ring, head, used, now)) {
+        if (load(words, cell) === word && load(words, entry + HEAD) === head) return true
+        continue
+      }
+      // The first admission of all is the one about to be made.
+      const leavesMs = used === 0 ? charge * this.longestMs : this.longestMs - this.age(ring, tail, now)
+      if (charge === 1) {
+        if (swap(words, cell, word, table.cellWord(now, head)) !== word) continue
+        swap(words, entry + HEAD, head, table.after(head))
+      }
+      this.tell(true, this.longest, this.longestLimit - used - charge, leavesMs)
+      return true
+    }
+  }
+
+  /** Whether a rule is against number `head`; then the decision tells the one that asks to wait longest. */
+  private refuse(ring: number, head: number, used: number, now: number): boolean {
+    const { rules, table } = this
+    let waitMs = 0
+    let hit = 0
+    for (let index = 0; index < rules.length; index++) {
+      const { limit, periodMs } = rules[index] as Rule
+      if (used < limit) continue
+      const wait = periodMs - this.age(ring, table.before(head, limit), now)
+      if (wait <= waitMs) continue
+      waitMs = wait
+      hit = index
+    }
+    if (waitMs > 0) this.tell(false, hit, 0, waitMs)
+    return waitMs > 0
+  }
+
+  private tell(admitted: boolean, rule: number, remaining: number, waitMs: number) {
+    this.decision.admitted = admitted
+    this.decision.rule = rule
+    this.decision.remaining = remaining
+    this.decision.waitMs = waitMs
+  }
+
+  /**
+   * Moves the tail past the admissions that no rule sees any more. Times wrap around after 24 days, so the tail has to
+   * move at least that often; SEEN says when a client was silent for all that time.
+   */
+  private expire(entry: number, ring: number, tail: number, head: number, nowMs: number): number {
+    const { words } = this
+    const second = Math.floor(nowMs / 1_000)
+    const seen = load(words, entry + SEEN)
+    if (second > seen) swap(words, entry + SEEN, seen, second)
+    const first = this.directory.isSilent(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
+    if (first !== tail) swap(words, entry + TAIL, tail, first)
+    return first
+  }
+
+  /** The first admission in [from, to) that the longest rule counts. */
+  private firstWithin(ring: number, from: number, to: number, now: number): number {
+    let low = 0
+    let high = this.table.distance(from, to)
+    // Mostly nothing has left since the last request, so the oldest is asked first.
+    if (high === 0 || !this.hasLeft(ring, from, now)) return from
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.hasLeft(ring, this.table.plus(from, middle), now)) low = middle + 1
+      else high = middle
+    }
+    return this.table.plus(from, low)
+  }
+
+  /** An age above the half is that of a time ahead of our clock, which another process has just written. */
+  private hasLeft(ring: number, number: number, now: number): boolean {
+    const age = this.age(ring, number, now)
+    return age >= this.longestMs && age <= TIME >> 1
+  }
+
+  private age(ring: number, number: number, now: number): number {
+    return (now - load(this.words, this.table.cellOf(ring, number))) & TIME
+  }
+}

@@ -1,0 +1,137 @@
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { exclusively } from './lock.ts'
+
+/** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` say what the rest is. */
+export interface Region {
+  readonly words: Int32Array
+  /** Runs `work` in no other process at the same time; what dies in it leaves no lock. */
+  exclusive<T>(work: () => T): T
+}
+
+export const HEADER_WORDS = 16
+/** Two words that differ from region to region, so that nobody outside can tell which entries collide. */
+export const SEED_WORD = 6
+/** Free for whoever uses the region. */
+export const OWN_WORD = 8
+
+const MAGIC = 0x526f7374 // "Rost"
+const VERSION = 1
+const ZEROES = new Uint8Array(1 << 20)
+
+/**
+ * The file behind a region, kept open by the one process that makes it: a file that somebody deletes goes on under
+ * `path`, so that a process that starts later still shares it with the others.
+ */
+export class RegionFile {
+  private descriptor: number | null = null
+
+  /** `shape`: what the words mean; a file of another shape, boot or size is replaced. */
+  constructor(
+    private readonly file: string,
+    private readonly shape: string,
+    private readonly words: number,
+  ) {}
+
+  /** Makes the file, keeps it, or replaces it where it is damaged. @throws Error when there is no room for it */
+  ensure(): void {
+    if (this.descriptor !== null && this.isGood(this.descriptor)) return
+    this.close()
+    this.descriptor = this.openGood() ?? this.create()
+  }
+
+  /** For `openRegion` in other processes, while this one lives. */
+  get path(): string {
+    return process.platform === 'linux' ? `/proc/${process.pid}/fd/${this.descriptor}` : this.file
+  }
+
+  close(): void {
+    if (this.descriptor !== null) closeSync(this.descriptor)
+    this.descriptor = null
+  }
+
+  private openGood(): number | null {
+    let descriptor: number
+    try {
+      descriptor = openSync(this.file, 'r+')
+    } catch {
+      return null
+    }
+    if (this.isGood(descriptor)) return descriptor
+    closeSync(descriptor)
+    return null
+  }
+
+  private isGood(descriptor: number): boolean {
+    const { size } = fstatSync(descriptor)
+    if (size !== this.words * 4) return false
+    const header = new Int32Array(SEED_WORD)
+    readSync(descriptor, header, 0, header.byteLength, 0)
+    return this.header().every((word, index) => header[index] === word)
+  }
+
+  private header(): number[] {
+    return [MAGIC, VERSION, this.words, hash(this.shape), hash(bootId()), 0]
+  }
+
+  /** Under another name first: what is there under its own name is whole, and whoever maps the old one keeps it. */
+  private create(): number {
+    const part = `${this.file}.${process.pid}`
+    const descriptor = openSync(part, 'w+', 0o600)
+    try {
+      // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
+      const bytes = this.words * 4
+      for (let at = 0; at < bytes; at += ZEROES.length)
+        writeSync(descriptor, ZEROES, 0, Math.min(ZEROES.length, bytes - at), at)
+      const seeds = crypto.getRandomValues(new Int32Array(2))
+      writeSync(descriptor, new Int32Array([...this.header(), ...seeds]), 0, 4 * (SEED_WORD + 2), 0)
+      renameSync(part, this.file)
+      return descriptor
+    } catch (error) {
+      ftruncateSync(descriptor, 0)
+      closeSync(descriptor)
+      rmSync(part, { force: true })
+      throw noRoom(this.file, this.words * 4, error as NodeJS.ErrnoException)
+    }
+  }
+}
+
+/** Maps the region at `path`, which a `RegionFile` of another process, or of this one, has made. */
+export function openRegion(path: string): Region {
+  const descriptor = openSync(path, 'r+')
+  const bytes = Bun.mmap(path, { shared: true })
+  return {
+    words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4),
+    exclusive: (work) => exclusively(descriptor, work),
+  }
+}
+
+function noRoom(file: string, bytes: number, error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'ENOSPC' && error.code !== 'EFBIG' && error.code !== 'EDQUOT') return error
+  const need = `${(bytes / 2 ** 20).toFixed(1)} MiB`
+  return new Error(
+    `there is no room for ${need} of shared memory at ${file}: free some, or set RATE_LIMIT_CLIENTS lower`,
+    {
+      cause: error,
+    },
+  )
+}
+
+function hash(text: string): number {
+  return Bun.hash.xxHash32(text) | 0
+}
+
+/** Times in a region are of the monotonic clock, which begins anew with each boot. */
+function bootId(): string {
+  if (process.platform === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+  return Bun.spawnSync(['sysctl', '-n', 'kern.bootsessionuuid']).stdout.toString().trim()
+}

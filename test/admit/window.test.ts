@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { proveContention } from '../../bench/prove/contention.ts'
+import { Model, privateRegion, proveModel } from '../../bench/prove/model.ts'
+import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
+import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
+import { Random } from '../support/random.ts'
+
+let nowMs = 1_000_000
+const HOUR_MS = 3_600_000
+
+function windowsFor(clients: number, rules: readonly Rule[]): SlidingWindows {
+  return new SlidingWindows(privateRegion(wordsFor(clients, rules)), clients, rules, () => nowMs)
+}
+
+/** A copy: the window answers with one object for all. */
+function decide(windows: SlidingWindows, client: number): Decision {
+  return { ...windows.admit(client, client) }
+}
+
+describe('one process', () => {
+  test('300,000 decisions on random rules and schedules are those of the reference model. D36', () => {
+    const { decisions, refused } = proveModel(300_000, 1)
+    expect(decisions).toBeGreaterThanOrEqual(300_000)
+    expect(refused).toBeGreaterThan(50_000)
+  })
+
+  test('a client that is slow but never silent: old laps do not come back when the clock of 31 bits wraps', () => {
+    const rules = parseRules('100/12h')
+    const windows = windowsFor(16, rules)
+    const model = new Model(rules)
+    const random = new Random(7)
+    for (let step = 0; step < 5_000; step++) {
+      nowMs += random.below(43_000_000)
+      expect(decide(windows, 9)).toEqual(model.admit(nowMs))
+    }
+  })
+
+  test('a retry after exactly waitMs is admitted, one millisecond before it is not. D36', () => {
+    const windows = windowsFor(16, parseRules('5/1s,20/1m'))
+    const random = new Random(3)
+    let refusals = 0
+    for (let step = 0; step < 20_000; step++) {
+      nowMs += random.below(400)
+      const { admitted, waitMs } = decide(windows, 1)
+      if (admitted) continue
+      refusals++
+      nowMs += waitMs - 1
+      expect(decide(windows, 1).admitted).toBe(false)
+      nowMs++
+      expect(decide(windows, 1).admitted).toBe(true)
+    }
+    expect(refusals).toBeGreaterThan(1_000)
+  })
+
+  test('a refusal charges no rule: the others stay as they were. D36', () => {
+    const windows = windowsFor(16, parseRules('2/1s,5/1m'))
+    const answers = Array.from({ length: 50 }, () => decide(windows, 1))
+    expect(answers.map(({ admitted }) => admitted).lastIndexOf(true)).toBe(1)
+    nowMs += 1_000
+    expect(decide(windows, 1)).toEqual({ admitted: true, rule: 1, remaining: 2, waitMs: 59_000 })
+  })
+
+  test('an answer describes the rule with the longest period, a refusal the rule hit. D37', () => {
+    const windows = windowsFor(16, parseRules('4/1m,3/1s'))
+    expect(decide(windows, 1)).toEqual({ admitted: true, rule: 0, remaining: 3, waitMs: 60_000 })
+    nowMs += 10
+    decide(windows, 1)
+    expect(decide(windows, 1)).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 59_990 })
+    expect(decide(windows, 1)).toEqual({ admitted: false, rule: 1, remaining: 0, waitMs: 990 })
+    nowMs += 990
+    expect(decide(windows, 1)).toEqual({ admitted: true, rule: 0, remaining: 0, waitMs: 59_000 })
+    nowMs += 5
+    expect(decide(windows, 1)).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 58_995 })
+  })
+
+  test('a look charges nothing, and says what a request would be told', () => {
+    const windows = windowsFor(16, parseRules('2/1m'))
+    const look = () => ({ ...windows.look(1, 1) })
+    expect(look()).toEqual({ admitted: true, rule: 0, remaining: 2, waitMs: 0 })
+    decide(windows, 1)
+    for (let round = 0; round < 5; round++)
+      expect(look()).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 60_000 })
+    expect(decide(windows, 1).admitted).toBe(true)
+    expect(look()).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 60_000 })
+  })
+
+  test('clients do not touch each other', () => {
+    const windows = windowsFor(100, parseRules('1/1m'))
+    for (let client = 1; client <= 100; client++) expect(decide(windows, client).admitted).toBe(true)
+    for (let client = 1; client <= 100; client++) expect(decide(windows, client).admitted).toBe(false)
+  })
+})
+
+describe('a table that is full', () => {
+  test('gives the entry of a client who was silent for the longest period, and no other', () => {
+    const rules = parseRules('3/10s')
+    const windows = windowsFor(16, rules)
+    const models = new Map<number, Model>()
+    const random = new Random(11)
+    let [own, shared] = [0, 0]
+    for (let step = 0; step < 60_000; step++) {
+      nowMs += random.below(600)
+      const client = 1 + random.below(60)
+      const isKnown = windows.look(client, client).waitMs > 0
+      const decision = decide(windows, client)
+      const model = isKnown ? (models.get(client) as Model) : new Model(rules)
+      // A stranger without an entry is told of the shared one; who has an entry, of its own, wholly.
+      if (!isKnown && windows.look(client, client).waitMs === 0) {
+        shared++
+        continue
+      }
+      models.set(client, model)
+      expect(decision).toEqual(model.admit(nowMs))
+      own++
+    }
+    expect([own > 10_000, shared > 1_000]).toEqual([true, true])
+  })
+
+  test('strangers share one entry: nobody goes uncounted', () => {
+    const windows = windowsFor(4, parseRules('3/1m'))
+    for (let client = 1; client <= 4; client++) decide(windows, client)
+    const strangers = Array.from({ length: 20 }, (_, index) => decide(windows, 100 + index).admitted)
+    expect(strangers.filter((admitted) => admitted)).toHaveLength(3)
+    expect(decide(windows, 1).admitted).toBe(true)
+  })
+})
+
+describe('several processes', () => {
+  test('1,000,000 decisions by four processes: exactly the limit is admitted, none refused that fits', async () => {
+    const rules = [{ limit: 20_000, periodMs: HOUR_MS }]
+    const found = await proveContention({ rules, processes: 4, keys: 1, decisions: 1_000_000, seed: 1 })
+    expect(found).toMatchObject({ admitted: 20_000, duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 })
+    expect(found.refusalsChecked).toBeGreaterThan(40_000)
+  }, 60_000)
+
+  test('the same with several rules, whose short windows turn over all the time', async () => {
+    const rules = [
+      { limit: 40, periodMs: 3 },
+      { limit: 400, periodMs: 100 },
+      { limit: 100_000, periodMs: HOUR_MS },
+    ]
+    const found = await proveContention({ rules, processes: 4, keys: 2, decisions: 1_000_000, seed: 2 })
+    expect(found).toMatchObject({ duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 })
+    expect(found.refusalsChecked).toBeGreaterThan(40_000)
+  }, 60_000)
+
+  test('processes killed at random moments: nothing is admitted beyond the limit', async () => {
+    const rules = [
+      { limit: 40, periodMs: 3 },
+      { limit: 400, periodMs: 100 },
+    ]
+    const found = await proveContention({ rules, processes: 4, keys: 2, killsForMs: 2_000, seed: 3 })
+    expect(found).toMatchObject({ duplicates: 0, overAdmissions: 0, falseRefusals: 0 })
+    expect(found.kills).toBeGreaterThan(5)
+  }, 60_000)
+
+  test('a process that dies at any atomic step leaves the state before its decision, or after it', async () => {
+    const program = join(import.meta.dir, '../../bench/prove/deaths.ts')
+    const child = Bun.spawn([process.execPath, program, '200', '4'], { stdout: 'pipe', stderr: 'inherit' })
+    const { deaths, before, after } = (await new Response(child.stdout).json()) as Record<string, number>
+    expect(await child.exited).toBe(0)
+    expect([Number(deaths) > 10_000, Number(before) > 1_000, Number(after) > 100]).toEqual([true, true, true])
+  }, 60_000)
+})
