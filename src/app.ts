@@ -1,23 +1,28 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import { version } from '../package.json'
-import { canonicalAuthorization, type Keyring } from './admit/apiKey.ts'
+import type { Admission } from './admit/admission.ts'
+import { canonicalAuthorization } from './admit/apiKey.ts'
+import type { Key } from './admit/keyring.ts'
+import type { Standing } from './admit/meter.ts'
 import { errorPage } from './docs/errorPage.ts'
 import { ApiError } from './errors.ts'
 import type { Database } from './execute/database.ts'
 import type { Entity } from './model/entity.ts'
 import { suggest } from './model/nearest.ts'
+import { allows } from './model/rights.ts'
 import { createReadiness } from './observe/health.ts'
 import type { Log } from './observe/log.ts'
 import { Resource } from './resource.ts'
 import { respondError, respondFailure } from './respond/error.ts'
 import { type Reply, respondEmpty, respondJson } from './respond/reply.ts'
-import { defineEndpoint, Router } from './route.ts'
+import { defineEndpoint, type Location, Router } from './route.ts'
+import { pathOf, readTarget, type Target } from './target.ts'
 
 export interface Parts {
   readonly entities: readonly Entity[]
   readonly database: Database
-  readonly keyring: Keyring
+  readonly admission: Admission
   readonly migrationFiles: readonly string[]
   readonly log: Log
   /** What links begin with, without a slash at the end. */
@@ -26,14 +31,13 @@ export interface Parts {
   isDraining(): boolean
 }
 
-const TARGET_LENGTH_MAX = 8 * 1024
 /** Over the statement's and the query's deadlines, which must have their say first. */
 const IDLE_SECONDS = 30
 
 // The plugin looks there when the header is not its own; half of a surrogate pair is no name that a client can send.
 const UNREACHABLE = '\ud800'
 
-/** The server, put together: admit, then route, then an entity's resource; every answer leaves through `finish`. */
+/** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
 export function createApp(parts: Parts) {
   const router = createRouter(parts)
   return new Elysia({
@@ -55,17 +59,27 @@ export function createApp(parts: Parts) {
       else if (canonical !== header) request.headers.set('authorization', canonical)
     })
     .use(bearer({ extract: { header: 'ApiKey', query: UNREACHABLE, body: UNREACHABLE } }))
-    .onError(({ request, error }) => {
+    .onError(async ({ request, error, server }) => {
       const requestId = requestIdOf(request)
-      return finish(parts, request, requestId, performance.now(), failure(parts, requestId, error))
+      const standing = await parts.admission.charge(null, request, server)
+      return finish(parts, request, requestId, standing, performance.now(), failure(parts, requestId, error))
     })
     .all(
       '/*',
-      async ({ request, bearer: key }) => {
+      async ({ request, bearer: text, server }) => {
         const startMs = performance.now()
         const requestId = requestIdOf(request)
-        const reply = await answer(parts, router, request, key).catch((error) => failure(parts, requestId, error))
-        return finish(parts, request, requestId, startMs, reply)
+        const target = readTarget(request)
+        const location = router.find(target.path)
+        const key = parts.admission.keyOf(text)
+        const asked = location?.endpoint.isUnlimited
+          ? parts.admission.look(key, request, server)
+          : parts.admission.charge(key, request, server)
+        const standing = asked instanceof Promise ? await asked : asked
+        const reply = await answer(parts, router, { request, target, location, key, standing }).catch((error) =>
+          failure(parts, requestId, error),
+        )
+        return finish(parts, request, requestId, standing, startMs, reply)
       },
       { parse: 'none' },
     )
@@ -76,14 +90,15 @@ function createRouter({ entities, database, migrationFiles, baseUrl, isDraining 
   const resources = entities.map((entity) => new Resource(entity, database))
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
   const isReady = createReadiness(database, migrationFiles)
-  const open = (get: (id: string) => Promise<Reply> | Reply) => defineEndpoint({ GET: ({ id }) => get(id) }, true)
+  const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>
+    defineEndpoint({ GET: ({ id }) => get(id) }, { isOpen: true, isUnlimited })
   router.add(
     '',
     open(() => respondJson(200, JSON.stringify({ name: 'Roster', version, resources: links() }))),
   )
   router.add(
     'livez',
-    open(() => respondJson(200, '{"status":"live"}')),
+    open(() => respondJson(200, '{"status":"live"}'), true),
   )
   router.add(
     'readyz',
@@ -91,7 +106,7 @@ function createRouter({ entities, database, migrationFiles, baseUrl, isDraining 
       if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')
       const message = isDraining() ? 'The server is stopping.' : 'The database lacks a migration.'
       throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
-    }),
+    }, true),
   )
   router.add(
     'errors/*',
@@ -105,34 +120,45 @@ function createRouter({ entities, database, migrationFiles, baseUrl, isDraining 
   return router
 }
 
-async function answer(parts: Parts, router: Router, request: Request, key: string | undefined): Promise<Reply> {
-  const { path, query } = splitTarget(request)
-  const location = router.find(path)
+/** A request, and what is known of it before it is answered. */
+interface Call {
+  readonly request: Request
+  readonly target: Target
+  readonly location: Location | null
+  readonly key: Key | null
+  readonly standing: Standing
+}
+
+async function answer(parts: Parts, router: Router, call: Call): Promise<Reply> {
+  const { request, target, location, key, standing } = call
   const { method } = request
+  if (!standing.admitted && !location?.endpoint.isUnlimited) throw rateLimitExceeded(standing)
+  if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
-  if (!location?.endpoint.isOpen && !parts.keyring.accepts(key)) throw unauthorized()
-  if (!location) throw notFound(router, path)
+  if (!location?.endpoint.isOpen && key === null) throw unauthorized()
+  if (!location) throw notFound(router, target.path)
   const { endpoint, id } = location
   const handler = endpoint.methods[method === 'HEAD' ? 'GET' : method]
   if (!handler) {
     const headers = { Allow: endpoint.allow }
     throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
   }
-  return handler({ request, url: parts.baseUrl() + path, query, id })
+  if (key !== null && endpoint.plural !== null) requireRight(key, endpoint.plural, method)
+  return handler({ request, url: parts.baseUrl() + target.path, query: target.query, id })
 }
 
-/** Path and query of an absolute URL. No URL object: it costs more than the rest of the routing. */
-function splitTarget({ url, headers }: Request): { path: string; query: string } {
-  // The server leaves the URL relative when the Host header is not valid, or missing, which HTTP/1.0 allows.
-  const isRelative = url.startsWith('/')
-  if (isRelative && headers.has('host')) throw new ApiError('InvalidHost', 'The Host header is not valid.')
-  const start = isRelative ? 0 : url.indexOf('/', url.indexOf('://') + 3)
-  if (url.length - start > TARGET_LENGTH_MAX)
-    throw new ApiError('UriTooLong', 'Path and query string together may have up to 8 KiB.')
-  const mark = url.indexOf('?', start)
-  return mark === -1
-    ? { path: url.slice(start), query: '' }
-    : { path: url.slice(start, mark), query: url.slice(mark + 1) }
+/** Before anything is read, so that nobody learns what is there without the right to. */
+function requireRight({ rights }: Key, plural: string, method: string) {
+  const action = method === 'GET' || method === 'HEAD' ? 'read' : 'write'
+  if (!allows(rights, plural, action))
+    throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
+}
+
+/** Spec 7, rule 1: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. */
+function rateLimitExceeded({ rule, retryAfterSeconds }: Standing): ApiError {
+  const seconds = String(retryAfterSeconds)
+  const message = `The limit of ${rule.limit} per ${rule.period} is reached; retry after ${seconds} s.`
+  return new ApiError('RateLimitExceeded', message, { headers: { RetryAfter: seconds, 'Retry-After': seconds } })
 }
 
 function unauthorized(): ApiError {
@@ -155,8 +181,19 @@ function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): Re
 }
 
 /** What every answer carries, and its line in the log. */
-function finish({ isDraining, log }: Parts, request: Request, requestId: string, startMs: number, reply: Reply) {
+function finish(
+  { isDraining, log }: Parts,
+  request: Request,
+  requestId: string,
+  { rule, remaining, reset }: Standing,
+  startMs: number,
+  reply: Reply,
+) {
   const headers = reply.headers
+  // Spec 8. The limit is told by its period.
+  headers['X-RateLimit-Limit'] = rule.period
+  headers['X-RateLimit-Remaining'] = remaining
+  headers['X-RateLimit-Reset'] = reset
   headers['X-Request-Id'] = requestId
   // A body that nobody reads is still being sent; only a closed connection stops its sender.
   if (isDraining() || (request.body !== null && !request.bodyUsed)) headers.Connection = 'close'
@@ -173,11 +210,4 @@ const SANE_ID = /^[\w.:/+=~-]{1,128}$/
 function requestIdOf(request: Request): string {
   const own = request.headers.get('x-request-id')
   return own !== null && SANE_ID.test(own) ? own : crypto.randomUUID()
-}
-
-/** Without the query string, which can hold people's data. */
-function pathOf(url: string): string {
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
-  const mark = url.indexOf('?', start)
-  return url.slice(start, Math.min(mark === -1 ? url.length : mark, start + 200))
 }

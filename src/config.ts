@@ -1,5 +1,8 @@
+import { availableParallelism } from 'node:os'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { parseNetworks } from './admit/address.ts'
+import { parseRules, type Rule } from './model/limits.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from './observe/log.ts'
 
 interface Setting {
@@ -9,6 +12,8 @@ interface Setting {
   /** Continues "must be". */
   readonly allowed: string
   readonly meaning: string
+  /** Finds what a pattern cannot. @throws Error that says what is wrong */
+  readonly check?: (text: string) => void
 }
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
@@ -25,7 +30,7 @@ export const settings = {
     schema: Type.Integer({ minimum: 1, maximum: 1000 }),
     default: '10',
     allowed: 'an integer from 1 to 1000',
-    meaning: 'Connections to the database.',
+    meaning: 'Connections to the database, of each worker.',
   },
   DATABASE_PREPARE: {
     schema: Type.Boolean(),
@@ -63,11 +68,51 @@ export const settings = {
     allowed: 'an address like https://api.example.com, without query',
     meaning: 'What links begin with; without it, the address listened on.',
   },
+  WORKERS: {
+    schema: Type.Integer({ minimum: 1, maximum: 256 }),
+    default: null,
+    allowed: 'an integer from 1 to 256',
+    meaning: 'Processes that share the port; without it, one for each processor.',
+  },
   BOOTSTRAP_API_KEY: {
     schema: Type.String({ pattern: '^[\\x21-\\x7e]{1,256}$' }),
     default: null,
     allowed: '1 to 256 visible ASCII characters',
-    meaning: 'A key with all rights. Without it a development key is made, kept in DATA_DIR and printed.',
+    meaning:
+      'A key with all rights, beside those of `keys create`. Without it and DATABASE_URL a development key is made, kept in DATA_DIR and printed.',
+  },
+  RATE_LIMITS: {
+    schema: Type.String(),
+    default: '750/1m,2500/15m,25000/12h',
+    allowed: 'limits like 750/1m,2500/15m (s, m, h, d)',
+    meaning: 'Requests of one key in any such period; all limits hold at once.',
+    check: parseRules,
+  },
+  RATE_LIMITS_ANONYMOUS: {
+    schema: Type.String(),
+    default: '60/1m',
+    allowed: 'limits like 60/1m (s, m, h, d)',
+    meaning: 'The same for requests without a valid key, of one IPv4 address or IPv6 /64.',
+    check: parseRules,
+  },
+  RATE_LIMIT_CLIENTS: {
+    schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    default: '500',
+    allowed: 'an integer from 1 to 1000000',
+    meaning: 'Keys in use at once; each takes 4 bytes of shared memory for each request of the largest limit.',
+  },
+  RATE_LIMIT_STORE: {
+    schema: Type.String({ pattern: '^(redis|rediss|valkey|valkeys)://.+' }),
+    default: null,
+    allowed: 'an address like redis://user:password@host:6379/0',
+    meaning: 'Redis 7 or Valkey that several machines share; without it, limits are those of this machine.',
+  },
+  TRUSTED_PROXIES: {
+    schema: Type.String(),
+    default: null,
+    allowed: 'addresses and networks like 10.0.0.0/8,::1',
+    meaning: 'Who may tell a client’s address in X-Forwarded-For.',
+    check: parseNetworks,
   },
   LOG_LEVEL: {
     schema: oneOf(LOG_LEVELS),
@@ -96,7 +141,14 @@ export interface Config {
   readonly port: number
   /** Without a slash at the end. */
   readonly publicUrl: string | null
+  readonly workers: number
   readonly bootstrapApiKey: string | null
+  readonly rateLimits: readonly Rule[]
+  readonly rateLimitsAnonymous: readonly Rule[]
+  readonly rateLimitClients: number
+  readonly rateLimitStore: string | null
+  /** As `parseNetworks` reads them. */
+  readonly trustedProxies: string | null
   readonly logLevel: LogLevel
   readonly logFormat: LogFormat
 }
@@ -108,15 +160,20 @@ export class ConfigError extends Error {}
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const faults: string[] = []
   const read = <Value>(name: SettingName): Value => {
-    const { schema, allowed, default: fallback }: Setting = settings[name]
+    const { schema, allowed, default: fallback, check }: Setting = settings[name]
     const text = environment[name] || fallback
     if (text === null) return null as Value
     const value = Value.Convert(schema, text)
     // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
     const isChanged = typeof value === 'number' && String(value) !== text
-    if (isChanged || !Value.Check(schema, value))
-      faults.push(`${name} must be ${allowed}${isSecret(name) ? '' : `; it is "${text}"`}`)
+    const isWrong = isChanged || !Value.Check(schema, value)
+    const reason = isWrong ? (isSecret(name) ? '' : `it is "${text}"`) : faultOf(check, text)
+    if (reason !== null) faults.push(`${name} must be ${allowed}${reason && `; ${reason}`}`)
     return value as Value
+  }
+  const readRules = (name: SettingName): readonly Rule[] => {
+    const text = read<string>(name)
+    return faultOf(parseRules, text) === null ? parseRules(text) : []
   }
   const publicUrl = read<string | null>('PUBLIC_URL')
   const config: Config = {
@@ -128,7 +185,13 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     host: read('HOST'),
     port: read('PORT'),
     publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
+    workers: read<number | null>('WORKERS') ?? availableParallelism(),
     bootstrapApiKey: read('BOOTSTRAP_API_KEY'),
+    rateLimits: readRules('RATE_LIMITS'),
+    rateLimitsAnonymous: readRules('RATE_LIMITS_ANONYMOUS'),
+    rateLimitClients: read('RATE_LIMIT_CLIENTS'),
+    rateLimitStore: read('RATE_LIMIT_STORE'),
+    trustedProxies: read('TRUSTED_PROXIES'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
   }
@@ -138,5 +201,15 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 
 /** What must not be repeated in a message. */
 function isSecret(name: SettingName): boolean {
-  return name === 'DATABASE_URL' || name === 'BOOTSTRAP_API_KEY'
+  return name === 'DATABASE_URL' || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
+}
+
+/** What `check` finds wrong with a text; null: nothing. */
+function faultOf(check: ((text: string) => void) | undefined, text: string): string | null {
+  try {
+    check?.(text)
+    return null
+  } catch (error) {
+    return (error as Error).message
+  }
 }

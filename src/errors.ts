@@ -74,6 +74,12 @@ export const errorTable = {
     title: 'The request carries no valid key',
     explanation: 'Send the header Authorization: ApiKey <key>.',
   },
+  Forbidden: {
+    status: 403,
+    title: 'The key has no right to this',
+    explanation:
+      'A key has rights to read or to write, for each entity or for all. To write does not include to read. Whoever issued the key can tell which it has.',
+  },
   NotFound: {
     status: 404,
     title: 'There is nothing at this address',
@@ -118,6 +124,12 @@ export const errorTable = {
     status: 415,
     title: 'The body is not declared as JSON',
     explanation: 'Send Content-Type: application/json, with charset=utf-8 or without.',
+  },
+  RateLimitExceeded: {
+    status: 429,
+    title: 'Too many requests',
+    explanation:
+      'The message names the limit that was reached. Nothing was charged; the request is admitted after the seconds in the headers RetryAfter and Retry-After. Requests without a valid key are counted by address.',
   },
   InternalError: {
     status: 500,

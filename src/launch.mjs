@@ -40,7 +40,7 @@ async function wasCutShort() {
       rmSync(marker, { force: true })
       return true
     }
-    if (!told) console.log('roster: another process is installing the dependencies; waiting for it')
+    if (!told) console.error('roster: another process is installing the dependencies; waiting for it')
     await sleep(250)
   }
   return false
@@ -61,7 +61,7 @@ async function install() {
   } catch {
     return (await installed()) || install() // another process was faster
   }
-  console.log('roster: installing the dependencies (once) ...')
+  console.error('roster: installing the dependencies (once) ...')
   const started = Date.now()
   // Scripts off: nothing here needs one, and fewer hands touch the machine.
   const npm = /npm-cli\.js$/.test(process.env.npm_execpath ?? '')
@@ -80,7 +80,7 @@ async function install() {
     )
   }
   rmSync(marker, { force: true })
-  console.log(`roster: installed in ${((Date.now() - started) / 1000).toFixed(1)} s`)
+  console.error(`roster: installed in ${((Date.now() - started) / 1000).toFixed(1)} s`)
 }
 
 /** The pinned Bun: the platform's own package first, since npm may have left install scripts out. */
@@ -113,6 +113,7 @@ function run(bun) {
   process.on('SIGINT', () => process.stdin.isTTY || passOn('SIGINT'))
   process.on('SIGTERM', () => passOn('SIGTERM'))
   process.on('SIGHUP', () => passOn('SIGTERM'))
+  process.on('SIGUSR2', () => passOn('SIGUSR2'))
   // npm's scripts begin with `exec`, so no shell stands between: the parent is npm, or whoever started us.
   const parent = process.ppid
   const watch = setInterval(() => {

@@ -10,6 +10,10 @@ export interface Endpoint {
   readonly allow: string
   /** Answers without a key. */
   readonly isOpen: boolean
+  /** Is not charged to anybody. */
+  readonly isUnlimited: boolean
+  /** The entity that a key needs a right to; null: none. */
+  readonly plural: string | null
 }
 
 export interface Location {
@@ -18,9 +22,12 @@ export interface Location {
 }
 
 /** An endpoint with these methods. */
-export function defineEndpoint(methods: Record<string, Handler>, isOpen = false): Endpoint {
+export function defineEndpoint(
+  methods: Record<string, Handler>,
+  { isOpen = false, isUnlimited = false, plural = null }: Partial<Endpoint> = {},
+): Endpoint {
   const names = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen }
+  return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, plural }
 }
 
 /**
@@ -38,19 +45,26 @@ export class Router {
   }
 
   addResource(resource: Resource): void {
-    const path = resource.entity.plural.toLowerCase()
+    const { plural } = resource.entity
+    const path = plural.toLowerCase()
     if (this.fixed.has(path) || this.collections.has(path)) throw new Error(`two entities or pages claim /${path}`)
     this.collections.set(path, {
-      collection: defineEndpoint({
-        GET: (request) => resource.list(request),
-        POST: (request) => resource.create(request),
-      }),
-      item: defineEndpoint({
-        GET: (request) => resource.get(request),
-        PUT: (request) => resource.replace(request),
-        PATCH: (request) => resource.patch(request),
-        DELETE: (request) => resource.remove(request),
-      }),
+      collection: defineEndpoint(
+        {
+          GET: (request) => resource.list(request),
+          POST: (request) => resource.create(request),
+        },
+        { plural },
+      ),
+      item: defineEndpoint(
+        {
+          GET: (request) => resource.get(request),
+          PUT: (request) => resource.replace(request),
+          PATCH: (request) => resource.patch(request),
+          DELETE: (request) => resource.remove(request),
+        },
+        { plural },
+      ),
     })
   }
 

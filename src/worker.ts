@@ -1,38 +1,50 @@
-import { Keyring } from './admit/apiKey.ts'
+import { parseNetworks } from './admit/address.ts'
+import { Admission } from './admit/admission.ts'
+import { Keyring } from './admit/keyring.ts'
+import { RateLimiter } from './admit/limiter.ts'
+import type { LimiterMemory } from './admit/limiterFiles.ts'
+import { RedisWindows } from './admit/redis.ts'
 import { createApp } from './app.ts'
 import { compileProbe } from './compile/entity.ts'
 import type { Config } from './config.ts'
 import { ApiError } from './errors.ts'
 import { Database } from './execute/database.ts'
 import type { Entity } from './model/entity.ts'
+import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
 import { loadEntities } from './registry.ts'
 
 export interface Worker {
   /** `http://127.0.0.1:3000`. */
-  url: string
+  readonly url: string
+  readonly port: number
+  /** From now on these are the keys, and that is where their requests are counted. */
+  replaceKeys(keys: readonly KeyRecord[], memory: LimiterMemory): void
+  /** The ids of the keys that were used since the last call. */
+  takeUsedKeys(): string[]
   /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
-  stop(leaveMs?: number): Promise<void>
+  stop(leaveMs: number): Promise<void>
 }
 
 /** What a worker needs beyond the settings. */
 export interface Surroundings {
   databaseUrl: string
-  keys: readonly string[]
+  keys: readonly KeyRecord[]
+  /** Keys with all rights that no database has. */
+  bootstrapKeys: readonly string[]
+  memory: LimiterMemory
   migrationFiles: readonly string[]
   log: Log
   /** Where the entities are declared; default: the project's own. */
   entitiesDir?: string
 }
 
-/** Clients that send within this time are told to close their connection, so that none is cut. */
-const LEAVE_MS = 250
 /** Short of a statement's own limit: an operator's stop has the last word. */
 const FINISH_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
 export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
-  const { log, databaseUrl, keys, migrationFiles } = surroundings
+  const { log, databaseUrl, migrationFiles } = surroundings
   const database = new Database({
     url: databaseUrl,
     poolSize: config.databasePool,
@@ -40,24 +52,29 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   })
   const entities = await loadEntities(surroundings.entitiesDir)
   await requireTables(entities, database)
+  const { admission, replaceKeys, takeUsedKeys, close } = createAdmission(config, surroundings)
   let draining = false
   let baseUrl = config.publicUrl ?? ''
   const app = createApp({
     entities,
     database,
-    keyring: new Keyring(keys),
+    admission,
     migrationFiles,
     log,
     baseUrl: () => baseUrl,
     isDraining: () => draining,
   })
-  // Elysia would share the port: a forgotten server would take half of the requests.
-  app.listen({ hostname: config.host, port: config.port, reusePort: false })
-  const url = `http://${hostInUrl(config.host)}:${app.server?.port}`
+  // Workers share the port; that no second server does is the supervisor's business.
+  app.listen({ hostname: config.host, port: config.port, reusePort: true })
+  const port = app.server?.port as number
+  const url = `http://${hostInUrl(config.host)}:${port}`
   baseUrl ||= url
   return {
     url,
-    async stop(leaveMs = LEAVE_MS) {
+    port,
+    replaceKeys,
+    takeUsedKeys,
+    async stop(leaveMs) {
       draining = true
       await Bun.sleep(leaveMs)
       const deadlineMs = performance.now() + FINISH_MS
@@ -66,7 +83,36 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       await database.end(0)
       await Bun.sleep(20)
       app.server?.stop(true)
+      close()
     },
+  }
+}
+
+function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: Surroundings) {
+  const { rateLimits, rateLimitsAnonymous, rateLimitClients, rateLimitStore, trustedProxies } = config
+  const keyring = new Keyring(keys, bootstrapKeys)
+  // All workers lose the store at once; one of them says so.
+  const storeEvents = {
+    onAway(error: Error) {
+      if (limiter.storeIsAway())
+        log.warn('the store of the limits is away; this machine decides alone', { error: error.message })
+    },
+    onBack() {
+      if (limiter.storeIsBack()) log.info('the store of the limits is back')
+    },
+  }
+  const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
+  const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
+  const limiter = new RateLimiter(shape, memory, store)
+  limiter.update(keyring.keys, memory)
+  return {
+    admission: new Admission(keyring, limiter, trustedProxies === null ? null : parseNetworks(trustedProxies)),
+    replaceKeys(records: readonly KeyRecord[], now: LimiterMemory) {
+      keyring.replace(records)
+      limiter.update(keyring.keys, now)
+    },
+    takeUsedKeys: () => keyring.takeUsed(),
+    close: () => store?.close(),
   }
 }
 

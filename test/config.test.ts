@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
+import { availableParallelism } from 'node:os'
 import { ConfigError, readConfig, settings } from '../src/config.ts'
+import { parseRules } from '../src/model/limits.ts'
 
 const faults = (environment: Record<string, string>): string[] => {
   try {
@@ -21,7 +23,13 @@ test('nothing set: the defaults', () => {
     host: '127.0.0.1',
     port: 3000,
     publicUrl: null,
+    workers: availableParallelism(),
     bootstrapApiKey: null,
+    rateLimits: parseRules('750/1m,2500/15m,25000/12h'),
+    rateLimitsAnonymous: parseRules('60/1m'),
+    rateLimitClients: 500,
+    rateLimitStore: null,
+    trustedProxies: null,
     logLevel: 'info',
     logFormat: 'pretty',
   })
@@ -37,7 +45,13 @@ test('all set', () => {
     HOST: '::1',
     PORT: '0',
     PUBLIC_URL: 'https://api.example.com/hr',
+    WORKERS: '3',
     BOOTSTRAP_API_KEY: 'k',
+    RATE_LIMITS: '10/1s,100/1h',
+    RATE_LIMITS_ANONYMOUS: '5/1d',
+    RATE_LIMIT_CLIENTS: '20',
+    RATE_LIMIT_STORE: 'redis://:secret@cache:6379/1',
+    TRUSTED_PROXIES: '10.0.0.0/8, ::1',
     LOG_LEVEL: 'debug',
     LOG_FORMAT: 'json',
   }
@@ -51,7 +65,13 @@ test('all set', () => {
     host: '::1',
     port: 0,
     publicUrl: 'https://api.example.com/hr',
+    workers: 3,
     bootstrapApiKey: 'k',
+    rateLimits: parseRules('10/1s,100/1h'),
+    rateLimitsAnonymous: parseRules('5/1d'),
+    rateLimitClients: 20,
+    rateLimitStore: 'redis://:secret@cache:6379/1',
+    trustedProxies: '10.0.0.0/8, ::1',
     logLevel: 'debug',
     logFormat: 'json',
   })

@@ -7,9 +7,9 @@ import { respondEmpty } from '../src/respond/reply.ts'
 import { defineEndpoint, Router } from '../src/route.ts'
 
 const handler = () => respondEmpty()
-const home = defineEndpoint({ GET: handler }, true)
-const live = defineEndpoint({ GET: handler }, true)
-const pages = defineEndpoint({ GET: handler }, true)
+const home = defineEndpoint({ GET: handler }, { isOpen: true })
+const live = defineEndpoint({ GET: handler }, { isOpen: true })
+const pages = defineEndpoint({ GET: handler }, { isOpen: true })
 // Opens a connection with its first statement, and there is none here.
 const database = new Database({ url: 'postgres://nobody@127.0.0.1:9/none', poolSize: 1, prepare: true })
 

@@ -145,7 +145,8 @@ describe('what is written about the program is what the program does', () => {
   })
 
   test('the README lists every error code with its status, and no other', () => {
-    const listed = rows.filter(([, status]) => /^\d{3}$/.test(status as string))
+    // A status stands without backquotes, unlike a default that is a number.
+    const listed = rows.filter(([name, status]) => /[a-z]/.test(name as string) && /^\d{3}$/.test(status as string))
     expect(Object.fromEntries(listed.map(([name, status]) => [name, Number(status)]))).toEqual(
       Object.fromEntries(Object.entries(errorTable).map(([name, { status }]) => [name, status])),
     )

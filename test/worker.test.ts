@@ -6,6 +6,7 @@ import { createLog } from '../src/observe/log.ts'
 import { startWorker } from '../src/worker.ts'
 import { createDatabase } from './support/postgres.ts'
 import { temporaryFolder } from './support/process.ts'
+import { memoryFor } from './support/server.ts'
 
 test('an entity whose table is not there is refused at the start, by name', async () => {
   const folder = temporaryFolder()
@@ -17,9 +18,9 @@ test('an entity whose table is not there is refused at the start, by name', asyn
   writeFileSync(join(entitiesDir, 'shop.ts'), source)
   const databaseUrl = await createDatabase()
   const log = createLog('error', 'pretty')
-  const surroundings = { databaseUrl, keys: [], migrationFiles: [], log, entitiesDir }
-  expect(startWorker(readConfig({ PORT: '0' }), surroundings)).rejects.toThrow(
-    'Shop needs a migration: relation "shop" does not exist',
-  )
+  const config = readConfig({ PORT: '0', RATE_LIMITS: '1/1s', RATE_LIMITS_ANONYMOUS: '1/1s' })
+  const memory = memoryFor(config, [])
+  const surroundings = { databaseUrl, keys: [], bootstrapKeys: [], migrationFiles: [], memory, log, entitiesDir }
+  expect(startWorker(config, surroundings)).rejects.toThrow('Shop needs a migration: relation "shop" does not exist')
   folder.remove()
 })

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 /** `ApiKey`, in any case, one space or more, the key. Spec 5, rule 1; RFC 9110, 11.1. */
 const AUTHORIZATION = /^ApiKey +([\x21-\x7e]+)$/i
@@ -6,30 +6,43 @@ const AUTHORIZATION = /^ApiKey +([\x21-\x7e]+)$/i
 /** Longer than any key of ours; what is longer is not worth a hash. */
 const KEY_LENGTH_MAX = 256
 
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** Scanners for secrets find our keys by it, in files and logs where they should not be. */
+const PREFIX = 'roster_'
+const ID_LENGTH = 10
+/** The least length that holds 256 bits. */
+const SECRET_LENGTH = 43
+const ID_END = PREFIX.length + ID_LENGTH
+const LENGTH = ID_END + 1 + SECRET_LENGTH
+
 /** The header in the one spelling that the bearer plugin reads, or null where it holds no key. */
 export function canonicalAuthorization(header: string): string | null {
   const key = AUTHORIZATION.exec(header)?.[1]
   return key && key.length <= KEY_LENGTH_MAX ? `ApiKey ${key}` : null
 }
 
-/** Knows which keys are valid. Holds hashes only. */
-export class Keyring {
-  private readonly hashes: readonly Buffer[]
-
-  constructor(keys: readonly string[]) {
-    this.hashes = keys.map(hash)
-  }
-
-  /** Compares with every key, in constant time, so that the time taken tells nothing. */
-  accepts(key: string | undefined): boolean {
-    if (key === undefined) return false
-    const presented = hash(key)
-    let accepted = false
-    for (const known of this.hashes) accepted = timingSafeEqual(presented, known) || accepted
-    return accepted
-  }
+/** A new key, `roster_<id>_<secret>`, which matches `roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}`. */
+export function generateKey(): string {
+  return `${PREFIX}${randomText(ID_LENGTH)}_${randomText(SECRET_LENGTH)}`
 }
 
-function hash(key: string): Buffer {
-  return createHash('sha256').update(key).digest()
+/** The id in a key of our form; of any other text ''. */
+export function idOf(text: string): string {
+  const isOurs = text.length === LENGTH && text[ID_END] === '_' && text.startsWith(PREFIX)
+  return isOurs ? text.slice(PREFIX.length, ID_END) : ''
+}
+
+/** SHA-256, into the 32 bytes of `into` where given. */
+export function hashKey(text: string, into: Buffer = Buffer.alloc(32)): Buffer {
+  Bun.SHA256.hash(text, into)
+  return into
+}
+
+function randomText(length: number): string {
+  let text = ''
+  while (text.length < length)
+    // The bytes above the last multiple of 62 would make the first letters likelier.
+    for (const byte of randomBytes(2 * length))
+      if (byte < 248 && text.length < length) text += ALPHABET[byte % ALPHABET.length]
+  return text
 }

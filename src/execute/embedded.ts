@@ -1,4 +1,4 @@
-import { type ChildProcess, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -14,6 +14,7 @@ import {
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../share/lock.ts'
+import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
 import { prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
 
 export interface EmbeddedPostgres {
@@ -26,8 +27,13 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>
 }
 
+/** Another process holds the data folder. */
+export class DataDirInUse extends Error {}
+
 interface Options extends RunnerOptions {
   dataDir: string
+  /** False: for this process alone; `runningPostgres` then finds nothing. Default: true. */
+  isShared?: boolean
   /** Server settings, as for `postgres -c`. */
   settings?: Record<string, string>
 }
@@ -42,13 +48,13 @@ const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-local
 /**
  * Starts PostgreSQL on a free port of 127.0.0.1, with its cluster, log and password in `dataDir`.
  * An orphan that a killed server left behind is stopped first.
- * @throws Error when another server uses `dataDir`, or when PostgreSQL does not come up; the message says why.
+ * @throws DataDirInUse; Error when PostgreSQL does not come up: the message says why
  */
 export async function startEmbedded(options: Options): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir)
   mkdirSync(dataDir, { recursive: true })
-  const lock = tryLock(join(dataDir, 'lock'))
-  if (!lock) throw new Error(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
+  const lock = tryLock(lockFile(dataDir))
+  if (!lock) throw new DataDirInUse(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
   try {
     const { url, child } = await startLocked(dataDir, options)
     let isStopping = false
@@ -72,16 +78,18 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
 }
 
 async function startLocked(dataDir: string, options: Options) {
+  publish(dataDir, '')
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const password = readPassword(runner.cluster)
   if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir, password)
   const { port, child } = await launchOnFreePort(runner, dataDir, options.settings ?? {})
-  return { url: `postgres://roster:${password}@127.0.0.1:${port}/postgres`, child }
+  if (options.isShared !== false) publish(dataDir, runner.cluster)
+  return { url: addressOf(port, password), child }
 }
 
 function readPassword(cluster: string): string {
-  const file = `${cluster}.password`
+  const file = passwordFile(cluster)
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 })
   return readFileSync(file, 'utf8')
 }
@@ -92,15 +100,15 @@ async function initialize(runner: Runner, dataDir: string, password: string) {
   rmSync(part, { recursive: true, force: true })
   mkdirSync(part, { mode: 0o700 })
   runner.give(part)
-  const passwordFile = `${runner.cluster}.password.part`
-  writeFileSync(passwordFile, password, { mode: 0o600 })
-  runner.give(passwordFile)
+  const passwordPart = `${passwordFile(runner.cluster)}.part`
+  writeFileSync(passwordPart, password, { mode: 0o600 })
+  runner.give(passwordPart)
   const { path, file } = openLog(dataDir)
   const locale = hasBuiltinLocale(runner.native) ? LOCALE_BUILTIN : LOCALE
-  const args = ['-D', part, '-U', 'roster', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync', ...locale]
+  const args = ['-D', part, '-U', 'roster', '--auth=scram-sha-256', `--pwfile=${passwordPart}`, '--no-sync', ...locale]
   const code = await exit(runner.launch('initdb', args, file))
   closeSync(file)
-  rmSync(passwordFile)
+  rmSync(passwordPart)
   if (code !== 0) throw new Error(`initdb ended with ${code}:\n${tail(path)}`)
   renameSync(part, runner.cluster)
 }
@@ -147,48 +155,11 @@ async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
   child.once('error', () => (ended = true))
   const giveUpMs = Date.now() + READY_MS_MAX
   while (!ended && Date.now() < giveUpMs) {
-    const lines = readPostmaster(cluster)
-    if (lines?.[7]?.startsWith('ready')) return true
+    if (isReady(cluster)) return true
     await Bun.sleep(5)
   }
   if (!ended) await end(child, 'SIGQUIT')
   return false
-}
-
-function readPostmaster(cluster: string): string[] | null {
-  try {
-    return readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')
-  } catch {
-    return null
-  }
-}
-
-/**
- * Ends the postmaster that a killed server left. We hold the folder's lock, so whatever the file names is an orphan of
- * ours or, after a reboot, a stranger that has the number by chance: its command line tells which.
- */
-async function stopOrphan(cluster: string) {
-  const pid = Number(readPostmaster(cluster)?.[0])
-  if (!pid) return
-  const isOurs = () => commandLine(pid).includes(cluster)
-  if (isOurs()) {
-    process.kill(pid, 'SIGINT')
-    for (let waitedMs = 0; isOurs(); waitedMs += 20) {
-      if (waitedMs === 5_000) process.kill(pid, 'SIGQUIT')
-      if (waitedMs > 10_000) throw new Error(`an earlier PostgreSQL (process ${pid}) on ${cluster} does not stop`)
-      await Bun.sleep(20)
-    }
-  }
-  rmSync(join(cluster, 'postmaster.pid'), { force: true })
-}
-
-function commandLine(pid: number): string {
-  try {
-    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-    return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout
-  } catch {
-    return ''
-  }
 }
 
 async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {

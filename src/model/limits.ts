@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 const RULE = /^([1-9]\d{0,6})\/([1-9]\d{0,5})([smhd])$/
 /** A client's memory is 4 bytes for each request of its largest limit. */
-export const LIMIT_MAX = 1_000_000
+const LIMIT_MAX = 1_000_000
 /** Times are kept in 31 bits of milliseconds, which wrap around after 24 days. */
 const PERIOD_MS_MAX = 6 * DAY_MS
 const RULES_MAX = 8

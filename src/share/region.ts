@@ -21,7 +21,7 @@ export interface Region {
 export const HEADER_WORDS = 16
 /** Two words that differ from region to region, so that nobody outside can tell which entries collide. */
 export const SEED_WORD = 6
-/** Free for whoever uses the region. */
+/** From here to the header's end: for whoever uses the region; 0 at each start. */
 export const OWN_WORD = 8
 
 const MAGIC = 0x526f7374 // "Rost"
@@ -66,7 +66,10 @@ export class RegionFile {
     } catch {
       return null
     }
-    if (this.isGood(descriptor)) return descriptor
+    if (this.isGood(descriptor)) {
+      writeSync(descriptor, new Int32Array(HEADER_WORDS - OWN_WORD), 0, 4 * (HEADER_WORDS - OWN_WORD), 4 * OWN_WORD)
+      return descriptor
+    }
     closeSync(descriptor)
     return null
   }

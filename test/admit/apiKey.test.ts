@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { canonicalAuthorization, Keyring } from '../../src/admit/apiKey.ts'
+import { canonicalAuthorization, generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
 
 describe('D33: the Authorization header', () => {
   for (const [header, canonical] of [
@@ -34,25 +34,65 @@ describe('D33: the Authorization header', () => {
     test(`${JSON.stringify(header.slice(0, 24))} holds none`, () => expect(canonicalAuthorization(header)).toBeNull())
 })
 
-describe('Keyring', () => {
-  const keyring = new Keyring(['first-key', 'second-key'])
+describe('D34: a new key', () => {
+  const keys = Array.from({ length: 2_000 }, generateKey)
 
-  test('accepts each of its keys', () => {
-    expect([keyring.accepts('first-key'), keyring.accepts('second-key')]).toEqual([true, true])
+  test('has a prefix for scanners, an id of 10 and a secret of 43 letters and digits', () => {
+    for (const key of keys) expect(key).toMatch(/^roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}$/)
   })
 
-  test('accepts nothing else, near misses neither', () => {
-    for (const key of [undefined, '', 'first-ke', 'first-key2', 'First-Key', 'first-key ', 'first-keysecond-key'])
-      expect(keyring.accepts(key)).toBe(false)
+  test('has more than 192 random bits in its secret', () => {
+    expect(43 * Math.log2(62)).toBeGreaterThan(256)
+    expect(new Set(keys.map((key) => key.slice(-43))).size).toBe(keys.length)
+    expect(new Set(keys.map(idOf)).size).toBe(keys.length)
   })
 
-  test('of no key at all accepts none', () => {
-    expect([new Keyring([]).accepts(''), new Keyring([]).accepts('x')]).toEqual([false, false])
+  test('has each of the 62 letters equally often, in every place', () => {
+    const letters = keys.map((key) => key.slice(7, 17) + key.slice(18))
+    const counts = new Map<string, number>()
+    for (const letter of letters.join('')) counts.set(letter, (counts.get(letter) ?? 0) + 1)
+    const expected = (letters.length * 53) / 62
+    expect(counts.size).toBe(62)
+    // A fair draw is beyond this once in many billions of runs; bytes modulo 62 are so always.
+    const chiSquared = [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
+    expect(chiSquared).toBeLessThan(61 + 12 * Math.sqrt(2 * 61))
+    for (let place = 0; place < 53; place++) expect(new Set(letters.map((text) => text[place])).size).toBe(62)
   })
 
-  test('D34: holds hashes, not keys', () => {
-    const held = Object.values(keyring).flat().map(String).join()
-    expect(held.length).toBeGreaterThan(0)
-    expect(held).not.toContain('first-key')
+  test('fits into the header', () => {
+    const key = generateKey()
+    expect(canonicalAuthorization(`ApiKey ${key}`)).toBe(`ApiKey ${key}`)
+  })
+})
+
+describe('idOf', () => {
+  const secret = 's'.repeat(43)
+  test('is what stands between prefix and secret', () => {
+    expect(idOf(`roster_0123456789_${secret}`)).toBe('0123456789')
+  })
+
+  for (const text of [
+    '',
+    'roster_',
+    `roster_012345678_${secret}`,
+    `roster_0123456789_${secret}s`,
+    `roster_0123456789-${secret}`,
+    `Roster_0123456789_${secret}`,
+    `xroster_123456789_${secret}`,
+    `roster_dev_${'0'.repeat(48)}`,
+    's'.repeat(61),
+  ])
+    test(`${JSON.stringify(text.slice(0, 20))} of ${text.length} has none`, () => expect(idOf(text)).toBe(''))
+})
+
+describe('hashKey', () => {
+  test('is SHA-256', () => {
+    expect(hashKey('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+  })
+
+  test('writes into the bytes given', () => {
+    const into = Buffer.alloc(32)
+    expect(hashKey('abc', into)).toBe(into)
+    expect(into.equals(hashKey('abc'))).toBe(true)
   })
 })

@@ -1,6 +1,11 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type postgres from 'postgres'
-import { readConfig } from '../../src/config.ts'
+import { LimiterFiles, type LimiterMemory } from '../../src/admit/limiterFiles.ts'
+import { type Config, readConfig } from '../../src/config.ts'
 import { readMigrations } from '../../src/execute/migrate.ts'
+import type { KeyRecord } from '../../src/model/key.ts'
 import { createLog, type Log } from '../../src/observe/log.ts'
 import { startWorker } from '../../src/worker.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
@@ -38,15 +43,41 @@ interface Options {
   environment?: Record<string, string>
   databaseUrl?: string
   log?: Log
+  keys?: readonly KeyRecord[]
+}
+
+/** Tests ask more often than any client may; those of the limits set their own. */
+const DEFAULTS = {
+  PORT: '0',
+  LOG_LEVEL: 'error',
+  RATE_LIMITS: '1000000/1s',
+  RATE_LIMITS_ANONYMOUS: '1000000/1s',
+  RATE_LIMIT_CLIENTS: '1',
+}
+
+/** The limiter's tables, in a folder that goes with the process. */
+export function memoryFor(config: Config, keys: readonly KeyRecord[]): LimiterMemory {
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'roster-test-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const files = new LimiterFiles(folder, {
+    limits: config.rateLimits,
+    anonymousLimits: config.rateLimitsAnonymous,
+    clients: config.rateLimitClients,
+  })
+  return files.ensure(keys, (error) => {
+    throw error
+  })
 }
 
 /** A real server on a free port, over a database of its own. */
 export async function startServer(options: Options = {}): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createDatabase())
-  const config = readConfig({ PORT: '0', BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'error', ...options.environment })
+  const config = readConfig({ ...DEFAULTS, ...options.environment })
   const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
   const log = options.log ?? createLog(config.logLevel, config.logFormat)
-  const worker = await startWorker(config, { databaseUrl, keys: [KEY], migrationFiles, log })
+  const memory = memoryFor(config, options.keys ?? [])
+  const surroundings = { keys: options.keys ?? [], bootstrapKeys: [KEY], migrationFiles, memory, log }
+  const worker = await startWorker(config, { databaseUrl, ...surroundings })
   const sql = connect(databaseUrl)
 
   async function send(

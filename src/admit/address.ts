@@ -1,0 +1,96 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Who is charged: 64 bits for the shared table, of which the low 32 are never 0, and a text for a store elsewhere. */
+export interface Client {
+  readonly low: number
+  readonly high: number
+  readonly text: string
+}
+
+/** No IPv6 network begins with 32 bits of this value, so an IPv4 address is never taken for one. */
+const IPV4 = 1
+const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
+
+/** The client that keys of this name are. */
+export function keyClient(name: string): Client {
+  const [low, high] = [Bun.hash.xxHash32(name, 1) | 0, Bun.hash.xxHash32(name, 2) | 0]
+  return { low: low || NOWHERE.low, high, text: `key:${encodeURIComponent(name)}` }
+}
+
+/** The client of an address: an IPv4 address, or a network of IPv6, /64, since one customer has all of that. */
+export function clientOf(address: string): Client {
+  const plain = address.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
+  if (isIP(plain) === 4) {
+    const [a, b, c, d] = plain.split('.').map(Number) as [number, number, number, number]
+    return { low: IPV4, high: (a << 24) | (b << 16) | (c << 8) | d, text: `address:${plain}` }
+  }
+  if (isIP(plain) !== 6) return NOWHERE
+  const [a, b, c, d] = networkOf(plain)
+  const text = `address:${[a, b, c, d].map((part) => part.toString(16)).join(':')}::/64`
+  return { low: (a << 16) | b || NOWHERE.low, high: (c << 16) | d, text }
+}
+
+/** The first four of an IPv6 address's eight parts. */
+function networkOf(address: string): [number, number, number, number] {
+  const [before = '', after] = address.split('::')
+  const parts = (text: string) => (text === '' ? [] : text.split(':').flatMap(wordsOf))
+  const head = parts(before)
+  const tail = after === undefined ? [] : parts(after)
+  const all = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail]
+  return all.slice(0, 4) as [number, number, number, number]
+}
+
+/** A part is 16 bits in hexadecimal; the last may be an IPv4 address, which is two of them. */
+function wordsOf(part: string): number[] {
+  if (!part.includes('.')) return [Number.parseInt(part, 16)]
+  const [a, b, c, d] = part.split('.').map(Number) as [number, number, number, number]
+  return [(a << 8) | b, (c << 8) | d]
+}
+
+/**
+ * Reads `10.0.0.0/8,192.0.2.1,::1`: addresses, or networks with the length of their prefix.
+ * @throws RangeError that names the part at fault
+ */
+export function parseNetworks(text: string): BlockList {
+  const networks = new BlockList()
+  for (const part of text.split(',').map((piece) => piece.trim())) {
+    const [, address = '', length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(part) ?? []
+    const version = isIP(address)
+    const bits = version === 4 ? 32 : 128
+    const prefix = length === undefined ? bits : Number(length)
+    if (version === 0 || prefix > bits) throw new RangeError(`"${part}" is not an address or a network like 10.0.0.0/8`)
+    networks.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
+  }
+  return networks
+}
+
+/** So many hops of a chain are looked at; each is a text from outside. */
+const HOPS_MAX = 32
+
+/**
+ * The address a request comes from. Behind trusted proxies it is the last one in X-Forwarded-For that is not a trusted
+ * proxy itself: what stands before that, the client may have made up.
+ */
+export function addressBehind(trusted: BlockList, peer: string, forwardedFor: string | null): string {
+  if (forwardedFor === null || !isTrusted(trusted, peer)) return peer
+  let address = peer
+  for (const hop of forwardedFor.split(',').slice(-HOPS_MAX).reverse()) {
+    const next = withoutPort(hop.trim())
+    if (isIP(next) === 0) return address
+    address = next
+    if (!isTrusted(trusted, address)) return address
+  }
+  return address
+}
+
+function isTrusted(trusted: BlockList, address: string): boolean {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  const version = isIP(plain)
+  return version !== 0 && trusted.check(plain, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  const [, bracketed] = /^\[(.+)\](?::\d+)?$/.exec(hop) ?? []
+  return bracketed ?? hop.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+}

@@ -1,0 +1,72 @@
+import type { Rule } from '../model/limits.ts'
+import { monotonicMs } from '../share/clock.ts'
+import { OWN_WORD, openRegion, type Region } from '../share/region.ts'
+import type { Client } from './address.ts'
+import type { Key } from './keyring.ts'
+import { anonymousClients, type LimiterMemory, type LimiterShape } from './limiterFiles.ts'
+import { Meter, type SharedStore, type Standing } from './meter.ts'
+import { SlidingWindows } from './window.ts'
+
+/** Charges requests to the key they carry, or to the address they come from. */
+export class RateLimiter {
+  private readonly region: Region
+  private readonly keys: Meter
+  private readonly anonymous: Meter
+  private readonly own = new Map<string, { path: string; meter: Meter }>()
+
+  constructor(
+    { limits, anonymousLimits, clients }: LimiterShape,
+    memory: LimiterMemory,
+    private readonly store: SharedStore | null,
+  ) {
+    this.region = openRegion(memory.keys)
+    this.keys = this.meter(this.region, clients, limits)
+    this.anonymous = this.meter(openRegion(memory.anonymous), anonymousClients(anonymousLimits), anonymousLimits)
+  }
+
+  /** Takes over which keys have limits of their own, and where their tables lie. */
+  update(keys: readonly Key[], { own }: LimiterMemory): void {
+    const limited = new Map(keys.flatMap(({ name, limits }) => (limits === null ? [] : [[name, limits]])))
+    for (const name of this.own.keys()) if (!limited.has(name)) this.own.delete(name)
+    for (const [name, limits] of limited) {
+      const path = own[name]
+      if (path === undefined || this.own.get(name)?.path === path) continue
+      this.own.set(name, { path, meter: this.meter(openRegion(path), 1, limits) })
+    }
+  }
+
+  /** Decides on one request, and charges it if it is admitted. */
+  chargeKey(key: Key): Standing | Promise<Standing> {
+    return this.meterOf(key).charge(key.client)
+  }
+
+  chargeAddress(address: Client): Standing | Promise<Standing> {
+    return this.anonymous.charge(address)
+  }
+
+  /** What `chargeKey` would say, without charging. */
+  lookKey(key: Key): Standing {
+    return this.meterOf(key).look(key.client)
+  }
+
+  lookAddress(address: Client): Standing {
+    return this.anonymous.look(address)
+  }
+
+  /** True for the one of all processes that says it first, until `storeIsBack`. */
+  storeIsAway(): boolean {
+    return Atomics.compareExchange(this.region.words, OWN_WORD, 0, 1) === 0
+  }
+
+  storeIsBack(): boolean {
+    return Atomics.compareExchange(this.region.words, OWN_WORD, 1, 0) === 1
+  }
+
+  private meterOf(key: Key): Meter {
+    return (key.limits === null ? undefined : this.own.get(key.name)?.meter) ?? this.keys
+  }
+
+  private meter(region: Region, clients: number, rules: readonly Rule[]): Meter {
+    return new Meter(new SlidingWindows(region, clients, rules, monotonicMs), rules, this.store)
+  }
+}

@@ -1,0 +1,100 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { KeyRecord } from '../model/key.ts'
+import { formatRules, parseRules, type Rule } from '../model/limits.ts'
+import { RegionFile } from '../share/region.ts'
+import { wordsFor } from './window.ts'
+
+/** Where the limiter's tables lie, for the processes that map them. */
+export interface LimiterMemory {
+  readonly keys: string
+  readonly anonymous: string
+  /** By the name of the key: the tables of keys with limits of their own. */
+  readonly own: Readonly<Record<string, string>>
+}
+
+export interface LimiterShape {
+  /** For keys that have none of their own. */
+  readonly limits: readonly Rule[]
+  /** For addresses. */
+  readonly anonymousLimits: readonly Rule[]
+  /** So many keys have room at once. */
+  readonly clients: number
+}
+
+const ANONYMOUS_BYTES = 8 * 1024 * 1024
+const OWN = 'own-'
+
+/** How many addresses have room at once: as many as 8 MiB hold. */
+export function anonymousClients(rules: readonly Rule[]): number {
+  const bytesEach = 4 * (wordsFor(1, rules) - wordsFor(0, rules))
+  return Math.min(65_536, Math.max(64, Math.floor(ANONYMOUS_BYTES / bytesEach)))
+}
+
+/** The limiter's tables as files, held by the one process that makes them for all others. */
+export class LimiterFiles {
+  private readonly keys: RegionFile
+  private readonly anonymous: RegionFile
+  private readonly own = new Map<string, { file: RegionFile; path: string; limits: string }>()
+
+  constructor(
+    private readonly folder: string,
+    { limits, anonymousLimits, clients }: LimiterShape,
+  ) {
+    const addresses = anonymousClients(anonymousLimits)
+    this.keys = fileFor(join(folder, 'keys'), clients, limits)
+    this.anonymous = fileFor(join(folder, 'anonymous'), addresses, anonymousLimits)
+  }
+
+  /**
+   * Makes what is missing, replaces what is damaged, and throws the tables of keys away that there are no more.
+   * @throws Error when there is no room for the tables that all share; of a key's own, `onNoRoom` hears
+   */
+  ensure(records: readonly KeyRecord[], onNoRoom: (error: Error) => void): LimiterMemory {
+    this.keys.ensure()
+    this.anonymous.ensure()
+    const limited = new Map(records.flatMap(({ name, limits }) => (limits === null ? [] : [[name, limits]])))
+    this.dropAllBut(limited)
+    for (const [name, limits] of limited) {
+      try {
+        this.ensureOwn(name, limits)
+      } catch (error) {
+        onNoRoom(error as Error)
+      }
+    }
+    const own = [...this.own].map(([name, { file }]) => [name, file.path])
+    return { keys: this.keys.path, anonymous: this.anonymous.path, own: Object.fromEntries(own) }
+  }
+
+  close(): void {
+    for (const file of [this.keys, this.anonymous, ...[...this.own.values()].map((entry) => entry.file)]) file.close()
+  }
+
+  private ensureOwn(name: string, limits: string) {
+    const known = this.own.get(name)
+    if (known) return known.file.ensure()
+    const path = this.pathFor(name, limits)
+    const file = fileFor(path, 1, parseRules(limits))
+    file.ensure()
+    this.own.set(name, { file, path, limits })
+  }
+
+  private dropAllBut(limited: ReadonlyMap<string, string>) {
+    for (const [name, { file, limits }] of this.own)
+      if (limited.get(name) !== limits) {
+        file.close()
+        this.own.delete(name)
+      }
+    const kept = new Set([...limited].map(([name, limits]) => this.pathFor(name, limits)))
+    const there = readdirSync(this.folder).filter((entry) => entry.startsWith(OWN))
+    for (const entry of there) if (!kept.has(join(this.folder, entry))) rmSync(join(this.folder, entry))
+  }
+
+  private pathFor(name: string, limits: string): string {
+    return join(this.folder, OWN + Bun.hash(`${name}\n${limits}`).toString(36))
+  }
+}
+
+function fileFor(path: string, clients: number, rules: readonly Rule[]): RegionFile {
+  return new RegionFile(path, `windows ${clients} ${formatRules(rules)}`, wordsFor(clients, rules))
+}

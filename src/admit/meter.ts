@@ -1,0 +1,74 @@
+import type { Decision, Rule } from '../model/limits.ts'
+import type { Client } from './address.ts'
+import type { SlidingWindows } from './window.ts'
+
+/** What a client is told of its limits, as the headers say it. */
+export interface Standing {
+  readonly admitted: boolean
+  /** The rule that is described. */
+  readonly rule: Rule
+  readonly remaining: string
+  /** `2026-11-21T13:05:00Z`, never earlier than the truth. */
+  readonly reset: string
+  /** Until a retry is admitted, in whole seconds; 0 when nothing was refused. */
+  readonly retryAfterSeconds: number
+}
+
+/** Limits that several machines share. Null: it is away, decide here. */
+export interface SharedStore {
+  decide(client: string, rules: readonly Rule[]): Promise<Decision | null>
+}
+
+/** Charges clients by one set of rules: in this machine's memory, or in a store that it shares with others. */
+export class Meter {
+  constructor(
+    private readonly windows: SlidingWindows,
+    private readonly rules: readonly Rule[],
+    private readonly store: SharedStore | null,
+  ) {}
+
+  /** Decides on one request, and charges it if it is admitted. */
+  charge(client: Client): Standing | Promise<Standing> {
+    if (this.store !== null) return this.chargeShared(this.store, client)
+    return this.standing(this.windows.admit(client.low, client.high))
+  }
+
+  /** What `charge` would say, as far as this machine knows. */
+  look({ low, high }: Client): Standing {
+    return this.standing(this.windows.look(low, high))
+  }
+
+  private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<Standing> {
+    const decision = await store.decide(text, this.rules)
+    if (decision === null) return this.standing(this.windows.admit(low, high))
+    // So that this machine knows the recent past when it has to decide alone.
+    if (decision.admitted) this.windows.admit(low, high)
+    return this.standing(decision)
+  }
+
+  private standing({ admitted, rule, remaining, waitMs }: Decision): Standing {
+    return {
+      admitted,
+      rule: this.rules[rule] as Rule,
+      remaining: String(remaining),
+      reset: resetText(waitMs),
+      retryAfterSeconds: admitted ? 0 : Math.ceil(waitMs / 1_000),
+    }
+  }
+}
+
+/** Texts of moments, by their second: what a client is told stays the same for many requests. */
+const seconds = new Float64Array(256)
+const texts: string[] = Array.from({ length: seconds.length }, () => '')
+
+/** The moment `afterMs` from now, rounded up to a second. */
+function resetText(afterMs: number): string {
+  // One more, since both clocks are cut to whole milliseconds.
+  const second = Math.ceil((Date.now() + afterMs + 1) / 1_000)
+  const place = second % seconds.length
+  if (seconds[place] !== second) {
+    seconds[place] = second
+    texts[place] = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`
+  }
+  return texts[place] as string
+}

@@ -1,0 +1,37 @@
+import { type Command, CommanderError } from 'commander'
+import { ConfigError } from '../config.ts'
+
+/** What whoever called can mend: one line on stderr tells, without a stack. */
+export class CommandError extends Error {}
+
+/** What a command line ends with. */
+const DONE = 0
+const FAILED = 1
+const WRONG_USAGE = 2
+
+/** Runs the words after the program's name. Returns the exit code; what went wrong stands on stderr then. */
+export async function runCommandLine(program: Command, words: readonly string[]): Promise<number> {
+  throwInsteadOfExit(program)
+  try {
+    await program.parseAsync(words, { from: 'user' })
+    return DONE
+  } catch (error) {
+    // Commander has said what is wrong; help that was asked for is none.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : WRONG_USAGE
+    const isKnown = error instanceof CommandError || error instanceof ConfigError
+    console.error(isKnown ? error.message.replace(/^/gm, 'roster: ') : error)
+    return FAILED
+  }
+}
+
+/** Writes to stdout, and returns when all is written, also into a pipe. @throws CommandError */
+export async function print(text: string): Promise<void> {
+  await Bun.write(Bun.stdout, text).catch((error) => {
+    throw new CommandError(`the output could not be written: ${error.message}`)
+  })
+}
+
+function throwInsteadOfExit(command: Command) {
+  command.exitOverride()
+  for (const below of command.commands) throwInsteadOfExit(below)
+}

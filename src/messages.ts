@@ -1,0 +1,33 @@
+import type { LimiterMemory } from './admit/limiterFiles.ts'
+import type { Config } from './config.ts'
+import type { KeyRecord } from './model/key.ts'
+
+/** The keys there are, and the memory in which their requests are counted. */
+interface KeysMessage {
+  readonly kind: 'keys'
+  readonly keys: readonly KeyRecord[]
+  readonly memory: LimiterMemory
+}
+
+/** All that a worker process needs; it comes by a channel that nobody else reads, not by arguments. */
+export interface StartMessage {
+  readonly kind: 'start'
+  readonly config: Config
+  readonly databaseUrl: string
+  readonly bootstrapKeys: readonly string[]
+  readonly migrationFiles: readonly string[]
+  readonly keys: readonly KeyRecord[]
+  readonly memory: LimiterMemory
+}
+
+export type ToWorker =
+  | StartMessage
+  | KeysMessage
+  /** Let clients leave for so long, finish, and end. */
+  | { readonly kind: 'stop'; readonly leaveMs: number }
+
+export type FromWorker =
+  | { readonly kind: 'ready'; readonly url: string; readonly port: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  /** Ids of keys that have been used since the last such message. */
+  | { readonly kind: 'used'; readonly ids: readonly string[] }

@@ -1,0 +1,12 @@
+/** A key as the database keeps it and workers get it: plain data, and no part of it lets anybody in. */
+export interface KeyRecord {
+  /** The part of the key's text that finds it: 10 letters and digits. */
+  readonly id: string
+  readonly name: string
+  /** SHA-256 of the key's text, in hexadecimal. */
+  readonly hash: string
+  /** As `formatRights` writes them. */
+  readonly rights: string
+  /** As `formatRules` writes them; null: the server's settings decide. */
+  readonly limits: string | null
+}

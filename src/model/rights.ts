@@ -1,0 +1,55 @@
+import { suggest } from './nearest.ts'
+
+export type Action = 'read' | 'write'
+
+/** What a key may do: for each action the plural names of entities, or `*` for every entity. */
+export interface Rights {
+  readonly read: ReadonlySet<string>
+  readonly write: ReadonlySet<string>
+}
+
+const ACTIONS: readonly Action[] = ['read', 'write']
+const EVERY = '*'
+
+/** Whether the entity, by its plural name, may be read or written. To write does not include to read. */
+export function allows(rights: Rights, plural: string, action: Action): boolean {
+  const names = action === 'read' ? rights.read : rights.write
+  return names.has(EVERY) || names.has(plural)
+}
+
+/**
+ * Reads `Companies:read,Absences:write,*:read`, in any case, as an operator writes it.
+ * @throws RangeError that names the part at fault
+ */
+export function parseRights(text: string, plurals: readonly string[]): Rights {
+  return collect(text.split(',').map((part) => parseRight(part.trim(), plurals)))
+}
+
+/** Reads what `formatRights` wrote. What it does not know it leaves out: an entity may be gone since. */
+export function readRights(text: string): Rights {
+  const parts = text.split(',').map((part) => part.split(':') as [string, Action])
+  return collect(parts.filter(([name, action]) => name && ACTIONS.includes(action)))
+}
+
+/** `Companies:read,Companies:write`, each right once. */
+export function formatRights({ read, write }: Rights): string {
+  const names = [...new Set([...read, ...write])]
+  const rights = names.map((name) => ACTIONS.filter((action) => (action === 'read' ? read : write).has(name)))
+  return names.flatMap((name, index) => rights[index]?.map((action) => `${name}:${action}`) ?? []).join(',')
+}
+
+function parseRight(part: string, plurals: readonly string[]): [string, Action] {
+  const [name = '', action = '', ...more] = part.split(':')
+  if (!name || !action || more.length > 0) throw new RangeError(`"${part}" is not a right like Companies:read`)
+  const known = [EVERY, ...plurals].find((plural) => plural.toLowerCase() === name.toLowerCase())
+  if (!known)
+    throw new RangeError(`"${part}" names no entity.${suggest(name, plurals) || ` There are ${plurals.join(', ')}.`}`)
+  const wanted = ACTIONS.find((one) => one === action.toLowerCase())
+  if (!wanted) throw new RangeError(`"${part}" must end in :read or :write.${suggest(action, ACTIONS)}`)
+  return [known, wanted]
+}
+
+function collect(rights: readonly [string, Action][]): Rights {
+  const namesFor = (action: Action) => new Set(rights.filter(([, one]) => one === action).map(([name]) => name))
+  return { read: namesFor('read'), write: namesFor('write') }
+}

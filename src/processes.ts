@@ -1,0 +1,168 @@
+import { join } from 'node:path'
+import type { FromWorker, StartMessage, ToWorker } from './messages.ts'
+import type { Log } from './observe/log.ts'
+
+interface Options {
+  count: number
+  log: Log
+  /** Asked before each start of a process. `port`: of those that run; null for the first. */
+  startMessage(port: number | null): StartMessage
+  onUsedKeys(ids: readonly string[]): void
+}
+
+interface Member {
+  readonly child: Bun.Subprocess
+  readonly startedMs: number
+  readonly ready: Promise<{ url: string; port: number }>
+  isLeaving: boolean
+}
+
+/** A worker's start went wrong. `code` as of a system error, or ''. */
+export class WorkerFailed extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+  ) {
+    super(message)
+  }
+}
+
+const PROGRAM = join(import.meta.dir, 'workerProcess.ts')
+const START_MS_MAX = 30_000
+/** Who has run that long has not died of its start. */
+const STEADY_MS = 10_000
+const PAUSE_MS_MAX = 5_000
+/** Over what a worker takes by itself: its clients leave, its requests finish, its connections close. */
+const STOP_MS_MAX = 2_500
+const RESTART_LEAVE_MS = 2_000
+
+/** Worker processes on one port: one that ends unasked is replaced. */
+export class WorkerProcesses {
+  private readonly members = new Set<Member>()
+  private port: number | null = null
+  private isStopping = false
+  private isRestarting = false
+  private failures = 0
+
+  constructor(private readonly options: Options) {}
+
+  /** Resolves when all are ready. @throws WorkerFailed when one cannot start */
+  async start(): Promise<{ url: string; processes: number }> {
+    // The first finds the port, where any will do.
+    const { url, port } = await this.launch().ready
+    this.port = port
+    const others = Array.from({ length: this.options.count - 1 }, () => this.launch().ready)
+    await Promise.all(others)
+    for (const member of this.members) this.watch(member)
+    return { url, processes: this.members.size }
+  }
+
+  broadcast(message: ToWorker): void {
+    for (const { child } of this.members) send(child, message)
+  }
+
+  /** Replaces one process after the other; each leaves when its successor is ready, so that nobody is refused. */
+  async restart(): Promise<void> {
+    if (this.isRestarting || this.isStopping) return
+    this.isRestarting = true
+    const { log } = this.options
+    try {
+      for (const member of [...this.members]) {
+        if (this.isStopping || member.isLeaving) continue
+        const successor = this.launch()
+        await successor.ready
+        this.watch(successor)
+        await this.leave(member, RESTART_LEAVE_MS)
+      }
+      log.info('all workers are new')
+    } catch (error) {
+      log.error('the workers stay as they are: a new one cannot start', { error: (error as Error).message })
+    } finally {
+      this.isRestarting = false
+    }
+  }
+
+  /** Lets clients leave for `leaveMs` and what runs finish, then ends all processes. */
+  async stop(leaveMs: number): Promise<void> {
+    this.isStopping = true
+    await Promise.all([...this.members].map((member) => this.leave(member, leaveMs)))
+  }
+
+  kill(): void {
+    for (const { child } of this.members) child.kill('SIGKILL')
+  }
+
+  private async leave(member: Member, leaveMs: number) {
+    member.isLeaving = true
+    send(member.child, { kind: 'stop', leaveMs })
+    const timer = setTimeout(() => member.child.kill('SIGKILL'), leaveMs + STOP_MS_MAX)
+    await member.child.exited
+    clearTimeout(timer)
+  }
+
+  private launch(): Member {
+    const { promise: ready, resolve, reject } = Promise.withResolvers<{ url: string; port: number }>()
+    const message = this.options.startMessage(this.port)
+    const child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      ipc: (told: FromWorker) => {
+        if (told.kind === 'used') this.options.onUsedKeys(told.ids)
+        else if (told.kind === 'ready') resolve(told)
+        else reject(new WorkerFailed(told.message, told.code))
+      },
+    })
+    send(child, message)
+    const member: Member = { child, startedMs: performance.now(), ready, isLeaving: false }
+    this.members.add(member)
+    const late = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
+    ready.then(
+      () => clearTimeout(late),
+      () => clearTimeout(late),
+    )
+    child.exited.then(() => {
+      this.members.delete(member)
+      reject(new WorkerFailed(`a worker ended with ${endOf(child)} before it was ready`, ''))
+    })
+    return member
+  }
+
+  private watch(member: Member) {
+    member.child.exited.then(() => {
+      if (!member.isLeaving && !this.isStopping) this.replace(member)
+    })
+  }
+
+  /** At once the first time; one that dies of its start is tried again ever later. */
+  private async replace({ child, startedMs }: Pick<Member, 'child' | 'startedMs'>) {
+    const { log } = this.options
+    if (performance.now() - startedMs > STEADY_MS) this.failures = 0
+    const pauseMs = this.failures === 0 ? 0 : Math.min(100 * 2 ** (this.failures - 1), PAUSE_MS_MAX)
+    this.failures++
+    log.error('a worker has ended and is replaced', { pid: child.pid, end: endOf(child), pauseMs })
+    await Bun.sleep(pauseMs)
+    if (this.isStopping) return
+    try {
+      const successor = this.launch()
+      await successor.ready.catch((error) => {
+        log.error('a worker cannot start', { error: error.message })
+      })
+      this.watch(successor)
+    } catch (error) {
+      log.error('a worker cannot start', { error: (error as Error).message })
+      this.replace({ child, startedMs: performance.now() })
+    }
+  }
+}
+
+function endOf(child: Bun.Subprocess): string {
+  return String(child.signalCode ?? child.exitCode)
+}
+
+/** To a process that may just have ended. */
+function send(child: Bun.Subprocess, message: ToWorker) {
+  try {
+    child.send(message)
+  } catch {
+    // its end is noticed elsewhere
+  }
+}

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { LimiterFiles } from './admit/limiterFiles.ts'
+import type { Config } from './config.ts'
+import { type EmbeddedPostgres, startEmbedded } from './execute/embedded.ts'
+import { KeyStore } from './execute/keys.ts'
+import { type KeyWatch, watchKeys } from './execute/keyWatch.ts'
+import { migrate, readMigrations } from './execute/migrate.ts'
+import { loadSample } from './execute/sample.ts'
+import type { KeyRecord } from './model/key.ts'
+import type { Log } from './observe/log.ts'
+import { WorkerFailed, WorkerProcesses } from './processes.ts'
+import { lockPort, takeMemoryFolder } from './share/folder.ts'
+
+const MIGRATIONS = join(import.meta.dir, '../sql')
+
+/** What an operator can mend. */
+export class StartError extends Error {}
+
+/** What a started server tells. */
+export interface Started {
+  readonly url: string
+  readonly workers: number
+  /** To be shown to a developer; null where keys are the operator's business. */
+  readonly developmentKey: string | null
+  readonly hasKeys: boolean
+}
+
+/** Clients that send within this time are told to close their connection, so that none is cut. */
+const LEAVE_MS = 250
+
+/** Brings up all that a server consists of, in order, watches over it, and ends it in the reverse order. */
+export class Supervisor {
+  private readonly releases: (() => void)[] = []
+  private embedded: Promise<EmbeddedPostgres> | null = null
+  private processes: WorkerProcesses | null = null
+  private store: KeyStore | null = null
+  private watch: KeyWatch | null = null
+  private keys: readonly KeyRecord[] = []
+
+  /** `onFailure`: what cannot be mended from here has happened. */
+  constructor(
+    private readonly config: Config,
+    private readonly log: Log,
+    private readonly onFailure: () => void,
+  ) {}
+
+  /** @throws StartError, and Error for what nobody expects */
+  async start(): Promise<Started> {
+    const { config } = this
+    await this.takePort()
+    const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
+    await migrate(databaseUrl, MIGRATIONS).catch(orStartError('the database cannot be used'))
+    if (this.embedded) await loadSample(databaseUrl, MIGRATIONS, config.demoData)
+    const files = this.openMemory()
+    const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
+    await this.watchKeys(databaseUrl, files)
+    const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
+    const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
+    this.processes = new WorkerProcesses({
+      count: config.workers,
+      log: this.log,
+      startMessage: (port) => ({
+        kind: 'start',
+        config: { ...config, port: port ?? config.port },
+        databaseUrl,
+        bootstrapKeys,
+        migrationFiles,
+        keys: this.keys,
+        memory: this.ensureMemory(files),
+      }),
+      onUsedKeys: (ids) => this.store?.touch(ids).catch(() => undefined), // a convenience; the next one will do
+    })
+    const { url, processes } = await this.processes.start().catch((error) => {
+      if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
+      throw error
+    })
+    return { url, workers: processes, developmentKey, hasKeys: bootstrapKeys.length + this.keys.length > 0 }
+  }
+
+  /** New processes with the code and the keys of now, one after the other; no request fails. */
+  restartWorkers(): void {
+    this.processes?.restart()
+  }
+
+  async stop(): Promise<void> {
+    this.watch?.stop()
+    await this.processes?.stop(LEAVE_MS)
+    await this.store?.end()
+    await (await this.embedded?.catch(() => null))?.stop()
+    for (const release of this.releases.splice(0)) release()
+  }
+
+  /** Ends what runs without waiting for it. */
+  async kill(): Promise<void> {
+    this.processes?.kill()
+    const embedded = await Promise.race([this.embedded, null])
+    embedded?.kill()
+  }
+
+  /** Asked before anything is started, so that a taken port costs nothing. Workers share it, servers must not. */
+  private async takePort() {
+    const { host, port } = this.config
+    if (port !== 0) {
+      const lock = lockPort(host, port)
+      if (!lock) throw portTaken(this.config)
+      this.releases.push(lock.release)
+    }
+    await requireFree(host, port)
+  }
+
+  private async startDatabase(): Promise<string> {
+    const { dataDir, databasePool, workers } = this.config
+    // Twice each pool, since a pool that is replaced ends while the new one begins.
+    const settings = { max_connections: String(2 * databasePool * workers + 20) }
+    this.embedded = startEmbedded({ dataDir, settings })
+    const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
+    embedded.failed.then((tail) => {
+      this.log.error('PostgreSQL has ended, and so does the server', { log: tail })
+      this.onFailure()
+    })
+    return embedded.url
+  }
+
+  private openMemory(): LimiterFiles {
+    const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = this.config
+    try {
+      const folder = takeMemoryFolder(dataDir, port)
+      const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
+      const files = new LimiterFiles(folder.path, shape)
+      this.releases.push(() => files.close(), folder.release)
+      this.ensureMemory(files)
+      return files
+    } catch (error) {
+      throw asStartError(error as Error)
+    }
+  }
+
+  private ensureMemory(files: LimiterFiles) {
+    return files.ensure(this.keys, (error) => this.log.warn('a key has the limits of all', { error: error.message }))
+  }
+
+  private async watchKeys(databaseUrl: string, files: LimiterFiles) {
+    this.store = new KeyStore(databaseUrl)
+    this.watch = watchKeys(this.store, {
+      onChange: (keys) => {
+        this.keys = keys
+        this.processes?.broadcast({ kind: 'keys', keys, memory: this.ensureMemory(files) })
+      },
+      onError: (error) => this.log.warn('the keys cannot be read; those known stay', { error: String(error) }),
+    })
+    await this.watch.first
+  }
+}
+
+function orStartError(what: string) {
+  return (error: Error): never => {
+    throw new StartError(`${what}: ${error.message || String(error)}`)
+  }
+}
+
+function asStartError(error: Error): StartError {
+  return new StartError(error.message, { cause: error })
+}
+
+/** @throws StartError */
+function requireFree(host: string, port: number): Promise<void> {
+  return new Promise((done, fail) => {
+    const probe = createServer()
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const message = `cannot listen on ${host}:${port}: ${error.message}`
+      fail(error.code === 'EADDRINUSE' ? portTaken({ host, port }) : new StartError(message))
+    })
+    probe.listen(port, host, () => probe.close(() => done()))
+  })
+}
+
+function portTaken({ host, port }: { host: string; port: number }): StartError {
+  return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set PORT`)
+}
+
+/** The same at every start, so that a command copied yesterday works today. */
+function readDevelopmentKey(dataDir: string): string {
+  const file = join(dataDir, 'development.key')
+  mkdirSync(dataDir, { recursive: true })
+  if (!existsSync(file)) writeFileSync(file, `roster_dev_${randomBytes(24).toString('hex')}`, { mode: 0o600 })
+  return readFileSync(file, 'utf8').trim()
+}

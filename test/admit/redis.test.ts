@@ -1,0 +1,413 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { RedisClient } from 'bun'
+import { type RedisEvents, RedisWindows } from '../../src/admit/redis.ts'
+import { readDecision, ringArguments, ringScript } from '../../src/admit/redisScript.ts'
+import { type Decision, longestOf, parseRules, type Rule } from '../../src/model/limits.ts'
+import { until } from '../support/process.ts'
+import { Random } from '../support/random.ts'
+import { freePort, hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
+
+const START_MS = 1_700_000_000_000
+const DEFAULTS = parseRules('750/1m,2500/15m,25000/12h')
+const refused = (rule: number, waitMs: number): Decision => ({ admitted: false, rule, remaining: 0, waitMs })
+const admitted = (rule: number, remaining: number, waitMs: number) => ({ admitted: true, rule, remaining, waitMs })
+
+let server: RunningRedis
+let redis: RedisClient
+let clients = 0
+/** A client that nobody has seen. */
+const newcomer = () => `client-${process.pid}-${++clients}`
+
+/** A decision without deadline, at a time of the test's choice. */
+async function decideAt(nowMs: number, client: string, rules: readonly Rule[]): Promise<Decision> {
+  return readDecision(await redis.send('EVAL', [ringScript, ...ringArguments(client, rules, nowMs)]))
+}
+
+/** What a limiter has to do, with a list of all admissions. */
+class Model {
+  private readonly admissions: number[] = []
+  constructor(private readonly rules: readonly Rule[]) {}
+
+  decide(nowMs: number): Decision {
+    const counted = this.rules.map(({ periodMs }) => this.admissions.filter((atMs) => atMs > nowMs - periodMs))
+    const waits = this.rules.map(({ limit, periodMs }, index) => {
+      const times = counted[index] as number[]
+      return times.length < limit ? 0 : (times[times.length - limit] as number) + periodMs - nowMs
+    })
+    const waitMs = Math.max(...waits)
+    if (waitMs > 0) return refused(waits.indexOf(waitMs), waitMs)
+    this.admissions.push(nowMs)
+    const rule = longestOf(this.rules)
+    const { limit, periodMs } = this.rules[rule] as Rule
+    const times = [...(counted[rule] as number[]), nowMs]
+    return admitted(rule, limit - times.length, (times[0] as number) + periodMs - nowMs)
+  }
+}
+
+function ruleTests() {
+  beforeAll(async () => {
+    server = await startRedis()
+    redis = new RedisClient(server.url)
+  })
+  afterAll(async () => {
+    redis.close()
+    await server.stop()
+  })
+
+  test('40,000 decisions of random clients, rules and pauses equal those of a plain model', async () => {
+    const random = new Random(36)
+    const periods = ['5m', '15m', '1h', '12h', '2d']
+    let refusals = 0
+    for (let round = 0; round < 200; round++) {
+      const chosen = periods.filter(() => random.chance(40))
+      const rules = parseRules((chosen.length ? chosen : ['1h']).map((it) => `${1 + random.below(20)}/${it}`).join())
+      const paceMs = (2 * (random.pick(rules).periodMs + 1)) / random.pick(rules).limit
+      const client = newcomer()
+      const model = new Model(rules)
+      let nowMs = START_MS
+      const times = Array.from({ length: 200 }, () => {
+        const pauseMs = random.chance(30) ? 0 : random.below(paceMs)
+        return (nowMs += random.chance(2) ? 20 * pauseMs : pauseMs)
+      })
+      const decisions = await Promise.all(times.map((atMs) => decideAt(atMs, client, rules)))
+      expect(decisions).toEqual(times.map((atMs) => model.decide(atMs)))
+      refusals += decisions.filter((decision) => !decision.admitted).length
+    }
+    expect(refusals).toBeGreaterThan(4_000)
+    expect(refusals).toBeLessThan(36_000)
+  })
+
+  test('counts right when the ring has gone around ten times', async () => {
+    const rules = parseRules('3/1m')
+    const client = newcomer()
+    for (let n = 0; n < 30; n++) {
+      const nowMs = START_MS + n * 20_000
+      const counted = Math.min(n + 1, 3)
+      expect(await decideAt(nowMs, client, rules)).toEqual(admitted(0, 3 - counted, 60_000 - (counted - 1) * 20_000))
+      if (counted === 3) expect(await decideAt(nowMs, client, rules)).toEqual(refused(0, 20_000))
+    }
+  })
+
+  test('is admitted after waitMs, and not a millisecond earlier', async () => {
+    const rules = parseRules('2/1m,3/1h')
+    const client = newcomer()
+    const at = (ms: number) => decideAt(START_MS + ms, client, rules)
+    expect(await at(0)).toEqual(admitted(1, 2, 3_600_000))
+    expect(await at(10_000)).toEqual(admitted(1, 1, 3_590_000))
+    expect(await at(20_000)).toEqual(refused(0, 40_000))
+    expect(await at(59_999)).toEqual(refused(0, 1))
+    expect(await at(60_000)).toEqual(admitted(1, 0, 3_540_000))
+    expect(await at(60_001)).toEqual(refused(1, 3_539_999))
+    expect(await at(3_599_999)).toEqual(refused(1, 1))
+    expect(await at(3_600_000)).toEqual(admitted(1, 0, 10_000))
+  })
+
+  test('of two rules with the same wait the first is named', async () => {
+    const rules = parseRules('1/1m,2/2m')
+    const client = newcomer()
+    await decideAt(START_MS, client, rules)
+    await decideAt(START_MS + 60_000, client, rules)
+    expect(await decideAt(START_MS + 60_000, client, rules)).toEqual(refused(0, 60_000))
+  })
+
+  test('what one rule refuses is charged to none', async () => {
+    const rules = parseRules('1/1m,5/1h')
+    const client = newcomer()
+    const at = (ms: number) => decideAt(START_MS + ms, client, rules)
+    expect(await at(0)).toEqual(admitted(1, 4, 3_600_000))
+    for (let n = 1; n <= 100; n++) expect(await at(n)).toEqual(refused(0, 60_000 - n))
+    expect(await at(60_000)).toEqual(admitted(1, 3, 3_540_000))
+  })
+
+  test('a refused request does not postpone the next admission', async () => {
+    const rules = parseRules('1/1m')
+    const client = newcomer()
+    await decideAt(START_MS, client, rules)
+    for (let ms = 0; ms < 60_000; ms += 1_000)
+      expect(await decideAt(START_MS + ms, client, rules)).toEqual(refused(0, 60_000 - ms))
+    expect(await decideAt(START_MS + 60_000, client, rules)).toEqual(admitted(0, 0, 60_000))
+  })
+
+  test('a clock set back neither admits more nor makes the client wait longer', async () => {
+    const rules = parseRules('2/1m')
+    const client = newcomer()
+    await decideAt(START_MS, client, rules)
+    expect(await decideAt(START_MS - 50_000, client, rules)).toEqual(admitted(0, 0, 60_000))
+    expect(await decideAt(START_MS - 86_400_000, client, rules)).toEqual(refused(0, 60_000))
+    expect(await decideAt(START_MS + 60_000, client, rules)).toEqual(admitted(0, 1, 60_000))
+  })
+
+  test('clients, and the same client under other rules, are counted apart', async () => {
+    const [few, more] = [parseRules('1/1h'), parseRules('2/1h')]
+    const client = newcomer()
+    expect(await decideAt(START_MS, client, few)).toEqual(admitted(0, 0, 3_600_000))
+    expect(await decideAt(START_MS, client, few)).toEqual(refused(0, 3_600_000))
+    expect(await decideAt(START_MS, client, more)).toEqual(admitted(0, 1, 3_600_000))
+    expect(await decideAt(START_MS, newcomer(), few)).toEqual(admitted(0, 0, 3_600_000))
+  })
+
+  test('a client takes 6 bytes for each request of its largest limit, until the longest period is over', async () => {
+    const rules = parseRules('5000/12h,10/1s')
+    const client = newcomer()
+    for (let n = 0; n < 12_000; n += 1_000)
+      await Promise.all(
+        Array.from({ length: 1_000 }, (_, index) => decideAt(START_MS + (n + index) * 10_000, client, rules)),
+      )
+    const key = `roster:{${client}}:5000/12h,10/1s`
+    expect(await redis.send('STRLEN', [key])).toBe(18 + 6 * 5_000)
+    expect(await redis.send('MEMORY', ['USAGE', key])).toBeLessThan(2 * 6 * 5_000 + 500)
+    const leftMs = await redis.send('PTTL', [key])
+    expect(leftMs).toBeLessThanOrEqual(43_200_000)
+    expect(leftMs).toBeGreaterThan(43_200_000 - 60_000)
+  })
+
+  test('four processes that ask for the same client are admitted exactly as often as its limit says', async () => {
+    const folder = `${import.meta.dir}/../../src`
+    const script = `
+      import { ringArguments, ringScript } from '${folder}/admit/redisScript.ts'
+      import { parseRules } from '${folder}/model/limits.ts'
+      const redis = new Bun.RedisClient('${server.url}')
+      const command = [ringScript, ...ringArguments('contended', parseRules('5000/12h,1000/1h'))]
+      let count = 0
+      for (let round = 0; round < 20; round++) {
+        const replies = await Promise.all(Array.from({ length: 50 }, () => redis.send('EVAL', command)))
+        for (const [admitted] of replies) count += admitted
+      }
+      console.log(count)
+      process.exit()`
+    const children = Array.from({ length: 4 }, () => Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe' }))
+    const counts = await Promise.all(children.map(async ({ stdout }) => Number(await new Response(stdout).text())))
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1_000)
+  })
+}
+
+function outageTests() {
+  let own: RunningRedis | undefined
+  let windows: RedisWindows | undefined
+  let away: string[] = []
+  let back = 0
+  const events: RedisEvents = {
+    onAway: ({ message }) => away.push(message),
+    onBack: () => back++,
+  }
+  afterEach(async () => {
+    windows?.close()
+    await own?.stop()
+    own = undefined
+    away = []
+    back = 0
+  })
+
+  const open = (url: string) => (windows = new RedisWindows(url, events))
+  /** Asks until the store answers, which it does not before it is connected. */
+  async function decided(client = newcomer(), rules = DEFAULTS): Promise<Decision> {
+    for (;;) {
+      const decision = await windows?.decide(client, rules)
+      if (decision) return decision
+      await Bun.sleep(10)
+    }
+  }
+  /** The answers to `count` questions at once, and how long the slowest took. */
+  async function burst(count: number) {
+    const startedMs = performance.now()
+    const answers = await Promise.all(
+      Array.from({ length: count }, () => windows?.decide(newcomer(), DEFAULTS) as Promise<Decision | null>),
+    )
+    return { answers, slowestMs: performance.now() - startedMs }
+  }
+
+  test('decides by the clock of the server, also after more than a second of silence', async () => {
+    own = await startRedis()
+    open(own.url)
+    const client = newcomer()
+    expect(await decided(client)).toEqual(admitted(2, 24_999, 43_200_000))
+    await Bun.sleep(1_200)
+    const { waitMs, ...second } = await decided(client)
+    expect(second).toEqual({ admitted: true, rule: 2, remaining: 24_998 })
+    expect(waitMs).toBeLessThanOrEqual(43_200_000 - 1_000)
+    expect([away, back]).toEqual([[], 0])
+  })
+
+  test('notices nothing of emptied scripts', async () => {
+    own = await startRedis()
+    open(own.url)
+    const [client, rules] = [newcomer(), parseRules('9/1h')]
+    const direct = new RedisClient(own.url)
+    for (let remaining = 8; remaining >= 0; remaining--) {
+      expect(await decided(client, rules)).toMatchObject({ admitted: true, remaining })
+      await direct.send('SCRIPT', ['FLUSH'])
+    }
+    expect(await decided(client, rules)).toMatchObject({ admitted: false })
+    direct.close()
+    expect([away, back]).toEqual([[], 0])
+  })
+
+  test('a pause of this process is not taken for an outage', async () => {
+    own = await startRedis()
+    open(own.url)
+    await decided()
+    const asked = windows?.decide(newcomer(), DEFAULTS)
+    await Promise.resolve()
+    Bun.sleepSync(200)
+    expect(await asked).toMatchObject({ admitted: true })
+    expect([away, back]).toEqual([[], 0])
+  })
+
+  test('no more than 10,000 wait for answers at a time', async () => {
+    own = await startRedis()
+    open(own.url)
+    await decided()
+    own.freeze()
+    let answered = 0
+    for (let n = 0; n < 10_500; n++) windows?.decide('one', DEFAULTS).then(() => answered++)
+    await Promise.resolve()
+    expect(answered).toBe(500)
+    await until(() => answered === 10_500)
+  })
+
+  test('without a server every answer is null, and the outage is told once', async () => {
+    open(`redis://127.0.0.1:${freePort()}`)
+    const { answers, slowestMs } = await burst(1_000)
+    expect(new Set(answers)).toEqual(new Set([null]))
+    expect(slowestMs).toBeLessThan(500)
+    await until(() => away.length > 0)
+    await Bun.sleep(700) // two more attempts
+    expect((await burst(10)).answers).toEqual(Array(10).fill(null))
+    expect([away, back]).toEqual([['Connection closed'], 0])
+  })
+
+  /** Asks without a pause until told to stop; then says what the slowest round of 50 took. */
+  function load() {
+    let goesOn = true
+    let slowestMs = 0
+    const ask = async () => {
+      for (; goesOn; await Bun.sleep(1)) slowestMs = Math.max(slowestMs, (await burst(50)).slowestMs)
+    }
+    const asking = ask()
+    return {
+      async stop() {
+        goesOn = false
+        await asking
+        return slowestMs
+      },
+    }
+  }
+
+  test('a server killed under load: null in time, told once, back by itself', async () => {
+    own = await startRedis()
+    open(own.url)
+    await decided()
+    const { stop } = load()
+    for (let outage = 1; outage <= 2; outage++) {
+      await Bun.sleep(50)
+      await own.kill()
+      await until(() => away.length === outage)
+      await Bun.sleep(400)
+      expect((await burst(100)).answers).toEqual(Array(100).fill(null))
+      expect([away.length, back]).toEqual([outage, outage - 1])
+      await own.restart()
+      await until(() => back === outage)
+      expect(await decided()).toMatchObject({ admitted: true })
+    }
+    expect(await stop()).toBeLessThan(1_000)
+    expect([away.length, back]).toEqual([2, 2])
+  })
+
+  test('a server that goes away while nobody asks is missed all the same', async () => {
+    own = await startRedis()
+    open(own.url)
+    await decided()
+    await own.kill()
+    await until(() => away.length > 0)
+    expect([away, back]).toEqual([['Connection closed'], 0])
+  })
+
+  test('a frozen server: null within the deadline, then at once, and back when it goes on', async () => {
+    own = await startRedis()
+    open(own.url)
+    await decided()
+    own.freeze()
+    const first = await burst(200)
+    expect(first.answers).toEqual(Array(200).fill(null))
+    expect(first.slowestMs).toBeLessThan(1_000)
+    expect([away, back]).toEqual([['no answer within 30 ms'], 0])
+    await Bun.sleep(1_500) // an attempt to connect that gets no greeting
+    expect((await burst(200)).answers).toEqual(Array(200).fill(null))
+    own.thaw()
+    await until(() => back === 1)
+    expect(await decided()).toMatchObject({ admitted: true })
+    expect([away.length, back]).toEqual([1, 1])
+  })
+
+  test('a wrong password is named as the reason, and is not in it', async () => {
+    own = await startRedis('--requirepass', 'right')
+    open(own.url.replace('//', '//:wr0ng-s3cret@'))
+    await until(() => away.length > 0)
+    expect(away).toEqual(['WRONGPASS invalid username-password pair or user is disabled.'])
+    expect((await burst(10)).answers).toEqual(Array(10).fill(null))
+    windows?.close()
+    open(own.url.replace('//', '//:right@'))
+    expect(await decided()).toMatchObject({ admitted: true })
+  })
+
+  test('a password that the server repeats is not told', async () => {
+    const reply = "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 's3cret'\r\n"
+    const old = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: { data: (socket) => void socket.write(reply) },
+    })
+    open(`redis://:s3cret@127.0.0.1:${old.port}`)
+    await until(() => away.length > 0)
+    old.stop(true)
+    expect(away).toEqual(['ERR unknown command'])
+  })
+
+  test('a server that answers but cannot write stays away, without coming back in between', async () => {
+    own = await startRedis('--replicaof', `127.0.0.1 ${freePort()}`)
+    open(own.url)
+    await until(() => away.length > 0)
+    await Bun.sleep(700)
+    expect(away[0]).toStartWith("READONLY You can't write against a read only replica.")
+    expect([away.length, back]).toEqual([1, 0])
+  })
+
+  test('an address that is none is told at once', () => {
+    expect(() => open('http://127.0.0.1')).toThrow('protocol')
+  })
+
+  const connected = 'while (!(await ask())) await Bun.sleep(10)'
+  for (const [state, prepare] of [
+    ['not yet connected', ''],
+    ['connected', connected],
+    ['waiting for an answer', `${connected}; process.kill(pid, 'SIGSTOP'); ask()`],
+    ['waiting for a greeting', `process.kill(pid, 'SIGSTOP'); await Bun.sleep(100)`],
+    ['away', `${connected}; process.kill(pid, 'SIGKILL'); while (await ask()) await Bun.sleep(10)`],
+  ])
+    test(`a process ends by itself after close(): ${state}`, async () => {
+      own = await startRedis()
+      const script = `
+        import { RedisWindows } from '${import.meta.dir}/../../src/admit/redis.ts'
+        const windows = new RedisWindows('${own.url}', { onAway() {}, onBack() {} })
+        const ask = () => windows.decide('a', [{ limit: 5000, periodMs: 60000, period: '1m' }])
+        const pid = ${own.pid}
+        ${prepare}
+        windows.close()
+        console.log(await ask())`
+      const child = Bun.spawn([process.execPath, '-e', script], { stdout: 'pipe', stderr: 'pipe', timeout: 8_000 })
+      expect(await child.exited).toBe(0)
+      expect(await new Response(child.stdout).text()).toBe('null\n')
+      expect(await new Response(child.stderr).text()).toBe('')
+    })
+}
+
+if (hasRedis) {
+  describe('the rules', ruleTests)
+  describe('outages', outageTests)
+}
+// CI_REQUIRES_REDIS is set where the tests of a release run, so that these cannot go missing there unnoticed.
+else
+  test('needs a redis-server in the path, and is not run without one', () => {
+    console.warn('test/admit/redis.test.ts: no redis-server in the path, nothing is tested')
+    expect(process.env.CI_REQUIRES_REDIS).toBeUndefined()
+  })

@@ -1,0 +1,335 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type postgres from 'postgres'
+import { hashKey, idOf } from '../../src/admit/apiKey.ts'
+import { startEmbedded } from '../../src/execute/embedded.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { postmasterOf, temporaryFolder } from '../support/process.ts'
+
+const KEY = /roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/
+const ROOT = join(import.meta.dir, '../..')
+
+const PROGRAM = `
+  import { Command } from 'commander'
+  import { keysCommand } from './src/cli/keys.ts'
+  import { runCommandLine } from './src/cli/run.ts'
+  import { readConfig } from './src/config.ts'
+  const program = new Command('roster').addCommand(keysCommand(() => readConfig(process.env)))
+  process.exit(await runCommandLine(program, process.argv.slice(1)))`
+
+// Some start a PostgreSQL, and each several processes.
+setDefaultTimeout(60_000)
+
+let settings: Record<string, string>
+
+/** The command line as a process of its own. */
+async function keys(...words: string[]) {
+  const child = Bun.spawn([process.execPath, '--no-env-file', '-e', PROGRAM, 'keys', ...words], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? '', ...settings },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { code, stdout, stderr }
+}
+
+const create = (name: string, ...more: string[]) =>
+  keys('create', '--name', name, '--rights', 'Companies:read', ...more)
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? ''
+
+describe('on a database of its own', () => {
+  let sql: postgres.Sql
+  beforeAll(async () => {
+    settings = { DATABASE_URL: await createDatabase() }
+    sql = connect(settings.DATABASE_URL as string)
+  })
+  afterAll(() => sql.end())
+  beforeEach(async () => {
+    await sql`delete from api_key`
+  })
+
+  const hashes = async () =>
+    (await sql`select encode(hash, 'hex') as hash from api_key order by created`).map(({ hash }) => hash)
+
+  describe('keys create', () => {
+    test('D34: shows the key as the last line of stdout, and nowhere else', async () => {
+      const made = await keys('create', '--name', 'ci', '--rights', 'companies:read,absences:WRITE', '--limits', '9/1m')
+      const key = lastLine(made.stdout)
+      expect(key).toMatch(new RegExp(`^${KEY.source}$`))
+      expect(made).toMatchObject({ code: 0, stderr: '' })
+      expect(made.stdout.split(key)).toHaveLength(2)
+      expect(await hashes()).toEqual([hashKey(key).toString('hex')])
+      const [row] = await sql`select id, name, rights, limits from api_key`
+      expect(row).toEqual({ id: idOf(key), name: 'ci', rights: 'Companies:read,Absences:write', limits: '9/1m' })
+      const { stdout } = await keys('list')
+      expect(stdout).toContain(idOf(key))
+      expect(stdout).not.toContain(key.slice(18))
+      expect(stdout).not.toContain(hashKey(key).toString('hex'))
+    })
+
+    test('--json is one value, with the key', async () => {
+      const { code, stdout } = await create('ci', '--json')
+      const value = JSON.parse(stdout)
+      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'limits', 'key'])
+      expect(value).toMatchObject({ name: 'ci', id: idOf(value.key), rights: 'Companies:read', limits: null })
+      expect(await hashes()).toEqual([hashKey(value.key).toString('hex')])
+      expect(code).toBe(0)
+    })
+
+    test('a name that is taken: one line, exit code 1, no key', async () => {
+      await create('ci')
+      const again = await create('ci')
+      expect(again).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'roster: a key named "ci" exists already: rotate it, or revoke it first\n',
+      })
+    })
+
+    for (const [words, message] of [
+      [['--rights', '*:read'], "error: required option '--name <name>' not specified"],
+      [['--name', 'ci'], "error: required option '--rights <list>' not specified"],
+      [['--name', 'ci', '--rights', 'Compnies:read'], 'names no entity. Did you mean Companies?'],
+      [['--name', 'ci', '--rights', '*:raed'], 'must end in :read or :write. Did you mean read?'],
+      [['--name', 'ci', '--rights', '*:read', '--limits', '9/1y'], '"9/1y" is not a limit like 750/1m'],
+      [['--name', 'a\u0007', '--rights', '*:read'], 'A name has 1 to 100 printable characters'],
+      [['--name', 'a\u202eb', '--rights', '*:read'], 'A name has 1 to 100 printable characters'],
+      [['--name', '', '--rights', '*:read'], 'A name has 1 to 100 printable characters'],
+      [['--name', ' ci', '--rights', '*:read'], 'no space at either end'],
+      [['--name', 'n'.repeat(101), '--rights', '*:read'], 'A name has 1 to 100 printable characters'],
+      [['--nme', 'ci'], '(Did you mean --name?)'],
+      [['--name', 'ci', '--rights', '*:read', 'more'], 'too many arguments'],
+    ] as [string[], string][])
+      test(`${JSON.stringify(words).slice(0, 60)} is wrong usage: exit code 2`, async () => {
+        const { code, stdout, stderr } = await keys('create', ...words)
+        expect([code, stdout]).toEqual([2, ''])
+        expect(stderr).toContain(message)
+        expect(await hashes()).toEqual([])
+      })
+  })
+
+  describe('keys list', () => {
+    test('without any says so; as JSON it is an empty array', async () => {
+      expect(await keys('list')).toEqual({ code: 0, stdout: 'There are no keys.\n', stderr: '' })
+      expect(await keys('list', '--json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' })
+    })
+
+    test('has a line for each key, in aligned columns', async () => {
+      await create('ci', '--limits', '100/1m')
+      await create('a longer 名前')
+      await keys('rotate', '--name', 'ci')
+      await keys('revoke', '--name', 'a longer 名前')
+      await sql`update api_key set last_used = timestamptz '2026-11-21T12:34:56Z' where name = 'ci'`
+      const { stdout } = await keys('list')
+      const [head = '', ...lines] = stdout.trimEnd().split('\n')
+      expect(head.split(/ {2,}/)).toEqual(['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE'])
+      const time = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ'
+      const patterns = [
+        `^a longer 名前 +\\w{10}  Companies:read  default +${time}  never +revoked ${time}$`,
+        `^ci +\\w{10}  Companies:read  100/1m +${time}  2026-11-21T12:34:56Z  active$`,
+        `^ci +\\w{10}  Companies:read  100/1m +${time}  2026-11-21T12:34:56Z  expires ${time}$`,
+      ]
+      // Without what the time of a key's making could change.
+      expect(lines).toHaveLength(3)
+      for (const [index, pattern] of patterns.entries()) {
+        const found = lines.filter((line) => new RegExp(pattern).test(line))
+        expect([index, found.length]).toEqual([index, 1])
+      }
+      const columns = lines.map((line) => Bun.stringWidth(line.slice(0, line.indexOf('Companies:read'))))
+      expect(new Set(columns).size).toBe(1)
+    })
+
+    test('--json has the same', async () => {
+      await create('ci')
+      const [key, ...more] = JSON.parse((await keys('list', '--json')).stdout)
+      expect(more).toEqual([])
+      expect(Object.keys(key)).toEqual([
+        'id',
+        'name',
+        'rights',
+        'limits',
+        'created',
+        'lastUsed',
+        'expires',
+        'revoked',
+        'state',
+      ])
+      expect(key).toMatchObject({ name: 'ci', lastUsed: null, state: 'active' })
+    })
+
+    test('a long one arrives whole in a pipe, whose reader may also leave early', async () => {
+      await sql`
+        insert into api_key (id, name, hash, rights)
+        select 'a' || lpad(n::text, 9, '0'), 'key ' || n, sha256(n::text::bytea), 'Companies:read'
+        from generate_series(1, 4000) as n`
+      expect((await keys('list')).stdout.split('\n')).toHaveLength(4_002)
+      const command = `"$0" --no-env-file -e "$PROGRAM" keys list | head -1`
+      const env = { PATH: process.env.PATH ?? '', PROGRAM, ...settings }
+      const { stdout } = Bun.spawnSync(['sh', '-c', command, process.execPath], { cwd: ROOT, env })
+      expect(stdout.toString()).toStartWith('NAME')
+    })
+  })
+
+  describe('keys revoke', () => {
+    test('ends the key', async () => {
+      const key = lastLine((await create('ci')).stdout)
+      const revoked = await keys('revoke', '--name', 'ci')
+      expect(revoked).toEqual({ code: 0, stdout: `Revoked "ci" (${idOf(key)}).\n`, stderr: '' })
+      await create('other')
+      const { stdout } = await keys('revoke', '--name', 'other', '--json')
+      expect(JSON.parse(stdout)).toEqual({ name: 'other', revoked: [expect.stringMatching(/^\w{10}$/)] })
+      const [row] = await sql`select count(*)::int as n from api_key where revoked is null`
+      expect(row?.n).toBe(0)
+    })
+
+    test('an unknown name: exit code 1, and what was meant', async () => {
+      await create('deploy')
+      expect(await keys('revoke', '--name', 'deplyo')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: 'roster: there is no valid key named "deplyo". Did you mean deploy?\n',
+      })
+    })
+  })
+
+  describe('keys rotate', () => {
+    test('shows the new key as the last line; the old one is valid for a day', async () => {
+      const old = lastLine((await create('ci')).stdout)
+      const rotated = await keys('rotate', '--name', 'ci')
+      const key = lastLine(rotated.stdout)
+      expect(key).toMatch(new RegExp(`^${KEY.source}$`))
+      expect(key).not.toBe(old)
+      expect(rotated).toMatchObject({ code: 0, stderr: '' })
+      expect(await hashes()).toEqual([old, key].map((text) => hashKey(text).toString('hex')))
+      const [row] = await sql`select expires - created as overlap, revoked from api_key where id = ${idOf(old)}`
+      expect(row?.overlap).toMatch(/^(1 day|24:0\d:|23:59:)/)
+      expect(row?.revoked).toBeNull()
+    })
+
+    test('--overlap 0 ends the old one at once; --json has both', async () => {
+      const old = lastLine((await create('ci')).stdout)
+      const { stdout } = await keys('rotate', '--name', 'ci', '--overlap', '0', '--json')
+      const value = JSON.parse(stdout)
+      expect(Object.keys(value)).toEqual(['name', 'id', 'rights', 'limits', 'replaced', 'key'])
+      expect(value).toMatchObject({ id: idOf(value.key), replaced: { id: idOf(old), expires: null } })
+    })
+
+    for (const overlap of ['31d', '721h', '1', '-1h', '1.5h', 'soon', '1w'])
+      test(`an overlap of ${overlap} is wrong usage`, async () => {
+        const { code, stderr } = await keys('rotate', '--name', 'ci', `--overlap=${overlap}`)
+        expect(code).toBe(2)
+        expect(stderr).toContain('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
+      })
+  })
+
+  describe('help', () => {
+    for (const command of ['create', 'list', 'revoke', 'rotate'])
+      test(`keys ${command} --help has an example and the option --json`, async () => {
+        const { code, stdout } = await keys(command, '--help')
+        expect(code).toBe(0)
+        expect(stdout).toContain(`npm run --silent roster -- keys ${command}`)
+        expect(stdout).toContain('--json')
+      })
+
+    test('keys --help lists the commands', async () => {
+      const { code, stdout } = await keys('--help')
+      expect(code).toBe(0)
+      for (const command of ['create', 'list', 'revoke', 'rotate']) expect(stdout).toContain(`  ${command} [options]`)
+    })
+
+    test('no command, or a misspelt one, is wrong usage', async () => {
+      expect((await keys()).code).toBe(2)
+      const { code, stderr } = await keys('crate')
+      expect(code).toBe(2)
+      expect(stderr).toContain('(Did you mean create?)')
+    })
+  })
+})
+
+describe('a database that is away', () => {
+  for (const address of [
+    'postgres://someone:hunter2@127.0.0.1:9/nowhere',
+    'postgres://someone:hunter2@@127.0.0.1:x/nowhere',
+    'postgres://someone:hunt%er2@127.0.0.1:9/nowhere',
+  ])
+    test(`${address}: one line without the password, exit code 1`, async () => {
+      settings = { DATABASE_URL: address }
+      const { code, stdout, stderr } = await create('ci')
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(/^roster: the database cannot be used: .+\n$/)
+      expect(stderr).not.toMatch(/hunt/)
+    })
+
+  test('a wrong password is told without it', async () => {
+    const url = new URL(await createDatabase())
+    url.password = 'hunter2'
+    settings = { DATABASE_URL: url.href }
+    const { code, stderr } = await keys('list')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^roster: the database cannot be used: password authentication failed.*\n$/)
+    expect(stderr).not.toContain('hunter2')
+  })
+
+  test('wrong settings are listed', async () => {
+    settings = { DATABASE_URL: 'mysql://root:hunter2@db', PORT: 'x' }
+    const { code, stderr } = await keys('list')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^roster: DATABASE_URL must be .*\nroster: PORT must be .*\n$/)
+    expect(stderr).not.toContain('hunter2')
+  })
+})
+
+test('an empty database gets its tables', async () => {
+  settings = { DATABASE_URL: await createDatabase('empty') }
+  expect((await create('ci')).code).toBe(0)
+  expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(1)
+})
+
+describe('with the embedded PostgreSQL', () => {
+  let folder: ReturnType<typeof temporaryFolder>
+  beforeEach(() => {
+    folder = temporaryFolder()
+    settings = { DATA_DIR: folder.path }
+  })
+  afterEach(() => folder.remove())
+
+  test('that a server runs, the command joins it', async () => {
+    const server = await startEmbedded({ dataDir: folder.path })
+    try {
+      const key = lastLine((await create('ci')).stdout)
+      const sql = connect(server.url)
+      const [row] = await sql`select encode(hash, 'hex') as hash from api_key`
+      await sql.end()
+      expect(row?.hash).toBe(hashKey(key).toString('hex'))
+      expect((await keys('revoke', '--name', 'ci')).code).toBe(0)
+    } finally {
+      await server.stop()
+    }
+  })
+
+  test('that nobody runs, commands start it one after the other, and leave none behind', async () => {
+    const made = await Promise.all([create('a'), create('b')])
+    expect(made.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ])
+    expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(2)
+    expect(existsSync(join(folder.path, 'postgres/PG_VERSION'))).toBe(true)
+    expect(postmasterOf(folder.path)).toBeNull()
+  })
+
+  test('that is just being started, the command waits for it', async () => {
+    const starting = startEmbedded({ dataDir: folder.path })
+    const made = create('ci')
+    const server = await starting
+    expect(await made).toMatchObject({ code: 0, stderr: '' })
+    await server.stop()
+  })
+})

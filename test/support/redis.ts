@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface RunningRedis {
+  url: string
+  /** The process, also of a server that was started again. */
+  readonly pid: number
+  /** As a machine that hangs: connections stay open, nothing answers. */
+  freeze(): void
+  thaw(): void
+  kill(): Promise<void>
+  /** Again on the same port, with nothing of what it knew. */
+  restart(): Promise<void>
+  /** Also removes its folder. */
+  stop(): Promise<void>
+}
+
+/** Whether the machine has a `redis-server` in its path. */
+export const hasRedis = Bun.which('redis-server') !== null
+
+/** A Redis of one's own that keeps nothing on the disk; `options` as its command line takes them. */
+export async function startRedis(...options: string[]): Promise<RunningRedis> {
+  const folder = mkdtempSync(join(tmpdir(), 'roster-redis-'))
+  const port = freePort()
+  let server = await launch(port, folder, options)
+  const kill = async () => {
+    server.kill('SIGKILL')
+    await server.exited
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    get pid() {
+      return server.pid
+    },
+    freeze: () => server.kill('SIGSTOP'),
+    thaw: () => server.kill('SIGCONT'),
+    kill,
+    restart: async () => {
+      server = await launch(port, folder, options)
+    },
+    stop: async () => {
+      await kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A port on which nothing listens at the moment. */
+export function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  listener.stop(true)
+  return listener.port
+}
+
+async function launch(port: number, folder: string, options: string[]) {
+  const network = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder]
+  const server = Bun.spawn(['redis-server', ...network, '--save', '', '--appendonly', 'no', ...options], {
+    stdout: 'ignore',
+    stderr: 'inherit',
+  })
+  while (!(await listens(port))) {
+    if (server.exitCode !== null) throw new Error(`redis-server ended with ${server.exitCode}`)
+    await Bun.sleep(10)
+  }
+  return server
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(port, '127.0.0.1', () => done(true)).on('error', () => done(false))
+    socket.on('connect', () => socket.destroy())
+  })
+}
