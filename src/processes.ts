@@ -51,6 +51,7 @@ export class WorkerProcesses {
     // The first finds the port, where any will do.
     const { url, port } = await this.launch().ready
     this.port = port
+    if (this.isStopping) throw new WorkerFailed('the server was stopped while it started', '')
     const others = Array.from({ length: this.options.count - 1 }, () => this.launch().ready)
     await Promise.all(others)
     for (const member of this.members) this.watch(member)

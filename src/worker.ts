@@ -13,6 +13,7 @@ import type { Entity } from './model/entity.ts'
 import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
 import { loadEntities } from './registry.ts'
+import { turnAway } from './share/listener.ts'
 
 export interface Worker {
   /** `http://127.0.0.1:3000`. */
@@ -39,6 +40,8 @@ export interface Surroundings {
   entitiesDir?: string
 }
 
+/** Connections that have begun are accepted, and their first request has come, within this time. */
+const SETTLE_MS = 50
 /** Short of a statement's own limit: an operator's stop has the last word. */
 const FINISH_MS = 1_000
 
@@ -76,7 +79,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     takeUsedKeys,
     async stop(leaveMs) {
       draining = true
-      await Bun.sleep(leaveMs)
+      await Bun.sleep(Math.max(0, leaveMs - SETTLE_MS))
+      turnAway(port)
+      await Bun.sleep(Math.min(leaveMs, SETTLE_MS))
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       // What still runs is answered 503 when its connection ends; so the listener goes last.

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { tryLock } from './lock.ts'
 
 /** A folder for shared memory that this process has to itself until it ends. */
@@ -11,9 +11,17 @@ export interface MemoryFolder {
 
 const MEMORY_DISK = '/dev/shm'
 const USER = process.getuid?.() ?? 0
+const PREFIX = `roster-${USER}-`
 /** More servers than anybody runs in one data folder. */
 const PLACES_MAX = 64
 const OWNER = 'owner'
+
+/** Where the memory of the server with this data folder and port lies, unless another server has that place. */
+export function memoryFolderOf(dataDir: string, port: number): string {
+  const owner = resolve(dataDir)
+  const base = existsSync(MEMORY_DISK) ? MEMORY_DISK : join(owner, 'shared')
+  return join(base, PREFIX + Bun.hash(`${owner} ${port}`).toString(36))
+}
 
 /**
  * Takes the folder in which the memory of the server with this data folder and port lies: the one of its last run if it
@@ -21,14 +29,12 @@ const OWNER = 'owner'
  */
 export function takeMemoryFolder(dataDir: string, port: number): MemoryFolder {
   const owner = resolve(dataDir)
-  const base = existsSync(MEMORY_DISK) ? MEMORY_DISK : join(owner, 'shared')
-  mkdirSync(base, { recursive: true })
-  const prefix = `roster-${USER}-`
-  sweep(base, prefix)
-  const name = prefix + Bun.hash(`${owner} ${port}`).toString(36)
+  const first = memoryFolderOf(dataDir, port)
+  mkdirSync(dirname(first), { recursive: true })
+  sweep(dirname(first))
   // Another place where port 0 lets several servers run with the same data folder.
   for (let place = 1; place <= PLACES_MAX; place++) {
-    const path = join(base, place === 1 ? name : `${name}-${place}`)
+    const path = place === 1 ? first : `${first}-${place}`
     const lock = lockFolder(path, owner)
     if (lock) return { path, release: lock.release }
   }
@@ -50,8 +56,8 @@ function lockFolder(path: string, owner: string) {
   return lock
 }
 
-function sweep(base: string, prefix: string) {
-  for (const entry of readdirSync(base).filter((name) => name.startsWith(prefix))) {
+function sweep(base: string) {
+  for (const entry of readdirSync(base).filter((name) => name.startsWith(PREFIX))) {
     const path = join(base, entry)
     try {
       if (existsSync(readFileSync(join(path, OWNER), 'utf8'))) continue

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -103,6 +104,36 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Waits until `condition` holds; the test's own time limit ends a wait for what never comes. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Bun.sleep(20)
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await Bun.sleep(20)
+}
+
+/** The processes that this one has started and that have not ended. Linux. */
+export function childrenOf(pid: number): number[] {
+  const pids = readdirSync('/proc').map(Number).filter(Boolean)
+  return pids.filter((candidate) => {
+    try {
+      const [, state, parent] = readFileSync(`/proc/${candidate}/stat`, 'utf8')
+        .replace(/^.*\) /, ') ')
+        .split(' ')
+      return Number(parent) === pid && state !== 'Z'
+    } catch {
+      return false
+    }
+  })
+}
+
+/** The worker processes of a server, by its own process. */
+export function workersOf(pid: number): number[] {
+  return childrenOf(pid).filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('workerProcess'))
+}
+
+/** A port that was free a moment ago, for programs that must have the same one again. */
+export function freePort(): Promise<number> {
+  return new Promise((done) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => done(port))
+    })
+  })
 }

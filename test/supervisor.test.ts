@@ -1,0 +1,332 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, rmSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { memoryFolderOf } from '../src/share/folder.ts'
+import { startClients } from './support/clients.ts'
+import { connect, createDatabase } from './support/postgres.ts'
+import { endPrograms, freePort, isAlive, run, runMain, temporaryFolder, until, workersOf } from './support/process.ts'
+
+const LISTENS = /listens on (http:\S+?),/
+const TIMEOUT_MS = 60_000
+const RUNS = [1, 2, 3]
+const PATH = '/Companies?PageSize=5'
+const headers = { authorization: 'ApiKey k' }
+const onLinux = process.platform === 'linux'
+
+let folder: ReturnType<typeof temporaryFolder>
+let port: number
+let DATABASE_URL: string
+beforeEach(async () => {
+  folder = temporaryFolder()
+  port = await freePort()
+  DATABASE_URL = await createDatabase('empty')
+})
+afterEach(async () => {
+  await endPrograms()
+  rmSync(memoryFolderOf(folder.path, port), { recursive: true, force: true })
+  folder.remove()
+})
+
+/** A server with two workers over a database of the tests, so that nothing but it is started. */
+async function start(environment: Record<string, string> = {}) {
+  const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, DATABASE_POOL: '4', LOG_LEVEL: 'warn' }
+  const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '2' }
+  const server = runMain({ ...settings, ...limits, WORKERS: '2', BOOTSTRAP_API_KEY: 'k', ...environment })
+  const [, url = ''] = await server.waitFor(LISTENS)
+  return { server, url }
+}
+
+/** Waits until there are so many workers, none of which is among `old`. */
+async function renewed(pid: number, count: number, old: readonly number[]): Promise<number[]> {
+  await until(() => workersOf(pid).length === count && !workersOf(pid).some((worker) => old.includes(worker)))
+  return workersOf(pid)
+}
+
+describe('workers', () => {
+  for (const count of [1, 2])
+    test(
+      `WORKERS=${count}: so many processes serve one port`,
+      async () => {
+        const { server, url } = await start({ WORKERS: String(count) })
+        expect(workersOf(server.pid)).toHaveLength(count)
+        expect(server.output()).toContain(count === 1 ? '1 worker,' : '2 workers,')
+        expect((await fetch(url + PATH, { headers })).status).toBe(200)
+      },
+      TIMEOUT_MS,
+    )
+
+  test(
+    'both of two workers answer, each over a pool of its own',
+    async () => {
+      const { url } = await start()
+      await Promise.all(Array.from({ length: 64 }, () => fetch(url + PATH, { headers, keepalive: false })))
+      const sql = connect(DATABASE_URL)
+      // The supervisor's own connection sets no DateStyle; a worker's pool opens connections as it needs them.
+      const [row] = await sql`
+        select count(*) as connections from pg_stat_activity
+        where datname = current_database() and application_name = 'roster'`
+      await sql.end()
+      expect(Number(row?.connections)).toBeGreaterThan(1 + 4)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'one that is killed under load is replaced; only what it had in hand is lost',
+    async () => {
+      const { server, url } = await start()
+      const clients = startClients(url, { count: 64, path: PATH, key: 'k' })
+      await until(() => clients.load.good > 500)
+      const before = workersOf(server.pid)
+      process.kill(before[0] as number, 'SIGKILL')
+      await until(() => workersOf(server.pid).length === 2 && !workersOf(server.pid).includes(before[0] as number))
+      const good = clients.load.good
+      await until(() => clients.load.good > good + 500)
+      const { failures } = await clients.stop()
+      // Each client has one request at a time, and can lose that one.
+      const lost = Object.values(failures).reduce((sum, times) => sum + times, 0)
+      expect(Object.keys(failures).filter((what) => !what.startsWith('cut'))).toEqual([])
+      expect([lost > 0, lost <= 64]).toEqual([true, true])
+      expect(workersOf(server.pid)).toContain(before[1] as number)
+      expect(server.output()).toContain('a worker has ended and is replaced')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'one that gets SIGTERM by itself lets its clients go, and is replaced',
+    async () => {
+      const { server, url } = await start()
+      const clients = startClients(url, { count: 16, path: PATH, key: 'k' })
+      await until(() => clients.load.good > 200)
+      const [first = 0, second = 0] = workersOf(server.pid)
+      process.kill(first, 'SIGTERM')
+      await until(() => !isAlive(first) && workersOf(server.pid).length === 2)
+      expect((await clients.stop()).failures).toEqual({})
+      expect(workersOf(server.pid)).toContain(second)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'one that cannot start is tried again, ever later, while the others serve',
+    async () => {
+      const { server, url } = await start()
+      const sql = connect(DATABASE_URL)
+      await sql`alter table absence rename to gone`
+      process.kill(workersOf(server.pid)[0] as number, 'SIGKILL')
+      await server.waitFor(/pauseMs=200/)
+      expect(server.output()).toContain('Absence needs a migration')
+      expect((await fetch(url + PATH, { headers })).status).toBe(200)
+      const attempts = server.output().match(/a worker cannot start/g)?.length ?? 0
+      expect(attempts).toBeLessThanOrEqual(4)
+      await sql`alter table gone rename to absence`
+      await sql.end()
+      const [there = 0] = workersOf(server.pid)
+      await until(() => workersOf(server.pid).length === 2)
+      expect(workersOf(server.pid)).toContain(there)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'they end with their supervisor, even if that is killed, and the next start has the port',
+    async () => {
+      const { server } = await start()
+      const workers = workersOf(server.pid)
+      server.kill('SIGKILL')
+      await until(() => !workers.some(isAlive))
+      const next = await start()
+      expect((await fetch(next.url + PATH, { headers })).status).toBe(200)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('no request fails', () => {
+  for (const run of RUNS)
+    test(
+      `while workers are replaced one after the other, with 64 clients that keep their connections, run ${run}`,
+      async () => {
+        const { server, url } = await start()
+        const clients = startClients(url, { count: 64, path: PATH, key: 'k' })
+        await until(() => clients.load.good > 500)
+        const before = workersOf(server.pid)
+        server.kill('SIGUSR2')
+        await renewed(server.pid, 2, before)
+        const { failures, leaves } = await clients.stop()
+        expect(failures).toEqual({})
+        expect(leaves).toBeGreaterThanOrEqual(64) // each was told at least once
+      },
+      TIMEOUT_MS,
+    )
+
+  test(
+    'while workers are replaced, with clients that open a connection for each request',
+    async () => {
+      const { server, url } = await start()
+      const clients = startClients(url, { count: 32, path: PATH, key: 'k', keepAlive: false })
+      await until(() => clients.load.good > 500)
+      const before = workersOf(server.pid)
+      server.kill('SIGUSR2')
+      await renewed(server.pid, 2, before)
+      expect((await clients.stop()).failures).toEqual({})
+    },
+    TIMEOUT_MS,
+  )
+
+  for (const run of RUNS)
+    test(
+      `when the server stops under 64 clients, beyond that no new connection is made, run ${run}`,
+      async () => {
+        const { server, url } = await start()
+        const clients = startClients(url, { count: 64, path: PATH, key: 'k' })
+        await until(() => clients.load.good > 500)
+        server.kill('SIGTERM')
+        expect(await server.ended).toBe(0)
+        const { failures } = await clients.stop()
+        expect(Object.keys(failures).filter((what) => what !== 'not connected: ECONNREFUSED')).toEqual([])
+      },
+      TIMEOUT_MS,
+    )
+})
+
+describe('the port', () => {
+  test(
+    'is refused to a second server, although workers share it',
+    async () => {
+      const { url } = await start()
+      const second = runMain({ PORT: String(port), DATABASE_URL, DATA_DIR: join(folder.path, 'second') })
+      expect(await second.ended).toBe(1)
+      expect(second.output()).toBe(
+        `roster: port ${port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`,
+      )
+      expect((await fetch(url + PATH, { headers })).status).toBe(200)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'goes to one of two servers that start at the same moment',
+    async () => {
+      const settings = {
+        PORT: String(port),
+        DATABASE_URL,
+        WORKERS: '2',
+        RATE_LIMIT_CLIENTS: '2',
+        BOOTSTRAP_API_KEY: 'k',
+      }
+      const both = ['a', 'b'].map((name) => runMain({ ...settings, DATA_DIR: join(folder.path, name) }))
+      const ends = await Promise.race(both.map(({ ended }) => ended))
+      expect(ends).toBe(1)
+      const winner = both.find(({ output }) => !output().includes('is taken'))
+      await winner?.waitFor(LISTENS)
+      expect((await fetch(`http://127.0.0.1:${port}${PATH}`, { headers })).status).toBe(200)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('the memory of the limits', () => {
+  const remaining = async (url: string) => Number((await fetch(url, { headers })).headers.get('x-ratelimit-remaining'))
+  const limited = { RATE_LIMITS: '100/1h' }
+  const table = () => join(memoryFolderOf(folder.path, port), 'keys')
+
+  test(
+    'counts are those of all workers, and survive the death of a worker and a restart of the server. D36',
+    async () => {
+      const { server, url } = await start(limited)
+      for (let expected = 99; expected > 89; expected--) expect(await remaining(url)).toBe(expected)
+      const workers = workersOf(server.pid)
+      for (const worker of workers) process.kill(worker, 'SIGKILL')
+      await renewed(server.pid, 2, workers)
+      await until(() => (server.output().match(/is replaced/g)?.length ?? 0) === 2)
+      expect(await retried(() => remaining(url))).toBe(89)
+      server.kill('SIGTERM')
+      await server.ended
+      const next = await start(limited)
+      expect(await remaining(next.url)).toBe(88)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'other limits are another table',
+    async () => {
+      const { server, url } = await start(limited)
+      expect(await remaining(url)).toBe(99)
+      server.kill('SIGTERM')
+      await server.ended
+      const next = await start({ RATE_LIMITS: '50/1h' })
+      expect(await remaining(next.url)).toBe(49)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a file that is truncated under the workers costs their lives and the counts, not the server',
+    async () => {
+      const { server, url } = await start(limited)
+      expect(await remaining(url)).toBe(99)
+      const workers = workersOf(server.pid)
+      truncateSync(table(), 0)
+      // Who touches the memory that is gone dies of it.
+      await until(async () => {
+        await fetch(url, { headers, keepalive: false }).catch(() => undefined)
+        return !workersOf(server.pid).some((worker) => workers.includes(worker))
+      })
+      await renewed(server.pid, 2, workers)
+      expect(await retried(() => remaining(url))).toBeGreaterThan(90)
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a file that is deleted goes on: a worker that starts later counts with the others',
+    async () => {
+      if (!onLinux) return
+      const { server, url } = await start(limited)
+      expect(await remaining(url)).toBe(99)
+      rmSync(table())
+      const workers = workersOf(server.pid)
+      server.kill('SIGUSR2')
+      await renewed(server.pid, 2, workers)
+      expect(await retried(() => remaining(url))).toBe(98)
+      expect(existsSync(table())).toBe(false)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'no room for it: one line that says how much is needed, exit 1',
+    async () => {
+      const command = [
+        'sh',
+        '-c',
+        `trap '' XFSZ; ulimit -f 2000; exec "$0" --no-env-file src/main.ts`,
+        process.execPath,
+      ]
+      const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, RATE_LIMITS: '1000000/1h' }
+      const server = run(command, { ...settings, RATE_LIMIT_CLIENTS: '2' })
+      expect(await server.ended).toBe(1)
+      expect(server.output()).toMatch(
+        /^roster: there is no room for 11\.4 MiB of shared memory at \S+: free some, .*\n$/,
+      )
+    },
+    TIMEOUT_MS,
+  )
+})
+
+/** A connection that was kept to a worker that has died is found out by its first use. */
+async function retried<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (attempt === 20) throw error
+      await Bun.sleep(50)
+    }
+  }
+}

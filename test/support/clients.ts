@@ -1,0 +1,94 @@
+import { connect } from 'node:net'
+
+export interface Load {
+  /** Answers of 200. */
+  good: number
+  /** Everything else, by what it was: a status, or how a connection ended. */
+  failures: Record<string, number>
+  /** Answers that asked to close the connection. */
+  leaves: number
+}
+
+interface Options {
+  count: number
+  path: string
+  key: string
+  /** False: a connection for each request. */
+  keepAlive?: boolean
+}
+
+/** Many HTTP/1.1 clients that ask again and again, and do what answers say of their connection. */
+export function startClients(url: string, { count, path, key, keepAlive = true }: Options) {
+  const { hostname, port, host } = new URL(url)
+  const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ApiKey ${key}\r\n\r\n`
+  const load: Load = { good: 0, failures: {}, leaves: 0 }
+  const open = new Set<() => void>()
+  let isEnding = false
+
+  const fail = (what: string) => {
+    load.failures[what] = (load.failures[what] ?? 0) + 1
+  }
+  function client() {
+    if (isEnding) return
+    let received = ''
+    let isWaiting = false
+    let isDone = false
+    let isConnected = false
+    const socket = connect(Number(port), hostname)
+    const leave = (pauseMs: number) => {
+      if (isDone) return
+      isDone = true
+      open.delete(end)
+      socket.destroy()
+      setTimeout(client, pauseMs)
+    }
+    const end = () => {
+      if (!isWaiting) leave(0)
+    }
+    open.add(end)
+    const ask = () => {
+      if (isEnding) return leave(0)
+      isWaiting = true
+      socket.write(request)
+    }
+    socket.on('connect', () => {
+      isConnected = true
+      ask()
+    })
+    socket.on('data', (chunk) => {
+      received += chunk
+      const head = received.indexOf('\r\n\r\n')
+      const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0)
+      if (head === -1 || received.length < head + 4 + length) return
+      isWaiting = false
+      if (received.startsWith('HTTP/1.1 200')) load.good++
+      else fail(received.slice(9, 12))
+      const isTold = /^connection: close/im.test(received.slice(0, head))
+      if (isTold) load.leaves++
+      received = ''
+      if (isTold || !keepAlive) leave(0)
+      else ask()
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      // A server that has ended: what counts is that nobody who was let in is cut off.
+      if (!isDone) fail(isConnected ? `cut: ${error.code}` : `not connected: ${error.code}`)
+      leave(20)
+    })
+    socket.on('close', () => {
+      if (!isDone) fail('cut')
+      leave(20)
+    })
+  }
+  for (let index = 0; index < count; index++) client()
+  return {
+    load,
+    /** Lets the clients finish what they are at, and resolves with what they have seen. */
+    async stop(): Promise<Load> {
+      isEnding = true
+      for (const end of open) end()
+      for (const giveUpMs = performance.now() + 5_000; open.size > 0 && performance.now() < giveUpMs; )
+        await Bun.sleep(10)
+      return load
+    },
+  }
+}
