@@ -109,7 +109,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
 }
 
 /** The processes that this one has started and that have not ended. Linux. */
-export function childrenOf(pid: number): number[] {
+function childrenOf(pid: number): number[] {
   const pids = readdirSync('/proc').map(Number).filter(Boolean)
   return pids.filter((candidate) => {
     try {
