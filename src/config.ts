@@ -106,6 +106,7 @@ export const settings = {
     default: null,
     allowed: 'an address like redis://user:password@host:6379/0',
     meaning: 'Redis 7 or Valkey that several machines share; without it, limits are those of this machine.',
+    check: parseUrl,
   },
   TRUSTED_PROXIES: {
     schema: Type.String(),
@@ -167,8 +168,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
     const isChanged = typeof value === 'number' && String(value) !== text
     const isWrong = isChanged || !Value.Check(schema, value)
-    const reason = isWrong ? (isSecret(name) ? '' : `it is "${text}"`) : faultOf(check, text)
-    if (reason !== null) faults.push(`${name} must be ${allowed}${reason && `; ${reason}`}`)
+    const reason = isWrong ? `it is "${text}"` : faultOf(check, text)
+    if (reason !== null) faults.push(`${name} must be ${allowed}${isSecret(name) ? '' : `; ${reason}`}`)
     return value as Value
   }
   const readRules = (name: SettingName): readonly Rule[] => {
@@ -202,6 +203,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 /** What must not be repeated in a message. */
 function isSecret(name: SettingName): boolean {
   return name === 'DATABASE_URL' || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
+}
+
+function parseUrl(text: string): void {
+  if (!URL.canParse(text)) throw new RangeError('it cannot be read')
 }
 
 /** What `check` finds wrong with a text; null: nothing. */

@@ -55,7 +55,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   })
   const entities = await loadEntities(surroundings.entitiesDir)
   await requireTables(entities, database)
-  const { admission, replaceKeys, takeUsedKeys, close } = createAdmission(config, surroundings)
+  const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings)
   let draining = false
   let baseUrl = config.publicUrl ?? ''
   const app = createApp({
@@ -67,6 +67,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     baseUrl: () => baseUrl,
     isDraining: () => draining,
   })
+  // Nobody is admitted by this machine alone while the store can be asked.
+  await ready
   // Workers share the port; that no second server does is the supervisor's business.
   app.listen({ hostname: config.host, port: config.port, reusePort: true })
   const port = app.server?.port as number
@@ -117,6 +119,7 @@ function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: S
       limiter.update(keyring.keys, now)
     },
     takeUsedKeys: () => keyring.takeUsed(),
+    ready: store?.greeted,
     close: () => store?.close(),
   }
 }

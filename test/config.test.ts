@@ -103,6 +103,12 @@ describe('a wrong setting is refused', () => {
     PORT: ['65536', '-1', 'http', '80abc', '3000.7', '1e3', '0x50'],
     PUBLIC_URL: ['api.example.com', 'ftp://a', 'https://a?b', 'https://a#b', 'https://a b', 'https://'],
     BOOTSTRAP_API_KEY: ['a b', 'ä', 'k'.repeat(257)],
+    WORKERS: ['0', '257', 'two', '1.5'],
+    RATE_LIMITS: ['750', '0/1m', '750/1w', '750/1m,', '1/1m,2/60s', '1000001/1m', '1/7d'],
+    RATE_LIMITS_ANONYMOUS: ['60', '60/m', '60 / 1m'],
+    RATE_LIMIT_CLIENTS: ['0', '-5', '1000001', 'all'],
+    RATE_LIMIT_STORE: ['localhost', 'http://a', 'redis://', 'redis://[::zz]:1'],
+    TRUSTED_PROXIES: ['localhost', '10.0.0.0/33', '::1/129', '10.0.0.1,', '10.0.0.0/8;::1'],
     LOG_LEVEL: ['INFO', 'loud', '1'],
     LOG_FORMAT: ['xml', 'JSON'],
   }))
@@ -120,9 +126,20 @@ test('every fault is listed', () => {
   expect(listed.sort()).toEqual(['DATABASE_URL', 'LOG_FORMAT', 'PORT'])
 })
 
+test('a fault in a list names the part that is wrong', () => {
+  expect(faults({ RATE_LIMITS: '750/1m,2500/15x', TRUSTED_PROXIES: '::1,10.0.0.0/64' })).toEqual([
+    'RATE_LIMITS must be limits like 750/1m,2500/15m (s, m, h, d); "2500/15x" is not a limit like 750/1m',
+    'TRUSTED_PROXIES must be addresses and networks like 10.0.0.0/8,::1; "10.0.0.0/64" is not an address or a network like 10.0.0.0/8',
+  ])
+})
+
 test('a fault repeats the value, unless it is a secret', () => {
   expect(faults({ PORT: 'http' })).toEqual(['PORT must be an integer from 0 to 65535; it is "http"'])
-  const secrets = faults({ DATABASE_URL: 'mysql://root:hunter2@db', BOOTSTRAP_API_KEY: 'hunter2 hunter2' })
-  expect(secrets).toHaveLength(2)
+  const secrets = faults({
+    DATABASE_URL: 'mysql://root:hunter2@db',
+    BOOTSTRAP_API_KEY: 'hunter2 hunter2',
+    RATE_LIMIT_STORE: 'redis://:hunter2@[::zz]:1',
+  })
+  expect(secrets).toHaveLength(3)
   expect(secrets.join()).not.toContain('hunter2')
 })

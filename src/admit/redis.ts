@@ -33,6 +33,11 @@ export class RedisWindows {
   private pause: Timer | undefined
   private sweeper: Timer | undefined
   private sweeps = 0
+  private tellGreeted = () => {}
+  /** Resolves when the store has decided something, or has been found away. */
+  readonly greeted = new Promise<void>((tell) => {
+    this.tellGreeted = tell
+  })
   private readonly waiting = new Set<Question>()
 
   /** @throws for an address that is none; not for a server that does not answer */
@@ -104,6 +109,7 @@ export class RedisWindows {
   private welcome(redis: RedisClient) {
     if (redis !== this.redis) return
     this.here = true
+    this.tellGreeted()
     const wasAway = this.told
     this.told = false
     if (wasAway) this.events.onBack()
@@ -113,6 +119,7 @@ export class RedisWindows {
   private lose(redis: RedisClient | null, error: Error) {
     if (!redis || redis !== this.redis) return
     this.drop()
+    this.tellGreeted()
     this.pause = setTimeout(() => this.greet(), PAUSE_MS)
     if (this.told) return
     this.told = true

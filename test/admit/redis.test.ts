@@ -1,11 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
+import { Model } from '../../bench/prove/model.ts'
 import { type RedisEvents, RedisWindows } from '../../src/admit/redis.ts'
 import { readDecision, ringArguments, ringScript } from '../../src/admit/redisScript.ts'
-import { type Decision, longestOf, parseRules, type Rule } from '../../src/model/limits.ts'
-import { until } from '../support/process.ts'
+import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
+import { freePort, until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
-import { freePort, hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
+import { hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
 
 const START_MS = 1_700_000_000_000
 const DEFAULTS = parseRules('750/1m,2500/15m,25000/12h')
@@ -21,27 +22,6 @@ const newcomer = () => `client-${process.pid}-${++clients}`
 /** A decision without deadline, at a time of the test's choice. */
 async function decideAt(nowMs: number, client: string, rules: readonly Rule[]): Promise<Decision> {
   return readDecision(await redis.send('EVAL', [ringScript, ...ringArguments(client, rules, nowMs)]))
-}
-
-/** What a limiter has to do, with a list of all admissions. */
-class Model {
-  private readonly admissions: number[] = []
-  constructor(private readonly rules: readonly Rule[]) {}
-
-  decide(nowMs: number): Decision {
-    const counted = this.rules.map(({ periodMs }) => this.admissions.filter((atMs) => atMs > nowMs - periodMs))
-    const waits = this.rules.map(({ limit, periodMs }, index) => {
-      const times = counted[index] as number[]
-      return times.length < limit ? 0 : (times[times.length - limit] as number) + periodMs - nowMs
-    })
-    const waitMs = Math.max(...waits)
-    if (waitMs > 0) return refused(waits.indexOf(waitMs), waitMs)
-    this.admissions.push(nowMs)
-    const rule = longestOf(this.rules)
-    const { limit, periodMs } = this.rules[rule] as Rule
-    const times = [...(counted[rule] as number[]), nowMs]
-    return admitted(rule, limit - times.length, (times[0] as number) + periodMs - nowMs)
-  }
 }
 
 function ruleTests() {
@@ -70,7 +50,7 @@ function ruleTests() {
         return (nowMs += random.chance(2) ? 20 * pauseMs : pauseMs)
       })
       const decisions = await Promise.all(times.map((atMs) => decideAt(atMs, client, rules)))
-      expect(decisions).toEqual(times.map((atMs) => model.decide(atMs)))
+      expect(decisions).toEqual(times.map((atMs) => model.admit(atMs)))
       refusals += decisions.filter((decision) => !decision.admitted).length
     }
     expect(refusals).toBeGreaterThan(4_000)

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from './process.ts'
 
 export interface RunningRedis {
   url: string
@@ -45,13 +46,6 @@ export async function startRedis(...options: string[]): Promise<RunningRedis> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-/** A port on which nothing listens at the moment. */
-export function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  listener.stop(true)
-  return listener.port
 }
 
 async function launch(port: number, folder: string, options: string[]) {

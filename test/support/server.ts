@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type postgres from 'postgres'
+import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
 import { LimiterFiles, type LimiterMemory } from '../../src/admit/limiterFiles.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { readMigrations } from '../../src/execute/migrate.ts'
@@ -35,6 +36,8 @@ export interface TestServer {
   put(path: string, body: unknown): Promise<Answer>
   patch(path: string, body: unknown): Promise<Answer>
   remove(path: string): Promise<Answer>
+  /** As the supervisor tells a worker when keys have changed. */
+  replaceKeys(keys: readonly KeyRecord[]): void
   /** `leaveMs`: how long clients are told to leave before the end. */
   stop(leaveMs?: number): Promise<void>
 }
@@ -55,17 +58,39 @@ const DEFAULTS = {
   RATE_LIMIT_CLIENTS: '1',
 }
 
+/** A key as the database has it, and the header with which a client sends it. */
+export interface TestKey {
+  readonly text: string
+  readonly record: KeyRecord
+  readonly headers: { readonly authorization: string }
+}
+
+/** A new key with all rights and a name of its own, unless `record` says otherwise. */
+export function makeKey(record: Partial<KeyRecord> = {}): TestKey {
+  const text = generateKey()
+  const id = idOf(text)
+  const whole = { id, name: id, hash: hashKey(text).toString('hex'), rights: '*:read,*:write', limits: null, ...record }
+  return { text, record: whole, headers: { authorization: `ApiKey ${text}` } }
+}
+
 /** The limiter's tables, in a folder that goes with the process. */
 export function memoryFor(config: Config, keys: readonly KeyRecord[]): LimiterMemory {
+  return filesFor(config, temporaryMemory()).ensure(keys, (error) => {
+    throw error
+  })
+}
+
+function temporaryMemory(): string {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'roster-test-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const files = new LimiterFiles(folder, {
+  return folder
+}
+
+function filesFor(config: Config, folder: string): LimiterFiles {
+  return new LimiterFiles(folder, {
     limits: config.rateLimits,
     anonymousLimits: config.rateLimitsAnonymous,
     clients: config.rateLimitClients,
-  })
-  return files.ensure(keys, (error) => {
-    throw error
   })
 }
 
@@ -75,7 +100,11 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const config = readConfig({ ...DEFAULTS, ...options.environment })
   const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
   const log = options.log ?? createLog(config.logLevel, config.logFormat)
-  const memory = memoryFor(config, options.keys ?? [])
+  const folder = temporaryMemory()
+  const files = filesFor(config, folder)
+  const memoryOf = (keys: readonly KeyRecord[]) =>
+    files.ensure(keys, (error) => log.warn('a key has the limits of all', { error: error.message }))
+  const memory = memoryOf(options.keys ?? [])
   const surroundings = { keys: options.keys ?? [], bootstrapKeys: [KEY], migrationFiles, memory, log }
   const worker = await startWorker(config, { databaseUrl, ...surroundings })
   const sql = connect(databaseUrl)
@@ -107,10 +136,13 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
     put: (path, body) => send('PUT', path, body),
     patch: (path, body) => send('PATCH', path, body),
     remove: (path) => send('DELETE', path),
+    replaceKeys: (keys) => worker.replaceKeys(keys, memoryOf(keys)),
     async stop(leaveMs = 0) {
       const stopped = worker.stop(leaveMs)
       await sql.end()
       await stopped
+      files.close()
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

@@ -1,0 +1,88 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { ask } from '../bench/prove/http.ts'
+import { memoryFolderOf } from '../src/share/folder.ts'
+import { createDatabase } from './support/postgres.ts'
+import { endPrograms, runMain, temporaryFolder, until } from './support/process.ts'
+import { hasRedis, type RunningRedis, startRedis } from './support/redis.ts'
+
+const TIMEOUT_MS = 60_000
+const KEY = 'k'
+
+function storeTests() {
+  let redis: RunningRedis
+  let DATABASE_URL: string
+  const folders: ReturnType<typeof temporaryFolder>[] = []
+
+  beforeAll(async () => {
+    redis = await startRedis()
+    DATABASE_URL = await createDatabase('empty')
+  })
+  afterEach(async () => {
+    await endPrograms()
+    for (const { path, remove } of folders.splice(0)) {
+      rmSync(memoryFolderOf(path, 0), { recursive: true, force: true })
+      remove()
+    }
+  })
+  afterAll(() => redis.stop())
+
+  /** A server as on a machine of its own: its own memory, two workers, the same database and store. */
+  async function startMachine(RATE_LIMITS: string) {
+    const folder = temporaryFolder()
+    folders.push(folder)
+    const settings = { DATA_DIR: folder.path, DATABASE_URL, WORKERS: '2', LOG_LEVEL: 'info', LOG_FORMAT: 'json' }
+    const limits = { RATE_LIMITS, RATE_LIMIT_CLIENTS: '4', RATE_LIMIT_STORE: redis.url, BOOTSTRAP_API_KEY: KEY }
+    const server = runMain({ ...settings, ...limits })
+    const [, url = ''] = await server.waitFor(/"url":"(http:[^"]+)"/)
+    return { server, url }
+  }
+
+  const times = (text: string, part: string) => text.split(part).length - 1
+
+  test(
+    'two machines of two workers admit exactly the limit together, and tell it in the same headers',
+    async () => {
+      const [one, two] = await Promise.all([startMachine('1000/1h'), startMachine('1000/1h')])
+      const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 750, 16)))
+      const statuses = answers.map(({ statuses }) => statuses)
+      const sum = (status: number) => statuses.reduce((total, each) => total + (each[status] ?? 0), 0)
+      expect([sum(200), sum(429)]).toEqual([1_000, 500])
+      const remaining = answers.flatMap((each) => each.remaining)
+      expect([new Set(remaining).size, Math.max(...remaining), Math.min(...remaining)]).toEqual([1_000, 999, 0])
+      const refused = await fetch(one.url, { headers: { authorization: `ApiKey ${KEY}` } })
+      expect(refused.headers.get('x-ratelimit-limit')).toBe('1h')
+      expect(Number(refused.headers.get('retryafter'))).toBeGreaterThan(3_500)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'while the store is away each machine decides alone, says so once for all its workers, and is back by itself',
+    async () => {
+      const { server, url } = await startMachine('100/1h')
+      expect((await ask(url, KEY, 40, 8)).statuses).toEqual({ 200: 40 })
+      await redis.kill()
+      // The machine's own window was charged all along: 60 are left of it.
+      const { statuses, remaining } = await ask(url, KEY, 80, 8)
+      expect(statuses).toEqual({ 200: 60, 429: 20 })
+      expect(Math.max(...remaining)).toBe(59)
+      await server.waitFor(/the store of the limits is away/)
+      await Bun.sleep(1_000)
+      expect(times(server.output(), 'the store of the limits is away')).toBe(1)
+      await redis.restart()
+      await server.waitFor(/the store of the limits is back/)
+      await until(async () => (await ask(url, KEY, 1, 1)).statuses[200] === 1) // the new store knows of nothing
+      expect(times(server.output(), 'the store of the limits is back')).toBe(1)
+      expect(times(server.output(), '"level":"error"')).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+}
+
+if (hasRedis) describe('a store that machines share', storeTests)
+else
+  test('a store that machines share', () => {
+    if (process.env.CI_REQUIRES_REDIS) throw new Error('redis-server is not installed')
+    console.warn('left out, since there is no redis-server: apt-get install redis-server')
+  })
