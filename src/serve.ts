@@ -16,7 +16,7 @@ export async function serve(config: Config, launcher: number): Promise<void> {
     if (stoppingMs > 0) return
     stoppingMs = Date.now()
     await supervisor.stop()
-    log.flush()
+    await log.flush()
     process.exit(code)
   }
   async function onSignal() {

@@ -28,6 +28,9 @@ export interface Started {
   readonly hasKeys: boolean
 }
 
+/** Until they have been read for the first time. */
+const NO_KEYS: readonly KeyRecord[] = []
+const KEYS_MS_MAX = 10_000
 /** Clients that send within this time are told to close their connection, so that none is cut. */
 const LEAVE_MS = 250
 
@@ -38,7 +41,7 @@ export class Supervisor {
   private processes: WorkerProcesses | null = null
   private store: KeyStore | null = null
   private watch: KeyWatch | null = null
-  private keys: readonly KeyRecord[] = []
+  private keys = NO_KEYS
 
   /** `onFailure`: what cannot be mended from here has happened. */
   constructor(
@@ -143,15 +146,20 @@ export class Supervisor {
   }
 
   private async watchKeys(databaseUrl: string, files: LimiterFiles) {
+    let failure: unknown = null
     this.store = new KeyStore(databaseUrl)
     this.watch = watchKeys(this.store, {
       onChange: (keys) => {
         this.keys = keys
         this.processes?.broadcast({ kind: 'keys', keys, memory: this.ensureMemory(files) })
       },
-      onError: (error) => this.log.warn('the keys cannot be read; those known stay', { error: String(error) }),
+      onError: (error) => {
+        failure = error
+        this.log.warn('the keys cannot be read; those known stay', { error: String(error) })
+      },
     })
-    await this.watch.first
+    await Promise.race([this.watch.first, Bun.sleep(KEYS_MS_MAX)])
+    if (failure !== null && this.keys === NO_KEYS) throw new StartError(`the keys cannot be read: ${failure}`)
   }
 }
 

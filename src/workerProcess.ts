@@ -46,7 +46,7 @@ async function stop(leaveMs: number, code = 0) {
   const running = await worker?.catch(() => null)
   await running?.stop(leaveMs)
   if (running) tellUsed(running.takeUsedKeys())
-  log?.flush()
+  await log?.flush()
   process.exit(code)
 }
 

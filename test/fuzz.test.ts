@@ -20,7 +20,7 @@ test(
       debug: quiet,
       info: quiet,
       warn: quiet,
-      flush: quiet,
+      flush: async () => undefined,
       error: (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`),
     }
     const server = await startServer({ log })

@@ -11,13 +11,18 @@ export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** Writes what is waiting; for the moment before the process ends. */
-  flush(): void
+  /** Writes what is waiting, and resolves when it is written, or nobody reads; for the moment before the process ends. */
+  flush(): Promise<void>
 }
 
 /** A reader too slow for us loses lines; the server does not lose memory. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 const FLUSH_MS = 50
+/** So many bytes go into a pipe at once or not at all, so lines of several processes do not mix. POSIX, PIPE_BUF. */
+const PIECE_BYTES_MAX = 4_096
+/** Before the end, a reader has so long to take the last lines. */
+const END_MS_MAX = 300
+const LINE_FEED = 10
 
 /** One line an event, gathered for 50 ms so that a request costs no write of its own. */
 export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.WriteStream = process.stdout): Log {
@@ -26,6 +31,7 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
   let waiting = ''
   let lost = 0
   let timer: ReturnType<typeof setTimeout> | null = null
+  const pieces = writePieces(stream)
 
   // A reader that has gone is no reason to end; its lines go nowhere.
   if (stream.listenerCount('error') === 0) stream.on('error', () => undefined)
@@ -35,13 +41,14 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
     timer = null
     if (lost > 0) waiting += toLine('warn', 'log lines were lost: their reader is too slow', { lost })
     lost = 0
-    if (waiting) stream.write(waiting)
+    if (waiting) pieces.add(waiting)
     waiting = ''
+    return pieces.written()
   }
   const at = (own: LogLevel) => {
     if (LOG_LEVELS.indexOf(own) < threshold) return () => undefined
     return (message: string, fields?: LogFields) => {
-      if (waiting.length + stream.writableLength > WAITING_BYTES_MAX) {
+      if (waiting.length + pieces.waitingBytes() > WAITING_BYTES_MAX) {
         lost++
         return
       }
@@ -50,6 +57,48 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
     }
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), flush }
+}
+
+/** Writes whole lines in small pieces, each only when the one before is written: a stream would join them. */
+function writePieces(stream: NodeJS.WriteStream) {
+  const blocks: Buffer[] = []
+  let waitingBytes = 0
+  let isWriting = false
+  const tellWritten: (() => void)[] = []
+
+  const writeNext = () => {
+    const [block] = blocks
+    isWriting = block !== undefined
+    if (block === undefined) {
+      for (const tell of tellWritten.splice(0)) tell()
+      return
+    }
+    const end = pieceEnd(block)
+    if (end === block.length) blocks.shift()
+    else blocks[0] = block.subarray(end)
+    waitingBytes -= end
+    stream.write(block.subarray(0, end), () => setImmediate(writeNext))
+  }
+  return {
+    add(lines: string) {
+      const block = Buffer.from(lines)
+      blocks.push(block)
+      waitingBytes += block.length
+      if (!isWriting) writeNext()
+    },
+    waitingBytes: () => waitingBytes,
+    written(): Promise<void> {
+      if (!isWriting) return Promise.resolve()
+      return Promise.race([new Promise<void>((tell) => tellWritten.push(tell)), Bun.sleep(END_MS_MAX)])
+    },
+  }
+}
+
+/** Where the last line ends that fits into a piece; a line that is longer than a piece goes alone. */
+function pieceEnd(block: Buffer): number {
+  if (block.length <= PIECE_BYTES_MAX) return block.length
+  const last = block.lastIndexOf(LINE_FEED, PIECE_BYTES_MAX - 1)
+  return (last === -1 ? block.indexOf(LINE_FEED) : last) + 1
 }
 
 function jsonLine(level: LogLevel, message: string, fields?: LogFields): string {

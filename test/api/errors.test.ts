@@ -15,7 +15,13 @@ const write =
   (level: keyof Log) =>
   (message: string, fields: LogFields = {}) =>
     void lines.push({ level, message, fields })
-const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), flush() {} }
+const log: Log = {
+  debug: write('debug'),
+  info: write('info'),
+  warn: write('warn'),
+  error: write('error'),
+  async flush() {},
+}
 
 let server: TestServer
 beforeAll(async () => {

@@ -2,17 +2,19 @@ import { describe, expect, test } from 'bun:test'
 import { Writable } from 'node:stream'
 import { createLog, LOG_LEVELS, type Log, type LogFormat, type LogLevel } from '../../src/observe/log.ts'
 
-/** A log that writes into `written`; `stalled` never takes what it is given. */
+/** A log that writes into `written`; who is `stalled` takes nothing before `release`. */
 function logTo(level: LogLevel, format: LogFormat, stalled = false) {
   const written: string[] = []
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const stream = new Writable({
     write(chunk, _, done) {
       written.push(String(chunk))
-      if (!stalled) done()
+      if (stalled) released.then(() => done())
+      else done()
     },
   })
   const log = createLog(level, format, stream as unknown as NodeJS.WriteStream)
-  return { log, stream, written, lines: () => written.join('').split('\n').slice(0, -1) }
+  return { log, stream, written, release, lines: () => written.join('').split('\n').slice(0, -1) }
 }
 
 const logAll = (log: Log) => {
@@ -84,15 +86,39 @@ test('a flush with nothing waiting writes nothing', () => {
   expect(written).toEqual([])
 })
 
-test('a reader that does not read loses lines, and hears how many; the memory stays', () => {
-  const { log, stream, written } = logTo('info', 'json', true)
+test('a reader that does not read loses lines, and hears how many; the memory stays', async () => {
+  const { log, stream, written, release } = logTo('info', 'json', true)
   const kilobytes = 'x'.repeat(1024)
   for (let line = 0; line < 10_000; line++) log.info(kilobytes)
-  log.flush()
-  expect(stream.writableLength).toBeLessThan(5 * 1024 * 1024)
+  const flushed = log.flush()
+  expect([written.length, stream.writableLength < 5_000]).toEqual([1, true])
+  release()
+  await flushed
   const all = written.join('')
   const kept = all.split(kilobytes).length - 1
   const { lost } = JSON.parse(all.trim().split('\n').at(-1) ?? '')
   expect(kept + lost).toBe(10_000)
-  expect(kept).toBeGreaterThan(1_000)
+  expect([kept > 1_000, all.length < 5 * 1024 * 1024]).toEqual([true, true])
+})
+
+test('pieces are whole lines of up to 4,096 bytes, in order, so that a pipe takes them whole; a longer line goes alone', async () => {
+  const { log, written } = logTo('info', 'json')
+  const texts = Array.from({ length: 300 }, (_, line) => `${line} ${'é'.repeat((line * 37) % 400)}`)
+  texts[100] = `100 ${'x'.repeat(10_000)}`
+  for (const text of texts) log.info(text)
+  await log.flush()
+  const sizes = written.map((piece) => Buffer.byteLength(piece))
+  expect(sizes.filter((bytes) => bytes > 4_096)).toHaveLength(1)
+  expect(written.length).toBeLessThan(60)
+  for (const piece of written) expect(piece.endsWith('\n')).toBe(true)
+  const lines = written.join('').trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line).message)).toEqual(texts)
+})
+
+test('a flush ends also when nobody reads', async () => {
+  const { log } = logTo('info', 'json', true)
+  log.info('never taken')
+  await log.flush()
+  log.info('nor is this')
+  await log.flush()
 })
