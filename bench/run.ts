@@ -45,7 +45,13 @@ function row(name: string, { requests, latency, non2xx, errors }: Load): string 
 }
 
 async function startServer(databaseUrl: string) {
-  const settings = { DATABASE_URL: databaseUrl, BOOTSTRAP_API_KEY: KEY, PORT: '0', DATA_DIR: dataDir }
+  const settings = {
+    DATABASE_URL: databaseUrl,
+    BOOTSTRAP_API_KEY: KEY,
+    PORT: '0',
+    DATA_DIR: dataDir,
+    RATE_LIMITS: '1000000/1s',
+  }
   const server = spawn(process.execPath, ['--no-env-file', 'src/main.ts'], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, ...settings },

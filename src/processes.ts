@@ -29,8 +29,8 @@ export class WorkerFailed extends Error {
 
 const PROGRAM = join(import.meta.dir, 'workerProcess.ts')
 const START_MS_MAX = 30_000
-/** Who has run that long has not died of its start. */
-const STEADY_MS = 10_000
+/** Who has run that long has not died of its start, and is replaced without a pause. */
+const STEADY_MS = 2_000
 const PAUSE_MS_MAX = 5_000
 /** Over what a worker takes by itself: its clients leave, its requests finish, its connections close. */
 const STOP_MS_MAX = 2_500

@@ -21,7 +21,7 @@ export interface Worker {
   readonly port: number
   /** From now on these are the keys, and that is where their requests are counted. */
   replaceKeys(keys: readonly KeyRecord[], memory: LimiterMemory): void
-  /** The ids of the keys that were used since the last call. */
+  /** The ids of the keys that were used since the last call; and a line in the log if there are too many of them. */
   takeUsedKeys(): string[]
   /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
   stop(leaveMs: number): Promise<void>
@@ -118,7 +118,12 @@ function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: S
       keyring.replace(records)
       limiter.update(keyring.keys, now)
     },
-    takeUsedKeys: () => keyring.takeUsed(),
+    takeUsedKeys() {
+      const requests = limiter.takeStrangers()
+      if (requests > 0)
+        log.warn('more keys are in use than RATE_LIMIT_CLIENTS: those without room share one limit', { requests })
+      return keyring.takeUsed()
+    },
     ready: store?.greeted,
     close: () => store?.close(),
   }

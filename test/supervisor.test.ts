@@ -18,7 +18,7 @@ let port: number
 let DATABASE_URL: string
 beforeEach(async () => {
   folder = temporaryFolder()
-  port = await freePort()
+  port = freePort()
   DATABASE_URL = await createDatabase('empty')
 })
 afterEach(async () => {

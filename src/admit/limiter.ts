@@ -53,6 +53,11 @@ export class RateLimiter {
     return this.anonymous.look(address)
   }
 
+  /** How many requests with a key were charged together, since the last call, because the table is too small. */
+  takeStrangers(): number {
+    return this.keys.takeStrangers()
+  }
+
   /** True for the one of all processes that says it first, until `storeIsBack`. */
   storeIsAway(): boolean {
     return Atomics.compareExchange(this.region.words, OWN_WORD, 0, 1) === 0

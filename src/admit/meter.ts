@@ -38,6 +38,13 @@ export class Meter {
     return this.standing(this.windows.look(low, high))
   }
 
+  /** How many requests found no room in this machine's table, since the last call. */
+  takeStrangers(): number {
+    const { strangers } = this.windows
+    this.windows.strangers = 0
+    return strangers
+  }
+
   private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<Standing> {
     const decision = await store.decide(text, this.rules)
     if (decision === null) return this.standing(this.windows.admit(low, high))

@@ -36,6 +36,8 @@ export class SlidingWindows {
   private readonly longest: number
   private readonly longestMs: number
   private readonly longestLimit: number
+  /** Requests that were charged to the shared entry, by this process. */
+  strangers = 0
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
 
   constructor(
@@ -58,8 +60,12 @@ export class SlidingWindows {
   admit(low: number, high: number): Decision {
     for (;;) {
       const slot = this.directory.find(low, high) ?? this.directory.enter(low, high)
-      if (slot === null) this.decide(this.table.shared, 0, 0, 1)
-      else if (!this.decide(slot, low, high, 1)) continue // the entry has passed to another client meanwhile
+      if (slot !== null) {
+        if (this.decide(slot, low, high, 1)) return this.decision
+        continue // the entry has passed to another client meanwhile
+      }
+      this.strangers++
+      this.decide(this.table.shared, 0, 0, 1)
       return this.decision
     }
   }

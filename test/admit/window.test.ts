@@ -122,6 +122,7 @@ describe('a table that is full', () => {
     for (let client = 1; client <= 4; client++) decide(windows, client)
     const strangers = Array.from({ length: 20 }, (_, index) => decide(windows, 100 + index).admitted)
     expect(strangers.filter((admitted) => admitted)).toHaveLength(3)
+    expect(windows.strangers).toBe(20)
     expect(decide(windows, 1).admitted).toBe(true)
   })
 })
