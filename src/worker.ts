@@ -111,12 +111,12 @@ function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: S
   const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
   const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
   const limiter = new RateLimiter(shape, memory, store)
-  limiter.update(keyring.keys, memory)
+  limiter.update(memory)
   return {
     admission: new Admission(keyring, limiter, trustedProxies === null ? null : parseNetworks(trustedProxies)),
     replaceKeys(records: readonly KeyRecord[], now: LimiterMemory) {
       keyring.replace(records)
-      limiter.update(keyring.keys, now)
+      limiter.update(now)
     },
     takeUsedKeys() {
       const requests = limiter.takeStrangers()

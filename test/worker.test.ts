@@ -6,7 +6,7 @@ import { createLog } from '../src/observe/log.ts'
 import { startWorker } from '../src/worker.ts'
 import { createDatabase } from './support/postgres.ts'
 import { temporaryFolder } from './support/process.ts'
-import { memoryFor } from './support/server.ts'
+import { makeKey, memoryFor, type TestKey } from './support/server.ts'
 
 test('an entity whose table is not there is refused at the start, by name', async () => {
   const folder = temporaryFolder()
@@ -23,4 +23,21 @@ test('an entity whose table is not there is refused at the start, by name', asyn
   const surroundings = { databaseUrl, keys: [], bootstrapKeys: [], migrationFiles: [], memory, log, entitiesDir }
   expect(startWorker(config, surroundings)).rejects.toThrow('Shop needs a migration: relation "shop" does not exist')
   folder.remove()
+})
+
+test('says when more keys are in use than its table has room for, and which keys were used', async () => {
+  const keys = [makeKey(), makeKey(), makeKey()]
+  const warnings: string[] = []
+  const log = { ...createLog('error', 'pretty'), warn: (message: string) => void warnings.push(message) }
+  const records = keys.map(({ record }) => record)
+  const config = readConfig({ PORT: '0', RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '9/1h', RATE_LIMIT_CLIENTS: '2' })
+  const surroundings = { keys: records, bootstrapKeys: [], migrationFiles: [], memory: memoryFor(config, records), log }
+  const worker = await startWorker(config, { databaseUrl: await createDatabase(), ...surroundings })
+  const remaining = async ({ headers }: TestKey) =>
+    (await fetch(worker.url, { headers })).headers.get('x-ratelimit-remaining')
+  for (const key of keys) expect(await remaining(key)).toBe('8')
+  expect(worker.takeUsedKeys().sort()).toEqual(records.map(({ id }) => id).sort())
+  expect(warnings).toEqual([expect.stringContaining('more keys are in use than RATE_LIMIT_CLIENTS')])
+  expect([worker.takeUsedKeys(), warnings.length]).toEqual([[], 1])
+  await worker.stop(0)
 })

@@ -9,6 +9,8 @@ export interface Client {
 
 /** No IPv6 network begins with 32 bits of this value, so an IPv4 address is never taken for one. */
 const IPV4 = 1
+/** How an IPv6 address begins that stands for one of IPv4. RFC 4291, 2.5.5.2 */
+const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
 
 /** The client that keys of this name are. */
@@ -19,25 +21,26 @@ export function keyClient(name: string): Client {
 
 /** The client of an address: an IPv4 address, or a network of IPv6, /64, since one customer has all of that. */
 export function clientOf(address: string): Client {
-  const plain = address.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
-  if (isIP(plain) === 4) {
-    const [a, b, c, d] = plain.split('.').map(Number) as [number, number, number, number]
-    return { low: IPV4, high: (a << 24) | (b << 16) | (c << 8) | d, text: `address:${plain}` }
+  const plain = address.replace(/%.*$/, '')
+  const version = isIP(plain)
+  if (version === 0) return NOWHERE
+  const words = version === 4 ? [...MAPPED, ...wordsOf(plain)] : expand(plain)
+  const [a, b, c, d, , , high, low] = words as [number, number, number, number, number, number, number, number]
+  if (MAPPED.every((word, index) => words[index] === word)) {
+    const text = `address:${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+    return { low: IPV4, high: (high << 16) | low, text }
   }
-  if (isIP(plain) !== 6) return NOWHERE
-  const [a, b, c, d] = networkOf(plain)
-  const text = `address:${[a, b, c, d].map((part) => part.toString(16)).join(':')}::/64`
+  const text = `address:${[a, b, c, d].map((word) => word.toString(16)).join(':')}::/64`
   return { low: (a << 16) | b || NOWHERE.low, high: (c << 16) | d, text }
 }
 
-/** The first four of an IPv6 address's eight parts. */
-function networkOf(address: string): [number, number, number, number] {
+/** The eight words of an IPv6 address. */
+function expand(address: string): number[] {
   const [before = '', after] = address.split('::')
   const parts = (text: string) => (text === '' ? [] : text.split(':').flatMap(wordsOf))
   const head = parts(before)
   const tail = after === undefined ? [] : parts(after)
-  const all = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail]
-  return all.slice(0, 4) as [number, number, number, number]
+  return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail]
 }
 
 /** A part is 16 bits in hexadecimal; the last may be an IPv4 address, which is two of them. */
@@ -84,9 +87,8 @@ export function addressBehind(trusted: BlockList, peer: string, forwardedFor: st
 }
 
 function isTrusted(trusted: BlockList, address: string): boolean {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  const version = isIP(plain)
-  return version !== 0 && trusted.check(plain, version === 4 ? 'ipv4' : 'ipv6')
+  const version = isIP(address)
+  return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
 /** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`. */

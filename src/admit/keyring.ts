@@ -62,11 +62,6 @@ export class Keyring {
     this.entries = entries
   }
 
-  /** The keys of the database. */
-  get keys(): readonly Key[] {
-    return [...this.entries.values()].flat().flatMap(({ key, record }) => (record ? [key] : []))
-  }
-
   /** The key with this text. An unknown id costs one hash and one comparison too, so the time taken tells nothing. */
   find(text: string | undefined): Key | null {
     if (text === undefined) return null

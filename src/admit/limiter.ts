@@ -1,4 +1,4 @@
-import type { Rule } from '../model/limits.ts'
+import { parseRules, type Rule } from '../model/limits.ts'
 import { monotonicMs } from '../share/clock.ts'
 import { OWN_WORD, openRegion, type Region } from '../share/region.ts'
 import type { Client } from './address.ts'
@@ -12,7 +12,7 @@ export class RateLimiter {
   private readonly region: Region
   private readonly keys: Meter
   private readonly anonymous: Meter
-  private readonly own = new Map<string, { path: string; meter: Meter }>()
+  private readonly own = new Map<string, { serial: number; meter: Meter }>()
 
   constructor(
     { limits, anonymousLimits, clients }: LimiterShape,
@@ -25,13 +25,11 @@ export class RateLimiter {
   }
 
   /** Takes over which keys have limits of their own, and where their tables lie. */
-  update(keys: readonly Key[], { own }: LimiterMemory): void {
-    const limited = new Map(keys.flatMap(({ name, limits }) => (limits === null ? [] : [[name, limits]])))
-    for (const name of this.own.keys()) if (!limited.has(name)) this.own.delete(name)
-    for (const [name, limits] of limited) {
-      const path = own[name]
-      if (path === undefined || this.own.get(name)?.path === path) continue
-      this.own.set(name, { path, meter: this.meter(openRegion(path), 1, limits) })
+  update({ own }: LimiterMemory): void {
+    for (const name of this.own.keys()) if (!own.has(name)) this.own.delete(name)
+    for (const [name, { path, limits, serial }] of own) {
+      if (this.own.get(name)?.serial === serial) continue
+      this.own.set(name, { serial, meter: this.meter(openRegion(path), 1, parseRules(limits)) })
     }
   }
 

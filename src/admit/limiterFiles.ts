@@ -10,7 +10,14 @@ export interface LimiterMemory {
   readonly keys: string
   readonly anonymous: string
   /** By the name of the key: the tables of keys with limits of their own. */
-  readonly own: Readonly<Record<string, string>>
+  readonly own: ReadonlyMap<string, OwnTable>
+}
+
+export interface OwnTable {
+  readonly path: string
+  readonly limits: string
+  /** Another for each table that is made: two can follow each other at one path. */
+  readonly serial: number
 }
 
 export interface LimiterShape {
@@ -35,7 +42,8 @@ export function anonymousClients(rules: readonly Rule[]): number {
 export class LimiterFiles {
   private readonly keys: RegionFile
   private readonly anonymous: RegionFile
-  private readonly own = new Map<string, { file: RegionFile; path: string; limits: string }>()
+  private readonly own = new Map<string, { file: RegionFile; limits: string; serial: number }>()
+  private made = 0
 
   constructor(
     private readonly folder: string,
@@ -62,8 +70,8 @@ export class LimiterFiles {
         onNoRoom(error as Error)
       }
     }
-    const own = [...this.own].map(([name, { file }]) => [name, file.path])
-    return { keys: this.keys.path, anonymous: this.anonymous.path, own: Object.fromEntries(own) }
+    const own = new Map([...this.own].map(([name, { file, ...table }]) => [name, { path: file.path, ...table }]))
+    return { keys: this.keys.path, anonymous: this.anonymous.path, own }
   }
 
   close(): void {
@@ -72,11 +80,9 @@ export class LimiterFiles {
 
   private ensureOwn(name: string, limits: string) {
     const known = this.own.get(name)
-    if (known) return known.file.ensure()
-    const path = this.pathFor(name, limits)
-    const file = fileFor(path, 1, parseRules(limits))
-    file.ensure()
-    this.own.set(name, { file, path, limits })
+    const file = known?.file ?? fileFor(this.pathFor(name, limits), 1, parseRules(limits))
+    const isNew = file.ensure()
+    if (isNew || !known) this.own.set(name, { file, limits, serial: ++this.made })
   }
 
   private dropAllBut(limited: ReadonlyMap<string, string>) {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { tryLock } from './lock.ts'
@@ -31,7 +31,8 @@ export function takeMemoryFolder(dataDir: string, port: number): MemoryFolder {
   const owner = resolve(dataDir)
   const first = memoryFolderOf(dataDir, port)
   mkdirSync(dirname(first), { recursive: true })
-  sweep(dirname(first))
+  makeDataFolder(owner)
+  sweep(dirname(first), first)
   // Another place where port 0 lets several servers run with the same data folder.
   for (let place = 1; place <= PLACES_MAX; place++) {
     const path = place === 1 ? first : `${first}-${place}`
@@ -41,31 +42,54 @@ export function takeMemoryFolder(dataDir: string, port: number): MemoryFolder {
   throw new Error(`more than ${PLACES_MAX} servers use the data folder ${owner}`)
 }
 
+/** Where the database is elsewhere nobody else makes it, and its being there is what keeps the memory from a sweep. */
+function makeDataFolder(path: string) {
+  try {
+    mkdirSync(path, { recursive: true })
+  } catch {
+    // a disk that cannot be written, say
+  }
+}
+
 /** Null: a server on this machine, of this user, has the port. */
 export function lockPort(host: string, port: number): { release(): void } | null {
-  return tryLock(join(tmpdir(), `roster-${USER}-${host.replace(/[^\w.]/g, '_')}-${port}.lock`))
+  const folder = join(existsSync(MEMORY_DISK) ? MEMORY_DISK : tmpdir(), `${PREFIX}ports`)
+  // Where somebody else has made it, the port itself must tell; only two starts at one moment could both have it.
+  if (!makeOwn(folder)) return { release: () => undefined }
+  return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
 }
 
 function lockFolder(path: string, owner: string) {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
-  const { uid, mode } = statSync(path)
-  if (uid !== USER || (mode & 0o077) !== 0)
-    throw new Error(`${path} is open to others: remove it, and the server makes it anew`)
+  if (!makeOwn(path)) return null
   const lock = tryLock(join(path, 'lock'))
   if (lock) writeFileSync(join(path, OWNER), owner)
   return lock
 }
 
-function sweep(base: string) {
-  for (const entry of readdirSync(base).filter((name) => name.startsWith(PREFIX))) {
-    const path = join(base, entry)
+/** Makes the folder; false when it is there and somebody else's, who may have put it, or a link, in our way. */
+function makeOwn(path: string): boolean {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (!isOwn(path)) return false
+  if ((lstatSync(path).mode & 0o077) !== 0)
+    throw new Error(`${path} is open to others: remove it, and the server makes it anew`)
+  return true
+}
+
+function isOwn(path: string): boolean {
+  const entry = lstatSync(path)
+  return entry.isDirectory() && entry.uid === USER
+}
+
+function sweep(base: string, kept: string) {
+  const names = readdirSync(base).filter((name) => name.startsWith(PREFIX))
+  for (const path of names.map((name) => join(base, name)).filter((path) => !path.startsWith(kept))) {
     try {
-      if (existsSync(readFileSync(join(path, OWNER), 'utf8'))) continue
+      if (!isOwn(path) || existsSync(readFileSync(join(path, OWNER), 'utf8'))) continue
       const lock = tryLock(join(path, 'lock'))
       if (lock) rmSync(path, { recursive: true, force: true })
       lock?.release()
     } catch {
-      // somebody else's, or just being swept by another start
+      // it says of nobody whose it is, or is just being swept by another start
     }
   }
 }

@@ -42,11 +42,17 @@ export class RegionFile {
     private readonly words: number,
   ) {}
 
-  /** Makes the file, keeps it, or replaces it where it is damaged. @throws Error when there is no room for it */
-  ensure(): void {
-    if (this.descriptor !== null && this.isGood(this.descriptor)) return
+  /**
+   * Makes the file, keeps it, or replaces it where it is damaged. False: it is the one that was there already.
+   * @throws Error when there is no room for it
+   */
+  ensure(): boolean {
+    if (this.descriptor !== null && this.isGood(this.descriptor)) return false
     this.close()
-    this.descriptor = this.openGood() ?? this.create()
+    this.descriptor = this.openGood()
+    if (this.descriptor !== null) return false
+    this.descriptor = this.create()
+    return true
   }
 
   /** For `openRegion` in other processes, while this one lives. */

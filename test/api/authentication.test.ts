@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
+import { sendRaw } from '../support/raw.ts'
+import { errorOf, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -93,4 +94,70 @@ describe('5 Authentication', () => {
       expect((await server.get(path, { authorization: 'ApiKey wrong' })).status).toBe(200)
     },
   )
+})
+
+describe('5 Keys of the database', () => {
+  const statusOf = async ({ headers }: { headers: Record<string, string> }, method = 'GET') =>
+    (await server.send(method, '/Companies', method === 'POST' ? { Name: 'Kept' } : undefined, headers)).status
+
+  test('D34: a key is accepted from the moment it is told, and 401 from the moment it is gone', async () => {
+    const [one, two] = [makeKey(), makeKey()]
+    expect([await statusOf(one), await statusOf(two)]).toEqual([401, 401])
+    server.replaceKeys([one.record])
+    expect([await statusOf(one), await statusOf(two)]).toEqual([200, 401])
+    server.replaceKeys([two.record])
+    expect([await statusOf(one), await statusOf(two)]).toEqual([401, 200])
+    server.replaceKeys([])
+    expect([await statusOf(one), await statusOf(two)]).toEqual([401, 401])
+  })
+
+  test('D33: a key that is gone is refused as one that never was', async () => {
+    const gone = makeKey()
+    server.replaceKeys([gone.record])
+    expect(await statusOf(gone)).toBe(200)
+    server.replaceKeys([])
+    const answers = [await server.get('/Companies', gone.headers), await server.get('/Companies', makeKey().headers)]
+    expect(answers[0]?.text).toBe(answers[1]?.text as string)
+    expect(answers.map((answer) => answer.headers.get('www-authenticate'))).toEqual(['ApiKey', 'ApiKey'])
+  })
+
+  test('D34: changed rights hold at once', async () => {
+    const key = makeKey({ rights: 'Companies:read' })
+    const statuses = async () => [await statusOf(key), await statusOf(key, 'POST')]
+    server.replaceKeys([key.record])
+    expect(await statuses()).toEqual([200, 403])
+    server.replaceKeys([{ ...key.record, rights: 'Companies:write' }])
+    expect(await statuses()).toEqual([403, 201])
+    server.replaceKeys([{ ...key.record, rights: '' }])
+    expect(await statuses()).toEqual([403, 403])
+  })
+
+  test('D34: the key of the settings stays whatever is told', async () => {
+    server.replaceKeys([makeKey().record])
+    expect((await server.get('/Companies')).status).toBe(200)
+  })
+
+  test('D33: the scheme word in any case, and more spaces, with such a key too', async () => {
+    const key = makeKey()
+    server.replaceKeys([key.record])
+    for (const authorization of [`apikey ${key.text}`, `APIKEY    ${key.text}`])
+      expect(await statusOf({ headers: { authorization } })).toBe(200)
+    for (const authorization of [key.text, `ApiKey ${key.text.toLowerCase()}`, `ApiKey ${key.record.hash}`])
+      expect(await statusOf({ headers: { authorization } })).toBe(401)
+  })
+
+  test('D33: of two headers neither counts', async () => {
+    const key = makeKey()
+    server.replaceKeys([key.record])
+    for (const authorization of [key.headers.authorization, 'ApiKey x']) {
+      const { status } = await sendRaw(server, 'GET /Companies', { authorization })
+      expect(status).toBe(401)
+    }
+    expect((await sendRaw(server, 'GET /Companies', { Authorization: key.headers.authorization })).status).toBe(200)
+  })
+
+  test.each(['', '{', '[]', '{"Enabled": 5}'])('D33: without a key a body is not looked at: "%s"', async (body) => {
+    const answer = await server.send('POST', '/Companies', body, { authorization: '' })
+    expect(errorOf(answer)).toEqual(REFUSED)
+  })
 })

@@ -1,6 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import type postgres from 'postgres'
 import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
 import { LimiterFiles, type LimiterMemory } from '../../src/admit/limiterFiles.ts'
@@ -9,6 +7,7 @@ import { readMigrations } from '../../src/execute/migrate.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { createLog, type Log } from '../../src/observe/log.ts'
 import { startWorker } from '../../src/worker.ts'
+import { temporaryMemory } from './memory.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
 
 export const KEY = 'test-key-0123456789'
@@ -78,12 +77,6 @@ export function memoryFor(config: Config, keys: readonly KeyRecord[]): LimiterMe
   return filesFor(config, temporaryMemory()).ensure(keys, (error) => {
     throw error
   })
-}
-
-function temporaryMemory(): string {
-  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'roster-test-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }
 
 function filesFor(config: Config, folder: string): LimiterFiles {

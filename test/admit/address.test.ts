@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { addressBehind, type Client, clientOf, keyClient, parseNetworks } from '../../src/admit/address.ts'
+
+const byte = fc.integer({ min: 0, max: 255 })
+const ipv4 = fc.tuple(byte, byte, byte, byte)
+const word = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff }))
+/** The eight parts of an address outside 0000::/8, where only the loopback and the like are. */
+const ipv6 = fc.tuple(fc.integer({ min: 0x100, max: 0xffff }), word, word, word, word, word, word, word)
+const zone = fc.constantFrom('', '%eth0', '%1', '%en0.100')
+
+const hex = (value: number) => value.toString(16)
+const dotted = (high: number, low: number) => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
+
+/** One of the many ways to write an address: leading zeros, capitals, any run of zeros left out, IPv4 at the end. */
+function written(
+  words: readonly number[],
+  how: { pad: number; upper: boolean; from: number; to: number; v4: boolean },
+) {
+  const parts = words.map((part) => hex(part).padStart(how.pad, '0'))
+  if (how.v4) parts.splice(6, 2, dotted(words[6] as number, words[7] as number))
+  const [from, to] = [Math.min(how.from, how.to), Math.max(how.from, how.to)]
+  const isRun = to > from && words.slice(from, to).every((part) => part === 0) && (!how.v4 || to <= 6)
+  const text = isRun ? `${parts.slice(0, from).join(':')}::${parts.slice(to).join(':')}` : parts.join(':')
+  return how.upper ? text.toUpperCase() : text
+}
+
+const spelling = fc.record({
+  pad: fc.integer({ min: 1, max: 4 }),
+  upper: fc.boolean(),
+  from: fc.integer({ min: 0, max: 8 }),
+  to: fc.integer({ min: 0, max: 8 }),
+  v4: fc.boolean(),
+})
+
+const numbersOf = ({ low, high }: Client) => [low, high]
+
+describe('clientOf', () => {
+  test('D35: an IPv4 address is a client of its own', () => {
+    fc.assert(
+      fc.property(ipv4, ipv4, (one, other) => {
+        const [a, b] = [clientOf(one.join('.')), clientOf(other.join('.'))]
+        const same = one.join() === other.join()
+        expect(Bun.deepEquals(numbersOf(a), numbersOf(b))).toBe(same)
+        expect(a.text === b.text).toBe(same)
+        expect(a.text).toBe(`address:${one.join('.')}`)
+      }),
+    )
+  })
+
+  test('D35: neighbours are different clients', () => {
+    const addresses = ['0.0.0.0', '0.0.0.1', '1.0.0.0', '127.0.0.1', '128.0.0.0', '255.255.255.255', '192.0.2.1']
+    expect(new Set(addresses.map((address) => String(numbersOf(clientOf(address))))).size).toBe(addresses.length)
+  })
+
+  test('D35: an IPv6 address is its /64, however it is written', () => {
+    fc.assert(
+      fc.property(
+        ipv6,
+        fc.tuple(word, word, word, word),
+        spelling,
+        spelling,
+        zone,
+        (words, others, one, other, tail) => {
+          const neighbour = [...words.slice(0, 4), ...others]
+          const client = clientOf(written(words, one) + tail)
+          expect(client).toEqual(clientOf(written(neighbour, other)))
+          expect(client.text).toBe(`address:${words.slice(0, 4).map(hex).join(':')}::/64`)
+          expect(numbersOf(client)).toEqual([((words[0] << 16) | words[1]) >> 0, ((words[2] << 16) | words[3]) >> 0])
+        },
+      ),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('D35: the next /64 is another client', () => {
+    const texts = [
+      '2001:db8::1',
+      '2001:db8:0:1::1',
+      '2001:db8:1::1',
+      '2001:db9::1',
+      '2001:db8:0:8000::1',
+      '2002:db8::1',
+    ]
+    expect(new Set(texts.map((text) => String(numbersOf(clientOf(text))))).size).toBe(texts.length)
+    expect(new Set(texts.map((text) => clientOf(text).text)).size).toBe(texts.length)
+  })
+
+  test('no IPv4 address and no IPv6 network are taken for each other, and the low number is never 0', () => {
+    fc.assert(
+      fc.property(ipv4, ipv6, spelling, (four, six, how) => {
+        const [a, b] = [clientOf(four.join('.')), clientOf(written(six, how))]
+        expect(numbersOf(a)).not.toEqual(numbersOf(b))
+        expect([a.low === 0, b.low === 0]).toEqual([false, false])
+      }),
+    )
+    for (const address of ['::', '::1', '::2', '0:0:1::', '0.0.0.0', '', 'garbage'])
+      expect(clientOf(address).low).not.toBe(0)
+  })
+
+  test.each(['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:192.0.2.1%eth0'])(
+    'an IPv4 address as a socket of IPv6 tells it is that address: %s',
+    (address) => expect(clientOf(address)).toEqual(clientOf('192.0.2.1')),
+  )
+
+  test.each([
+    '::ffff:c000:201',
+    '0:0:0:0:0:ffff:192.0.2.1',
+    '0000:0000:0000:0000:0000:FFFF:C000:0201',
+    '::ffff:c000:0201',
+  ])('so it is however that is written: %s', (address) => expect(clientOf(address)).toEqual(clientOf('192.0.2.1')))
+
+  test.each([
+    '',
+    'garbage',
+    '1.2.3',
+    '1.2.3.4.5',
+    '256.1.1.1',
+    '01.2.3.4',
+    '1:2:3',
+    ':::',
+    'g::',
+    '%eth0',
+    '1.2.3.4:80',
+  ])('what is no address is one client for all: "%s"', (address) =>
+    expect(clientOf(address)).toEqual({ low: 2, high: 0, text: 'address:unknown' }),
+  )
+
+  test('any text is taken', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+        const { low, high } = clientOf(text)
+        expect([low | 0, high | 0, low !== 0]).toEqual([low, high, true])
+      }),
+    )
+  })
+})
+
+describe('keyClient', () => {
+  test('the same name is the same client, 100,000 names are as many', () => {
+    expect(keyClient('ci')).toEqual(keyClient('ci'))
+    const clients = Array.from({ length: 100_000 }, (_, index) => keyClient(`ci-${index}`))
+    expect(new Set(clients.map(({ low, high }) => low * 2 ** 32 + high)).size).toBe(100_000)
+    expect(clients.every(({ low, high }) => low !== 0 && (low | 0) === low && (high | 0) === high)).toBe(true)
+  })
+
+  test('its text has no character that a store could mistake, and is another for each name', () => {
+    for (const name of ['a b', 'a:b', '{x}', 'Zoë', '\n1', '%20'])
+      expect(keyClient(name).text).toMatch(/^key:[\w%.~-]+$/)
+    expect(keyClient('a b').text).not.toBe(keyClient('a%20b').text)
+  })
+})
+
+describe('parseNetworks', () => {
+  const contains = (text: string, address: string) =>
+    parseNetworks(text).check(address, address.includes(':') ? 'ipv6' : 'ipv4')
+
+  test('has exactly the addresses of each network', () => {
+    fc.assert(
+      fc.property(ipv4, fc.integer({ min: 0, max: 31 }), fc.integer({ min: 0, max: 32 }), (network, bit, bits) => {
+        const parts = [...network]
+        const place = 3 - (bit >> 3)
+        parts[place] = (parts[place] as number) ^ (1 << (bit & 7))
+        expect(contains(`${network.join('.')}/${bits}`, network.join('.'))).toBe(true)
+        expect(contains(`${network.join('.')}/${bits}`, parts.join('.'))).toBe(bit < 32 - bits)
+      }),
+    )
+  })
+
+  test.each([
+    ['10.0.0.0/8', '10.255.255.255', true],
+    ['10.0.0.0/8', '11.0.0.0', false],
+    ['192.0.2.128/25', '192.0.2.127', false],
+    ['192.0.2.128/25', '192.0.2.128', true],
+    ['192.0.2.1', '192.0.2.1', true],
+    ['192.0.2.1', '192.0.2.2', false],
+    ['2001:db8::/32', '2001:db8:ffff::1', true],
+    ['2001:db8::/32', '2001:db9::', false],
+    ['2001:db8::/33', '2001:db8:8000::', false],
+    ['::1', '::1', true],
+    ['::1', '::2', false],
+    [' 10.0.0.0/8 , ::1 ', '::1', true],
+    ['0.0.0.0/0', '203.0.113.9', true],
+    ['0.0.0.0/0', '2001:db8::1', false],
+    ['::/0', '2001:db8::1', true],
+  ])('%s: %s is %p', (text, address, isInside) => expect(contains(text, address)).toBe(isInside))
+
+  test.each([
+    '',
+    ',',
+    '10.0.0.0/8,',
+    '10.0.0.0/33',
+    '::1/129',
+    '10.0.0.0/',
+    '/8',
+    '10.0.0.0/-1',
+    '10/8',
+    'proxy.local',
+    '10.0.0.0/8/8',
+    '10.0.0.0/8 ::1',
+  ])('refuses "%s" and names the part at fault', (text) =>
+    expect(() => parseNetworks(text)).toThrow(/^".*" is not an address or a network like 10\.0\.0\.0\/8$/),
+  )
+})
+
+describe('addressBehind', () => {
+  const trusted = parseNetworks('10.0.0.0/8,127.0.0.1,2001:db8:a::/48')
+  const cases: [string, string, string | null, string][] = [
+    ['a stranger says nothing of others', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['a stranger names a trusted proxy', '203.0.113.9', '10.0.0.1', '203.0.113.9'],
+    ['a proxy says nothing', '10.0.0.1', null, '10.0.0.1'],
+    ['a proxy says nothing, at length', '10.0.0.1', '', '10.0.0.1'],
+    ['one hop', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['what the client made up stands left', '10.0.0.1', '192.0.2.66, 198.51.100.1', '198.51.100.1'],
+    ['even a trusted address', '10.0.0.1', '10.9.9.9, 198.51.100.1', '198.51.100.1'],
+    ['a chain of proxies', '10.0.0.1', '198.51.100.1, 10.0.0.3, 10.0.0.2', '198.51.100.1'],
+    ['a chain with a made-up head', '10.0.0.1', '192.0.2.66, 198.51.100.1, 10.0.0.3', '198.51.100.1'],
+    ['nobody but proxies: the first', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['without spaces', '10.0.0.1', '198.51.100.1,10.0.0.2', '198.51.100.1'],
+    ['with tabs and spaces', '10.0.0.1', '\t198.51.100.1 ,\t 10.0.0.2 ', '198.51.100.1'],
+    ['a port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
+    ['brackets', '10.0.0.1', '[2001:db8::1]', '2001:db8::1'],
+    ['brackets and a port', '10.0.0.1', '[2001:db8::1]:4711', '2001:db8::1'],
+    ['IPv6 as it is', '10.0.0.1', '2001:db8::1', '2001:db8::1'],
+    ['a trusted proxy of IPv6', '2001:db8:a::1', '198.51.100.1, 2001:db8:a:1::2', '198.51.100.1'],
+    ['a trusted proxy through a socket of IPv6', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['a hop written as through a socket of IPv6', '10.0.0.1', '198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
+    ['garbage ends the chain at the last good hop', '10.0.0.1', '198.51.100.1, garbage, 10.0.0.2', '10.0.0.2'],
+    ['garbage alone', '10.0.0.1', 'unknown', '10.0.0.1'],
+    ['a hidden name', '10.0.0.1', '_hidden', '10.0.0.1'],
+    ['an empty hop', '10.0.0.1', '198.51.100.1,', '10.0.0.1'],
+    ['a name', '10.0.0.1', 'localhost', '10.0.0.1'],
+    ['a port that is none', '10.0.0.1', '198.51.100.1:x', '10.0.0.1'],
+    ['an open bracket', '10.0.0.1', '[2001:db8::1', '10.0.0.1'],
+    ['no peer', '', '198.51.100.1', ''],
+  ]
+  for (const [name, peer, forwardedFor, address] of cases)
+    test(name, () => expect(addressBehind(trusted, peer, forwardedFor)).toBe(address))
+
+  test('what stands left of the first stranger from the right changes nothing', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 40 }), ipv4, fc.array(byte, { maxLength: 4 }), (made, parts, hops) => {
+        const client = ['198', ...parts.slice(1)].join('.')
+        const chain = [client, ...hops.map((hop) => `10.0.0.${hop}`)].join(', ')
+        expect(addressBehind(trusted, '10.0.0.1', `${made}, ${chain}`)).toBe(client)
+      }),
+    )
+  })
+
+  test('a very long chain is not read to its end', () => {
+    const long = ['198.51.100.1', ...Array.from({ length: 100_000 }, () => '10.0.0.2')].join(',')
+    expect(addressBehind(trusted, '10.0.0.1', long)).toBe('10.0.0.2')
+    const few = ['198.51.100.1', ...Array.from({ length: 31 }, () => '10.0.0.2')].join(',')
+    expect(addressBehind(trusted, '10.0.0.1', few)).toBe('198.51.100.1')
+  })
+})

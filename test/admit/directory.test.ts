@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'bun:test'
+import { privateRegion } from '../../bench/prove/model.ts'
+import { Directory } from '../../src/admit/directory.ts'
+import { HEAD, SEEN, TAIL, Table } from '../../src/admit/table.ts'
+import type { Region } from '../../src/share/region.ts'
+
+const SILENT_MS = 10_000
+let nowMs = 5_000_000
+
+function directoryOf(
+  clients: number,
+  { depth = 3, seed = 1, region }: { depth?: number; seed?: number; region?: Region } = {},
+) {
+  const memory = region ?? privateRegion(Table.words(clients, depth), seed)
+  const table = new Table(memory.words, clients, depth)
+  const directory = new Directory(memory, table, SILENT_MS, () => nowMs)
+  const enter = (client: number) => directory.enter(client, -client)
+  const find = (client: number) => directory.find(client, -client)
+  return { directory, table, words: memory.words, region: memory, enter, find }
+}
+
+const range = (length: number, from = 1) => Array.from({ length }, (_, index) => from + index)
+
+describe('enter and find', () => {
+  test('nobody is found who has not entered; who has is found where he entered', () => {
+    const { enter, find } = directoryOf(16)
+    expect(find(1)).toBeNull()
+    const slot = enter(1)
+    expect(slot).not.toBeNull()
+    expect([find(1), find(2)]).toEqual([slot, null])
+  })
+
+  test('to enter twice is to have one entry', () => {
+    const { enter } = directoryOf(16)
+    expect(enter(1)).toBe(enter(1) as number)
+    expect(new Set(range(16).map(enter)).size).toBe(16)
+  })
+
+  test('all 64 bits count', () => {
+    const { directory } = directoryOf(16)
+    const slots = [directory.enter(1, 1), directory.enter(1, 2), directory.enter(2, 1), directory.enter(-1, 1)]
+    expect(new Set(slots).size).toBe(4)
+    expect([directory.find(1, 1), directory.find(1, 2), directory.find(2, 1), directory.find(-1, 1)]).toEqual(slots)
+    expect([directory.find(2, 2), directory.find(1, -1)]).toEqual([null, null])
+  })
+
+  test('whoever enters while another waits for the lock is found, not entered twice', () => {
+    const region = privateRegion(Table.words(16, 3))
+    const first = directoryOf(16, { region })
+    let before: number | null = null
+    const late = {
+      words: region.words,
+      exclusive<T>(work: () => T) {
+        before = first.enter(1)
+        return work()
+      },
+    }
+    expect(directoryOf(16, { region: late }).enter(1)).toBe(before as never)
+    expect(before).not.toBeNull()
+  })
+})
+
+describe('room', () => {
+  test.each([1, 2, 16, 1_024])('a table of %d has room for exactly so many', (clients) => {
+    const { enter, find } = directoryOf(clients)
+    const slots = range(clients).map(enter)
+    expect(new Set(slots).size).toBe(clients)
+    expect(slots.every((slot) => slot !== null && slot >= 0 && slot < clients)).toBe(true)
+    expect(enter(clients + 1)).toBeNull()
+    expect([find(clients + 1), find(1), find(clients)]).toEqual([
+      null,
+      slots[0] as number,
+      slots[clients - 1] as number,
+    ])
+  })
+
+  test('a large table is full to the half before anybody is turned away, and nobody has two entries', () => {
+    const { enter, find } = directoryOf(8_192, { depth: 1 })
+    const slots = range(4_096).map(enter)
+    expect(slots).not.toContain(null)
+    expect(new Set(slots).size).toBe(4_096)
+    expect(range(4_096).map(find)).toEqual(slots)
+  })
+
+  test('of a large table so many entries are looked at, so that a stranger costs the same when it is full', () => {
+    const { enter, table } = directoryOf(8_192, { depth: 1 })
+    let looked = 0
+    const entryOf = table.entryOf
+    table.entryOf = (slot) => {
+      looked++
+      return entryOf.call(table, slot)
+    }
+    for (const client of range(30_000)) enter(client)
+    looked = 0
+    expect(enter(99_999)).toBeNull()
+    expect(looked).toBeLessThan(200)
+  })
+
+  test('where a client is looked for first differs with the seeds of the region', () => {
+    const homes = (seed: number) => range(50).map((client) => directoryOf(1_000, { seed, depth: 1 }).enter(client))
+    expect(homes(1)).toEqual(homes(1))
+    expect(homes(2).filter((home, index) => home === homes(1)[index]).length).toBeLessThan(10)
+  })
+
+  test('neighbours, who differ in one of the numbers, do not crowd one place', () => {
+    const crowd = (client: (index: number) => [number, number]) => {
+      const homes = range(1_000).map((index) => directoryOf(1_000, { depth: 1 }).directory.enter(...client(index)))
+      return new Set(homes).size
+    }
+    expect(crowd((index) => [index, 0])).toBeGreaterThan(550)
+    expect(crowd((index) => [1, index])).toBeGreaterThan(550)
+    expect(crowd((index) => [1, index << 16])).toBeGreaterThan(550)
+  })
+})
+
+describe('the entry of a silent client', () => {
+  test('passes to a stranger after the silence, not before', () => {
+    nowMs = 5_000_000
+    const { enter, find } = directoryOf(1)
+    const slot = enter(1)
+    // Seen in second 5000; silent from 5011 on, when even its last millisecond is 10 s old.
+    nowMs = 5_010_999
+    expect(enter(2)).toBeNull()
+    expect(find(1)).toBe(slot)
+    nowMs = 5_011_000
+    expect(enter(2)).toBe(slot)
+    expect([find(1), find(2)]).toEqual([null, slot])
+  })
+
+  test('begins anew: nothing of the one before is counted, and the new one is not silent', () => {
+    nowMs = 5_000_000
+    const { enter, table, words } = directoryOf(1, { depth: 4 })
+    const entry = table.entryOf(enter(1) as number)
+    words[entry + TAIL] = 0
+    for (const number of [0, 1, 2]) words[table.cellOf(table.ringOf(0), number)] = table.cellWord(77, number)
+    words[entry + HEAD] = 3
+    nowMs += 60_000
+    expect(enter(2)).toBe(0)
+    expect(words[entry + TAIL]).toBe(words[entry + HEAD] as number)
+    expect(words[entry + SEEN]).toBe(5_060)
+    // Whoever was about to charge the one before finds his number used up.
+    expect(table.isTaken(words[table.cellOf(table.ringOf(0), 3)] as number, 3)).toBe(true)
+    expect(enter(3)).toBeNull()
+  })
+
+  test('is left alone as long as there is a free one', () => {
+    nowMs = 5_000_000
+    const { enter, find } = directoryOf(64)
+    range(32).map(enter)
+    nowMs += 60_000
+    range(32, 33).map(enter)
+    expect(range(64).map(find)).not.toContain(null)
+    expect(enter(65)).not.toBeNull()
+    expect(range(64).filter((client) => find(client) === null)).toHaveLength(1)
+    expect(range(32, 33).map(find)).not.toContain(null)
+  })
+
+  test('is taken too when a process has died after its last decision', () => {
+    nowMs = 5_000_000
+    const { enter, table, words } = directoryOf(1, { depth: 4 })
+    const entry = table.entryOf(enter(1) as number)
+    const head = words[entry + HEAD] as number
+    // The number is in its cell, and the head has not moved on.
+    words[table.cellOf(table.ringOf(0), head)] = table.cellWord(77, head)
+    nowMs += 60_000
+    expect(enter(2)).toBe(0)
+    expect(words[entry + HEAD]).toBe(head + 2)
+  })
+
+  test.each([
+    [0, 10, false],
+    [0, 11, true],
+    [100, 100, false],
+    [100, 110, false],
+    [100, 111, true],
+  ])('last seen in second %d, in second %d it is silent: %p', (seen, second, isSilent) =>
+    expect(directoryOf(1).directory.isSilent(seen, second)).toBe(isSilent),
+  )
+})

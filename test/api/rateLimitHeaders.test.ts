@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Log } from '../../src/observe/log.ts'
+import { sendRaw } from '../support/raw.ts'
+import { createRow } from '../support/rows.ts'
+import { errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
+import { exchange } from '../support/socket.ts'
+
+// The longest period stands neither first nor last, and its limit is not the largest.
+const environment = {
+  RATE_LIMITS: '6000/1m,5000/12h,7000/3h',
+  RATE_LIMITS_ANONYMOUS: '4000/1m,3000/6h,5000/2h',
+  RATE_LIMIT_CLIENTS: '16',
+  TRUSTED_PROXIES: '127.0.0.0/8',
+}
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {} }
+const HOUR_MS = 3_600_000
+
+interface Seen {
+  status: number
+  headers: Headers
+}
+
+/** One client: a key, or an address without one. */
+interface Asker {
+  readonly headers: Readonly<Record<string, string>>
+  readonly period: string
+  readonly limit: number
+}
+
+const key: TestKey = makeKey({ name: 'all' })
+const reader = makeKey({ rights: 'Companies:read', name: 'reader' })
+const slow = makeKey({ name: 'slow' })
+const asKey: Asker = { headers: key.headers, period: '12h', limit: 5_000 }
+const asReader: Asker = { headers: reader.headers, period: '12h', limit: 5_000 }
+const asNobody: Asker = {
+  headers: { authorization: '', 'x-forwarded-for': '203.0.113.1' },
+  period: '6h',
+  limit: 3_000,
+}
+
+let server: TestServer
+let company: number
+let referenced: number
+let slowAnswer: Promise<string>
+let slowSentMs: number
+
+beforeAll(async () => {
+  server = await startServer({
+    environment,
+    keys: [key.record, reader.record, slow.record],
+    log: silent,
+  })
+  company = (await createRow(server, '/Companies', { Name: 'Acme' })).id
+  referenced = (await createRow(server, '/Companies', { Name: 'Employer' })).id
+  await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: referenced })
+  // A name decides what the database does with the row.
+  await server.sql.unsafe(`
+    create function fail() returns trigger language plpgsql as $$ begin
+      if new.name like 'fail with %' then raise exception 'failed' using errcode = substr(new.name, 11); end if;
+      return new;
+    end $$;
+    create trigger fail before insert on company for each row execute function fail()`)
+  // Ten seconds pass until the answer, in which everything else is tested.
+  slowSentMs = Date.now()
+  const head = { Host: new URL(server.url).host, 'Content-Type': 'application/json', 'Content-Length': '9' }
+  const lines = Object.entries({ ...head, Authorization: slow.headers.authorization, Connection: 'close' })
+  const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  slowAnswer = exchange(server.url, `POST /Companies HTTP/1.1\r\n${text}\r\n{`, 20_000)
+})
+afterAll(() => server.stop())
+
+/** Headers as `Headers`, from the text of a raw answer. */
+function headersOf(head: string): Headers {
+  const lines = head.split('\r\n').slice(1)
+  return new Headers(lines.map((line) => line.split(/: ?(.*)/s).slice(0, 2) as [string, string]))
+}
+
+const send =
+  (method: string, path: string | (() => string), body?: unknown, headers: Record<string, string> = {}) =>
+  (asker: Asker): Promise<Seen> =>
+    server.send(method, typeof path === 'string' ? path : path(), body, { ...asker.headers, ...headers })
+
+const raw =
+  (line: string, headers: Record<string, string>) =>
+  async (asker: Asker): Promise<Seen> => {
+    const own = Object.fromEntries(
+      Object.entries(asker.headers).map(([name, value]) => [name === 'authorization' ? 'Authorization' : name, value]),
+    )
+    const { status, head } = await sendRaw(server, line, { ...own, ...headers })
+    return { status, headers: headersOf(head) }
+  }
+
+/** How many requests are left, and the Reset; asks a page that is not counted. */
+async function look(asker: Asker): Promise<{ left: number; reset: string | null }> {
+  const { headers } = await server.get('/livez', asker.headers)
+  return { left: Number(headers.get('x-ratelimit-remaining')), reset: headers.get('x-ratelimit-reset') }
+}
+
+const long = `/Companies?Name=${'x'.repeat(9_000)}`
+const type = { 'content-type': 'application/json' }
+type Case = [string, number, (asker: Asker) => Promise<Seen>, Asker?]
+
+const counted: Case[] = [
+  ['a list', 200, send('GET', '/Companies')],
+  ['one entity', 200, send('GET', () => `/Companies/${company}`)],
+  ['HEAD of a list', 200, send('HEAD', '/Companies')],
+  ['HEAD of what is not there', 404, send('HEAD', '/Companies/999999')],
+  ['a create', 201, send('POST', '/Companies', { Name: 'New' })],
+  ['a complete update', 200, send('PUT', () => `/Companies/${company}`, { Name: 'Acme' })],
+  ['a partial update', 200, send('PATCH', () => `/Companies/${company}`, { Name: 'Acme' })],
+  ['a delete', 204, send('DELETE', () => `/Companies/${company}`)],
+  ['OPTIONS', 204, send('OPTIONS', '/Companies')],
+  ['the root', 200, send('GET', '/')],
+  ['a page about an error', 200, send('GET', '/errors/NotFound')],
+  ['a page that there is not', 404, send('GET', '/errors/Nothing')],
+  ['a bad filter', 400, send('GET', '/Companies?Id=x')],
+  ['a bad escape', 400, send('GET', '/Companies?Name=%ZZ')],
+  ['a body that is no JSON', 400, send('POST', '/Companies', '{')],
+  ['a Host header that is none', 400, raw('GET /Companies', { Host: 'a b' })],
+  ['an unknown path', 404, send('GET', '/Nowhere')],
+  ['an unknown id', 404, send('GET', '/Companies/999999')],
+  ['an id that is none', 404, send('DELETE', '/Companies/x')],
+  ['a method that a collection lacks', 405, send('DELETE', '/Companies')],
+  ['a method that a page lacks', 405, send('POST', '/', {})],
+  ['a reference to nothing', 409, send('POST', '/Absences', { EmployeeId: 999_999 })],
+  ['what others refer to', 409, send('DELETE', () => `/Companies/${referenced}`)],
+  ['a body that is too large', 413, raw('POST /Companies', { ...type, 'Content-Length': '2000000' })],
+  ['a target that is too long', 414, send('GET', long)],
+  ['a body of another type', 415, send('POST', '/Companies', 'x', { 'content-type': 'text/plain' })],
+  ['a failure of ours', 500, send('POST', '/Companies', { Name: 'fail with XX000' })],
+  ['a database with a full disk', 503, send('POST', '/Companies', { Name: 'fail with 53100' })],
+  ['no right', 403, send('POST', '/Companies', {}), asReader],
+  ['no right to another entity', 403, send('GET', '/Employees'), asReader],
+  ['no key', 401, send('GET', '/Companies'), asNobody],
+  ['no key, and an unknown path', 401, send('GET', '/Nowhere'), asNobody],
+  ['a wrong key', 401, send('GET', '/Companies', undefined, { authorization: 'ApiKey wrong' }), asNobody],
+  ['a malformed key', 401, send('GET', '/Companies', undefined, { authorization: 'Bearer x' }), asNobody],
+  ['the root without a key', 200, send('GET', '/'), asNobody],
+  ['OPTIONS without a key', 204, send('OPTIONS', '/Companies'), asNobody],
+  ['a page about an error, without a key', 200, send('GET', '/errors/NotFound'), asNobody],
+  ['a method that a page lacks, without a key', 405, send('DELETE', '/'), asNobody],
+  ['a target that is too long, without a key', 414, send('GET', long), asNobody],
+]
+
+const notCounted: Case[] = [
+  ['/livez', 200, send('GET', '/livez')],
+  ['/readyz', 200, send('GET', '/readyz')],
+  ['HEAD /livez', 200, send('HEAD', '/livez')],
+  ['OPTIONS /livez', 204, send('OPTIONS', '/livez')],
+  ['POST /livez', 405, send('POST', '/livez', {})],
+  ['/LiveZ/ as it may be written too', 200, send('GET', '/LiveZ/')],
+  ['/livez without a key', 200, send('GET', '/livez'), asNobody],
+  ['/readyz without a key', 200, send('GET', '/readyz'), asNobody],
+]
+
+describe('8 Rate limit headers', () => {
+  test.each(counted)('D37: %s (%d) has them, and counts itself', async (_, status, ask, asker = asKey) => {
+    const before = await look(asker)
+    const seen = await ask(asker)
+    expect({ status: seen.status, period: seen.headers.get('x-ratelimit-limit') }).toEqual({
+      ...{ status, period: asker.period },
+    })
+    expect(seen.headers.get('x-ratelimit-remaining')).toBe(String(before.left - 1))
+    expect(seen.headers.get('x-ratelimit-reset')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    expect(seen.headers.has('retry-after') || seen.headers.has('retryafter')).toBe(status === 503)
+    expect((await look(asker)).left).toBe(before.left - 1)
+  })
+
+  test.each(notCounted)('D35, D37: %s (%d) has them, and is not counted', async (_, status, ask, asker = asKey) => {
+    await server.get('/', asker.headers)
+    const before = await look(asker)
+    const { status: got, headers } = await ask(asker)
+    expect({ status: got, period: headers.get('x-ratelimit-limit') }).toEqual({ status, period: asker.period })
+    expect(headers.get('x-ratelimit-remaining')).toBe(String(before.left))
+    expect(headers.get('x-ratelimit-reset')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    expect((await look(asker)).left).toBe(before.left)
+  })
+
+  test('D37: a new client has the whole limit of the longest period', async () => {
+    const address = { authorization: '', 'x-forwarded-for': '203.0.113.2' }
+    expect((await look({ ...asNobody, headers: address })).left).toBe(3_000)
+    expect((await server.get('/', address)).headers.get('x-ratelimit-remaining')).toBe('2999')
+    expect((await look({ ...asKey, headers: { authorization: `ApiKey ${(await freshKey()).text}` } })).left).toBe(5_000)
+  })
+
+  test('D37: Remaining falls by one with each of 30 requests, and of none twice when they come at once', async () => {
+    const { left } = await look(asKey)
+    const one = async () => Number((await server.get('/', key.headers)).headers.get('x-ratelimit-remaining'))
+    for (let request = 1; request <= 10; request++) expect(await one()).toBe(left - request)
+    const together = await Promise.all(Array.from({ length: 20 }, one))
+    expect(together.sort((a, b) => b - a)).toEqual(Array.from({ length: 20 }, (_, index) => left - 11 - index))
+  })
+
+  test.each([
+    ['a key', 12 * HOUR_MS],
+    ['an address', 6 * HOUR_MS],
+  ])('D37: Reset of %s is when its first request leaves the longest window, rounded up, and stays', async (who, ms) => {
+    const own = who === 'a key' ? (await freshKey()).headers : { authorization: '', 'x-forwarded-for': '203.0.113.3' }
+    // In the middle of a second, so that rounding to another shows and a slow machine does not.
+    await Bun.sleep((1_400 - (Date.now() % 1_000)) % 1_000)
+    const beforeMs = Date.now()
+    const first = await server.get('/Companies', own)
+    const afterMs = Date.now()
+    const reset = first.headers.get('x-ratelimit-reset') as string
+    expect(Date.parse(reset)).toBeGreaterThanOrEqual(beforeMs + ms)
+    expect(Date.parse(reset)).toBeLessThanOrEqual(Math.ceil((afterMs + ms + 10) / 1_000) * 1_000)
+    const later: (string | null)[] = []
+    for (let request = 0; request < 6; request++) {
+      await Bun.sleep(250)
+      const { headers } = await server.get(request % 2 === 0 ? '/Companies' : '/livez', own)
+      later.push(headers.get('x-ratelimit-reset'))
+    }
+    expect(later).toEqual(Array(6).fill(reset))
+  })
+
+  test('D37: one that the store has nothing of is told a Reset that is not past', async () => {
+    const beforeMs = Date.now()
+    const { reset } = await look({ ...asNobody, headers: { authorization: '', 'x-forwarded-for': '203.0.113.4' } })
+    expect(Date.parse(reset as string)).toBeGreaterThanOrEqual(beforeMs)
+    expect(Date.parse(reset as string)).toBeLessThanOrEqual(Date.now() + 2_000)
+  })
+
+  test('D37: a database that is away takes them from nobody', async () => {
+    const away = await startServer({
+      environment,
+      keys: [key.record],
+      databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster',
+    })
+    try {
+      for (const [path, left] of [
+        ['/Companies', '4999'],
+        ['/readyz', '4999'],
+        ['/Companies/1', '4998'],
+      ] as const) {
+        const { status, headers } = await away.get(path, key.headers)
+        const said = ['x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) => headers.get(name))
+        expect({ path, status, said }).toEqual({ path, status: 503, said: ['12h', left] })
+      }
+    } finally {
+      await away.stop()
+    }
+  })
+
+  test('D37: while the server stops they are there too', async () => {
+    const ending = await startServer({ environment, keys: [key.record] })
+    await ending.get('/', key.headers)
+    const stopped = ending.stop(300)
+    const { status, headers } = await ending.get('/readyz', key.headers)
+    const said = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'connection'].map((name) => headers.get(name))
+    expect({ status, said }).toEqual({ status: 503, said: ['12h', '4999', 'close'] })
+    await stopped
+  })
+
+  test('D37: a body that took too long to arrive (408) has them', async () => {
+    const answer = await slowAnswer
+    const headers = headersOf(answer.slice(0, answer.indexOf('\r\n\r\n')))
+    expect(answer.split(' ')[1]).toBe('408')
+    expect(headers.get('x-ratelimit-limit')).toBe('12h')
+    expect(headers.get('x-ratelimit-remaining')).toBe('4999')
+    expect(Date.parse(headers.get('x-ratelimit-reset') as string)).toBeGreaterThanOrEqual(slowSentMs + 12 * HOUR_MS)
+    expect(errorOf({ status: 408, body: JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) } as never)).toEqual({
+      ...{ status: 408, code: 'RequestTimeout', target: 'Body' },
+    })
+  }, 20_000)
+})
+
+/** A key that nobody has used yet. */
+async function freshKey(): Promise<TestKey> {
+  const fresh = makeKey()
+  server.replaceKeys([key.record, reader.record, slow.record, fresh.record])
+  return fresh
+}

@@ -1,0 +1,404 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Log } from '../../src/observe/log.ts'
+import { createRow } from '../support/rows.ts'
+import { type Answer, errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
+
+const warnings: string[] = []
+const log: Log = {
+  debug() {},
+  info() {},
+  warn: (message, fields) => void warnings.push(`${message}: ${fields?.error}`),
+  error() {},
+  async flush() {},
+}
+
+const environment = {
+  RATE_LIMITS: '3/1h,100/12h',
+  RATE_LIMITS_ANONYMOUS: '3/2h,100/6h',
+  RATE_LIMIT_CLIENTS: '256',
+  TRUSTED_PROXIES: '127.0.0.0/8',
+}
+
+let server: TestServer
+let row: string
+let known: TestKey[] = []
+beforeAll(async () => {
+  // The key with limits of its own arranges rows.
+  const arranging = makeKey({ limits: '1000/1h' })
+  known = [arranging]
+  server = await startServer({ environment, keys: [arranging.record], log })
+  const arrange = {
+    ...server,
+    post: (path: string, body: unknown) => server.send('POST', path, body, arranging.headers),
+  }
+  row = `/Companies/${(await createRow(arrange, '/Companies', { Name: 'Acme' })).id}`
+})
+afterAll(() => server.stop())
+
+/** A key that nobody has used yet; the ones before stay. */
+function newKey(record: Parameters<typeof makeKey>[0] = {}): TestKey {
+  const key = makeKey(record)
+  known.push(key)
+  server.replaceKeys(known.map(({ record: own }) => own))
+  return key
+}
+
+let addresses = 0
+/** An address that nobody has come from yet, without a key. */
+const newAddress = () => ({ authorization: '', 'x-forwarded-for': `198.51.100.${++addresses}` })
+const newClients = (): [string, Record<string, string>][] => [
+  ['a key', newKey().headers],
+  ['an address', newAddress()],
+]
+
+type Headers = Readonly<Record<string, string>>
+const ask = (method: string, path: string, headers: Headers, body?: unknown) => server.send(method, path, body, headers)
+
+async function exhaust(headers: Headers): Promise<void> {
+  for (let request = 0; request < 3; request++) expect((await ask('GET', '/', headers)).status).toBe(200)
+}
+
+const left = ({ headers }: Answer) => Number(headers.get('x-ratelimit-remaining'))
+const leftOf = async (headers: Headers) => left(await ask('GET', '/livez', headers))
+
+describe('7 Errors, rule 1: a request beyond the limit', () => {
+  test('D37: is 429 with the body of the spec, and names the limit that was hit and the seconds', async () => {
+    for (const [who, headers] of newClients()) {
+      const period = who === 'a key' ? '1h' : '2h'
+      const periodMs = who === 'a key' ? 3_600_000 : 7_200_000
+      // In the middle of a second of the wait, so that rounding down shows.
+      const beforeMs = Date.now()
+      await exhaust(headers)
+      await Bun.sleep(500)
+      const answer = await ask('GET', '/Companies', headers)
+      const seconds = answer.headers.get('retryafter') as string
+      expect(answer.status).toBe(429)
+      expect(answer.body).toEqual({
+        Error: {
+          Code: 'RateLimitExceeded',
+          Reference: `${server.url}/errors/RateLimitExceeded`,
+          Target: 'Api',
+          Message: `The limit of 3 per ${period} is reached; retry after ${seconds} s.`,
+          Details: null,
+        },
+      })
+      expect(seconds).toMatch(/^[1-9]\d*$/)
+      expect(answer.headers.get('retry-after')).toBe(seconds)
+      const waitedMs = Date.now() - beforeMs
+      expect(Number(seconds)).toBeGreaterThanOrEqual(Math.ceil((periodMs - waitedMs) / 1_000))
+      expect(Number(seconds)).toBeLessThanOrEqual(periodMs / 1_000)
+      expect([answer.headers.get('x-ratelimit-limit'), left(answer)]).toEqual([period, 0])
+      const reset = Date.parse(answer.headers.get('x-ratelimit-reset') as string)
+      expect(reset).toBeGreaterThanOrEqual(beforeMs + periodMs)
+      // The one is a moment and the other a while, each rounded up.
+      expect(Math.abs(reset - (Date.now() + 1_000 * Number(seconds)))).toBeLessThan(2_000)
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    }
+  })
+
+  test('D36: consumes nothing, of any rule', async () => {
+    for (const [, headers] of newClients()) {
+      await exhaust(headers)
+      for (let request = 0; request < 20; request++) expect((await ask('GET', '/', headers)).status).toBe(429)
+    }
+    // The short window passes, and the long one shows what was charged.
+    const passing = newKey({ limits: '2/1s,50/1h' })
+    const statuses: number[] = []
+    for (let request = 0; request < 30; request++) statuses.push((await ask('GET', '/', passing.headers)).status)
+    const admitted = statuses.filter((status) => status === 200).length
+    expect(admitted).toBeLessThan(30)
+    await Bun.sleep(1_050)
+    expect(left(await ask('GET', '/', passing.headers))).toBe(50 - admitted - 1)
+  })
+
+  test('D36: is refused by the rule that asks to wait longest', async () => {
+    const { headers } = newKey({ limits: '2/1h,2/3h,2/1m' })
+    const answers = []
+    for (let request = 0; request < 3; request++) answers.push(await ask('GET', '/', headers))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect(answers[2]?.headers.get('x-ratelimit-limit')).toBe('3h')
+  })
+
+  test.each([
+    ['GET', '/Companies'],
+    ['GET', '/Companies?Id=x'],
+    ['HEAD', '/Companies'],
+    ['GET', '/Companies/999999'],
+    ['GET', '/Nowhere'],
+    ['DELETE', '/Companies'],
+    ['OPTIONS', '/Companies'],
+    ['OPTIONS', '/Nowhere'],
+    ['POST', '/'],
+    ['GET', '/'],
+    ['GET', '/errors/RateLimitExceeded'],
+    ['GET', `/${'x'.repeat(9_000)}`],
+  ])('D35: %s %s is refused like any other, with a key and without', async (method, path) => {
+    for (const [, headers] of newClients()) {
+      await exhaust(headers)
+      const answer = await ask(method, path, headers)
+      expect([answer.status, answer.headers.get('retryafter') !== null]).toEqual([429, true])
+      if (method !== 'HEAD') expect(errorOf(answer).code).toBe('RateLimitExceeded')
+    }
+  })
+
+  test.each([
+    ['POST', () => '/Companies'],
+    ['PUT', () => row],
+    ['PATCH', () => row],
+    ['DELETE', () => row],
+  ])('%s writes nothing', async (method, path) => {
+    const contents = () => server.sql`select * from company order by id`
+    const before = [...(await contents())]
+    const { headers } = newKey()
+    await exhaust(headers)
+    const body = method === 'DELETE' ? undefined : { Name: 'Refused' }
+    expect((await ask(method, path(), headers, body)).status).toBe(429)
+    expect([...(await contents())]).toEqual(before)
+    expect(before).toHaveLength(1)
+  })
+
+  test.each([
+    ['GET', '/livez', 200],
+    ['GET', '/readyz', 200],
+    ['HEAD', '/livez', 200],
+    ['OPTIONS', '/readyz', 204],
+    ['GET', '/LIVEZ/', 200],
+    ['DELETE', '/livez', 405],
+  ])('D35: %s %s is never refused', async (method, path, status) => {
+    for (const [, headers] of newClients()) {
+      await exhaust(headers)
+      for (let request = 0; request < 3; request++) expect((await ask(method, path, headers)).status).toBe(status)
+      expect((await ask('GET', '/', headers)).status).toBe(429)
+    }
+  })
+
+  test('of hundreds at once exactly the limit is admitted', async () => {
+    const { headers } = newKey({ limits: '40/1h' })
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask('GET', '/', headers)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(40)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(160)
+  })
+})
+
+test('D37: who waits RetryAfter seconds is admitted, a second before is not', async () => {
+  const brief = await startServer({
+    environment: { RATE_LIMITS: '1/3s', RATE_LIMITS_ANONYMOUS: '1/3s', RATE_LIMIT_CLIENTS: '4' },
+  })
+  const wait = async (headers: Headers) => {
+    const firstMs = performance.now()
+    expect((await brief.get('/', headers)).status).toBe(200)
+    await Bun.sleep(400)
+    const refused = await brief.get('/', headers)
+    const refusedMs = performance.now()
+    const seconds = Number(refused.headers.get('retryafter'))
+    expect([refused.status, seconds]).toEqual([429, 3])
+    await Bun.sleep(seconds * 1_000 - 1_000 - (performance.now() - refusedMs))
+    const early = await brief.get('/', headers)
+    // On a machine that slept, the second before is over.
+    if (performance.now() - firstMs < 3_000) expect([early.status, early.headers.get('retryafter')]).toEqual([429, '1'])
+    await Bun.sleep(seconds * 1_000 - (performance.now() - refusedMs))
+    expect((await brief.get('/', headers)).status).toBe(200)
+  }
+  try {
+    await Promise.all([wait({}), wait({ authorization: '' })])
+  } finally {
+    await brief.stop()
+  }
+})
+
+describe('D35: who is charged', () => {
+  test('keys do not touch each other, nor the address they come from', async () => {
+    const address = newAddress()
+    const [one, two] = [newKey(), newKey()]
+    await exhaust({ ...address, ...one.headers })
+    expect((await ask('GET', '/Companies', one.headers)).status).toBe(429)
+    expect((await ask('GET', '/Companies', { ...address, ...two.headers })).status).toBe(200)
+    expect(await leftOf(address)).toBe(100)
+  })
+
+  test('addresses do not touch each other', async () => {
+    await exhaust(newAddress())
+    expect((await ask('GET', '/', newAddress())).status).toBe(200)
+  })
+
+  test.each([
+    ['a missing key', () => ''],
+    ['the scheme alone', () => 'ApiKey'],
+    ['another scheme', () => `Bearer ${makeKey().text}`],
+    ['an unknown key', () => makeKey().headers.authorization],
+    ['a key with a wrong secret', () => `ApiKey ${known[0]?.text.slice(0, -3)}xxx`],
+    ['a revoked key', () => revoked()],
+    ['a very long key', () => `ApiKey ${'k'.repeat(3_000)}`],
+  ])('%s is charged to the address, and refused 429 like all when that is exhausted', async (_, authorizationOf) => {
+    const address = { ...newAddress(), authorization: authorizationOf() }
+    const statuses = []
+    for (let request = 0; request < 4; request++) statuses.push((await ask('GET', '/Companies', address)).status)
+    expect(statuses).toEqual([401, 401, 401, 429])
+    expect(await leftOf({ ...address, authorization: '' })).toBe(0)
+  })
+
+  test('a guess that was refused does not say whether it was right', async () => {
+    const address = newAddress()
+    await exhaust(address)
+    const guess = await ask('GET', '/Companies', { ...address, ...makeKey().headers })
+    expect(errorOf(guess)).toEqual({ status: 429, code: 'RateLimitExceeded', target: 'Api' })
+    expect(guess.headers.has('www-authenticate')).toBe(false)
+  })
+
+  test('a valid key works from an address that is exhausted', async () => {
+    const address = newAddress()
+    await exhaust(address)
+    const key = newKey()
+    const answer = await ask('GET', '/Companies', { ...address, ...key.headers })
+    expect([answer.status, left(answer)]).toEqual([200, 99])
+    expect((await ask('GET', '/Companies', { ...address, ...key.headers })).status).toBe(200)
+  })
+
+  test('the answers 401, 403, 404, 405 and of OPTIONS and open pages are all charged', async () => {
+    const asked: [string, string, number][] = [
+      ['GET', '/Companies', 401],
+      ['GET', '/Nowhere', 401],
+      ['OPTIONS', '/Companies', 204],
+      ['GET', '/', 200],
+      ['GET', '/errors/NotFound', 200],
+      ['POST', '/', 405],
+    ]
+    for (const [method, path, status] of asked) {
+      const address = newAddress()
+      expect([path, (await ask(method, path, address)).status, await leftOf(address)]).toEqual([path, status, 99])
+    }
+    for (const [method, path, status] of [
+      ['GET', '/Companies', 403],
+      ['GET', '/Nowhere', 404],
+      ['DELETE', '/Companies', 405],
+    ] as const) {
+      const { headers } = newKey({ rights: 'Absences:read' })
+      expect([path, (await ask(method, path, headers)).status, await leftOf(headers)]).toEqual([path, status, 99])
+    }
+  })
+
+  function revoked(): string {
+    const key = newKey()
+    known = known.filter((own) => own !== key)
+    server.replaceKeys(known.map(({ record }) => record))
+    return key.headers.authorization
+  }
+})
+
+describe('limits of a key’s own', () => {
+  const said = ({ status, headers }: Answer) => [
+    ...[status, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')],
+  ]
+
+  test('stand in place of the server’s, fewer or more', async () => {
+    const few = newKey({ limits: '1/5m' })
+    const many = newKey({ limits: '5/5m' })
+    expect(said(await ask('GET', '/Companies', few.headers))).toEqual([200, '5m', '0'])
+    const refused = await ask('GET', '/Companies', few.headers)
+    expect(said(refused)).toEqual([429, '5m', '0'])
+    expect(refused.body.Error.Message).toStartWith('The limit of 1 per 5m is reached')
+    for (const remaining of ['4', '3', '2', '1', '0'])
+      expect(said(await ask('GET', '/Companies', many.headers))).toEqual([200, '5m', remaining])
+    expect((await ask('GET', '/Companies', many.headers)).status).toBe(429)
+  })
+
+  test('two keys of one name, as after a rotation, are charged together', async () => {
+    for (const limits of [null, '3/1h,100/12h']) {
+      const [old, current] = [
+        newKey({ name: `rotated ${limits}`, limits }),
+        newKey({ name: `rotated ${limits}`, limits }),
+      ]
+      expect(said(await ask('GET', '/Companies', old.headers))).toEqual([200, '12h', '99'])
+      expect(said(await ask('GET', '/Companies', current.headers))).toEqual([200, '12h', '98'])
+      expect(said(await ask('GET', '/Companies', old.headers))).toEqual([200, '12h', '97'])
+      expect((await ask('GET', '/Companies', current.headers)).status).toBe(429)
+      expect((await ask('GET', '/Companies', old.headers)).status).toBe(429)
+    }
+  })
+
+  test('that cannot be read are those of the server, and the log says so', async () => {
+    const odd = newKey({ limits: '5/1y' })
+    expect(said(await ask('GET', '/Companies', odd.headers))).toEqual([200, '12h', '99'])
+    expect(warnings).toContain('a key has the limits of all: "5/1y" is not a limit like 750/1m')
+  })
+
+  test('that are given to a key, changed and taken away hold from then on', async () => {
+    const key = newKey()
+    expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '12h', '99'])
+    const change = (limits: string | null) => {
+      known = known.filter((own) => own.text !== key.text)
+      server.replaceKeys([...known.map(({ record }) => record), { ...key.record, limits }])
+    }
+    change('9/5m')
+    expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '5m', '8'])
+    change('7/10m')
+    expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '10m', '6'])
+    change(null)
+    expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '12h', '98'])
+  })
+})
+
+describe('D35: TRUSTED_PROXIES', () => {
+  let proxied: TestServer
+  let direct: TestServer
+  beforeAll(async () => {
+    const limits = { RATE_LIMITS_ANONYMOUS: '1000/1h', RATE_LIMIT_CLIENTS: '4' }
+    proxied = await startServer({
+      environment: { ...limits, TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8,2001:db8:a::/48' },
+    })
+    direct = await startServer({ environment: { ...limits, TRUSTED_PROXIES: '10.0.0.0/8' } })
+  })
+  afterAll(async () => {
+    await proxied.stop()
+    await direct.stop()
+  })
+
+  const leftAt = async (one: TestServer, forwardedFor: string | null) => {
+    const headers: Record<string, string> = { authorization: '' }
+    if (forwardedFor !== null) headers['x-forwarded-for'] = forwardedFor
+    return left(await one.get('/', headers))
+  }
+  const isSame = async (one: TestServer, first: string | null, second: string | null) => {
+    const before = await leftAt(one, first)
+    return (await leftAt(one, second)) === before - 1
+  }
+
+  test.each([
+    ['the client and what it made up', '203.0.113.1', '192.0.2.66, 203.0.113.1'],
+    ['a made-up proxy', '203.0.113.2', '10.0.0.1, 203.0.113.2'],
+    ['a chain of proxies', '203.0.113.3', '192.0.2.66, 203.0.113.3, 10.0.0.1, 10.0.0.2'],
+    ['a port', '203.0.113.4', '203.0.113.4:4711'],
+    ['brackets', '2001:db8:1::1', '[2001:db8:1::1]'],
+    ['brackets and a port', '2001:db8:2::1', '[2001:db8:2::1]:80, 2001:db8:a::9'],
+    ['one /64', '2001:db8:3:4::1', '2001:DB8:3:4:ffff:ffff:ffff:ffff'],
+    ['one /64, written out', '2001:db8:5::1', '2001:0db8:0005:0000:0000:0000:0000:0001'],
+    ['an address seen through IPv6', '203.0.113.5', '::ffff:203.0.113.5'],
+    ['the same, in hexadecimal', '203.0.113.6', '::ffff:cb00:7106'],
+    ['spaces', '203.0.113.7', '   203.0.113.7  '],
+    ['garbage and the proxy itself', null, 'garbage'],
+    ['nothing and the proxy itself', null, ''],
+    ['an empty hop and the proxy itself', null, '203.0.113.8,'],
+    ['a very long text and the proxy itself', null, 'x'.repeat(7_000)],
+    ['a very long chain, whose head nobody reads', '10.0.0.9', `203.0.113.9, ${'10.0.0.9,'.repeat(900)}10.0.0.9`],
+  ])('are one client: %s', async (_, one, other) => expect(await isSame(proxied, one, other)).toBe(true))
+
+  test.each([
+    ['two addresses', '203.0.113.11', '203.0.113.12'],
+    ['two addresses that made up the same', '203.0.113.1, 203.0.113.13', '203.0.113.1, 203.0.113.14'],
+    ['two networks /64', '2001:db8:7:1::1', '2001:db8:7:2::1'],
+    ['the client and what it made up', '192.0.2.77, 203.0.113.15', '192.0.2.77'],
+    ['the client and its proxy', '203.0.113.16', null],
+    ['a client behind garbage', '203.0.113.17', '203.0.113.17, garbage'],
+  ])('are two clients: %s', async (_, one, other) => {
+    // A client whose window is as full as the other's would look like it.
+    await leftAt(proxied, one)
+    await leftAt(proxied, one)
+    expect(await isSame(proxied, one, other)).toBe(false)
+  })
+
+  test('a peer that is not trusted is charged itself, whatever it tells', async () => {
+    const before = await leftAt(direct, null)
+    for (const [index, told] of ['203.0.113.1', '10.0.0.1', '203.0.113.1, 10.0.0.1', '::1', 'x'].entries())
+      expect(await leftAt(direct, told)).toBe(before - 1 - index)
+  })
+})

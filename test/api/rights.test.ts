@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { type Answer, errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
+
+const ENTITIES = ['Companies', 'Employees', 'Absences'] as const
+type Plural = (typeof ENTITIES)[number]
+const TABLES: Record<Plural, string> = { Companies: 'company', Employees: 'employee', Absences: 'absence' }
+const BODIES: Record<Plural, object> = {
+  Companies: { Name: 'Changed' },
+  Employees: { FirstName: 'Changed' },
+  Absences: { Status: 'Changed' },
+}
+const next: Record<Plural, Plural> = { Companies: 'Employees', Employees: 'Absences', Absences: 'Companies' }
+
+/** What a key may have, and with it may do to the entity. */
+const RIGHTS: [string, (plural: Plural) => string, { read: boolean; write: boolean }][] = [
+  ['none', () => '', { read: false, write: false }],
+  ['read', (plural) => `${plural}:read`, { read: true, write: false }],
+  ['write', (plural) => `${plural}:write`, { read: false, write: true }],
+  ['read and write', (plural) => `${plural}:read,${plural}:write`, { read: true, write: true }],
+  ['*:read', () => '*:read', { read: true, write: false }],
+  ['*:write', () => '*:write', { read: false, write: true }],
+  ['*:read and write', (plural) => `*:read,${plural}:write`, { read: true, write: true }],
+  ['all to another entity', (plural) => `${next[plural]}:read,${next[plural]}:write`, { read: false, write: false }],
+  ['read, and write to another', (plural) => `${plural}:read,${next[plural]}:write`, { read: true, write: false }],
+  ['write, and read to another', (plural) => `${next[plural]}:read,${plural}:write`, { read: false, write: true }],
+  ['to what is no entity', (plural) => `${plural.slice(0, -1)}:read,Shops:write`, { read: false, write: false }],
+]
+
+/** Method, what it needs, and the status of success, on the collection or on a row. */
+const OPERATIONS: [string, 'read' | 'write', number, 'collection' | 'row'][] = [
+  ['GET', 'read', 200, 'collection'],
+  ['HEAD', 'read', 200, 'collection'],
+  ['POST', 'write', 201, 'collection'],
+  ['GET', 'read', 200, 'row'],
+  ['HEAD', 'read', 200, 'row'],
+  ['PUT', 'write', 200, 'row'],
+  ['PATCH', 'write', 200, 'row'],
+  ['DELETE', 'write', 204, 'row'],
+]
+
+const keys = new Map<string, TestKey>()
+for (const [, rightsOf] of RIGHTS)
+  for (const plural of ENTITIES)
+    if (!keys.has(rightsOf(plural))) keys.set(rightsOf(plural), makeKey({ rights: rightsOf(plural) }))
+const keyWith = (rights: string) => keys.get(rights) as TestKey
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({
+    keys: [...keys.values()].map(({ record }) => record),
+    environment: { RATE_LIMITS: '10000/1s', RATE_LIMIT_CLIENTS: '64' },
+  })
+})
+afterAll(() => server.stop())
+
+let rowIds: Record<Plural, number>
+beforeEach(async () => {
+  const [row] = await server.sql
+    .unsafe(`
+    delete from absence; delete from employee; delete from company;
+    insert into company default values; insert into employee default values; insert into absence default values;
+    select company.id as "Companies", employee.id as "Employees", absence.id as "Absences"
+    from company, employee, absence`)
+    .then((results) => results.at(-1) as unknown as Record<Plural, string>[])
+  rowIds = { Companies: Number(row?.Companies), Employees: Number(row?.Employees), Absences: Number(row?.Absences) }
+})
+
+const bodyFor = (method: string, body: unknown) => (['POST', 'PUT', 'PATCH'].includes(method) ? body : undefined)
+const everyRow = Object.values(TABLES).map((table) => `select '${table}', to_jsonb(${table}) as row from ${table}`)
+const contents = async () => JSON.stringify(await server.sql.unsafe(`${everyRow.join(' union all ')} order by 1, 2`))
+
+for (const plural of ENTITIES)
+  describe(`D34 ${plural}`, () => {
+    for (const [name, rightsOf, allowed] of RIGHTS)
+      for (const [method, action, success, place] of OPERATIONS)
+        test(`rights: ${name}: ${method} ${place} is ${allowed[action] ? success : '403'}`, async () => {
+          const { headers } = keyWith(rightsOf(plural))
+          const path = place === 'row' ? `/${plural}/${rowIds[plural]}` : `/${plural}`
+          const before = await contents()
+          const answer = await server.send(method, path, bodyFor(method, BODIES[plural]), headers)
+          expect(answer.status).toBe(allowed[action] ? success : 403)
+          expect((await contents()) === before).toBe(!allowed[action] || action === 'read')
+          if (allowed[action] || method === 'HEAD') return
+          expect(errorOf(answer)).toEqual({ status: 403, code: 'Forbidden', target: 'Api' })
+          expect(answer.body.Error.Message).toBe(`The key does not have the right ${plural}:${action}.`)
+        })
+
+    test('without the right nobody learns what is there, or what would be wrong', async () => {
+      const { headers } = keyWith(`${next[plural]}:read,${next[plural]}:write`)
+      const id = rowIds[plural]
+      const type = { 'content-type': 'text/plain' }
+      const send = (method: string, path: string, body?: unknown, more = {}) =>
+        server.send(method, `/${plural}${path}`, body, { ...headers, ...more })
+      const answers: Record<string, Answer[]> = {
+        GET: [
+          await send('GET', ''),
+          await send('GET', `/${id}`),
+          await send('GET', '/999999'),
+          await send('GET', '/x'),
+          await send('GET', '/0'),
+          await send('GET', '?Id=x'),
+          await send('GET', '?Nmae=x'),
+          await send('GET', '?Name=%ZZ'),
+          await send('GET', '?sort=x&page=x&PageSize=x'),
+          await send('GET', `/${id}?Name=x`),
+        ],
+        write: [
+          await send('POST', '', {}),
+          await send('POST', '', '{'),
+          await send('POST', '', { Nmae: 1, Enabled: 5 }),
+          await send('POST', '', 'x', type),
+          await send('POST', '', 'x'.repeat(1_100_000)),
+          await send('POST', '?a=b', {}),
+          await send('PUT', `/${id}`, {}),
+          await send('PUT', '/999999', {}),
+          await send('PUT', '/x', '{'),
+          await send('PATCH', `/${id}`, {}),
+          await send('PATCH', '/999999', { Nmae: 1 }),
+          await send('DELETE', `/${id}`),
+          await send('DELETE', '/999999'),
+          await send('DELETE', '/x'),
+        ],
+      }
+      for (const [action, ones] of Object.entries(answers)) {
+        expect(new Set(ones.map(({ text }) => text)).size).toBe(1)
+        expect(ones.map(({ status }) => status)).toEqual(ones.map(() => 403))
+        expect(ones[0]?.body.Error.Message).toContain(`${plural}:${action === 'GET' ? 'read' : 'write'}`)
+      }
+    })
+
+    test('the path in another case, with a slash or an escape, needs the same right', async () => {
+      const right = keyWith(`${plural}:read`).headers
+      const wrong = keyWith(`${next[plural]}:read,${next[plural]}:write`).headers
+      const escaped = `%${plural.charCodeAt(0).toString(16)}${plural.slice(1)}`
+      for (const path of [plural.toLowerCase(), plural.toUpperCase(), `${plural}/`, escaped]) {
+        expect([path, (await server.get(`/${path}`, right)).status]).toEqual([path, 200])
+        expect([path, (await server.get(`/${path}`, wrong)).status]).toEqual([path, 403])
+      }
+    })
+
+    test('OPTIONS and a method that is not there need no right', async () => {
+      const { headers } = keyWith('')
+      const id = rowIds[plural]
+      expect((await server.send('OPTIONS', `/${plural}`, undefined, headers)).status).toBe(204)
+      expect((await server.send('OPTIONS', `/${plural}/${id}`, undefined, headers)).status).toBe(204)
+      expect(errorOf(await server.send('DELETE', `/${plural}`, undefined, headers)).code).toBe('MethodNotAllowed')
+      expect(errorOf(await server.send('POST', `/${plural}/${id}`, {}, headers)).code).toBe('MethodNotAllowed')
+    })
+  })
+
+describe('D34 what belongs to no entity', () => {
+  test.each(['/', '/livez', '/readyz', '/errors/Forbidden'])('%s needs no right', async (path) => {
+    expect((await server.get(path, keyWith('').headers)).status).toBe(200)
+  })
+
+  test.each(['/Nowhere', '/Companies/1/2', '/errors/Nothing', '/errors'])(
+    '%s is 404 without any right',
+    async (path) => {
+      expect(errorOf(await server.get(path, keyWith('').headers))).toEqual({
+        status: 404,
+        code: 'NotFound',
+        target: 'Api',
+      })
+    },
+  )
+})
+
+test('D34: the answer to a write carries the entity, without the right to read', async () => {
+  const { headers } = keyWith('Companies:write')
+  const { status, body } = await server.send('POST', '/Companies', { Name: 'Written' }, headers)
+  expect({ status, name: body.name }).toEqual({ status: 201, name: 'Written' })
+  expect((await server.get(`/Companies/${body.id}`, headers)).status).toBe(403)
+})
