@@ -13,7 +13,7 @@ export interface LimiterMemory {
   readonly own: ReadonlyMap<string, OwnTable>
 }
 
-export interface OwnTable {
+interface OwnTable {
   readonly path: string
   readonly limits: string
   /** Another for each table that is made: two can follow each other at one path. */
