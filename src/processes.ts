@@ -41,21 +41,25 @@ export class WorkerProcesses {
   private readonly members = new Set<Member>()
   private port: number | null = null
   private isStopping = false
-  private isRestarting = false
   private failures = 0
+  /** Resolves when all have started, or the last exchange is over. */
+  private settled: Promise<void> = Promise.resolve()
+  private isRestartWanted = false
 
   constructor(private readonly options: Options) {}
 
   /** Resolves when all are ready. @throws WorkerFailed when one cannot start */
   async start(): Promise<{ url: string; processes: number }> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.settled = promise
     // The first finds the port, where any will do.
     const { url, port } = await this.launch().ready
     this.port = port
     if (this.isStopping) throw new WorkerFailed('the server was stopped while it started', '')
     const others = Array.from({ length: this.options.count - 1 }, () => this.launch().ready)
     await Promise.all(others)
-    for (const member of this.members) this.watch(member)
-    return { url, processes: this.members.size }
+    resolve()
+    return { url, processes: this.options.count }
   }
 
   broadcast(message: ToWorker): void {
@@ -63,24 +67,31 @@ export class WorkerProcesses {
   }
 
   /** Replaces one process after the other; each leaves when its successor is ready, so that nobody is refused. */
-  async restart(): Promise<void> {
-    if (this.isRestarting || this.isStopping) return
-    this.isRestarting = true
+  restart(): void {
+    if (this.isRestartWanted) return
+    this.isRestartWanted = true
+    this.settled = this.settled.then(() => this.exchange())
+  }
+
+  private async exchange() {
+    this.isRestartWanted = false
     const { log } = this.options
-    try {
-      for (const member of [...this.members]) {
-        if (this.isStopping || member.isLeaving) continue
-        const successor = this.launch()
-        await successor.ready
-        this.watch(successor)
-        await this.leave(member, RESTART_LEAVE_MS)
+    for (const member of [...this.members]) {
+      if (this.isStopping) return
+      if (!this.members.has(member)) continue // it has died, and has a successor
+      member.isLeaving = true // so that, should it die now, its successor is this one
+      try {
+        await this.launch().ready
+      } catch (error) {
+        if (this.isStopping) return
+        member.isLeaving = false
+        log.error('the workers stay as they are: a new one cannot start', { error: (error as Error).message })
+        if (!this.members.has(member)) this.replace(member)
+        return
       }
-      log.info('all workers are new')
-    } catch (error) {
-      log.error('the workers stay as they are: a new one cannot start', { error: (error as Error).message })
-    } finally {
-      this.isRestarting = false
+      if (this.members.has(member)) await this.leave(member, RESTART_LEAVE_MS)
     }
+    if (!this.isStopping) log.info('all workers are new')
   }
 
   /** Lets clients leave for `leaveMs` and what runs finish, then ends all processes. */
@@ -117,7 +128,10 @@ export class WorkerProcesses {
     this.members.add(member)
     const late = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
     ready.then(
-      () => clearTimeout(late),
+      () => {
+        clearTimeout(late)
+        this.watch(member)
+      },
       () => clearTimeout(late),
     )
     child.exited.then(() => {
@@ -142,15 +156,13 @@ export class WorkerProcesses {
     log.error('a worker has ended and is replaced', { pid: child.pid, end: endOf(child), pauseMs })
     await Bun.sleep(pauseMs)
     if (this.isStopping) return
+    const launchedMs = performance.now()
     try {
-      const successor = this.launch()
-      await successor.ready.catch((error) => {
-        log.error('a worker cannot start', { error: error.message })
-      })
-      this.watch(successor)
+      await this.launch().ready // which is watched from now on
     } catch (error) {
+      if (this.isStopping) return
       log.error('a worker cannot start', { error: (error as Error).message })
-      this.replace({ child, startedMs: performance.now() })
+      this.replace({ child, startedMs: launchedMs })
     }
   }
 }

@@ -30,10 +30,12 @@ export async function serve(config: Config, launcher: number): Promise<void> {
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   process.on('SIGUSR2', () => supervisor.restartWorkers())
-  process.on('uncaughtException', (error) => {
-    log.error('the server failed', { error: String(error?.stack ?? error) })
+  const onFault = (error: unknown) => {
+    log.error('the server failed', { error: String((error as Error | null)?.stack ?? error) })
     stop(1)
-  })
+  }
+  process.on('uncaughtException', onFault)
+  process.on('unhandledRejection', onFault)
   watchLauncher(launcher, onSignal)
 
   try {

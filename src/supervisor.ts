@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { LimiterFiles } from './admit/limiterFiles.ts'
+import { LimiterFiles, type LimiterMemory } from './admit/limiterFiles.ts'
 import type { Config } from './config.ts'
 import { type EmbeddedPostgres, startEmbedded } from './execute/embedded.ts'
 import { KeyStore } from './execute/keys.ts'
@@ -31,6 +31,8 @@ export interface Started {
 /** Until they have been read for the first time. */
 const NO_KEYS: readonly KeyRecord[] = []
 const KEYS_MS_MAX = 10_000
+/** What PostgreSQL takes. */
+const CONNECTIONS_MAX = 262_143
 /** Clients that send within this time are told to close their connection, so that none is cut. */
 const LEAVE_MS = 250
 
@@ -42,6 +44,9 @@ export class Supervisor {
   private store: KeyStore | null = null
   private watch: KeyWatch | null = null
   private keys = NO_KEYS
+  private lastNote: Promise<void> = Promise.resolve()
+  private isStopping = false
+  private memory: LimiterMemory | null = null
 
   /** `onFailure`: what cannot be mended from here has happened. */
   constructor(
@@ -60,6 +65,7 @@ export class Supervisor {
     const files = this.openMemory()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     await this.watchKeys(databaseUrl, files)
+    if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
     this.processes = new WorkerProcesses({
@@ -74,7 +80,7 @@ export class Supervisor {
         keys: this.keys,
         memory: this.ensureMemory(files),
       }),
-      onUsedKeys: (ids) => this.store?.touch(ids).catch(() => undefined), // a convenience; the next one will do
+      onUsedKeys: (ids) => this.noteUsed(ids),
     })
     const { url, processes } = await this.processes.start().catch((error) => {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
@@ -89,8 +95,10 @@ export class Supervisor {
   }
 
   async stop(): Promise<void> {
+    this.isStopping = true
     this.watch?.stop()
     await this.processes?.stop(LEAVE_MS)
+    await this.lastNote
     await this.store?.end()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
@@ -99,7 +107,7 @@ export class Supervisor {
   /** Ends what runs without waiting for it. */
   async kill(): Promise<void> {
     this.processes?.kill()
-    const embedded = await Promise.race([this.embedded, null])
+    const embedded = await Promise.race([this.embedded?.catch(() => null), null])
     embedded?.kill()
   }
 
@@ -117,7 +125,8 @@ export class Supervisor {
   private async startDatabase(): Promise<string> {
     const { dataDir, databasePool, workers } = this.config
     // Twice each pool, since a pool that is replaced ends while the new one begins.
-    const settings = { max_connections: String(2 * databasePool * workers + 20) }
+    const connections = Math.min(2 * databasePool * workers + 20, CONNECTIONS_MAX)
+    const settings = { max_connections: String(connections) }
     this.embedded = startEmbedded({ dataDir, settings })
     const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
     embedded.failed.then((tail) => {
@@ -141,8 +150,27 @@ export class Supervisor {
     }
   }
 
-  private ensureMemory(files: LimiterFiles) {
-    return files.ensure(this.keys, (error) => this.log.warn('a key has the limits of all', { error: error.message }))
+  /** A convenience, of which one may get lost. */
+  private noteUsed(ids: readonly string[]) {
+    const noted = this.store?.touch(ids).catch(() => undefined)
+    this.lastNote = Promise.all([this.lastNote, noted]).then(() => undefined)
+  }
+
+  /** The memory as it has to be now; as it was last, where it cannot be mended at the moment. */
+  private ensureMemory(files: LimiterFiles): LimiterMemory {
+    const before = this.memory
+    try {
+      this.memory = files.ensure(this.keys, (error) => {
+        this.log.warn('a key has the limits of all', { error: error.message })
+      })
+    } catch (error) {
+      if (before === null) throw error
+      this.log.error('the memory of the limits cannot be mended', { error: (error as Error).message })
+      return before
+    }
+    // A table was damaged and is made anew: workers that have the old one would count apart.
+    if (before !== null && before.serial !== this.memory.serial) this.processes?.restart()
+    return this.memory
   }
 
   private async watchKeys(databaseUrl: string, files: LimiterFiles) {
@@ -193,6 +221,9 @@ function portTaken({ host, port }: { host: string; port: number }): StartError {
 function readDevelopmentKey(dataDir: string): string {
   const file = join(dataDir, 'development.key')
   mkdirSync(dataDir, { recursive: true })
-  if (!existsSync(file)) writeFileSync(file, `roster_dev_${randomBytes(24).toString('hex')}`, { mode: 0o600 })
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.part`, `roster_dev_${randomBytes(24).toString('hex')}`, { mode: 0o600 })
+    renameSync(`${file}.part`, file) // whole or not at all
+  }
   return readFileSync(file, 'utf8').trim()
 }

@@ -124,7 +124,8 @@ function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: S
         log.warn('more keys are in use than RATE_LIMIT_CLIENTS: those without room share one limit', { requests })
       return keyring.takeUsed()
     },
-    ready: store?.greeted,
+    // A worker that has died may have been the one to say that it was away.
+    ready: store?.greeted.then((isHere) => isHere && storeEvents.onBack()),
     close: () => store?.close(),
   }
 }

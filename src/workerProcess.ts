@@ -14,17 +14,15 @@ let isStopping = false
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
-  else worker?.then(({ replaceKeys }) => replaceKeys(message.keys, message.memory)).catch(() => undefined)
+  else replaceKeys(message)
 })
 // Without the supervisor nobody would stop this process, or replace it.
 process.on('disconnect', () => stop(0))
 process.on('SIGTERM', () => stop(LEAVE_MS))
 // A terminal sends it to the whole group; the supervisor has it too and says when.
 process.on('SIGINT', () => undefined)
-process.on('uncaughtException', (error) => {
-  log?.error('a worker failed', { error: String(error?.stack ?? error) })
-  stop(0, 1)
-})
+process.on('uncaughtException', fail)
+process.on('unhandledRejection', fail)
 
 async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) {
   log = createLog(config.logLevel, config.logFormat)
@@ -37,6 +35,22 @@ async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) 
     const { code = '', message } = error as NodeJS.ErrnoException
     tell({ kind: 'failed', code, message })
     process.exit(1)
+  }
+}
+
+/** What it has in hand is finished; then another process takes its place. */
+function fail(error: unknown) {
+  log?.error('a worker failed', { error: String((error as Error | null)?.stack ?? error) })
+  stop(0, 1)
+}
+
+/** After the start, which has failed by itself if it did. */
+async function replaceKeys({ keys, memory }: ToWorker & { kind: 'keys' }) {
+  const running = await worker?.catch(() => null)
+  try {
+    running?.replaceKeys(keys, memory)
+  } catch (error) {
+    log?.error('the tables of keys with limits of their own cannot be opened', { error: String(error) })
   }
 }
 

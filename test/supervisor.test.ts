@@ -130,6 +130,47 @@ describe('workers', () => {
   )
 
   test(
+    'stay as many as they are to be: SIGUSR2 during the start, several times, and deaths in the middle of it',
+    async () => {
+      const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '3' }
+      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      await until(() => workersOf(server.pid).length >= 2)
+      server.kill('SIGUSR2')
+      await server.waitFor(LISTENS)
+      const first = workersOf(server.pid)
+      server.kill('SIGUSR2')
+      server.kill('SIGUSR2')
+      await Bun.sleep(150)
+      process.kill(first[1] as number, 'SIGKILL')
+      // While one is exchanged there is one more; three seconds without a change mean that all is over.
+      await until(async () => {
+        const before = workersOf(server.pid)
+        await Bun.sleep(3_000)
+        return Bun.deepEquals(workersOf(server.pid), before)
+      })
+      expect(workersOf(server.pid).filter((worker) => first.includes(worker))).toEqual([])
+      expect(workersOf(server.pid)).toHaveLength(3)
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+      expect(server.output()).not.toContain('stay as they are')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'one that dies while the others start is replaced',
+    async () => {
+      const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '4' }
+      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      await until(() => workersOf(server.pid).length >= 2)
+      process.kill(Math.min(...workersOf(server.pid)), 'SIGKILL')
+      await server.waitFor(LISTENS)
+      await until(() => workersOf(server.pid).length === 4)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
     'they end with their supervisor, even if that is killed, and the next start has the port',
     async () => {
       const { server } = await start()
@@ -295,6 +336,29 @@ describe('the memory of the limits', () => {
       await renewed(server.pid, 2, workers)
       expect(await retried(() => remaining(url))).toBe(98)
       expect(existsSync(table())).toBe(false)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a folder that is cleaned away is made again: keys still change, workers are still replaced',
+    async () => {
+      const { server, url } = await start({ ...limited, BOOTSTRAP_API_KEY: '' })
+      const roster = async (...words: string[]) => {
+        const command = run([process.execPath, '--no-env-file', 'src/main.ts', 'keys', ...words], { DATABASE_URL })
+        expect(await command.ended).toBe(0)
+        return command.output().trimEnd().split('\n').at(-1) as string
+      }
+      const key = await roster('create', '--name', 'a', '--rights', '*:read')
+      const status = async () => (await fetch(url + PATH, { headers: { authorization: `ApiKey ${key}` } })).status
+      await until(async () => (await status()) === 200)
+      rmSync(memoryFolderOf(folder.path, port), { recursive: true })
+      await roster('revoke', '--name', 'a')
+      await until(async () => (await retried(status)) === 401)
+      const workers = workersOf(server.pid)
+      for (const worker of workers) process.kill(worker, 'SIGKILL')
+      await renewed(server.pid, 2, workers)
+      expect(await retried(status)).toBe(401)
     },
     TIMEOUT_MS,
   )

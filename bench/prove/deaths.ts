@@ -6,11 +6,15 @@ import { Random } from '../../test/support/random.ts'
 const operations = ['load', 'store', 'compareExchange'] as const
 /** Atomic steps until the death; -1: none is planned. */
 let fuse = -1
+/** Atomic steps until somebody else does something in between; -1: nobody does. */
+let pause = -1
+let intrude = () => {}
 class Death extends Error {}
 for (const name of operations) {
   const original = Atomics[name] as (...values: unknown[]) => unknown
   Object.assign(Atomics, {
     [name]: (...values: unknown[]) => {
+      if (pause >= 0 && pause-- === 0) intrude()
       if (fuse >= 0 && fuse-- === 0) throw new Death()
       return original(...values)
     },
@@ -18,11 +22,15 @@ for (const name of operations) {
 }
 const { SlidingWindows, wordsFor } = await import('../../src/admit/window.ts')
 const { Model, privateRegion } = await import('./model.ts')
+type Windows = InstanceType<typeof SlidingWindows>
 
 const [rounds, seed] = process.argv.slice(2).map(Number) as [number, number]
 const random = new Random(seed)
-const found = { deaths: 0, before: 0, after: 0, checked: 0 }
-for (let round = 0; round < rounds; round++) checkRound()
+const found = { deaths: 0, before: 0, after: 0, checked: 0, intrusions: 0 }
+for (let round = 0; round < rounds; round++) {
+  checkRound()
+  checkIntrusions()
+}
 console.log(JSON.stringify(found))
 
 /** Seven clients, of whom four have room: so deaths also hit the passing on of entries. */
@@ -42,7 +50,7 @@ function checkRound() {
     const after = expectedAfter(rules, log, nowMs).log
     let possible = [log]
     if (log.length === 0 || random.chance(60)) {
-      const survived = admitOrDie(windows, client)
+      const survived = admitOrDie(windows, client, random.below(45))
       if (!hasOwn(windows, client)) continue
       possible = survived ? [after] : [log, after]
       nowMs += random.below(3)
@@ -58,9 +66,48 @@ function checkRound() {
   }
 }
 
-/** False: it died on the way. */
-function admitOrDie(windows: InstanceType<typeof SlidingWindows>, client: number): boolean {
-  fuse = random.below(45)
+/**
+ * A process begins to give the entry of a silent client to a newcomer; in the middle of that the client is back and is
+ * admitted, and a few steps later the process dies: the admission must count all the same.
+ */
+function checkIntrusions() {
+  const rules: Rule[] = [{ limit: 1 + random.below(3), periodMs: 1_000, period: '' }]
+  let nowMs = 1_000_000
+  const region = privateRegion(wordsFor(2, rules), seed)
+  const [windows, other] = [1, 2].map(() => new SlidingWindows(region, 2, rules, () => nowMs)) as [Windows, Windows]
+  for (let step = 1; step <= 200; step++) {
+    const client = 1 + random.below(2)
+    nowMs += 5_000 // so long that everybody is silent
+    windows.admit(client, client)
+    nowMs += 5_000
+    const { strangers } = windows
+    const model = new Model(rules)
+    const ask = () => {
+      const got = { ...windows.admit(client, client) }
+      // Where no room was left, it shares an entry with others.
+      const isAlone = windows.strangers === strangers
+      const expected = model.admit(nowMs)
+      if (isAlone && !Bun.deepEquals(got, expected))
+        throw new Error(JSON.stringify({ seed, step, rules, got, expected }))
+    }
+    intrude = () => {
+      // Without an entry it would wait for the lock, which the other process has.
+      if (!hasOwn(windows, client)) return
+      fuse = -1
+      found.intrusions++
+      ask()
+      fuse = random.below(8)
+    }
+    pause = random.below(60)
+    admitOrDie(other, 10 + step, -1)
+    pause = -1
+    for (let request = 0; request < 3; request++) ask()
+  }
+}
+
+/** Dies after so many atomic steps, or, with -1, when it is told to. False: it died on the way. */
+function admitOrDie(windows: Windows, client: number, steps: number): boolean {
+  fuse = steps
   try {
     windows.admit(client, client)
     return true

@@ -45,7 +45,11 @@ export class Model {
 
 /** A region that one process has to itself. */
 export function privateRegion(words: number, seed = 1) {
-  const region = { words: new Int32Array(new SharedArrayBuffer(words * 4)), exclusive: <T>(work: () => T) => work() }
+  const region = {
+    words: new Int32Array(new SharedArrayBuffer(words * 4)),
+    exclusive: <T>(work: () => T) => work(),
+    close: () => undefined,
+  }
   region.words.fill(seed, SEED_WORD, SEED_WORD + 2)
   return region
 }
@@ -72,7 +76,7 @@ export function proveModel(decisions: number, seed: number): { decisions: number
     const longestMs = Math.max(...periods)
     const wrap = random.chance(50) ? 2 * depth * (2 + random.below(3)) : undefined
     let nowMs = random.below(2 ** 31) + (random.chance(30) ? 2 ** 31 - 5_000 : 0)
-    const windows = new SlidingWindows(privateRegion(wordsFor(40, rules), seed), 40, rules, () => nowMs, wrap)
+    const windows = new SlidingWindows(privateRegion(wordsFor(40, rules), seed), 40, rules, () => nowMs, 40, wrap)
     const clients = Array.from({ length: 1 + random.below(6) }, () => ({
       low: (1 + random.below(2 ** 32 - 1)) | 0,
       high: random.below(2 ** 32) | 0,

@@ -1,9 +1,5 @@
 import { type Region, SEED_WORD } from '../share/region.ts'
-import { HEAD, HIGH, LAP, LOW, SEEN, TAIL, type Table } from './table.ts'
-
-/** A small table is searched whole, so that it has room for as many as it says; of a large one, so many from home. */
-const SMALL = 1_024
-const PROBES = 64
+import { HEAD, HIGH, LAP, LOW, OWNER, SEEN, TAIL, type Table } from './table.ts'
 
 const { load, store, compareExchange: swap } = Atomics
 
@@ -13,22 +9,22 @@ const { load, store, compareExchange: swap } = Atomics
  */
 export class Directory {
   private readonly words: Int32Array
-  private readonly probes: number
 
+  /** `reach`: an entry is one of so many from its home. All of them: the table has room for as many as it says. */
   constructor(
     private readonly region: Region,
     private readonly table: Table,
     private readonly silentMs: number,
     private readonly clock: () => number,
+    private readonly reach: number,
   ) {
     this.words = table.words
-    this.probes = table.clients <= SMALL ? table.clients : PROBES
   }
 
   /** Null: the client has no entry. */
   find(low: number, high: number): number | null {
-    const { words, table, probes } = this
-    for (let probe = 0, slot = this.homeOf(low, high); probe < probes; probe++) {
+    const { words, table, reach } = this
+    for (let probe = 0, slot = this.homeOf(low, high); probe < reach; probe++) {
       const entry = table.entryOf(slot)
       if (load(words, entry + LOW) === low && load(words, entry + HIGH) === high) return slot
       if (++slot === table.clients) slot = 0
@@ -41,9 +37,11 @@ export class Directory {
     const slots = this.slotsFrom(low, high)
     // Looked at without the lock first: when all is taken, a flood of strangers must not queue for it.
     const second = this.second()
-    if (!slots.some((slot) => this.isVacant(slot, second))) return null
+    const isHope = slots.some((slot) => this.isVacant(slot, second) || this.isLeftBy(slot, low, high))
+    // Perhaps the last one has just become this very client's, by another process.
+    if (!isHope) return this.find(low, high)
     return this.region.exclusive(() => {
-      const known = this.find(low, high)
+      const known = this.find(low, high) ?? this.recover(slots, low, high)
       if (known !== null) return known
       const slot = slots.find((own) => this.vacate(own, null)) ?? slots.find((own) => this.vacate(own, second)) ?? null
       if (slot === null) return null
@@ -61,13 +59,32 @@ export class Directory {
 
   private slotsFrom(low: number, high: number): number[] {
     const home = this.homeOf(low, high)
-    return Array.from({ length: this.probes }, (_, probe) => (home + probe) % this.table.clients)
+    return Array.from({ length: this.reach }, (_, probe) => (home + probe) % this.table.clients)
+  }
+
+  /** Gives this client its entry back, which somebody died of taking away. */
+  private recover(slots: readonly number[], low: number, high: number): number | null {
+    const slot = slots.find((candidate) => this.isLeftBy(candidate, low, high))
+    if (slot === undefined) return null
+    const entry = this.table.entryOf(slot)
+    store(this.words, entry + LOW, low)
+    store(this.words, entry + OWNER, 0)
+    return slot
+  }
+
+  private isLeftBy(slot: number, low: number, high: number): boolean {
+    const entry = this.table.entryOf(slot)
+    const { words } = this
+    if (load(words, entry + LOW) !== 0) return false
+    return load(words, entry + OWNER) === low && load(words, entry + HIGH) === high
   }
 
   /** `second`: now, where the entry of a silent client will do; null, where only a free one will. */
   private isVacant(slot: number, second: number | null): boolean {
     const entry = this.table.entryOf(slot)
-    if (load(this.words, entry + LOW) === 0) return true
+    const isFree = load(this.words, entry + LOW) === 0
+    if (isFree && load(this.words, entry + OWNER) === 0) return true
+    // Also one that was only half taken away: its client may have had an admission in hand.
     return second !== null && this.isSilent(load(this.words, entry + SEEN), second)
   }
 
@@ -86,12 +103,15 @@ export class Directory {
         continue
       }
       if (!this.isVacant(slot, second)) return false
-      const owner = load(words, entry + LOW)
+      const owner = load(words, entry + LOW) || load(words, entry + OWNER)
+      store(words, entry + OWNER, owner) // for its client, should this process die before the swap
       store(words, entry + LOW, 0) // from here on nobody finds it
       if (swap(words, cell, word, word ^ LAP) !== word) {
         store(words, entry + LOW, owner) // its client was faster, and is not silent any more
+        store(words, entry + OWNER, 0)
         return false
       }
+      store(words, entry + OWNER, 0)
       swap(words, entry + HEAD, head, table.after(head))
       store(words, entry + SEEN, this.second())
       store(words, entry + TAIL, load(words, entry + HEAD))

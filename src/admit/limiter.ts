@@ -7,12 +7,15 @@ import { anonymousClients, type LimiterMemory, type LimiterShape } from './limit
 import { Meter, type SharedStore, type Standing } from './meter.ts'
 import { SlidingWindows } from './window.ts'
 
+/** Addresses are strangers', who can come in any number. */
+const ANONYMOUS_REACH = 64
+
 /** Charges requests to the key they carry, or to the address they come from. */
 export class RateLimiter {
   private readonly region: Region
   private readonly keys: Meter
   private readonly anonymous: Meter
-  private readonly own = new Map<string, { serial: number; meter: Meter }>()
+  private readonly own = new Map<string, { serial: number; meter: Meter; region: Region }>()
 
   constructor(
     { limits, anonymousLimits, clients }: LimiterShape,
@@ -21,15 +24,25 @@ export class RateLimiter {
   ) {
     this.region = openRegion(memory.keys)
     this.keys = this.meter(this.region, clients, limits)
-    this.anonymous = this.meter(openRegion(memory.anonymous), anonymousClients(anonymousLimits), anonymousLimits)
+    this.anonymous = this.meter(
+      openRegion(memory.anonymous),
+      anonymousClients(anonymousLimits),
+      anonymousLimits,
+      ANONYMOUS_REACH,
+    )
   }
 
   /** Takes over which keys have limits of their own, and where their tables lie. */
   update({ own }: LimiterMemory): void {
-    for (const name of this.own.keys()) if (!own.has(name)) this.own.delete(name)
+    for (const [name, { serial, region }] of this.own) {
+      if (own.get(name)?.serial === serial) continue
+      this.own.delete(name)
+      region.close()
+    }
     for (const [name, { path, limits, serial }] of own) {
-      if (this.own.get(name)?.serial === serial) continue
-      this.own.set(name, { serial, meter: this.meter(openRegion(path), 1, parseRules(limits)) })
+      if (this.own.has(name)) continue
+      const region = openRegion(path)
+      this.own.set(name, { serial, region, meter: this.meter(region, 1, parseRules(limits)) })
     }
   }
 
@@ -69,7 +82,7 @@ export class RateLimiter {
     return (key.limits === null ? undefined : this.own.get(key.name)?.meter) ?? this.keys
   }
 
-  private meter(region: Region, clients: number, rules: readonly Rule[]): Meter {
-    return new Meter(new SlidingWindows(region, clients, rules, monotonicMs), rules, this.store)
+  private meter(region: Region, clients: number, rules: readonly Rule[], reach = clients): Meter {
+    return new Meter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store)
   }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, type Rule } from '../model/limits.ts'
@@ -11,6 +11,8 @@ export interface LimiterMemory {
   readonly anonymous: string
   /** By the name of the key: the tables of keys with limits of their own. */
   readonly own: ReadonlyMap<string, OwnTable>
+  /** Another once a table that all share had to be made anew. */
+  readonly serial: number
 }
 
 interface OwnTable {
@@ -44,6 +46,7 @@ export class LimiterFiles {
   private readonly anonymous: RegionFile
   private readonly own = new Map<string, { file: RegionFile; limits: string; serial: number }>()
   private made = 0
+  private serial = 0
 
   constructor(
     private readonly folder: string,
@@ -59,8 +62,9 @@ export class LimiterFiles {
    * @throws Error when there is no room for the tables that all share; of a key's own, `onNoRoom` hears
    */
   ensure(records: readonly KeyRecord[], onNoRoom: (error: Error) => void): LimiterMemory {
-    this.keys.ensure()
-    this.anonymous.ensure()
+    // Somebody may have cleaned up.
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 })
+    for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
     const limited = new Map(records.flatMap(({ name, limits }) => (limits === null ? [] : [[name, limits]])))
     this.dropAllBut(limited)
     for (const [name, limits] of limited) {
@@ -71,7 +75,7 @@ export class LimiterFiles {
       }
     }
     const own = new Map([...this.own].map(([name, { file, ...table }]) => [name, { path: file.path, ...table }]))
-    return { keys: this.keys.path, anonymous: this.anonymous.path, own }
+    return { keys: this.keys.path, anonymous: this.anonymous.path, own, serial: this.serial }
   }
 
   close(): void {

@@ -33,9 +33,9 @@ export class RedisWindows {
   private pause: Timer | undefined
   private sweeper: Timer | undefined
   private sweeps = 0
-  private tellGreeted = () => {}
-  /** Resolves when the store has decided something, or has been found away. */
-  readonly greeted = new Promise<void>((tell) => {
+  private tellGreeted = (_isHere: boolean) => {}
+  /** Resolves when the store has decided something: true; or has been found away: false. */
+  readonly greeted = new Promise<boolean>((tell) => {
     this.tellGreeted = tell
   })
   private readonly waiting = new Set<Question>()
@@ -109,7 +109,7 @@ export class RedisWindows {
   private welcome(redis: RedisClient) {
     if (redis !== this.redis) return
     this.here = true
-    this.tellGreeted()
+    this.tellGreeted(true)
     const wasAway = this.told
     this.told = false
     if (wasAway) this.events.onBack()
@@ -119,7 +119,7 @@ export class RedisWindows {
   private lose(redis: RedisClient | null, error: Error) {
     if (!redis || redis !== this.redis) return
     this.drop()
-    this.tellGreeted()
+    this.tellGreeted(false)
     this.pause = setTimeout(() => this.greet(), PAUSE_MS)
     if (this.told) return
     this.told = true

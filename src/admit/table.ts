@@ -1,8 +1,8 @@
 import { HEADER_WORDS } from '../share/region.ts'
 
-/** The words of an entry: who it is of, the numbers of the next admission and of the oldest that counts, and the second
- * of the last request. */
-export const [LOW, HIGH, HEAD, TAIL, SEEN] = [0, 1, 2, 3, 4]
+/** The words of an entry: who it is of, the numbers of the next admission and of the oldest that counts, the second of
+ * the last request, and who it was of when somebody began to take it away. */
+export const [LOW, HIGH, HEAD, TAIL, SEEN, OWNER] = [0, 1, 2, 3, 4, 5]
 const ENTRY_WORDS = 8
 
 /** A cell of a ring: 31 bits of milliseconds, and the lap bit. */

@@ -40,11 +40,13 @@ export class SlidingWindows {
   strangers = 0
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
 
+  /** `reach`: of how many places a client may have one; fewer than all make a flood of strangers cheap. */
   constructor(
     region: Region,
     clients: number,
     private readonly rules: readonly Rule[],
     private readonly clock: () => number,
+    reach: number = clients,
     wrap?: number,
   ) {
     this.longest = longestOf(rules)
@@ -53,7 +55,7 @@ export class SlidingWindows {
     this.longestLimit = limit
     this.words = region.words
     this.table = new Table(region.words, clients, depthOf(rules), wrap)
-    this.directory = new Directory(region, this.table, periodMs, clock)
+    this.directory = new Directory(region, this.table, periodMs, clock, reach)
   }
 
   /** Decides on one request of the client, and charges it if it is admitted. The same object answers each time. */

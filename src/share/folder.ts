@@ -68,11 +68,16 @@ function lockFolder(path: string, owner: string) {
 
 /** Makes the folder; false when it is there and somebody else's, who may have put it, or a link, in our way. */
 function makeOwn(path: string): boolean {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (!isThere(path)) mkdirSync(path, { mode: 0o700 })
   if (!isOwn(path)) return false
   if ((lstatSync(path).mode & 0o077) !== 0)
     throw new Error(`${path} is open to others: remove it, and the server makes it anew`)
   return true
+}
+
+/** A link counts, wherever it leads. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function isOwn(path: string): boolean {

@@ -7,8 +7,10 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statfsSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { exclusively } from './lock.ts'
 
 /** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` say what the rest is. */
@@ -16,6 +18,8 @@ export interface Region {
   readonly words: Int32Array
   /** Runs `work` in no other process at the same time; what dies in it leaves no lock. */
   exclusive<T>(work: () => T): T
+  /** Nobody may use it any more; the memory itself goes when nobody refers to it. */
+  close(): void
 }
 
 export const HEADER_WORDS = 16
@@ -89,11 +93,14 @@ export class RegionFile {
   }
 
   private header(): number[] {
-    return [MAGIC, VERSION, this.words, hash(this.shape), hash(bootId()), 0]
+    return [MAGIC, VERSION, this.words | 0, hash(this.shape), hash(bootId()), 0]
   }
 
   /** Under another name first: what is there under its own name is whole, and whoever maps the old one keeps it. */
   private create(): number {
+    // What is there cannot be used, and both together may not fit.
+    rmSync(this.file, { force: true })
+    requireRoom(this.file, this.words * 4)
     const part = `${this.file}.${process.pid}`
     const descriptor = openSync(part, 'w+', 0o600)
     try {
@@ -121,11 +128,21 @@ export function openRegion(path: string): Region {
   return {
     words: new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4),
     exclusive: (work) => exclusively(descriptor, work),
+    close: () => closeSync(descriptor),
   }
 }
 
-function noRoom(file: string, bytes: number, error: NodeJS.ErrnoException): Error {
-  if (error.code !== 'ENOSPC' && error.code !== 'EFBIG' && error.code !== 'EDQUOT') return error
+const WORDS_MAX = 2 ** 31 - 1
+const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
+
+/** Asked first, so that a table that cannot fit does not fill the memory of the machine on its way to that finding. */
+function requireRoom(file: string, bytes: number) {
+  const { bavail, bsize } = statfsSync(dirname(file))
+  if (bytes > WORDS_MAX * 4 || bytes > bavail * bsize) throw noRoom(file, bytes, { code: 'ENOSPC' })
+}
+
+function noRoom(file: string, bytes: number, error: { code?: string }): Error {
+  if (error instanceof Error && !FULL.includes(error.code ?? '')) return error
   const need = `${(bytes / 2 ** 20).toFixed(1)} MiB`
   return new Error(
     `there is no room for ${need} of shared memory at ${file}: free some, or set RATE_LIMIT_CLIENTS lower`,

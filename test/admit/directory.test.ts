@@ -9,11 +9,11 @@ let nowMs = 5_000_000
 
 function directoryOf(
   clients: number,
-  { depth = 3, seed = 1, region }: { depth?: number; seed?: number; region?: Region } = {},
+  { depth = 3, seed = 1, region, reach }: { depth?: number; seed?: number; region?: Region; reach?: number } = {},
 ) {
   const memory = region ?? privateRegion(Table.words(clients, depth), seed)
   const table = new Table(memory.words, clients, depth)
-  const directory = new Directory(memory, table, SILENT_MS, () => nowMs)
+  const directory = new Directory(memory, table, SILENT_MS, () => nowMs, reach ?? clients)
   const enter = (client: number) => directory.enter(client, -client)
   const find = (client: number) => directory.find(client, -client)
   return { directory, table, words: memory.words, region: memory, enter, find }
@@ -49,7 +49,7 @@ describe('enter and find', () => {
     const first = directoryOf(16, { region })
     let before: number | null = null
     const late = {
-      words: region.words,
+      ...region,
       exclusive<T>(work: () => T) {
         before = first.enter(1)
         return work()
@@ -58,6 +58,16 @@ describe('enter and find', () => {
     expect(directoryOf(16, { region: late }).enter(1)).toBe(before as never)
     expect(before).not.toBeNull()
   })
+})
+
+test('who has just got the last entry by another process is found, though nothing is vacant any more', () => {
+  const region = privateRegion(Table.words(1, 3))
+  const first = directoryOf(1, { region })
+  const second = directoryOf(1, { region })
+  expect(second.find(1)).toBeNull()
+  const slot = first.enter(1)
+  expect(second.enter(1)).toBe(slot as number)
+  expect(second.enter(2)).toBeNull()
 })
 
 describe('room', () => {
@@ -75,15 +85,15 @@ describe('room', () => {
   })
 
   test('a large table is full to the half before anybody is turned away, and nobody has two entries', () => {
-    const { enter, find } = directoryOf(8_192, { depth: 1 })
+    const { enter, find } = directoryOf(8_192, { depth: 1, reach: 64 })
     const slots = range(4_096).map(enter)
     expect(slots).not.toContain(null)
     expect(new Set(slots).size).toBe(4_096)
     expect(range(4_096).map(find)).toEqual(slots)
   })
 
-  test('of a large table so many entries are looked at, so that a stranger costs the same when it is full', () => {
-    const { enter, table } = directoryOf(8_192, { depth: 1 })
+  test('no more entries are looked at than are in reach, so that a stranger costs the same when a large table is full', () => {
+    const { enter, table } = directoryOf(8_192, { depth: 1, reach: 64 })
     let looked = 0
     const entryOf = table.entryOf
     table.entryOf = (slot) => {

@@ -155,6 +155,16 @@ describe('takeMemoryFolder', () => {
       expect(take().path).toBe(`${path}-2`)
     })
 
+  test.each(['a file', 'a link to nowhere'])('takes another place where there is %s', (what) => {
+    const { path, release } = take()
+    release()
+    rmSync(path, { recursive: true })
+    if (what === 'a file') writeFileSync(path, '')
+    else symlinkSync(join(root.path, 'nowhere'), path)
+    expect(take().path).toBe(`${path}-2`)
+    rmSync(path)
+  })
+
   test('takes another place where there is a link, and writes nothing where it leads', () => {
     const { path, release } = take()
     release()

@@ -1,5 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { HEADER_WORDS, OWN_WORD, openRegion, RegionFile, SEED_WORD } from '../../src/share/region.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -120,6 +132,35 @@ test('no room: one message that says how much is needed, where, and what to do; 
     `there is no room for 3.8 MiB of shared memory at ${path}: free some, or set RATE_LIMIT_CLIENTS lower\n`,
   )
   expect([existsSync(path), readdirSync(folder.path)]).toEqual([false, []])
+})
+
+test('more than the disk has left is refused before a byte is written', () => {
+  const words = 2 ** 31 - 1
+  const file = new RegionFile(path, 'huge', words)
+  const { bavail, bsize } = statfsSync(folder.path)
+  if (bavail * bsize > words * 4) expect(() => new RegionFile(path, 'huge', words + 1).ensure()).toThrow('8192.0 MiB')
+  else expect(() => file.ensure()).toThrow('there is no room for 8192.0 MiB')
+  expect(readdirSync(folder.path)).toEqual([])
+})
+
+test('a file of another shape goes before the new one is made, since both may not fit', () => {
+  start('old')
+  const before = openSync(path, 'r')
+  const { ino } = fstatSync(before)
+  start('new')
+  expect([statSync(path).ino === ino, fstatSync(before).nlink]).toEqual([false, 0])
+  closeSync(before)
+})
+
+test('a region that is closed keeps no file open', () => {
+  const file = start()
+  const count = () => readdirSync('/proc/self/fd').length
+  if (process.platform !== 'linux') return
+  const before = count()
+  const regions = Array.from({ length: 5 }, () => openRegion(file.path))
+  expect(count()).toBeGreaterThanOrEqual(before + 5)
+  for (const region of regions) region.close()
+  expect(count()).toBe(before)
 })
 
 test('exclusive work of several processes never overlaps', async () => {
