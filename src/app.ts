@@ -62,7 +62,7 @@ export function createApp(parts: Parts) {
     .onError(async ({ request, error, server }) => {
       const requestId = requestIdOf(request)
       const standing = await parts.admission.charge(null, request, server)
-      return finish(parts, request, requestId, standing, performance.now(), failure(parts, requestId, error))
+      return finish(parts, request, requestId, null, standing, performance.now(), failure(parts, requestId, error))
     })
     .all(
       '/*',
@@ -79,7 +79,7 @@ export function createApp(parts: Parts) {
         const reply = await answer(parts, router, { request, target, location, key, standing }).catch((error) =>
           failure(parts, requestId, error),
         )
-        return finish(parts, request, requestId, standing, startMs, reply)
+        return finish(parts, request, requestId, key, standing, startMs, reply)
       },
       { parse: 'none' },
     )
@@ -185,6 +185,7 @@ function finish(
   { isDraining, log }: Parts,
   request: Request,
   requestId: string,
+  key: Key | null,
   { rule, remaining, reset }: Standing,
   startMs: number,
   reply: Reply,
@@ -198,10 +199,9 @@ function finish(
   // A body that nobody reads is still being sent; only a closed connection stops its sender.
   if (isDraining() || (request.body !== null && !request.bodyUsed)) headers.Connection = 'close'
   const { method, url } = request
-  log.info(`${method} ${pathOf(url)} ${reply.status}`, {
-    ms: Math.round((performance.now() - startMs) * 100) / 100,
-    requestId,
-  })
+  const ms = Math.round((performance.now() - startMs) * 100) / 100
+  const fields = key === null ? { ms, requestId } : { ms, requestId, key: key.id }
+  log.info(`${method} ${pathOf(url)} ${reply.status}`, fields)
   return new Response(reply.body, { status: reply.status, headers })
 }
 

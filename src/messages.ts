@@ -23,11 +23,14 @@ export interface StartMessage {
 export type ToWorker =
   | StartMessage
   | KeysMessage
+  /** Asked again and again; who does not answer hangs. */
+  | { readonly kind: 'ping' }
   /** Let clients leave for so long, finish, and end. */
   | { readonly kind: 'stop'; readonly leaveMs: number }
 
 export type FromWorker =
   | { readonly kind: 'ready'; readonly url: string; readonly port: number }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
+  | { readonly kind: 'pong' }
   /** Ids of keys that have been used since the last such message. */
   | { readonly kind: 'used'; readonly ids: readonly string[] }

@@ -15,6 +15,8 @@ interface Member {
   readonly startedMs: number
   readonly ready: Promise<{ url: string; port: number }>
   isLeaving: boolean
+  /** Pings without an answer, in a row. */
+  silence: number
 }
 
 /** A worker's start went wrong. `code` as of a system error, or ''. */
@@ -35,6 +37,11 @@ const PAUSE_MS_MAX = 5_000
 /** Over what a worker takes by itself: its clients leave, its requests finish, its connections close. */
 const STOP_MS_MAX = 2_500
 const RESTART_LEAVE_MS = 2_000
+const PING_EVERY_MS = 2_000
+/** Counted, not timed: when the whole machine stands still, nobody is to blame. */
+const SILENCE_MAX = 5
+/** Until it is ready it may take its time. */
+const STARTING = Number.NEGATIVE_INFINITY
 
 /** Worker processes on one port: one that ends unasked is replaced. */
 export class WorkerProcesses {
@@ -46,7 +53,9 @@ export class WorkerProcesses {
   private settled: Promise<void> = Promise.resolve()
   private isRestartWanted = false
 
-  constructor(private readonly options: Options) {}
+  constructor(private readonly options: Options) {
+    setInterval(() => this.ping(), PING_EVERY_MS).unref()
+  }
 
   /** Resolves when all are ready. @throws WorkerFailed when one cannot start */
   async start(): Promise<{ url: string; processes: number }> {
@@ -118,18 +127,20 @@ export class WorkerProcesses {
     const child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], {
       stdio: ['ignore', 'inherit', 'inherit'],
       ipc: (told: FromWorker) => {
-        if (told.kind === 'used') this.options.onUsedKeys(told.ids)
+        if (told.kind === 'pong') member.silence = 0
+        else if (told.kind === 'used') this.options.onUsedKeys(told.ids)
         else if (told.kind === 'ready') resolve(told)
         else reject(new WorkerFailed(told.message, told.code))
       },
     })
     send(child, message)
-    const member: Member = { child, startedMs: performance.now(), ready, isLeaving: false }
+    const member: Member = { child, startedMs: performance.now(), ready, isLeaving: false, silence: STARTING }
     this.members.add(member)
     const late = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
     ready.then(
       () => {
         clearTimeout(late)
+        member.silence = 0
         this.watch(member)
       },
       () => clearTimeout(late),
@@ -139,6 +150,18 @@ export class WorkerProcesses {
       reject(new WorkerFailed(`a worker ended with ${endOf(child)} before it was ready`, ''))
     })
     return member
+  }
+
+  /** Ends what hangs, so that it is replaced: it would keep its share of the connections. */
+  private ping() {
+    for (const member of this.members) {
+      if (member.silence++ < SILENCE_MAX) {
+        send(member.child, { kind: 'ping' })
+        continue
+      }
+      this.options.log.error('a worker hangs', { pid: member.child.pid })
+      member.child.kill('SIGKILL')
+    }
   }
 
   private watch(member: Member) {

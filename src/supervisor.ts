@@ -160,8 +160,8 @@ export class Supervisor {
   private ensureMemory(files: LimiterFiles): LimiterMemory {
     const before = this.memory
     try {
-      this.memory = files.ensure(this.keys, (error) => {
-        this.log.warn('a key has the limits of all', { error: error.message })
+      this.memory = files.ensure(this.keys, ({ message }, key) => {
+        this.log.warn('the limits of a key cannot be used: RATE_LIMITS hold for it', { key, error: message })
       })
     } catch (error) {
       if (before === null) throw error

@@ -14,6 +14,7 @@ let isStopping = false
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
+  else if (message.kind === 'ping') tell({ kind: 'pong' })
   else replaceKeys(message)
 })
 // Without the supervisor nobody would stop this process, or replace it.

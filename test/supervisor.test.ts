@@ -158,6 +158,19 @@ describe('workers', () => {
   )
 
   test(
+    'one that hangs is ended and replaced',
+    async () => {
+      const { server, url } = await start()
+      const [hanging = 0] = workersOf(server.pid)
+      process.kill(hanging, 'SIGSTOP')
+      await server.waitFor(/a worker hangs/)
+      await renewed(server.pid, 2, [hanging])
+      expect(await retried(async () => (await fetch(url + PATH, { headers })).status)).toBe(200)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
     'one that dies while the others start is replaced',
     async () => {
       const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '4' }

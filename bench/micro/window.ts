@@ -25,7 +25,9 @@ export function measureWindow(decisions: number, rounds: number): Cost[] {
   return CASES.map(({ clients, rules: text }) => {
     const rules = parseRules(text)
     const slots = Math.ceil(clients * 1.25)
-    const windows = new SlidingWindows(privateRegion(wordsFor(slots, rules)), slots, rules, monotonicMs)
+    // As the tables of keys and of addresses are made.
+    const reach = clients > 1_000 ? 64 : slots
+    const windows = new SlidingWindows(privateRegion(wordsFor(slots, rules)), slots, rules, monotonicMs, reach)
     const meter = new Meter(windows, rules, null)
     const random = new Random(1)
     const order = Array.from({ length: decisions }, () => 1 + random.below(clients))

@@ -61,7 +61,7 @@ export class LimiterFiles {
    * Makes what is missing, replaces what is damaged, and throws the tables of keys away that there are no more.
    * @throws Error when there is no room for the tables that all share; of a key's own, `onNoRoom` hears
    */
-  ensure(records: readonly KeyRecord[], onNoRoom: (error: Error) => void): LimiterMemory {
+  ensure(records: readonly KeyRecord[], onNoRoom: (error: Error, name: string) => void): LimiterMemory {
     // Somebody may have cleaned up.
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
@@ -71,7 +71,7 @@ export class LimiterFiles {
       try {
         this.ensureOwn(name, limits)
       } catch (error) {
-        onNoRoom(error as Error)
+        onNoRoom(error as Error, name)
       }
     }
     const own = new Map([...this.own].map(([name, { file, ...table }]) => [name, { path: file.path, ...table }]))

@@ -10,6 +10,7 @@ import {
   statfsSync,
   writeSync,
 } from 'node:fs'
+import { freemem } from 'node:os'
 import { dirname } from 'node:path'
 import { exclusively } from './lock.ts'
 
@@ -53,6 +54,7 @@ export class RegionFile {
   ensure(): boolean {
     if (this.descriptor !== null && this.isGood(this.descriptor)) return false
     this.close()
+    rmSync(this.part, { force: true }) // of a start that was killed
     this.descriptor = this.openGood()
     if (this.descriptor !== null) return false
     this.descriptor = this.create()
@@ -67,6 +69,10 @@ export class RegionFile {
   close(): void {
     if (this.descriptor !== null) closeSync(this.descriptor)
     this.descriptor = null
+  }
+
+  private get part(): string {
+    return `${this.file}.part`
   }
 
   private openGood(): number | null {
@@ -101,7 +107,7 @@ export class RegionFile {
     // What is there cannot be used, and both together may not fit.
     rmSync(this.file, { force: true })
     requireRoom(this.file, this.words * 4)
-    const part = `${this.file}.${process.pid}`
+    const { part } = this
     const descriptor = openSync(part, 'w+', 0o600)
     try {
       // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
@@ -133,12 +139,16 @@ export function openRegion(path: string): Region {
 }
 
 const WORDS_MAX = 2 ** 31 - 1
+/** What `statfs` calls a file system in memory, whose size may be more than the machine has. */
+const MEMORY_DISK = 0x01021994
+const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 
 /** Asked first, so that a table that cannot fit does not fill the memory of the machine on its way to that finding. */
 function requireRoom(file: string, bytes: number) {
-  const { bavail, bsize } = statfsSync(dirname(file))
-  if (bytes > WORDS_MAX * 4 || bytes > bavail * bsize) throw noRoom(file, bytes, { code: 'ENOSPC' })
+  const { bavail, bsize, type } = statfsSync(dirname(file))
+  const room = type === MEMORY_DISK ? Math.min(bavail * bsize, MEMORY_SHARE * availableMemory()) : bavail * bsize
+  if (bytes > WORDS_MAX * 4 || bytes > room) throw noRoom(file, bytes, { code: 'ENOSPC' })
 }
 
 function noRoom(file: string, bytes: number, error: { code?: string }): Error {
@@ -150,6 +160,12 @@ function noRoom(file: string, bytes: number, error: { code?: string }): Error {
       cause: error,
     },
   )
+}
+
+function availableMemory(): number {
+  if (process.platform !== 'linux') return freemem()
+  const [, kilobytes] = /^MemAvailable: +(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? []
+  return kilobytes === undefined ? freemem() : Number(kilobytes) * 1_024
 }
 
 function hash(text: string): number {

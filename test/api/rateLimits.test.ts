@@ -319,7 +319,7 @@ describe('limits of a key’s own', () => {
   test('that cannot be read are those of the server, and the log says so', async () => {
     const odd = newKey({ limits: '5/1y' })
     expect(said(await ask('GET', '/Companies', odd.headers))).toEqual([200, '12h', '99'])
-    expect(warnings).toContain('a key has the limits of all: "5/1y" is not a limit like 750/1m')
+    expect(warnings).toContain('the limits of a key cannot be used: "5/1y" is not a limit like 750/1m')
   })
 
   test('that are given to a key, changed and taken away hold from then on', async () => {

@@ -152,6 +152,13 @@ test('a file of another shape goes before the new one is made, since both may no
   closeSync(before)
 })
 
+test('what a start left that was killed while it wrote is thrown away', () => {
+  start()
+  writeFileSync(`${path}.part`, 'half')
+  start()
+  expect(readdirSync(folder.path)).toEqual(['region'])
+})
+
 test('a region that is closed keeps no file open', () => {
   const file = start()
   const count = () => readdirSync('/proc/self/fd').length

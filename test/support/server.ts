@@ -96,7 +96,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const folder = temporaryMemory()
   const files = filesFor(config, folder)
   const memoryOf = (keys: readonly KeyRecord[]) =>
-    files.ensure(keys, (error) => log.warn('a key has the limits of all', { error: error.message }))
+    files.ensure(keys, ({ message }, key) => log.warn('the limits of a key cannot be used', { key, error: message }))
   const memory = memoryOf(options.keys ?? [])
   const surroundings = { keys: options.keys ?? [], bootstrapKeys: [KEY], migrationFiles, memory, log }
   const worker = await startWorker(config, { databaseUrl, ...surroundings })
