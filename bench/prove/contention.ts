@@ -46,11 +46,12 @@ export async function proveContention(options: Options): Promise<Findings> {
   try {
     file.ensure()
     // Every client has its entry before they begin: what is judged goes by the numbers of one ring.
-    const windows = new SlidingWindows(openRegion(file.path), clients, rules, monotonicMs)
+    let nowMs = 0
+    const windows = new SlidingWindows(openRegion(file.path), clients, rules, () => (nowMs = monotonicMs()))
     const first: Entry[] = []
     for (let key = 1; key <= options.keys; key++) {
       windows.admit(key, key)
-      first.push({ key, admitted: true, number: FIRST, time: monotonicMs() & TIME })
+      first.push({ key, admitted: true, number: FIRST, time: nowMs & TIME }) // the moment that it was decided at
     }
     const { logs, kills } = await run(folder, file.path, options, clients)
     return { ...judge([first, ...logs.map(readLog)].flat(), rules), kills }
