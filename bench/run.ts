@@ -1,84 +1,129 @@
-// A first look at speed: `npm run bench`. Real server, real PostgreSQL, load from a process of its own. Compare rows of
-// one run only; the machine's noise is larger than most differences between runs.
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import postgres from 'postgres'
-import { startEmbedded } from '../src/execute/embedded.ts'
-import { migrate } from '../src/execute/migrate.ts'
-import { loadRows } from './rows.ts'
-import { scenarios } from './scenarios.ts'
+// Measures the server, the floors beneath it, and others like it: `npm run bench`, `npm run bench -- --help`.
+// Figures of one run compare with each other; the machine's noise is larger than most differences between runs.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { DataDirInUse } from '../src/execute/embedded.ts'
+import { type Bench, checkBench, openTargets, type Started, startBench, warmUp } from './bench.ts'
+import { stopChildren } from './children.ts'
+import { measureCurves } from './curves.ts'
+import { restore } from './data/restore.ts'
+import { rowsFor } from './data/table.ts'
+import { describeMachine, readCommit, readVersions } from './machine.ts'
+import { type Options, readOptions, WRONG_USAGE } from './options.ts'
+import { peerNames } from './peers.ts'
+import { writePage } from './report/page.ts'
+import type { Curve, Results, ScenarioResult } from './results.ts'
+import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
+import { soak } from './soak.ts'
+import { status } from './status.ts'
+import { runScenario } from './suite.ts'
+import { formatHead, formatScenario } from './table.ts'
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
-const CONNECTIONS = 32
-const KEY = 'bench-key'
-const ROOT = join(import.meta.dir, '..')
+const options = readOptions(process.argv.slice(2), peerNames)
+const scenarios = chooseScenarios(options)
+const inUse = `error: another run uses ${options.data}; --data names another folder`
+const started: Started = []
+let isStopping = false
 
-const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
-const embedded = await startEmbedded({ dataDir, settings: { shared_buffers: '512MB', max_wal_size: '4GB' } })
+process.on('SIGINT', interrupt)
+process.on('SIGTERM', interrupt)
 try {
-  await migrate(embedded.url, join(ROOT, 'sql'))
-  const sql = postgres(embedded.url, { max: 1, onnotice: () => undefined })
-  console.log(`rows: ${JSON.stringify(await loadRows(sql))}`)
-  await sql.end()
-  const { url, stop } = await startServer(embedded.url)
-  console.log(`${CONNECTIONS} connections, ${SECONDS} s each`)
-  for (const scenario of scenarios) console.log(row(scenario.name, await load(url, scenario.request)))
-  await stop()
-} finally {
-  await embedded.stop()
-  rmSync(dataDir, { recursive: true })
+  await run(await startBench(options, started))
+} catch (error) {
+  // What an interruption breaks is no fault.
+  if (!isStopping) console.error(error instanceof DataDirInUse ? inUse : error)
+  process.exitCode = 1
 }
+if (!isStopping) await stop()
 
-interface Load {
-  requests: { average: number }
-  latency: { p50: number; p97_5: number; p99: number }
-  non2xx: number
-  errors: number
-}
-
-function row(name: string, { requests, latency, non2xx, errors }: Load): string {
-  const rate = `${Math.round(requests.average)}/s`.padStart(9)
-  const times = `p50 ${latency.p50} ms, p97.5 ${latency.p97_5} ms, p99 ${latency.p99} ms`
-  return `${name.padEnd(44)} ${rate}  ${times}${non2xx + errors > 0 ? `  VOID: ${non2xx} non-2xx, ${errors} errors` : ''}`
-}
-
-async function startServer(databaseUrl: string) {
-  const settings = {
-    DATABASE_URL: databaseUrl,
-    BOOTSTRAP_API_KEY: KEY,
-    PORT: '0',
-    DATA_DIR: dataDir,
-    RATE_LIMITS: '1000000/1s',
+async function run(bench: Bench) {
+  const results = await describeRun(bench)
+  status('checking answers')
+  await checkBench(bench, scenarios)
+  status('warming up')
+  await warmUp(bench, scenarios, options)
+  const floors = ['constant', 'bare', bench.sqlFloor]
+  status(null)
+  console.log(formatHead(floors))
+  const measured: ScenarioResult[] = []
+  for (const scenario of scenarios) {
+    const result = await measure(bench, scenario)
+    measured.push(result)
+    console.log(formatScenario(results, result, floors))
   }
-  const server = spawn(process.execPath, ['--no-env-file', 'src/main.ts'], {
-    cwd: ROOT,
-    env: { PATH: process.env.PATH, ...settings },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const url = await new Promise<string>((done) => {
-    server.stdout.on('data', (chunk) => {
-      const match = /listens on (http:\S+?),/.exec(String(chunk))
-      if (match) done(match[1] as string)
+  const curves: Curve[] = options.curves ? await measureCurves(bench, options) : []
+  if (options.soak !== null) curves.push(await soak(bench, options, options.soak))
+  save({ ...results, scenarios: measured, curves })
+}
+
+async function measure(bench: Bench, scenario: Scenario): Promise<ScenarioResult> {
+  const targets = await openTargets(bench, scenario)
+  try {
+    return await runScenario(scenario, targets, {
+      ...options,
+      restore: async () => void (await restore(bench.database.url, bench.database.rows)),
+      onRound: (target, round) => status(`${scenario.name}: ${target}, round ${round} of ${options.rounds}`),
     })
-  })
-  const ended = new Promise((done) => server.once('exit', done))
-  const stop = () => {
-    server.kill('SIGTERM')
-    return ended
+  } finally {
+    status(null)
+    for (const target of targets) await target.stop()
   }
-  return { url, stop }
 }
 
-/** autocannon as a program, so that its work is not on the server's event loop or ours. */
-async function load(url: string, request: string[]): Promise<Load> {
-  const program = join(ROOT, 'node_modules/autocannon/autocannon.js')
-  const [path, ...more] = request
-  const common = ['-c', String(CONNECTIONS), '-d', String(SECONDS), '-j', '-H', `Authorization=ApiKey ${KEY}`]
-  const child = spawn('node', [program, ...common, ...more, url + path], { stdio: ['ignore', 'pipe', 'ignore'] })
-  let output = ''
-  child.stdout.on('data', (chunk) => (output += chunk))
-  await new Promise((done) => child.once('close', done))
-  return JSON.parse(output)
+async function describeRun({ database, server, peers }: Bench): Promise<Results> {
+  const { seconds, rounds, connections, workers } = options
+  const versions = await readVersions(database.url)
+  for (const peer of peers) versions[peer.name] = peer.version
+  const machine = describeMachine()
+  const head = {
+    machine,
+    versions,
+    seconds,
+    rounds,
+    connections,
+    workers: server.workerPids().length || (workers ?? 0),
+  }
+  const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ')
+  const named = { date: new Date().toISOString(), command, commit: readCommit(), rows: database.rows }
+  console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.os}; ${server.url}`)
+  console.log(
+    `${database.rows.absences} absences; ${connections} connections, ${rounds} × ${seconds} s, ${head.workers} workers, log level warn`,
+  )
+  return { ...named, ...head, scenarios: [], curves: [] }
+}
+
+/** Both files carry the time in their name. */
+function save(results: Results) {
+  const folder = resolve(options.output)
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, results.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-'))
+  writeFileSync(`${path}.json`, `${JSON.stringify(results, null, 1)}\n`)
+  writeFileSync(`${path}.html`, writePage(results))
+  console.log(`${path}.html, and .json beside it`)
+}
+
+function chooseScenarios({ rows, only, quick }: Options): Scenario[] {
+  try {
+    return scenariosFor(rowsFor(rows), only, quick)
+  } catch (error) {
+    if (!(error instanceof UnknownScenario)) throw error
+    console.error(`error: ${error.message}`)
+    process.exit(WRONG_USAGE)
+  }
+}
+
+async function interrupt() {
+  if (isStopping) process.exit(130) // PostgreSQL is told by the end of this process
+  isStopping = true
+  await stop()
+  process.exit(130)
+}
+
+async function stop() {
+  status(null)
+  const [cluster, ...others] = started
+  // Peers and the server among them.
+  await stopChildren()
+  for (const { stop } of others.toReversed()) await stop()
+  await cluster?.stop()
 }

@@ -5,24 +5,23 @@ import { parseRules } from '../../src/model/limits.ts'
 import { monotonicMs } from '../../src/share/clock.ts'
 import { Random } from '../../test/support/random.ts'
 import { privateRegion } from '../prove/model.ts'
+import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
 
-interface Cost {
-  clients: number
-  rules: string
-  /** Of a decision, and of one with the texts of its headers: the best of the rounds, since noise only adds. */
-  decisionNs: number
-  standingNs: number
-}
-
-const CASES = [
+const WINDOWS = [
   { clients: 1, rules: '750/1m,2500/15m,25000/12h' },
   { clients: 1_000, rules: '750/1m,2500/15m,25000/12h' },
   { clients: 100_000, rules: '60/1m' },
 ]
 
-/** Costs at 1, 1,000 and 100,000 clients, in random order of clients. */
-export function measureWindow(decisions: number, rounds: number): Cost[] {
-  return CASES.map(({ clients, rules: text }) => {
+/** Enough that a client among many comes again only after most of the others. */
+const TURNS = 2 ** 18
+
+/**
+ * A decision alone, and one with the texts of its headers: at 1, 1,000 and 100,000 clients, in random order of clients.
+ * A few clients reach their limits at once, so theirs are refusals; of 100,000 clients most are admitted.
+ */
+export function windowCases(): Case[] {
+  return WINDOWS.flatMap(({ clients, rules: text }): Case[] => {
     const rules = parseRules(text)
     const slots = Math.ceil(clients * 1.25)
     // As the tables of keys and of addresses are made.
@@ -30,27 +29,14 @@ export function measureWindow(decisions: number, rounds: number): Cost[] {
     const windows = new SlidingWindows(privateRegion(wordsFor(slots, rules)), slots, rules, monotonicMs, reach)
     const meter = new Meter(windows, rules, null)
     const random = new Random(1)
-    const order = Array.from({ length: decisions }, () => 1 + random.below(clients))
-    const everybody = order.map((low) => ({ low, high: 7, text: '' }))
-    let [decisionNs, standingNs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-    for (let round = 0; round < rounds; round++) {
-      decisionNs = Math.min(
-        decisionNs,
-        nsOf(order, (low) => windows.admit(low, 7)),
-      )
-      standingNs = Math.min(
-        standingNs,
-        nsOf(everybody, (client) => meter.charge(client)),
-      )
-    }
-    return { clients, rules: text, decisionNs: Math.round(decisionNs), standingNs: Math.round(standingNs) }
+    const order = Array.from({ length: TURNS }, () => ({ low: 1 + random.below(clients), high: 7, text: '' }))
+    const clientOf = (turn: number) => order[turn % TURNS] as { low: number; high: number; text: string }
+    const name = `${clients} client${clients === 1 ? '' : 's'}, ${text}`
+    return [
+      { name, operation: 'SlidingWindows.admit', work: (turn) => windows.admit(clientOf(turn).low, 7) },
+      { name, operation: 'Meter.charge', work: (turn) => meter.charge(clientOf(turn)) },
+    ]
   })
 }
 
-function nsOf<T>(items: readonly T[], work: (item: T) => unknown): number {
-  const startNs = Bun.nanoseconds()
-  for (const item of items) work(item)
-  return (Bun.nanoseconds() - startNs) / items.length
-}
-
-if (import.meta.main) console.table(measureWindow(300_000, 6))
+if (import.meta.main) printCosts(await measure(windowCases(), ROUND_MS, ROUNDS))

@@ -1,0 +1,114 @@
+// Two commits in turns: `npm run bench:compare -- main`. Before is that commit, after is the working tree. Exit code 1:
+// the working tree has lost more than the threshold, or answers wrongly; 2: nothing could be compared.
+import { join } from 'node:path'
+import { stopChildren } from './children.ts'
+import { type Checkout, CheckoutError, checkOut } from './compare/checkout.ts'
+import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/lines.ts'
+import { readOptions, WRONG_USAGE } from './compare/options.ts'
+import {
+  dropDatabase,
+  makeDatabase,
+  openDatabase,
+  openSide,
+  restoreSides,
+  type Side,
+  sameMigrations,
+  targetOf,
+} from './compare/sides.ts'
+import { rowsFor } from './data/table.ts'
+import { type Cluster, openCluster } from './database.ts'
+import { readCommit } from './machine.ts'
+import type { ScenarioResult } from './results.ts'
+import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
+import { status } from './status.ts'
+import { runScenario } from './suite.ts'
+
+const ROOT = join(import.meta.dir, '..')
+
+const options = readOptions(process.argv.slice(2))
+/** Undone in reverse, also when it is interrupted. */
+const cleanings: (() => unknown)[] = []
+let isStopping = false
+
+process.on('SIGINT', interrupt)
+process.on('SIGTERM', interrupt)
+try {
+  const scenarios = scenariosFor(rowsFor(options.rows), options.only)
+  const checkout = checkOut(ROOT, options.ref)
+  cleanings.push(checkout.remove)
+  const failures = await compare(checkout, scenarios)
+  process.exitCode = failures.length > 0 ? 1 : 0
+} catch (error) {
+  const isKnown = error instanceof UnknownScenario || error instanceof CheckoutError
+  // What an interruption breaks is no fault.
+  if (!isStopping) console.error(isKnown ? `error: ${error.message}` : error)
+  process.exitCode = WRONG_USAGE
+}
+if (!isStopping) await stop()
+
+/** Returns the names of the scenarios in which the working tree fails. */
+async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Promise<string[]> {
+  const { rows, connections, rounds, seconds, threshold } = options
+  const cluster = await openCluster({ dataDir: options.data })
+  cleanings.push(cluster.stop, stopChildren)
+  const sides = await openSides(checkout, cluster)
+  console.log(`before: ${checkout.commit}, after: the working tree, ${readCommit()}; ratios are after ÷ before`)
+  console.log(
+    `${rows} absences; ${connections} connections; ${rounds} rounds of four runs of ${seconds} s\n${headLine}`,
+  )
+  const failures: string[] = []
+  for (const scenario of scenarios) {
+    const comparison = comparisonOf(await measure(scenario, sides, cluster))
+    console.log(comparisonLine(comparison, threshold))
+    if (isFailure(comparison, threshold)) failures.push(scenario.name)
+  }
+  console.log(failures.length > 0 ? `failed: ${failures.join(', ')}` : `no loss over ${threshold} %`)
+  return failures
+}
+
+async function openSides(checkout: Checkout, cluster: Cluster): Promise<Side[]> {
+  const database = await openDatabase(cluster, options.rows)
+  const isShared = sameMigrations(ROOT, checkout.root)
+  if (!isShared) {
+    console.log(`${checkout.commit} has other migrations: it gets a database of its own, which is made for this run`)
+    cleanings.push(() => dropDatabase(cluster))
+  }
+  const old = isShared ? database : await makeDatabase(cluster, checkout.root, database.rows)
+  const sides: Side[] = []
+  for (const [name, root, on] of [
+    ['before', checkout.root, old],
+    ['after', ROOT, database],
+  ] as const) {
+    const side = await openSide(name, root, on)
+    cleanings.push(side.server.stop)
+    sides.push(side)
+  }
+  return sides
+}
+
+/** Two rounds of the suite, A B and B A, are one of ours. */
+async function measure(scenario: Scenario, sides: readonly Side[], cluster: Cluster): Promise<ScenarioResult> {
+  const rounds = 2 * options.rounds
+  const targets = sides.map((side) => targetOf(side, scenario, cluster))
+  const onRound = (name: string, round: number) => status(`${scenario.name}: ${name}, run ${round} of ${rounds}`)
+  const result = await runScenario(scenario, targets, {
+    ...options,
+    rounds,
+    restore: () => restoreSides(sides),
+    onRound,
+  })
+  status(null)
+  return result
+}
+
+async function interrupt() {
+  if (isStopping) process.exit(130) // PostgreSQL is told by the end of this process
+  isStopping = true
+  await stop()
+  process.exit(130)
+}
+
+async function stop() {
+  status(null)
+  for (let clean = cleanings.pop(); clean; clean = cleanings.pop()) await clean()
+}

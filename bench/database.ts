@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import postgres from 'postgres'
+import { startEmbedded } from '../src/execute/embedded.ts'
+import { migrate, readMigrations } from '../src/execute/migrate.ts'
+import { load } from './data/load.ts'
+import { isLoaded } from './data/marker.ts'
+import { type Output, Progress } from './data/progress.ts'
+import { restore } from './data/restore.ts'
+import { type Rows, rowsFor } from './data/table.ts'
+
+const ROOT = join(import.meta.dir, '..')
+const MIGRATIONS = join(ROOT, 'sql')
+export const DATA_DIR = join(ROOT, '.data/bench')
+
+// Memory as an operator would give it. Each commit waits for the disk, as PostgreSQL does by itself.
+const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' }
+
+/** What still waits at the end, such as for a PostgreSQL that has failed, is not waited for. */
+const END_SECONDS = 1
+
+/** The PostgreSQL of the bench, with a database for each number of rows. */
+export interface Cluster {
+  /** The process whose children serve the connections. */
+  readonly postmasterPid: number
+  /** Address of a database by its name; whether it is there is another matter. */
+  url(name: string): string
+  /**
+   * A database with the rows of `rowsFor(absences)`, as the generator makes them: loaded if it is not there or if
+   * migrations or generator have changed since, restored if an earlier run has written to it.
+   */
+  database(absences: number): Promise<Database>
+  /** Ends PostgreSQL; the databases stay for the next run. */
+  stop(): Promise<void>
+}
+
+export interface Database {
+  readonly url: string
+  readonly rows: Rows
+}
+
+interface Options {
+  dataDir?: string
+  /** Beside those of the bench, as for `postgres -c`. */
+  settings?: Record<string, string>
+  output?: Output
+}
+
+/**
+ * Starts PostgreSQL with its data in `dataDir`. What an interrupted run left running is stopped first; when this process
+ * exits, PostgreSQL does too.
+ * @throws DataDirInUse while another run has the folder
+ */
+export async function openCluster({
+  dataDir = DATA_DIR,
+  settings = {},
+  output = process.stdout,
+}: Options = {}): Promise<Cluster> {
+  const embedded = await startEmbedded({ dataDir, settings: { ...SETTINGS, ...settings }, isShared: false })
+  process.once('exit', embedded.kill)
+  let hasFailed = false
+  const failed = embedded.failed.then((log): never => {
+    hasFailed = true
+    throw new Error(`PostgreSQL has ended by itself:\n${log}`)
+  })
+  failed.catch(() => undefined) // whoever waits for a database is told
+  const admin = postgres(embedded.url, { max: 1, onnotice: () => undefined })
+  const [postmaster] = await admin<{ pid: number }[]>`
+    select split_part(pg_read_file('postmaster.pid'), E'\n', 1)::int as pid`
+  const stopping = new AbortController()
+  let opening: Promise<unknown> = Promise.resolve()
+  const cluster: Cluster = {
+    postmasterPid: postmaster?.pid as number,
+    url: (name) => Object.assign(new URL(embedded.url), { pathname: `/${name}` }).href,
+    database: (absences) => {
+      const progress = new Progress(output, stopping.signal)
+      const database = Promise.race([openDatabase(cluster, admin, rowsFor(absences), progress), failed])
+      opening = database.catch(() => undefined)
+      return database
+    },
+    async stop() {
+      // A load ends by itself first: the driver throws where nobody catches when a transaction loses its connection.
+      stopping.abort(new Error('the bench was stopped'))
+      await opening
+      // Without it a shutdown writes for longer than it is given, and the next start has to recover.
+      if (!hasFailed) await admin`checkpoint`
+      await admin.end({ timeout: END_SECONDS })
+      await embedded.stop()
+      process.off('exit', embedded.kill)
+    },
+  }
+  return cluster
+}
+
+async function openDatabase(cluster: Cluster, admin: postgres.Sql, rows: Rows, progress: Progress): Promise<Database> {
+  const name = `bench_${rows.absences}`
+  const url = cluster.url(name)
+  const [there] = await admin`select from pg_database where datname = ${name}`
+  if (there && (await isCurrent(url, rows))) await restore(url, rows)
+  else {
+    await admin.unsafe(`drop database if exists ${name} with (force)`)
+    await admin.unsafe(`create database ${name} template template0`)
+    await migrate(url, MIGRATIONS)
+    await load(url, rows, progress)
+  }
+  return { url, rows }
+}
+
+async function isCurrent(url: string, rows: Rows): Promise<boolean> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined })
+  try {
+    if (!(await isLoaded(sql, rows))) return false
+    const applied = await sql<{ file: string; checksum: string }[]>`select file, checksum from migration order by file`
+    const files = readMigrations(MIGRATIONS).map(({ file, checksum }) => ({ file, checksum }))
+    return isDeepStrictEqual(
+      [...applied].map((row) => ({ ...row })),
+      files,
+    )
+  } finally {
+    await sql.end()
+  }
+}

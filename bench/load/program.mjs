@@ -1,0 +1,83 @@
+// The load, in a process of its own so that its work is not on the event loop of what it measures. A job comes as JSON
+// on stdin (`LoadJob` in bench/load.ts); stdout has the line `begin` when counting begins, `end` when it ends, and then
+// the counts as JSON.
+import { readFileSync } from 'node:fs'
+import autocannon from 'autocannon'
+import { pace, quiet } from './pace.mjs'
+import { drawRequests } from './requests.mjs'
+
+/** Each client has its own, and begins anew with them when they are used up; a short load needs fewer. */
+const REQUESTS_PER_SECOND = 256
+const REQUESTS_MAX = 512
+/** No query of the server's takes longer. */
+const ANSWERS_MS_MAX = 5_000
+
+const job = JSON.parse(readFileSync(0, 'utf8'))
+const clients = []
+let counting = false
+let counts = noCounts()
+
+const load = autocannon({
+  url: job.url,
+  connections: job.connections,
+  // It ends when we say so.
+  duration: job.leadInSeconds + job.seconds + 60,
+  timeout: job.timeoutSeconds,
+  headers: job.headers,
+  setupClient,
+})
+load.on('response', count)
+load.on('reqError', () => counting && counts.errors++)
+load.on('start', () => setTimeout(begin, job.leadInSeconds * 1_000))
+
+function setupClient(client) {
+  const { connections, operations, rate, seconds, seed } = job
+  const count = Math.min(REQUESTS_MAX, Math.ceil(seconds * REQUESTS_PER_SECOND))
+  client.setRequests(drawRequests(operations, count, seed * 1_000 + clients.length))
+  if (rate !== null) pace(client, (connections / rate) * 1_000, (clients.length / rate) * 1_000)
+  clients.push(client)
+}
+
+function noCounts() {
+  return { requests: 0, errors: 0, unexpected: {}, buckets: {} }
+}
+
+function count(client, status, _bytes, ms) {
+  if (!counting) return
+  counts.requests++
+  // Without pipelining the client's current request is the one that has just been answered.
+  const { status: expected } = client.requestIterator.currentRequest
+  if (status !== expected) {
+    const kind = `${status} instead of ${expected}`
+    counts.unexpected[kind] = (counts.unexpected[kind] ?? 0) + 1
+  }
+  const us = Math.max((ms + (client.waitedMs ?? 0)) * 1_000, 1)
+  const bucket = Math.floor(Math.log(us) / Math.log(job.bucketGrowth))
+  counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1
+}
+
+function begin() {
+  console.log('begin')
+  counts = noCounts()
+  counting = true
+  const startMs = performance.now()
+  setTimeout(() => {
+    counting = false
+    const seconds = (performance.now() - startMs) / 1_000
+    console.log('end')
+    finish(seconds)
+  }, job.seconds * 1_000)
+}
+
+function waits({ conn, pipelinedRequests }) {
+  return conn.readyState === 'open' && pipelinedRequests.size() > 0
+}
+
+/** Waits for what is under way, so that no work of ours goes on behind our end. */
+async function finish(seconds) {
+  clients.forEach(quiet)
+  const giveUpMs = performance.now() + ANSWERS_MS_MAX
+  while (clients.some(waits) && performance.now() < giveUpMs) await new Promise((done) => setTimeout(done, 5))
+  console.log(JSON.stringify({ ...counts, seconds }))
+  process.exit(0)
+}

@@ -1,0 +1,40 @@
+// Operations as lists of requests for autocannon, drawn before the load begins so that a request costs it little.
+
+const PLACEHOLDER = /\{(\d+)\.\.(\d+)\}/g
+
+/**
+ * `count` requests drawn from the operations by weight, their placeholders filled. The same for the same seed.
+ * Each has the status that it must be answered with.
+ */
+export function drawRequests(operations, count, seed) {
+  const random = randomFrom(seed)
+  const total = operations.reduce((sum, { weight = 1 }) => sum + weight, 0)
+  return Array.from({ length: count }, () => drawRequest(drawOperation(operations, random() * total), random))
+}
+
+function drawOperation(operations, place) {
+  let end = 0
+  return operations.find(({ weight = 1 }) => place < (end += weight)) ?? operations.at(-1)
+}
+
+function drawRequest({ method, path, body, headers, status }, random) {
+  const fill = (text) =>
+    text.replace(PLACEHOLDER, (_, low, high) => String(Number(low) + Math.floor(random() * (high - low + 1))))
+  const request = { method, path: fill(path), headers: { ...headers }, status }
+  if (body !== undefined) {
+    request.body = fill(body)
+    request.headers['Content-Type'] = 'application/json'
+  }
+  return request
+}
+
+/** 0 up to, not including, 1 (mulberry32). */
+function randomFrom(seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

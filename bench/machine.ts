@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { version } from '../package.json'
+import { pgbenchVersion } from './floors/pgbench.ts'
+import type { Results } from './results.ts'
+
+const ROOT = join(import.meta.dir, '..')
+
+/** What the figures are of. */
+export function describeMachine(): Results['machine'] {
+  return {
+    cpu: cpus()[0]?.model.trim() || 'unknown',
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 1e9),
+    os: `${type()} ${release()}`,
+  }
+}
+
+/** Of all that takes part, by name; what is not there is left out. */
+export async function readVersions(databaseUrl: string): Promise<Record<string, string>> {
+  const pgbench = pgbenchVersion()
+  const autocannon = JSON.parse(readFileSync(join(ROOT, 'node_modules/autocannon/package.json'), 'utf8'))
+  return {
+    Roster: version,
+    Bun: Bun.version,
+    Node: outputOf(['node', '--version']).replace(/^v/, ''),
+    PostgreSQL: await postgresVersion(databaseUrl),
+    autocannon: autocannon.version,
+    ...(pgbench ? { pgbench } : {}),
+  }
+}
+
+/** The commit of the source, with `+` behind it where the checkout has changes; `unknown` outside of a clone. */
+export function readCommit(): string {
+  const commit = outputOf(['git', 'rev-parse', '--short', 'HEAD'])
+  if (!commit) return 'unknown'
+  return outputOf(['git', 'status', '--porcelain']) ? `${commit}+` : commit
+}
+
+async function postgresVersion(databaseUrl: string): Promise<string> {
+  const sql = postgres(databaseUrl, { max: 1 })
+  const [row] = await sql`select split_part(current_setting('server_version'), ' ', 1) as version`
+  await sql.end()
+  return row?.version
+}
+
+function outputOf(command: string[]): string {
+  try {
+    return Bun.spawnSync(command, { cwd: ROOT, stderr: 'ignore' }).stdout.toString().trim()
+  } catch {
+    return '' // the program is not there
+  }
+}

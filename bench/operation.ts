@@ -1,0 +1,14 @@
+/** One kind of request, for the load program and for the peers. */
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
+  /** Path and query as Roster takes them. `{1..1000}` here or in the body is a random integer of that range, drawn for each request. */
+  readonly path: string
+  /** JSON; none for a GET. */
+  readonly body?: string
+  /** Beside the key and the content type. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Any other status voids the row. */
+  readonly status: number
+  /** How often beside the other operations of its scenario; default 1. */
+  readonly weight?: number
+}

@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Random } from '../../test/support/random.ts'
+import type { Operation } from '../operation.ts'
+import type { Peer } from '../peers.ts'
+
+/** So many values of each placeholder. */
+const DRAWS = 5
+const SEED = 20_260_105
+
+/** What two servers must agree on. */
+interface Answer {
+  readonly status: number
+  /** `X-Total-Count`. */
+  readonly total: string | null
+  readonly body: unknown
+}
+
+/**
+ * Asks every peer and Roster for the same, each reading operation with several values of its placeholders.
+ * @throws Error naming the peer, the request and the first difference
+ */
+export async function checkPeers(
+  peers: readonly Peer[],
+  rosterUrl: string,
+  key: string,
+  operations: readonly Operation[],
+): Promise<void> {
+  const reads = operations.filter(({ method, status }) => method === 'GET' && status === 200)
+  for (const operation of reads.flatMap((read) => draw(read))) {
+    const expected = await ask(rosterUrl + operation.path, { Authorization: `ApiKey ${key}`, ...operation.headers })
+    for (const peer of peers) await checkPeer(peer, operation, expected)
+  }
+}
+
+async function checkPeer(peer: Peer, operation: Operation, expected: Answer) {
+  const translated = peer.translate(operation)
+  if (!translated) return
+  const answer = await ask(peer.url + translated.path, translated.headers)
+  const body = answer.status === expected.status ? peer.readBody(answer.body) : answer.body
+  const difference = firstDifference({ ...answer, body }, expected, 'answer')
+  if (difference) throw new Error(`${peer.name} does not answer ${translated.path} as Roster does: ${difference}`)
+}
+
+/** The operation once, or with several values of its placeholders; the same each time. */
+export function draw(operation: Operation): Operation[] {
+  if (!operation.path.includes('{')) return [operation]
+  const random = new Random(SEED)
+  const fill = (_: string, low: string, high: string) =>
+    String(Number(low) + random.below(Number(high) - Number(low) + 1))
+  return Array.from({ length: DRAWS }, () => ({
+    ...operation,
+    path: operation.path.replace(/\{(\d+)\.\.(\d+)\}/g, fill),
+  }))
+}
+
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  const answer = await fetch(url, { headers })
+  const text = await answer.text()
+  const isJson = answer.headers.get('Content-Type')?.startsWith('application/json')
+  return {
+    status: answer.status,
+    total: answer.headers.get('X-Total-Count'),
+    body: isJson ? JSON.parse(text) : text,
+  }
+}
+
+/** `answer.body[3].start is "x" instead of "y"`; null: there is none. `place` is how the values are called. */
+export function firstDifference(actual: unknown, expected: unknown, place: string): string | null {
+  if (isDeepStrictEqual(actual, expected)) return null
+  if (!isObject(actual) || !isObject(expected) || Array.isArray(actual) !== Array.isArray(expected))
+    return `${place} is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`
+  const keys = new Set([...Object.keys(expected), ...Object.keys(actual)])
+  for (const key of keys) {
+    const inside = Array.isArray(expected) ? `${place}[${key}]` : `${place}.${key}`
+    const difference = firstDifference(actual[key], expected[key], inside)
+    if (difference) return difference
+  }
+  return `${place} differs`
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,156 @@
+// Hono, Drizzle and postgres.js on Bun. Drizzle's prepared queries are prepared in PostgreSQL too.
+import { and, count, desc, eq, getTableColumns, gt, gte, lt, lte, sql } from 'drizzle-orm'
+import { bigint, boolean, customType, numeric, pgTable, text } from 'drizzle-orm/pg-core'
+import { drizzle } from 'drizzle-orm/postgres-js'
+import { Hono } from 'hono'
+import postgres from 'postgres'
+import { BadRequest, parseList } from './list.mjs'
+import { runBunProcesses } from './processes.mjs'
+
+const instant = customType({
+  dataType: () => 'timestamptz(0)',
+  // `2024-01-31 09:00:00+00`, since the sessions are in UTC.
+  fromDriver: (value) => `${value.slice(0, 10)}T${value.slice(11, 19)}Z`,
+})
+
+const company = pgTable('company', {
+  id: bigint({ mode: 'number' }).generatedAlwaysAsIdentity().primaryKey(),
+  name: text(),
+  enabled: boolean().notNull().default(false),
+})
+const absence = pgTable('absence', {
+  id: bigint({ mode: 'number' }).generatedAlwaysAsIdentity().primaryKey(),
+  status: text(),
+  employeeId: bigint('employee_id', { mode: 'number' }),
+  employee: text(),
+  type: text(),
+  reason: text(),
+  start: instant(),
+  end: instant(),
+  prefered: text('period_prefered'),
+  days: numeric('period_days', { mode: 'number' }),
+  hours: numeric('period_hours', { mode: 'number' }),
+})
+
+const TABLES = { company, absence }
+const OPERATORS = { '=': eq, '<': lt, '<=': lte, '>': gt, '>=': gte, '!=': (a, b) => sql`${a} is distinct from ${b}` }
+const present = { company: presentCompany, absence: presentAbsence }
+
+const client = postgres(process.env.DATABASE_URL, { max: 10, connection: { TimeZone: 'UTC', jit: false } })
+const db = drizzle(client)
+const queries = new Map()
+
+const app = new Hono()
+addReads('/Companies', 'company')
+addReads('/Absences', 'absence')
+addWrites()
+app.onError((error, c) => c.json({ error: error.message }, error.statusCode ?? 500))
+await runBunProcesses(import.meta.path, app.fetch)
+
+function addReads(path, name) {
+  const table = TABLES[name]
+  const byId = db
+    .select()
+    .from(table)
+    .where(eq(table.id, sql.placeholder('id')))
+    .prepare(`${name}ById`)
+  app.get(`${path}/:id`, async (c) => {
+    const [row] = await byId.execute({ id: c.req.param('id') })
+    return row === undefined ? c.notFound() : c.json(present[name](row))
+  })
+  app.get(path, async (c) => {
+    const { page, total } = await readPage(name, parseList(name, c.req.queries()))
+    return c.json(page, 200, { 'X-Total-Count': String(total) })
+  })
+}
+
+function addWrites() {
+  const row = { name: sql.placeholder('name'), enabled: sql.placeholder('enabled') }
+  const create = db.insert(company).values(row).returning().prepare('createCompany')
+  app.post('/Companies', async (c) => {
+    const { Name = null, Enabled = false } = await c.req.json()
+    const [created] = await create.execute({ name: Name, enabled: Enabled })
+    return c.json(created, 201, { Location: `/Companies/${created.id}` })
+  })
+  app.patch('/Companies/:id', async (c) => {
+    const { Name, Enabled } = await c.req.json()
+    const given = Object.entries({ name: Name, enabled: Enabled }).filter(([, value]) => value !== undefined)
+    if (given.length === 0) throw new BadRequest('nothing to change')
+    const update = prepared(`update ${given.map(([key]) => key)}`, () => updateQuery(given.map(([key]) => key)))
+    const [updated] = await update.execute({ id: c.req.param('id'), ...Object.fromEntries(given) })
+    return updated === undefined ? c.notFound() : c.json(updated)
+  })
+}
+
+function updateQuery(keys) {
+  const changes = Object.fromEntries(keys.map((key) => [key, sql.placeholder(key)]))
+  return db
+    .update(company)
+    .set(changes)
+    .where(eq(company.id, sql.placeholder('id')))
+    .returning()
+}
+
+/** The page and the total in one statement; past the last page there is no row to carry the total. */
+async function readPage(name, list) {
+  const values = { skipped: (list.page - 1) * list.pageSize }
+  list.filters.forEach(({ key, value }, index) => {
+    values[`value${index}`] = TABLES[name][key].dataType === 'boolean' ? value === 'true' : value
+  })
+  const table = TABLES[name]
+  const rows = await prepared(`${name} ${shapeOf(list)}`, () => pageQuery(table, list)).execute(values)
+  if (rows.length > 0) return { page: rows.map(present[name]), total: rows[0].total }
+  if (values.skipped === 0) return { page: [], total: 0 }
+  const counted = prepared(`${name} count ${filtersOf(list)}`, () =>
+    db.select({ total: count() }).from(table).where(conditions(table, list)),
+  )
+  return { page: [], total: (await counted.execute(values))[0].total }
+}
+
+function pageQuery(table, list) {
+  const where = conditions(table, list)
+  const { id, ...others } = getTableColumns(table)
+  const query = db
+    .select({ id, ...others, total: sql`${db.$count(table, where)}`.mapWith(Number) })
+    .from(table)
+    .where(where)
+    .orderBy(...list.sorts.map(({ key, descending }) => (descending ? desc(table[key]) : table[key])))
+    .limit(list.pageSize)
+  return list.page === 1 ? query : query.offset(sql.placeholder('skipped'))
+}
+
+function conditions(table, { filters }) {
+  return and(
+    ...filters.map(({ key, operator }, index) => OPERATORS[operator](table[key], sql.placeholder(`value${index}`))),
+  )
+}
+
+/** What two lists must have in common to be one statement: all but the values. */
+function shapeOf(list) {
+  const sorts = list.sorts.map(({ key, descending }) => (descending ? `-${key}` : key))
+  return `${filtersOf(list)} ${sorts} ${list.pageSize} ${list.page > 1}`
+}
+
+function filtersOf({ filters }) {
+  return filters.map(({ key, operator }) => key + operator)
+}
+
+/** A query of a shape that was seen before is prepared; clients choose the shapes, so their number is bounded. */
+function prepared(shape, make) {
+  let query = queries.get(shape)
+  if (query === undefined) {
+    query = make().prepare(shape)
+    if (queries.size < 500) queries.set(shape, query)
+  }
+  return query
+}
+
+/** An object without a value in any part is null. */
+function presentAbsence({ prefered, days, hours, total, ...row }) {
+  row.period = prefered === null && days === null && hours === null ? null : { prefered, days, hours }
+  return row
+}
+
+function presentCompany({ id, name, enabled }) {
+  return { id, name, enabled }
+}

@@ -1,0 +1,67 @@
+/** The properties that a list is filtered and sorted by, each with the key that a peer's own schema has for it. */
+const PROPERTIES = {
+  absence: {
+    Id: 'id',
+    Status: 'status',
+    EmployeeId: 'employeeId',
+    Employee: 'employee',
+    Type: 'type',
+    Reason: 'reason',
+    Start: 'start',
+    End: 'end',
+    'Period.Prefered': 'prefered',
+    'Period.Days': 'days',
+    'Period.Hours': 'hours',
+  },
+  company: { Id: 'id', Name: 'name', Enabled: 'enabled' },
+}
+
+const OPERAND = /^(!=|<=|>=|<|>|=)?(.*)$/s
+const PAGE_SIZE = { min: 5, default: 20, max: 50 }
+
+/** What a client asked for cannot be done; both servers answer 400. */
+export class BadRequest extends Error {
+  statusCode = 400
+}
+
+/**
+ * A query string, as an object of strings or arrays of strings, as
+ * `{ filters: [{ key, operator, value }], sorts: [{ key, descending }], pageSize, page }`. Sorts end with the id.
+ * @throws BadRequest
+ */
+export function parseList(table, parameters) {
+  const list = { filters: [], sorts: [], pageSize: PAGE_SIZE.default, page: 1 }
+  for (const name in parameters) {
+    const given = parameters[name]
+    for (const value of typeof given === 'string' ? [given] : given) addParameter(list, table, name, value)
+  }
+  if (!list.sorts.some(({ key }) => key === 'id')) list.sorts.push({ key: 'id', descending: false })
+  return list
+}
+
+function addParameter(list, table, name, value) {
+  if (name === 'page') list.page = integer(name, value)
+  else if (name === 'PageSize') list.pageSize = Math.min(Math.max(integer(name, value), PAGE_SIZE.min), PAGE_SIZE.max)
+  else if (name === 'sort') for (const part of value.split(',')) list.sorts.push(parseSort(table, part))
+  else {
+    const [, operator = '=', operand] = OPERAND.exec(value)
+    if (operand === '') throw new BadRequest(`${name} has no value`)
+    list.filters.push({ key: keyOf(table, name), operator, value: operand })
+  }
+}
+
+function parseSort(table, text) {
+  return { key: keyOf(table, text.replace(/^[+\- ]/, '')), descending: text.startsWith('-') }
+}
+
+function keyOf(table, name) {
+  const key = PROPERTIES[table][name]
+  if (key === undefined) throw new BadRequest(`unknown parameter ${name}`)
+  return key
+}
+
+function integer(name, value) {
+  const number = Number(value)
+  if (!Number.isSafeInteger(number) || number < 1) throw new BadRequest(`${name} must be an integer of 1 or more`)
+  return number
+}

@@ -1,0 +1,27 @@
+// Platformatic DB: the REST API that it makes of the tables by itself, with nothing of ours in between.
+import platformatic from '@platformatic/db'
+import { runProcesses } from './processes.mjs'
+
+// What the database keeps by itself; of a company's a write would be asked for it.
+const IGNORED = {
+  company: { name_key: true },
+  employee: { company_key: true, manager_key: true, display_name_key: true },
+  absence: { employee_key: true },
+}
+
+await runProcesses(async (port) => {
+  const app = await platformatic.buildServer({
+    server: { hostname: '127.0.0.1', port, logger: { level: 'error' } },
+    db: {
+      connectionString: process.env.DATABASE_URL,
+      poolSize: 10,
+      graphql: false,
+      openapi: { ignore: IGNORED },
+      autoTimestamp: false,
+      ignore: { api_key: true, api_key_version: true, migration: true },
+    },
+    metrics: false,
+    watch: false,
+  })
+  return Number(new URL(await app.start()).port)
+})

@@ -1,0 +1,114 @@
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import type { Entity, Property } from '../../src/model/entity.ts'
+import type { Operation } from '../operation.ts'
+
+const ENTITIES: Readonly<Record<string, Entity>> = { Absences: absence, Companies: company }
+const ADDRESS = /^\/(\w+)(?:\/([^?]+))?(?:\?(.*))?$/
+const OPERAND = /^(!=|<=|>=|<|>|=)?(.+)$/s
+/** Its `neq` leaves rows without a value out, so `!=` has no counterpart. */
+const OPERATORS: Readonly<Record<string, string>> = { '=': 'eq', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' }
+const PAGE_SIZE = 20
+/** Parameters of a list that are no filters. */
+const OWN = ['page', 'PageSize', 'sort']
+
+/** For a peer that has Roster's own requests: the operation; null: it is of a part of Roster that no peer has. */
+export function translateToSame(operation: Operation): Operation | null {
+  return isPlain(operation) && addressOf(operation) ? operation : null
+}
+
+/** The operation as a request to Platformatic DB; null: it has none for it. */
+export function translateToPlatformatic(operation: Operation): Operation | null {
+  const address = isPlain(operation) ? addressOf(operation) : null
+  return address && platformatic[operation.method](operation, address)
+}
+
+interface Address {
+  readonly entity: Entity
+  readonly id: string | undefined
+  readonly query: string
+}
+
+type Translation = (operation: Operation, address: Address) => Operation | null
+
+const platformatic: Record<Operation['method'], Translation> = {
+  GET(operation, { entity, id, query }) {
+    if (id !== undefined) return query === '' ? { ...operation, path: `/${entity.table}/${id}` } : null
+    const parameters = translateQuery(entity, query)
+    return parameters === null ? null : { ...operation, path: `/${entity.table}/?${parameters}` }
+  },
+  POST(operation, { entity }) {
+    return { ...operation, ...withOwnKeys(operation), path: `/${entity.table}/`, status: 200 }
+  },
+  // Its own update of one row assigns the id too, which an identity column refuses; its update of many does not.
+  PATCH(operation, { entity, id }) {
+    return { ...operation, ...withOwnKeys(operation), method: 'PUT', path: `/${entity.table}/?where.id.eq=${id}` }
+  },
+  PUT: () => null,
+}
+
+/** Neither a refusal nor a conditional request. */
+function isPlain({ status, headers }: Operation): boolean {
+  return (status === 200 || status === 201) && headers === undefined
+}
+
+function addressOf({ path }: Operation): Address | null {
+  const [, collection = '', id, query = ''] = ADDRESS.exec(path) ?? []
+  const entity = ENTITIES[collection]
+  return entity ? { entity, id, query } : null
+}
+
+/** Null: a parameter that is neither of a list's own nor a property. */
+function translateQuery(entity: Entity, query: string): string | null {
+  const given = query.split('&').filter(Boolean).map(decodeParameter)
+  const pageSize = Number(lastOf(given, 'PageSize') ?? PAGE_SIZE)
+  const page = Number(lastOf(given, 'page') ?? 1)
+  const filters = given
+    .filter(([name]) => !OWN.includes(name))
+    .map(([name, value]) => translateFilter(entity, name, value))
+  if (filters.includes(null)) return null
+  const sorts = (lastOf(given, 'sort')?.split(',') ?? []).map((sort) => translateSort(entity, sort))
+  if (sorts.includes(null)) return null
+  const place = [`limit=${pageSize}`, ...(page > 1 ? [`offset=${(page - 1) * pageSize}`] : []), 'totalCount=true']
+  return [...filters, ...sorts, 'orderby.id=asc', ...place].join('&')
+}
+
+function decodeParameter(text: string): [name: string, value: string] {
+  const [name = '', ...value] = text.split('=')
+  return [name, decodeURIComponent(value.join('='))]
+}
+
+function lastOf(given: readonly [string, string][], wanted: string): string | undefined {
+  return given.findLast(([name]) => name === wanted)?.[1]
+}
+
+function translateFilter(entity: Entity, name: string, text: string): string | null {
+  const property = propertyOf(entity, name)
+  const [, prefix = '=', value = ''] = OPERAND.exec(text) ?? []
+  const operator = OPERATORS[prefix]
+  if (!property || !operator || value === '') return null
+  // The braces are a placeholder's.
+  const encoded = encodeURIComponent(value).replaceAll('%7B', '{').replaceAll('%7D', '}')
+  return `where.${keyOf(property)}.${operator}=${encoded}`
+}
+
+function translateSort(entity: Entity, text: string): string | null {
+  const property = propertyOf(entity, text.replace(/^[+-]/, ''))
+  return property && `orderby.${keyOf(property)}=${text.startsWith('-') ? 'desc' : 'asc'}`
+}
+
+function propertyOf(entity: Entity, name: string): Property | null {
+  return entity.properties.find((property) => property.name === name) ?? null
+}
+
+/** Platformatic's name of a property: its column in camel case. */
+function keyOf({ column }: Property): string {
+  return column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** `"Name":` → `"name":`. Not by way of JSON, since a placeholder is none. */
+function withOwnKeys({ body }: Operation): { body?: string } {
+  return body === undefined
+    ? {}
+    : { body: body.replace(/"(\w)(\w*)"\s*:/g, (_, first, rest) => `"${first.toLowerCase()}${rest}":`) }
+}

@@ -1,0 +1,120 @@
+import postgres from 'postgres'
+import { Random } from '../test/support/random.ts'
+import type { Operation } from './operation.ts'
+import { type Reference, type Row, referenceOf } from './referenceSql.ts'
+
+/** How often a path with random values is asked. */
+const FILLS = 5
+const SEED = 4_711
+
+/**
+ * Asks server and PostgreSQL the same, by SQL that has nothing of the server's, and compares status, total, ids in their
+ * order and every value. Looks at what reads and succeeds; the other operations are left out.
+ * @throws Error naming the request and the first difference
+ */
+export async function checkAnswers(
+  serverUrl: string,
+  key: string,
+  databaseUrl: string,
+  operations: readonly Operation[],
+): Promise<void> {
+  const sql = postgres(databaseUrl, { max: 1, fetch_types: false })
+  try {
+    for (const { method, path, headers, status } of operations) {
+      if (method !== 'GET' || status !== 200) continue
+      for (const filled of fillsOf(path)) {
+        const answer = await ask(serverUrl + filled, { Authorization: `ApiKey ${key}`, ...headers })
+        const difference = await differenceOf(answer, sql, referenceOf(filled))
+        if (difference) throw new Error(`GET ${filled} is answered wrongly: ${difference}`)
+      }
+    }
+  } finally {
+    await sql.end()
+  }
+}
+
+/** The path with values in place of each `{1..N}`; itself where it has none. */
+function fillsOf(path: string): string[] {
+  const random = new Random(SEED)
+  const placeholder = /\{(\d+)\.\.(\d+)\}/g
+  const fill = () =>
+    path.replaceAll(placeholder, (_, first, last) => String(Number(first) + random.below(Number(last) - first + 1)))
+  return path.search(placeholder) >= 0 ? Array.from({ length: FILLS }, fill) : [path]
+}
+
+interface Answer {
+  readonly status: number
+  readonly total: string | null
+  readonly body: unknown
+}
+
+async function ask(url: string, headers: Record<string, string>): Promise<Answer> {
+  const response = await fetch(url, { headers })
+  const text = await response.text()
+  return {
+    status: response.status,
+    total: response.headers.get('x-total-count'),
+    body: response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text,
+  }
+}
+
+/** What the answer has otherwise than the reference; null: nothing. */
+async function differenceOf(answer: Answer, sql: postgres.Sql, { rows, total }: Reference): Promise<string | null> {
+  const expected = await sql.unsafe<Row[]>(rows)
+  if (!total) {
+    if (expected.length === 0) return answer.status === 404 ? null : unlike('status', answer.status, 404)
+    if (answer.status !== 200) return unlike('status', answer.status, 200)
+    return differenceOfRows([answer.body as Row], expected)
+  }
+  if (answer.status !== 200) return unlike('status', answer.status, 200)
+  const [counted] = await sql.unsafe<{ count: string }[]>(total)
+  if (answer.total !== counted?.count) return unlike('X-Total-Count', answer.total, counted?.count)
+  return differenceOfRows(answer.body as Row[], expected)
+}
+
+function differenceOfRows(answered: readonly Row[], expected: readonly Row[]): string | null {
+  const ids = String(answered.map(({ id }) => id))
+  const expectedIds = String(expected.map(({ id }) => id))
+  if (ids !== expectedIds) return unlike('ids', ids, expectedIds)
+  for (const [index, row] of expected.entries()) {
+    const difference = differenceOfRow(flat(answered[index] as Row), row)
+    if (difference) return `id ${row.id}, ${difference}`
+  }
+  return null
+}
+
+function differenceOfRow(answered: Row, stored: Row): string | null {
+  const columns = Object.keys(stored).filter((column) => !column.endsWith('_key'))
+  for (const column of columns) {
+    const value = answered[column] === undefined ? nullGroup(answered, column) : answered[column]
+    if (!isSame(value, stored[column])) return unlike(column, value, stored[column])
+  }
+  const unknown = Object.keys(answered).find((name) => !columns.includes(name) && answered[name] !== null)
+  return unknown === undefined ? null : `${unknown}: there is no such column`
+}
+
+/** A group without a value in any part is null as a whole; undefined: the column is of no such group. */
+function nullGroup(answered: Row, column: string): null | undefined {
+  const group = Object.keys(answered).find((name) => column.startsWith(`${name}_`))
+  return group !== undefined && answered[group] === null ? null : undefined
+}
+
+/** JSON has numbers for what the driver gives as text, and texts for its dates. */
+function isSame(value: unknown, stored: unknown): boolean {
+  if (stored instanceof Date) return value === stored.toISOString().replace('.000Z', 'Z')
+  return typeof value === 'number' ? value === Number(stored ?? Number.NaN) : value === stored
+}
+
+/** `{period: {days: 1}, jobTitle: ''}` by column: `{period_days: 1, job_title: ''}`. */
+function flat(row: Row, prefix = ''): Row {
+  const entries = Object.entries(row).flatMap(([name, value]): [string, unknown][] => {
+    const column = prefix + name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    const isGroup = typeof value === 'object' && value !== null
+    return isGroup ? Object.entries(flat(value as Row, `${column}_`)) : [[column, value]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function unlike(what: string, answered: unknown, expected: unknown): string {
+  return `${what}: the server says ${JSON.stringify(answered)}, the reference ${JSON.stringify(expected)}`
+}

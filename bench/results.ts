@@ -1,0 +1,69 @@
+/** What one run of the suite has measured. A file in `bench/results/` is one of these as JSON. */
+export interface Results {
+  /** ISO 8601, UTC. */
+  readonly date: string
+  readonly command: string
+  /** Of the source; with `+` behind it where the checkout had changes. */
+  readonly commit: string
+  readonly machine: { readonly cpu: string; readonly cores: number; readonly memoryGb: number; readonly os: string }
+  /** By program or package. */
+  readonly versions: Readonly<Record<string, string>>
+  readonly seconds: number
+  readonly rounds: number
+  readonly connections: number
+  readonly workers: number
+  readonly rows: { readonly absences: number; readonly employees: number; readonly companies: number }
+  readonly scenarios: readonly ScenarioResult[]
+  readonly curves: readonly Curve[]
+}
+
+export interface ScenarioResult {
+  /** `one-by-id`: what `--only` takes. */
+  readonly name: string
+  /** `one absence by a random id`: what a reader sees. */
+  readonly title: string
+  readonly targets: readonly TargetResult[]
+}
+
+/** One program under the same load: `roster`, a floor (`constant`, `bare`, `pgbench`), or a peer. */
+export interface TargetResult {
+  readonly target: string
+  /** In the order in which they were run; rounds of the targets alternate. */
+  readonly rounds: readonly Sample[]
+  /** Why its figures do not count; null: they do. */
+  readonly void: string | null
+}
+
+export interface Sample {
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p97_5Ms: number
+  readonly p99Ms: number
+  /** Connections lost and time-outs. */
+  readonly errors: number
+  /** Answers with another status than the scenario's. */
+  readonly unexpected: number
+  /** CPU time of a request, user and system; null where it is not measured. */
+  readonly serverCpuUs: number | null
+  readonly postgresCpuUs: number | null
+  /** Resident memory of the largest process that serves. */
+  readonly rssMb: number | null
+  /** Points of the distribution for its plot: percentile (0 to 100) and latency, both ascending. */
+  readonly latency: readonly (readonly [percentile: number, ms: number])[]
+}
+
+/** One plot: `y` over `x` for each target. */
+export interface Curve {
+  /** `depth`, `rows`, `connections`, `halfLoad`. */
+  readonly name: string
+  readonly title: string
+  readonly x: string
+  readonly y: string
+  readonly logarithmic: boolean
+  readonly series: readonly { readonly label: string; readonly points: readonly (readonly [x: number, y: number])[] }[]
+}
+
+/** The middle of the values; of an even number the higher of the two in the middle. NaN for none. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryFolderOf } from '../src/share/folder.ts'
+import { type Child, startAndWait } from './children.ts'
+import { descendants } from './cpu.ts'
+
+export interface Server {
+  /** Without a slash at the end. */
+  readonly url: string
+  /** Of the supervisor, whose children are the workers. */
+  readonly pid: number
+  readonly key: string
+  /** The key as every request needs it. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The processes that serve. Linux. */
+  workerPids(): number[]
+  stop(): Promise<void>
+}
+
+interface Options {
+  readonly databaseUrl: string
+  /** Null: the product's own number, one for each processor. */
+  readonly workers?: number | null
+  /** The checkout whose source runs; default: this one. */
+  readonly root?: string
+}
+
+const KEY = 'bench-key'
+const ROOT = join(import.meta.dir, '..')
+
+/**
+ * As many rules as a server has by default, which decide what a decision costs, and none that load can reach.
+ * Addresses have fewer, since their table is 256 times as large as their largest limit.
+ */
+const SETTINGS = {
+  RATE_LIMITS: '1000000/1s,1000000/2s,1000000/3s',
+  RATE_LIMITS_ANONYMOUS: '200000/1s',
+  RATE_LIMIT_CLIENTS: '4',
+  BOOTSTRAP_API_KEY: KEY,
+  LOG_LEVEL: 'warn',
+  NODE_ENV: 'production',
+  PORT: '0',
+}
+
+/** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
+export async function startServer({ databaseUrl, workers = null, root = ROOT }: Options): Promise<Server> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
+  // It ends when its launcher does, which are we.
+  const launcher = { ROSTER_LAUNCHER: String(process.pid) }
+  const environment = { ...SETTINGS, ...launcher, DATABASE_URL: databaseUrl, DATA_DIR: dataDir }
+  const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
+    cwd: root,
+    environment: workers === null ? environment : { ...environment, WORKERS: String(workers) },
+  }).catch((error) => {
+    forget(dataDir)
+    throw error
+  })
+  return {
+    url: child.found,
+    key: KEY,
+    pid: child.pid,
+    headers: { Authorization: `ApiKey ${KEY}` },
+    workerPids: () => descendants([child.pid]).filter((pid) => pid !== child.pid),
+    stop: () => stop(child, dataDir),
+  }
+}
+
+async function stop(child: Child, dataDir: string) {
+  await child.stop()
+  forget(dataDir)
+}
+
+/** The counts of the limits too, which a server leaves for its next start. */
+function forget(dataDir: string) {
+  for (const folder of [memoryFolderOf(dataDir, 0), dataDir]) rmSync(folder, { recursive: true, force: true })
+}

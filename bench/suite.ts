@@ -1,0 +1,54 @@
+import type { ScenarioResult, TargetResult } from './results.ts'
+import { faultOf, sampleOf } from './sample.ts'
+import { isWriting, type Scenario } from './scenarios.ts'
+import type { Measured, Target } from './targets.ts'
+
+export interface Plan {
+  readonly connections: number
+  readonly seconds: number
+  readonly rounds: number
+  /** Sets back what a round has written. */
+  restore(): Promise<void>
+  /** Told what is measured now. */
+  onRound?(target: string, round: number): void
+}
+
+/** The first round of a target begins with more that is not counted: statements are prepared, code is compiled. */
+const WARM_SECONDS_MAX = 1
+const LEAD_IN_SECONDS = 0.15
+
+/**
+ * Measures all targets, in turns: A B C, C B A, A B C. So what the machine does meanwhile meets all of them, and none
+ * is always the first. Every target finds the same rows.
+ */
+export async function runScenario(scenario: Scenario, targets: readonly Target[], plan: Plan): Promise<ScenarioResult> {
+  const results = new Map(targets.map(({ name }) => [name, { target: name, rounds: [], void: null } as TargetResult]))
+  for (let round = 1; round <= plan.rounds; round++) {
+    for (const target of round % 2 === 1 ? targets : targets.toReversed()) {
+      plan.onRound?.(target.name, round)
+      const before = results.get(target.name) as TargetResult
+      results.set(target.name, await addRound(before, target, plan, round))
+      if (isWriting(scenario) && target.isStored) await plan.restore()
+    }
+  }
+  return { name: scenario.name, title: scenario.title, targets: [...results.values()] }
+}
+
+async function addRound(result: TargetResult, target: Target, plan: Plan, round: number): Promise<TargetResult> {
+  const { connections, seconds } = plan
+  const leadInSeconds = round === 1 ? Math.min(WARM_SECONDS_MAX, seconds / 2) : LEAD_IN_SECONDS
+  try {
+    const measured = await target.measure({ connections, seconds, leadInSeconds, seed: round })
+    const rounds = [...result.rounds, sampleOf(measured.load, measured.cost)]
+    return { ...result, rounds, void: result.void ?? reasonOf(measured, round) }
+  } catch (error) {
+    return { ...result, void: result.void ?? `round ${round}: ${(error as Error).message}` }
+  }
+}
+
+function reasonOf({ load, background }: Measured, round: number): string | null {
+  const fault = faultOf(load)
+  if (fault) return `round ${round}: ${fault}`
+  const beside = background && faultOf(background)
+  return beside ? `round ${round}, beside the load: ${beside}` : null
+}

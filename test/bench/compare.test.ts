@@ -1,0 +1,194 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CheckoutError, checkOut } from '../../bench/compare/checkout.ts'
+import { type Comparison, comparisonLine, comparisonOf, isFailure } from '../../bench/compare/lines.ts'
+import { changeOf, isLoss } from '../../bench/compare/verdict.ts'
+import type { Sample } from '../../bench/results.ts'
+import { run, temporaryFolder } from '../support/process.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const folder = temporaryFolder()
+afterAll(folder.remove)
+
+describe('a change', () => {
+  test('is the middle of the ratios of the blocks, with the least and the greatest', () => {
+    expect(changeOf([100, 100, 200, 200, 50, 50], [80, 100, 220, 220, 50, 50])).toEqual({
+      before: 100,
+      after: 90,
+      ratio: 1,
+      least: 0.9,
+      greatest: 1.1,
+    })
+  })
+
+  test('of an even number of blocks is the mean of the two in the middle, so that no loss hides', () => {
+    expect(changeOf([1, 1, 1, 1], [0.5, 0.5, 1, 1])?.ratio).toBe(0.75)
+    expect(changeOf([1, 1, 1, 1, 1, 1, 1, 1], [4, 4, 0.5, 0.5, 1, 1, 0, 0])?.ratio).toBe(0.75)
+  })
+
+  test('is none where the machine drifts evenly', () => {
+    // The runs in their order, A B B A A B B A: each a tenth slower than the first.
+    const speed = [10, 9, 8, 7, 6, 5, 4, 3]
+    const at = (...places: number[]) => places.map((place) => speed[place] as number)
+    expect(changeOf(at(0, 3, 4, 7), at(1, 2, 5, 6))).toMatchObject({ ratio: 1, least: 1, greatest: 1 })
+  })
+
+  test('leaves out blocks that were not measured whole', () => {
+    expect(changeOf([100, 100, null, 100, 100], [50, 50, 1, 1, 1])).toMatchObject({
+      ratio: 0.5,
+      least: 0.5,
+      greatest: 0.5,
+    })
+    for (const before of [[], [null, null], [0, 0], [100], [Number.NaN, 100]])
+      expect(changeOf(before, [1, 1])).toBeNull()
+    expect(changeOf([1, 1], [])).toBeNull()
+  })
+
+  test('is a loss beyond the threshold, not at it', () => {
+    const change = (ratio: number) => ({ before: 1, after: ratio, ratio, least: ratio, greatest: ratio })
+    expect([0.5, 0.899, 0.9, 1, 2].map((ratio) => isLoss(change(ratio), 10))).toEqual([true, true, false, false, false])
+    expect([0.99, 1].map((ratio) => isLoss(change(ratio), 0))).toEqual([true, false])
+  })
+})
+
+describe('a comparison', () => {
+  const sample = (requestsPerSecond: number, serverCpuUs: number | null): Sample => {
+    const rest = {
+      p50Ms: 1,
+      p97_5Ms: 1,
+      p99Ms: 1,
+      errors: 0,
+      unexpected: 0,
+      postgresCpuUs: null,
+      rssMb: null,
+      latency: [],
+    }
+    return { requestsPerSecond, serverCpuUs, ...rest }
+  }
+  const compare = (after: number, faults: Partial<Comparison['faults']> = {}, cpuUs: number | null = 40) => {
+    const side = (target: 'before' | 'after', rate: number) => {
+      return { target, rounds: [sample(rate, cpuUs), sample(rate, cpuUs)], void: faults[target] ?? null }
+    }
+    return comparisonOf({
+      name: 'create',
+      title: 'create a company',
+      targets: [side('before', 12_000), side('after', after)],
+    })
+  }
+
+  test('tells both sides, ratio and spread, of throughput and CPU', () => {
+    const line = comparisonLine(compare(11_400), 10)
+    expect(line.split(/ {2,}/)).toEqual([
+      'create',
+      '12,000 → 11,400',
+      '0.950 (0.950 – 0.950)',
+      '40.0 → 40.0',
+      '1.000 (1.000 – 1.000)',
+    ])
+    expect(comparisonLine(compare(11_400, {}, null), 10)).toEndWith(
+      '(0.950 – 0.950)                 –                       –',
+    )
+  })
+
+  test('fails by a loss of throughput, or when the working tree answers wrongly', () => {
+    const fault = 'round 1: 9 answers of 500 instead of 200'
+    const cases = [compare(12_000), compare(10_000), compare(12_000, { after: fault }), compare(9, { before: fault })]
+    expect(cases.map((comparison) => isFailure(comparison, 10))).toEqual([false, true, true, false])
+    const verdicts = cases.map((comparison) => comparisonLine(comparison, 10).split(/ {2,}/)[5])
+    expect(verdicts).toEqual([undefined, 'LOSS', `FAILS: ${fault}`, `void, since before: ${fault}`])
+    expect(isFailure(compare(10_000), 20)).toBe(false)
+  })
+})
+
+describe('a checkout', () => {
+  const root = join(folder.path, 'repository')
+  const git = (...words: string[]) => {
+    const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', '-c', 'commit.gpgsign=false']
+    const { exitCode, stdout } = Bun.spawnSync(['git', ...identity, ...words], { cwd: root })
+    expect(exitCode).toBe(0)
+    return stdout.toString().trim()
+  }
+  const write = (path: string, text: string) => writeFileSync(join(root, path), text)
+  const lock = (version: string) =>
+    JSON.stringify({ name: 'r', version, lockfileVersion: 3, packages: { '': { name: 'r', version } } })
+  const commit = (version: string) => {
+    write('package.json', JSON.stringify({ name: 'r', version }))
+    write('package-lock.json', lock(version))
+    write('src/main.ts', `// ${version}\n`)
+    git('add', '.')
+    git('commit', '-q', '-m', version)
+  }
+  mkdirSync(join(root, 'src'), { recursive: true })
+  mkdirSync(join(root, 'node_modules'))
+  write('.gitignore', 'node_modules\n')
+  git('init', '-q', '-b', 'main')
+  commit('1.0.0')
+  commit('2.0.0')
+  write('src/main.ts', '// edited\n')
+
+  test('has the files of the commit and the dependencies of the working tree, and leaves nothing behind', () => {
+    const before = git('status', '--porcelain', '--ignored')
+    const checkout = checkOut(root, 'main')
+    expect(readFileSync(join(checkout.root, 'src/main.ts'), 'utf8')).toBe('// 2.0.0\n')
+    expect(git('rev-parse', 'HEAD')).toStartWith(checkout.commit)
+    expect(lstatSync(join(checkout.root, 'node_modules')).isSymbolicLink()).toBe(true)
+    checkout.remove()
+    expect(existsSync(checkout.root)).toBe(false)
+    expect(existsSync(join(root, 'node_modules'))).toBe(true)
+    expect(git('status', '--porcelain', '--ignored')).toBe(before)
+    expect(git('worktree', 'list').split('\n')).toHaveLength(1)
+  })
+
+  test('installs dependencies of its own when the lockfile is another', () => {
+    const checkout = checkOut(root, 'HEAD~1')
+    expect(readFileSync(join(checkout.root, 'src/main.ts'), 'utf8')).toBe('// 1.0.0\n')
+    const modules = lstatSync(join(checkout.root, 'node_modules'), { throwIfNoEntry: false })
+    expect(modules?.isSymbolicLink() ?? false).toBe(false)
+    checkout.remove()
+  })
+
+  test('is refused for what names no commit', () => {
+    const file = join(folder.path, 'written')
+    for (const ref of ['nowhere', 'HEAD~2', '', `--output=${file}`, 'HEAD:src', 'main main'])
+      expect(() => checkOut(root, ref)).toThrow(
+        new CheckoutError(`there is no commit ${ref} in ${root}; one that a remote has must be fetched first`),
+      )
+    expect(existsSync(file)).toBe(false)
+  })
+})
+
+describe('the command', () => {
+  const command = (...words: string[]) => run([process.execPath, '--no-env-file', 'bench/compare.ts', ...words])
+
+  test('ends with 2 and says why when it is used wrongly', async () => {
+    const cases: [words: string[], message: string][] = [
+      [[], "missing required argument 'ref'"],
+      [['no-such-ref'], `there is no commit no-such-ref in ${ROOT}`],
+      [['HEAD', '--only', 'one-by-idd'], 'there is no scenario one-by-idd. Did you mean one-by-id?'],
+      [['HEAD', '--rounds', '1.5'], 'It must be an integer from 1 to 1000.'],
+      [['HEAD', '--threshold', 'ten'], 'It must be a number from 0 to 100.'],
+      [['HEAD', '--fast'], "unknown option '--fast'"],
+    ]
+    const ended = cases.map(async ([words, message]) => {
+      const program = command(...words)
+      expect(await program.ended).toBe(2)
+      expect(program.output()).toContain(message)
+    })
+    await Promise.all(ended)
+  }, 20_000)
+
+  test('compares two commits on one database, and cleans up', async () => {
+    const options = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4']
+    // On a busy machine so short a run tells nothing of speed, so none is a loss.
+    const judged = ['--threshold', '100', '--data', join(folder.path, 'data')]
+    const program = command('HEAD', '--only', 'create,refused', ...options, ...judged)
+    expect([await program.ended, program.output()]).toEqual([0, expect.stringContaining('no loss over 100 %')])
+    const line = /^([a-z-]+) +([\d,.]+) → ([\d,.]+) +[\d.]+ \([\d.]+ – [\d.]+\) .*(?<! )$/gm
+    const found = [...program.output().matchAll(line)]
+    expect(found.map(([, name]) => name)).toEqual(['create', 'refused'])
+    for (const [, , before, after] of found)
+      expect([Number.parseFloat(before ?? '') > 0, Number.parseFloat(after ?? '') > 0]).toEqual([true, true])
+    expect(program.output()).toMatch(/before: [0-9a-f]+, after: the working tree, [0-9a-f]+\+?;/)
+  }, 120_000)
+})

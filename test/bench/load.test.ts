@@ -1,0 +1,194 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { cpuUsBetween, readCpu, rssMb } from '../../bench/cpu.ts'
+import { BUCKET_GROWTH, distribution, percentileMs, toBuckets } from '../../bench/latency.ts'
+import { drawRequests } from '../../bench/load/requests.mjs'
+import { type LoadOptions, runLoad } from '../../bench/load.ts'
+import type { Operation } from '../../bench/operation.ts'
+import { faultOf } from '../../bench/sample.ts'
+
+const servers: { stop(closeAll: boolean): unknown }[] = []
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop(true)
+})
+
+/** What a server was asked, in order. */
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly headers: Headers
+  readonly body: string
+  readonly ms: number
+}
+
+function listen(answer: (asked: Asked, index: number) => Response | Promise<Response>) {
+  const asked: Asked[] = []
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { method, url, headers } = request
+      const one = { method, path: new URL(url).pathname, headers, body: await request.text(), ms: performance.now() }
+      asked.push(one)
+      return answer(one, asked.length)
+    },
+  })
+  servers.push(server)
+  return { url: server.url.origin, asked }
+}
+
+const get = (path: string): Operation => ({ method: 'GET', path, status: 200 })
+const ok = () => new Response('[]')
+
+function load(url: string, operations: readonly Operation[], more: Partial<LoadOptions> = {}) {
+  return runLoad({ url, operations, headers: {}, connections: 4, seconds: 0.2, ...more })
+}
+
+describe('the load program', () => {
+  test('counts what was answered, and nothing else', async () => {
+    const { url, asked } = listen(ok)
+    let [atBegin, atEnd] = [0, 0]
+    const result = await load(url, [get('/')], {
+      onBegin: () => (atBegin = asked.length),
+      onEnd: () => (atEnd = asked.length),
+    })
+    expect(result).toMatchObject({ errors: 0, unexpected: {} })
+    expect(faultOf(result)).toBeNull()
+    expect(result.requests).toBeGreaterThan(0)
+    expect(result.requests).toBeLessThanOrEqual(asked.length)
+    expect(atBegin).toBeLessThan(atEnd)
+    // The two moments reach us a little later than they were.
+    expect(Math.abs(atEnd - atBegin - result.requests) / result.requests).toBeLessThan(0.3)
+    expect(Object.values(result.buckets).reduce((sum, count) => sum + count, 0)).toBe(result.requests)
+  })
+
+  test('sends method, headers and body of an operation', async () => {
+    const { url, asked } = listen(() => new Response('{}', { status: 201 }))
+    const create: Operation = { method: 'POST', path: '/Companies', body: '{"Name":"é"}', status: 201 }
+    const own = { 'X-Own': 'yes' }
+    const result = await load(url, [{ ...create, headers: own }], { headers: { Authorization: 'ApiKey k' } })
+    expect(faultOf(result)).toBeNull()
+    for (const { method, path, headers, body } of asked) {
+      expect([method, path, body]).toEqual(['POST', '/Companies', '{"Name":"é"}'])
+      const sent = ['authorization', 'content-type', 'x-own'].map((name) => headers.get(name))
+      expect(sent).toEqual(['ApiKey k', 'application/json', 'yes'])
+    }
+  })
+
+  test('counts unexpected statuses by what they are, and says why the figures do not count', async () => {
+    const { url } = listen((_, index) => new Response('', { status: index % 5 === 0 ? 503 : 200 }))
+    const result = await load(url, [get('/')])
+    const unexpected = result.unexpected['503 instead of 200'] as number
+    expect(unexpected / result.requests).toBeWithin(0.1, 0.3)
+    expect(Object.keys(result.unexpected)).toEqual(['503 instead of 200'])
+    expect(faultOf(result)).toBe(`${unexpected} answers of 503 instead of 200`)
+  })
+
+  test('reports connections that are lost', async () => {
+    const { url } = listen(ok)
+    await servers.pop()?.stop(true)
+    const result = await load(url, [get('/')])
+    expect(result.errors).toBeGreaterThan(0)
+    expect(faultOf(result)).toContain('connections lost')
+    expect(faultOf(result)).toContain('no answer at all')
+  })
+
+  test('keeps a rate, evenly spread', async () => {
+    const { url, asked } = listen(ok)
+    const result = await load(url, [get('/')], { rate: 200, seconds: 0.4 })
+    expect(result.requests / result.seconds).toBeWithin(120, 280)
+    const firstMs = asked[0]?.ms ?? 0
+    const slots = new Set(asked.map(({ ms }) => Math.floor((ms - firstMs) / 50)))
+    expect(slots.size).toBeGreaterThan(4)
+  })
+
+  test('at a rate that the server does not keep, the wait of a request counts', async () => {
+    const { url } = listen(async () => {
+      await Bun.sleep(50)
+      return new Response('')
+    })
+    const slow = await load(url, [get('/')], { connections: 1, seconds: 0.4, rate: null })
+    const late = await load(url, [get('/')], { connections: 1, seconds: 0.4, rate: 100 })
+    expect(percentileMs(late.buckets, 99)).toBeGreaterThan(2 * percentileMs(slow.buckets, 50))
+  })
+})
+
+describe('requests', () => {
+  const create: Operation = { method: 'POST', path: '/Companies', body: '{"Name":"{1..9}"}', status: 201 }
+
+  test('placeholders become every number of their range, and no other', () => {
+    const paths = new Set(drawRequests([get('/Absences/{3..9}')], 500, 1).map(({ path }) => path))
+    expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
+  })
+
+  test('operations come by their weight, each with the status that it must be answered with', () => {
+    const requests = drawRequests([{ ...get('/'), weight: 3 }, create], 4_000, 1)
+    const posts = requests.filter(({ method }) => method === 'POST')
+    expect(posts.length).toBeWithin(900, 1_100)
+    for (const { status, body, headers } of posts) {
+      expect([status, headers]).toEqual([201, { 'Content-Type': 'application/json' }])
+      expect(body).toMatch(/^\{"Name":"[1-9]"\}$/)
+    }
+    for (const { method, status, headers } of requests)
+      if (method === 'GET') expect([status, headers]).toEqual([200, {}])
+  })
+
+  test('are the same for the same seed, and others for another', () => {
+    const draw = (seed: number) => drawRequests([get('/{1..1000000}')], 20, seed)
+    expect(draw(5)).toEqual(draw(5))
+    expect(draw(6)).not.toEqual(draw(5))
+  })
+})
+
+describe('latencies', () => {
+  const us = Array.from({ length: 10_000 }, (_, index) => (index + 1) * 10)
+
+  test('percentiles are within one percent', () => {
+    const buckets = toBuckets(us)
+    for (const percentile of [1, 50, 97.5, 99, 100])
+      expect(percentileMs(buckets, percentile) / percentile).toBeWithin(1 / BUCKET_GROWTH, BUCKET_GROWTH)
+    expect(percentileMs(toBuckets([]), 50)).toBeNaN()
+  })
+
+  test('the distribution ascends, and ends where one request would tell', () => {
+    const points = distribution(toBuckets(us))
+    expect(points[0]?.[0]).toBe(0)
+    expect(points.length).toBeGreaterThan(35)
+    expect(points).toEqual(points.toSorted(([a], [b]) => a - b).toSorted(([, a], [, b]) => a - b))
+    expect(points.at(-1)?.[0]).toBeWithin(99.98, 100)
+    expect(distribution(toBuckets([]))).toEqual([])
+  })
+})
+
+/** Uses CPU, starts a child that does so too and ends, and prints how many µs that was. */
+const BURN_TWICE = `
+  const burn = 'for (let sum = 0; process.cpuUsage().user < 200000; ) for (let n = 0; n < 1e6; n++) sum += n'
+  await Bun.stdin.text()
+  const before = process.cpuUsage()
+  eval(burn)
+  const own = process.cpuUsage(before)
+  const { resourceUsage } = Bun.spawnSync([process.execPath, '-e', burn])
+  console.log(own.user + own.system + Number(resourceUsage.cpuTime.total))
+  setInterval(() => undefined, 1000)`
+
+describe('CPU of processes', () => {
+  const isLinux = process.platform === 'linux'
+
+  test('counts a process, and a child of it that has ended', async () => {
+    const program = Bun.spawn([process.execPath, '-e', BURN_TWICE], { stdin: 'pipe', stdout: 'pipe' })
+    const before = readCpu([program.pid])
+    program.stdin.end()
+    const burntUs = Number(new TextDecoder().decode((await program.stdout.getReader().read()).value))
+    const us = cpuUsBetween(before, readCpu([program.pid]))
+    const mb = rssMb(program.pid)
+    program.kill()
+    expect(us === null).toBe(!isLinux)
+    expect((us ?? burntUs) / burntUs).toBeWithin(0.85, 1.3)
+    expect(mb ?? 20).toBeWithin(5, 500)
+  })
+
+  test('what is gone is no fault', () => {
+    expect(cpuUsBetween(readCpu([]), readCpu([]))).toBe(isLinux ? 0 : null)
+    expect(rssMb(2 ** 30)).toBeNull()
+  })
+})

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { load } from '../../bench/data/load.ts'
+import { Progress } from '../../bench/data/progress.ts'
+import { restore } from '../../bench/data/restore.ts'
+import { rowsFor } from '../../bench/data/table.ts'
+import type { Operation } from '../../bench/operation.ts'
+import { checkAnswers } from '../../bench/reference.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+
+const rows = rowsFor(1_000)
+
+let server: TestServer
+/** Has the same rows as the server's, until a test plants a difference. */
+let otherUrl: string
+let other: postgres.Sql
+beforeAll(async () => {
+  const urls = [await createDatabase(), await createDatabase()] as const
+  for (const url of urls) await load(url, rows, new Progress({ write: () => undefined }))
+  server = await startServer({ databaseUrl: urls[0] })
+  otherUrl = urls[1]
+  other = connect(otherUrl)
+})
+afterAll(async () => {
+  await server.stop()
+  await other.end()
+})
+
+const get = (path: string, status = 200): Operation => ({ method: 'GET', path, status })
+const check = (...paths: string[]) =>
+  checkAnswers(
+    server.url,
+    KEY,
+    otherUrl,
+    paths.map((path) => get(path)),
+  )
+
+describe('answers that are right pass', () => {
+  for (const path of [
+    '/Absences/{1..1000}',
+    '/Companies/{1..200}', // half of them are not there
+    '/Employees/{1..200}',
+    '/Absences',
+    '/Absences?Status=Approved&sort=-Start&PageSize=50',
+    '/Absences?Start=%3E%3D2020-01-01T00:00:00Z&Start=%3C2021-01-01T00:00:00Z&sort=-Start&PageSize=50',
+    '/Absences?EmployeeId={1..200}',
+    '/Absences?page={2..60}',
+    '/Absences?sort=-Reason,+Employee&page=3&PageSize=2',
+    '/Absences?sort=Period.Days,-End',
+    '/Absences?Period.Days=>2.5&Type==Holiday&PageSize=75',
+    '/Companies?sort=Name',
+    '/Companies?Enabled=true&sort=-Name',
+    '/Employees?sort=-Manager&DisplayName=>=M',
+    "/Employees?LastName=O'Brien",
+  ])
+    test(path, () => check(path))
+})
+
+describe('a difference is found', () => {
+  for (const [what, write, path, message] of [
+    ['of a value', `update absence set reason = 'Planted' where id = 7`, '/Absences', 'id 7, reason: the server says'],
+    ['of a part of a group', 'update absence set period_hours = 99 where id = 7', '/Absences/7', 'id 7, period_hours:'],
+    ['of a group', 'update absence set period_hours = 1 where id = 7', '/Absences/7', 'id 7, period_hours:'],
+    [
+      'of an instant',
+      'update absence set "end" = \'2030-01-01Z\' where id = 7',
+      '/Absences',
+      'id 7, end: the server says',
+    ],
+    ['of a total', 'delete from absence where id = 900', '/Absences', 'X-Total-Count: the server says "1000"'],
+    [
+      'of an order',
+      `update absence set start = '2010-01-01Z' where id = 900`,
+      '/Absences?sort=Start',
+      'ids: the server says',
+    ],
+    [
+      'of a copied name',
+      `update company set name = 'Zz' where id = 7`,
+      '/Employees?sort=-Company',
+      'ids: the server says',
+    ],
+    ['of a row that is not there', 'delete from absence where id = 7', '/Absences/7', 'status: the server says 200'],
+    ['of a row that is there', 'insert into company default values', '/Companies/101', 'status: the server says 404'],
+  ] as const)
+    test(what, async () => {
+      await other.unsafe(write)
+      await expect(check('/Employees/1', path)).rejects.toThrow(`GET ${path} is answered wrongly: ${message}`)
+      await restore(otherUrl, rows)
+      await check(path)
+    })
+
+  test('of the key', async () => {
+    const checking = checkAnswers(server.url, 'wrong', otherUrl, [get('/Absences')])
+    await expect(checking).rejects.toThrow('status: the server says 401, the reference 200')
+  })
+})
+
+test('writes and refusals are left out', async () => {
+  const create: Operation = { method: 'POST', path: '/Companies', body: '{}', status: 201 }
+  await checkAnswers(server.url, KEY, otherUrl, [create, get('/Absences/1', 401)])
+  expect((await server.get('/Companies')).headers.get('x-total-count')).toBe(String(rows.companies))
+})
+
+test('what the reference does not know is an error', async () => {
+  await expect(check('/Absences?Status=!=Approved')).rejects.toThrow('does not know the filter Status=!=Approved')
+  await expect(check('/Absences?Reason=')).rejects.toThrow('does not know the filter Reason=')
+  await expect(check('/Offices')).rejects.toThrow('does not know /Offices')
+})

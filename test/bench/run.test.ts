@@ -1,0 +1,186 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Operation } from '../../bench/operation.ts'
+import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
+import { runScenario } from '../../bench/suite.ts'
+import { formatHead, formatScenario } from '../../bench/table.ts'
+import { siteTarget, startConstant, type Target } from '../../bench/targets.ts'
+import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.ts'
+
+const FLOORS = ['constant', 'bare', 'pgbench']
+const folder = temporaryFolder()
+const output = join(folder.path, 'results')
+const data = join(folder.path, 'data')
+
+afterAll(() => folder.remove())
+
+function bench(...args: string[]) {
+  return run([process.execPath, '--no-env-file', 'bench/run.ts', '--data', data, '--output', output, ...args])
+}
+
+describe('the runner', () => {
+  test('measures the server and its floors on a real database, and writes what it has measured', async () => {
+    const small = ['--rows', '2000', '--seconds', '0.3', '--rounds', '1', '--connections', '4', '--workers', '1']
+    const program = bench(...small, '--no-curves', '--only', 'one-by-id,patch,refused')
+    expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
+    const [json = ''] = readdirSync(output).filter((name) => name.endsWith('.json'))
+    const results = JSON.parse(readFileSync(join(output, json), 'utf8')) as Results
+    expect(results).toMatchObject({ seconds: 0.3, rounds: 1, connections: 4, workers: 1, curves: [] })
+    expect(results.rows).toEqual({ absences: 2_000, employees: 400, companies: 200 })
+    expect(results.command).toContain('npm run bench -- --data')
+    expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
+    expect(results.scenarios.map(({ name }) => name)).toEqual(['one-by-id', 'patch', 'refused'])
+    for (const scenario of results.scenarios) expectMeasured(scenario)
+    expect(readFileSync(join(output, json.replace('.json', '.html')), 'utf8')).toContain('one absence by a random id')
+    expect(program.output()).toMatch(/req\/s .* \/constant .* \/bare .* CPU \/bare/)
+    // Requests/s, least and most, three latencies, two of CPU, memory, and the ratios to the floors.
+    expect(program.output()).toMatch(/^ {2}roster +[\d,]+ +[\d,]+\.\.[\d,]+( +[\d.]+){3}( +[\d.]+){7}$/m)
+    expect(postmasterOf(data)).toBeNull()
+  }, 60_000)
+
+  test('ends all that it has started when it is interrupted', async () => {
+    const program = bench('--rows', '2000', '--seconds', '30', '--only', 'one-by-id', '--no-curves', '--workers', '1')
+    const [, port] = await program.waitFor(/http:\/\/127\.0\.0\.1:(\d+)/)
+    const postmaster = postmasterOf(data) as number
+    expect(isAlive(postmaster)).toBe(true)
+    await program.waitFor(/CPU \/bare/)
+    program.kill('SIGINT')
+    expect(await program.ended).toBe(130)
+    expect(isAlive(postmaster)).toBe(false)
+    await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow()
+  }, 60_000)
+
+  test.each([
+    [['--only', 'one-by-di'], 'Did you mean one-by-id?'],
+    [['--only', 'page-2000', '--rows', '1000'], 'page-2000 needs at least 40000 absences'],
+    [['--rows', 'many'], 'It must be an integer'],
+    [['--seconds', '0'], 'It must be a number from 0.1'],
+    [['--peers', 'express'], 'there is no peer express; there are fastify, hono'],
+    [['--fast'], "unknown option '--fast'"],
+  ])('%p is wrong usage, and says why', async (args, message) => {
+    const program = bench(...args)
+    expect(await program.ended).toBe(2)
+    expect(program.output()).toContain(message)
+  })
+})
+
+function expectMeasured({ name, targets }: ScenarioResult) {
+  const names = targets.map(({ target }) => target)
+  expect(names.slice(0, 2)).toEqual(['roster', 'constant'])
+  expect(names.length).toBe(name === 'refused' ? 2 : 4)
+  for (const { target, rounds, void: reason } of targets) {
+    expect([name, target, reason]).toEqual([name, target, null])
+    expect(rounds).toHaveLength(1)
+    for (const sample of rounds) {
+      expect(sample).toMatchObject({ errors: 0, unexpected: 0 })
+      expect(sample.requestsPerSecond).toBeGreaterThan(0)
+      expect(sample.p50Ms).toBeWithin(0, sample.p97_5Ms + 1e-9)
+      expect(sample.p97_5Ms).toBeWithin(0, sample.p99Ms + 1e-9)
+      expect(sample.latency.length).toBeGreaterThan(3)
+      if (process.platform === 'linux') expect(sample.postgresCpuUs).not.toBeNull()
+    }
+  }
+}
+
+describe('a scenario', () => {
+  const get: Operation = { method: 'GET', path: '/', status: 200 }
+  const stay = async () => undefined
+  const plan = { connections: 2, seconds: 0.2, restore: stay }
+
+  function listen(answer: (request: Request) => Response) {
+    const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
+    const site = { url: server.url.origin, headers: {}, pids: () => [process.pid], stop: () => server.stop(true) }
+    return (name: string) => ({ ...site, name })
+  }
+
+  const scenario = (operations: readonly Operation[]) => ({ name: 'one', title: 'one', operations })
+
+  test('is void where an answer has another status, and says which', async () => {
+    const site = listen(() => new Response('[]'))('roster')
+    const wrong = scenario([{ ...get, status: 404 }])
+    const { targets } = await runScenario(wrong, [siteTarget(site, wrong, process.pid)], { ...plan, rounds: 1 })
+    await site.stop()
+    const [{ rounds, void: reason }] = targets as [TargetResult]
+    expect(reason).toBe(`round 1: ${rounds[0]?.unexpected} answers of 200 instead of 404`)
+    expect(rounds[0]?.unexpected).toBeGreaterThan(0)
+    expect(tableOf(targets)).toMatch(/ {4}VOID: round 1: \d+ answers of 200 instead of 404/)
+  })
+
+  test('goes on where a target cannot be measured', async () => {
+    const broken: Target = {
+      name: 'bare',
+      isStored: true,
+      measure: () => Promise.reject(new Error('it broke')),
+      stop: stay,
+    }
+    const site = listen(() => new Response('[]'))('roster')
+    const one = scenario([get])
+    const result = await runScenario(one, [broken, siteTarget(site, one, process.pid)], { ...plan, rounds: 1 })
+    await site.stop()
+    expect(result.targets.map((target) => [target.target, target.rounds.length, target.void])).toEqual([
+      ['bare', 0, 'round 1: it broke'],
+      ['roster', 1, null],
+    ])
+  })
+
+  test('is measured in turns, and set back after each target that writes', async () => {
+    const order: string[] = []
+    const target = (name: string, isStored: boolean): Target => {
+      const measure = async () => {
+        order.push(name)
+        throw new Error('unmeasured')
+      }
+      return { name, isStored, measure, stop: stay }
+    }
+    const restore = async () => void order.push('restore')
+    const targets = [target('a', true), target('b', false), target('c', true)]
+    await runScenario(scenario([get]), targets, { ...plan, rounds: 3, restore })
+    expect(order.join(' ')).toBe('a b c c b a a b c')
+    order.length = 0
+    const create: Operation = { method: 'POST', path: '/Companies', body: '{}', status: 201 }
+    await runScenario(scenario([create]), targets, { ...plan, rounds: 1, restore })
+    expect(order.join(' ')).toBe('a restore b c restore')
+  })
+
+  test('the constant floor answers as the server has, each operation with its own', async () => {
+    const answer = ({ method, url }: Request) =>
+      new Response(`"${method} ${new URL(url).pathname}"`, { status: method === 'POST' ? 201 : 200 })
+    const site = listen(answer)('roster')
+    const create: Operation = { method: 'POST', path: '/Companies', body: '{}', status: 201 }
+    const constant = await startConstant(site, [{ ...get, path: '/Companies/{7..9}' }, create])
+    const texts = await Promise.all([
+      fetch(`${constant.url}/Companies/9`).then((response) => response.text()),
+      fetch(`${constant.url}/Companies`, { method: 'POST' }).then(async (response) => [
+        response.status,
+        await response.text(),
+      ]),
+    ])
+    await constant.stop()
+    await site.stop()
+    expect(texts).toEqual(['"GET /Companies/7"', [201, '"POST /Companies"']])
+  })
+})
+
+/** The table of a scenario with these targets. */
+function tableOf(targets: readonly TargetResult[]): string {
+  const results = { scenarios: [], curves: [] } as unknown as Results
+  return [formatHead(FLOORS), formatScenario(results, { name: 'one', title: 'one', targets }, FLOORS)].join('\n')
+}
+
+test('the table has the ratio to each floor', () => {
+  const sample = { p50Ms: 1, p97_5Ms: 2, p99Ms: 3, errors: 0, unexpected: 0, postgresCpuUs: 5, rssMb: 80, latency: [] }
+  const target = (name: string, requestsPerSecond: number, serverCpuUs: number | null): TargetResult => {
+    return { target: name, rounds: [{ ...sample, requestsPerSecond, serverCpuUs }], void: null }
+  }
+  const table = tableOf([target('roster', 2_000, 30), target('constant', 8_000, 10), target('bare', 1_000, 20)])
+  const [head = '', , roster = '', , bare = ''] = table.split('\n')
+  expect(head.trim().split(/ {2,}/)).toEqual(
+    expect.arrayContaining(['req/s', '/constant', '/bare', '/pgbench', 'CPU /bare']),
+  )
+  expect(roster.trim().split(/ +/)).toEqual([
+    ...['roster', '2,000', '2,000..2,000', '1.00', '2.00', '3.00', '30.0', '5.0', '80'],
+    ...['0.25', '2.00', '-', '1.50'],
+  ])
+  expect(bare.trim().split(/ +/).slice(-4)).toEqual(['0.13', '-', '-', '-'])
+})
