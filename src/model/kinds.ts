@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { isPlainInstant } from './plainInstant.ts'
 
 /** A value that does not fit a kind; `message` continues a sentence that begins with the property's name. */
 export class Mismatch extends Error {}
@@ -28,11 +29,9 @@ export interface Kind {
   parseJson(value: unknown): string
   /** A filter's operand (not empty) → text for PostgreSQL. @throws Mismatch */
   parseFilter(text: string): string
-  /** PostgreSQL's text → JSON text. */
-  writeJson(text: string): string
+  /** PostgreSQL's text → the JSON value of a response; null: the text is the JSON, and a number would not keep it. */
+  readonly readText: ((text: string) => string | number | boolean) | null
 }
-
-const verbatim = (text: string) => text
 
 /** Text of at most `lengthMax` code points, ordered as people order names. */
 export function textKind(lengthMax: number): Kind {
@@ -57,7 +56,7 @@ export function textKind(lengthMax: number): Kind {
       if (text.includes('\0')) throw new Mismatch('must not contain the character NUL')
       return text
     },
-    writeJson: JSON.stringify,
+    readText: (text) => text,
   }
 }
 
@@ -87,11 +86,13 @@ export const booleanKind: Kind = {
     if (lower !== 'true' && lower !== 'false') throw new Mismatch('must be true or false')
     return lower
   },
-  writeJson: (text) => (text === 't' ? 'true' : 'false'),
+  readText: (text) => text === 't',
 }
 
 const BIGINT_MAX = 2n ** 63n - 1n
 const INTEGER_FILTER = /^-?\d+$/
+/** Most of them: as PostgreSQL prints it, and within bigint. */
+const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 
 /** Ids, and references to them. Printed as numbers, from 1 to 2^53-1. */
 export function integerKind(nullable: boolean): Kind {
@@ -112,13 +113,14 @@ export function integerKind(nullable: boolean): Kind {
       return number >= 1 && number <= Number.MAX_SAFE_INTEGER ? plain : '0'
     },
     parseFilter(text) {
+      if (PLAIN_INTEGER.test(text)) return text
       if (!INTEGER_FILTER.test(text)) throw new Mismatch('must be an integer: digits, after a minus sign or not')
       // No id comes near the ends of bigint, so a number beyond compares the same there.
       const number = BigInt(text)
       if (number > BIGINT_MAX) return String(BIGINT_MAX)
       return number < -BIGINT_MAX ? String(-BIGINT_MAX) : String(number)
     },
-    writeJson: verbatim,
+    readText: Number,
   }
 }
 
@@ -140,7 +142,7 @@ export const instantKind: Kind = {
   },
   parseFilter: parseInstant,
   // The session's zone is UTC and its style ISO, so PostgreSQL writes 2024-01-31 09:00:00+00.
-  writeJson: (text) => `"${text.slice(0, 10)}T${text.slice(11, 19)}Z"`,
+  readText: (text) => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`,
 }
 
 const INSTANT = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
@@ -148,6 +150,7 @@ const FIRST_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
 
 /** RFC 3339 → `YYYY-MM-DDThh:mm:ssZ`; a fraction of a second is dropped. @throws Mismatch also for 2023-02-30 */
 function parseInstant(text: string): string {
+  if (isPlainInstant(text)) return text
   const match = INSTANT.exec(text)
   if (!match) throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${hintForPlus(text)}`)
   const [, year, month, day, hour, minute, second, , zone] = match as unknown as string[]
@@ -203,7 +206,7 @@ export function decimalKind(digits: number, scale: number): Kind {
       if (!plain) throw new Mismatch(`must be a number with at most ${DIGITS_MAX} digits`)
       return plain
     },
-    writeJson: verbatim,
+    readText: null,
   }
 }
 

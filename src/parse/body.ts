@@ -26,12 +26,27 @@ export async function readBody(request: Request): Promise<Record<string, unknown
     const message = 'The body must not be compressed: Content-Encoding is not supported.'
     throw new ApiError('UnsupportedMediaType', message, { target: 'Body' })
   }
-  const declared = Number(request.headers.get('content-length') ?? 0)
-  if (declared > BODY_BYTES_MAX) throw tooLarge()
-  return parseObject(decodeUtf8(await readBytes(request)))
+  const declared = request.headers.get('content-length')
+  if (Number(declared) > BODY_BYTES_MAX) throw tooLarge()
+  return parseObject(decodeUtf8(await (declared === null ? readPieces(request) : readWhole(request))))
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
+/** A body of a declared length, where HTTP ends it; a stream would cost several times as much. */
+async function readWhole(request: Request): Promise<Uint8Array> {
+  let timer: Timer | undefined
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooLate()), BODY_MS_MAX)
+  })
+  try {
+    return await Promise.race([request.bytes(), deadline])
+  } catch (error) {
+    throw error instanceof ApiError ? error : invalidJson('The body was cut short.')
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function readPieces(request: Request): Promise<Uint8Array> {
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []

@@ -3,8 +3,10 @@ import { type Entity, type Group, isGroup, type Property } from '../model/entity
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Changes } from '../model/query.ts'
+import { Names } from './names.ts'
 
-type Members = readonly (Property | Group)[]
+type Member = Property | Group
+type Members = readonly Member[]
 type JsonObject = Record<string, unknown>
 
 /** Every writable property, the ones not given at their type's default. Spec 4.1, rules 1 and 2. @throws ApiError */
@@ -43,10 +45,11 @@ function parseObject(
   changes: Map<Property, string | null>,
   faults: Fault[],
 ) {
-  const seen = new Set<Property | Group>()
+  const names = namesOf(members)
+  const seen = new Set<Member>()
   for (const [key, value] of Object.entries(object)) {
     if (faults.length >= FAULTS_MAX) return
-    const member = members.find((candidate) => lastName(candidate).toLowerCase() === key.toLowerCase())
+    const member = names.find(key)
     if (!member) faults.push(unknownProperty(owner, prefix, members, key))
     else if (seen.has(member)) faults.push(duplicate(member))
     else if (isGroup(member)) parseGroup(member, value, changes, faults)
@@ -71,8 +74,24 @@ function parseProperty(property: Property, value: unknown, changes: Map<Property
   }
 }
 
+const namesOfMembers = new WeakMap<Members, Names<Member>>()
+
+function namesOf(members: Members): Names<Member> {
+  let names = namesOfMembers.get(members)
+  if (!names) namesOfMembers.set(members, (names = new Names(members.flatMap(spellings))))
+  return names
+}
+
+/** As documentation writes it, and as answers do. */
+function spellings(member: Member): [string, Member][] {
+  return [
+    [lastName(member), member],
+    [isGroup(member) ? member.key : (member.path.at(-1) as string), member],
+  ]
+}
+
 /** `Days` of `Period.Days`: inside its object a part has no dot. */
-function lastName(member: Property | Group): string {
+function lastName(member: Member): string {
   return member.name.slice(member.name.lastIndexOf('.') + 1)
 }
 
@@ -87,7 +106,7 @@ function unknownProperty(owner: string, prefix: string, members: Members, key: s
   }
 }
 
-function duplicate(member: Property | Group): Fault {
+function duplicate(member: Member): Fault {
   const message = `${member.name} is given twice, in names that differ by case.`
   return { code: 'DuplicateProperty', target: member.name, message }
 }

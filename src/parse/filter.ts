@@ -4,27 +4,35 @@ import { Mismatch } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import { type Operator, operators } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
+import { findMember } from './names.ts'
 import type { Parameter } from './queryString.ts'
 
 /** More would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32
 
 /** The parameters of a collection that are not filters. */
-const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page']
+export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page'] as const
 
+const firstCharacters = new Set(operators.map(({ prefix }) => prefix.charCodeAt(0)))
 const longestFirst = [...operators].sort((a, b) => b.prefix.length - a.prefix.length)
 const equality = operators.find((operator) => operator.prefix === '=') as Operator
 
 /** One filter. Spec 4.2, Filtering. @throws ApiError UnknownParameter, InvalidFilter; the target is the parameter */
 export function parseFilter(entity: Entity, { name, value: text }: Parameter): Filter {
   const property = findProperty(entity, name)
-  const operator = longestFirst.find(({ prefix }) => text.startsWith(prefix))
+  const operator = operatorOf(text)
   const operand = operator ? text.slice(operator.prefix.length) : text
   return checkFilter(property, operator ?? equality, operand)
 }
 
+/** The operator that a parameter's value begins with. */
+function operatorOf(text: string): Operator | undefined {
+  if (!firstCharacters.has(text.charCodeAt(0))) return undefined
+  return longestFirst.find(({ prefix }) => text.startsWith(prefix))
+}
+
 function findProperty(entity: Entity, name: string): Property {
-  const member = entity.byName.get(name.toLowerCase())
+  const member = findMember(entity, name)
   if (!member) throw unknownParameter(entity, name)
   if (!isGroup(member)) return member
   const parts = member.properties.map((part) => part.name).join(', ')
@@ -50,22 +58,25 @@ function unknownParameter(entity: Entity, name: string): ApiError {
 }
 
 function checkFilter(property: Property, operator: Operator, operand: string): Filter {
-  const invalid = (reason: string) =>
-    new ApiError('InvalidFilter', `${property.name} ${reason}.`, { target: property.name })
   if (!operator.serves(property.kind)) {
     const served = operators.filter(({ serves }) => serves(property.kind)).map(({ prefix }) => prefix)
     throw invalid(
+      property,
       `is ${property.kind.allowed}: it can be compared with ${served.join(' and ')}, not with ${operator.prefix}`,
     )
   }
   if (operand === '') {
-    if (!operator.compileEmpty) throw invalid(`needs a value behind ${operator.prefix}`)
+    if (!operator.compileEmpty) throw invalid(property, `needs a value behind ${operator.prefix}`)
     return { property, operator, value: null }
   }
   try {
     return { property, operator, value: property.kind.parseFilter(operand) }
   } catch (error) {
-    if (error instanceof Mismatch) throw invalid(error.message)
+    if (error instanceof Mismatch) throw invalid(property, error.message)
     throw error
   }
+}
+
+function invalid(property: Property, reason: string): ApiError {
+  return new ApiError('InvalidFilter', `${property.name} ${reason}.`, { target: property.name })
 }

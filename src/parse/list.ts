@@ -1,7 +1,8 @@
 import { ApiError, type ErrorCode } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Filter, ListQuery, Sort } from '../model/query.ts'
-import { FILTERS_MAX, parseFilter } from './filter.ts'
+import { FILTERS_MAX, parseFilter, RESERVED_PARAMETERS } from './filter.ts'
+import { Names } from './names.ts'
 import { PAGE_SIZE_DEFAULT, parsePage, parsePageSize } from './page.ts'
 import { parseQueryString } from './queryString.ts'
 import { parseSort } from './sort.ts'
@@ -10,27 +11,45 @@ import { parseSort } from './sort.ts'
 export function parseList(entity: Entity, query: string): ListQuery {
   const filters: Filter[] = []
   const sorts: Sort[] = []
-  const kept: string[] = []
+  let kept = ''
   let pageSize: number | undefined
   let page: number | undefined
   for (const parameter of parseQueryString(query)) {
-    const name = parameter.name.toLowerCase()
-    if (name === 'page') {
+    const purpose = purposeOf(entity, parameter.name)
+    if (purpose === 'page') {
       page = once('InvalidPage', 'page', page, parsePage(parameter.value))
       continue
     }
-    kept.push(parameter.raw)
-    if (name === 'sort') parseSort(entity, parameter.value, sorts)
-    else if (name === 'pagesize')
+    kept = kept === '' ? parameter.raw : `${kept}&${parameter.raw}`
+    if (purpose === 'sort') parseSort(entity, parameter.value, sorts)
+    else if (purpose === 'PageSize')
       pageSize = once('InvalidPageSize', 'PageSize', pageSize, parsePageSize(parameter.value))
     else filters.push(parseFilter(entity, parameter))
     if (filters.length > FILTERS_MAX)
       throw new ApiError('TooManyFilters', `A request may have up to ${FILTERS_MAX} filters.`)
   }
-  return { filters, sorts, pageSize: pageSize ?? PAGE_SIZE_DEFAULT, page: page ?? 1, kept: kept.join('&') }
+  return { filters, sorts, pageSize: pageSize ?? PAGE_SIZE_DEFAULT, page: page ?? 1, kept }
 }
 
 function once(code: ErrorCode, target: string, before: number | undefined, value: number): number {
   if (before !== undefined) throw new ApiError(code, `${target} is given twice.`, { target })
   return value
+}
+
+type Purpose = 'filter' | (typeof RESERVED_PARAMETERS)[number]
+
+const purposes = new WeakMap<Entity, Names<Purpose>>()
+
+/** What a parameter is for. One without a purpose fails as a filter, with the reason. */
+function purposeOf(entity: Entity, name: string): Purpose {
+  let names = purposes.get(entity)
+  if (!names) purposes.set(entity, (names = compilePurposes(entity)))
+  return names.find(name) ?? 'filter'
+}
+
+function compilePurposes({ properties }: Entity): Names<Purpose> {
+  return new Names<Purpose>([
+    ...properties.map(({ name }) => [name, 'filter'] as const),
+    ...RESERVED_PARAMETERS.map((name) => [name, name] as const),
+  ])
 }

@@ -14,19 +14,28 @@ export interface Parameter {
  */
 export function parseQueryString(query: string): Parameter[] {
   const parameters: Parameter[] = []
+  const read = query.includes('%') || query.includes('+') ? decode : verbatim
+  let equals = -1
   for (let start = 0; start < query.length; ) {
-    let end = query.indexOf('&', start)
-    if (end === -1) end = query.length
+    const end = indexOrEnd(query, '&', start)
     if (end > start) {
-      const raw = query.slice(start, end)
-      const equals = raw.indexOf('=')
-      const name = decode(equals === -1 ? raw : raw.slice(0, equals))
-      parameters.push({ name, value: equals === -1 ? '' : decode(raw.slice(equals + 1)), raw })
+      // One that stands behind this parameter belongs to the next; it is not looked for again.
+      if (equals < start) equals = indexOrEnd(query, '=', start)
+      const nameEnd = Math.min(equals, end)
+      const [name, value] = [query.slice(start, nameEnd), query.slice(nameEnd + 1, end)]
+      parameters.push({ name: read(name), value: read(value), raw: query.slice(start, end) })
     }
     start = end + 1
   }
   return parameters
 }
+
+function indexOrEnd(text: string, character: string, start: number): number {
+  const index = text.indexOf(character, start)
+  return index === -1 ? text.length : index
+}
+
+const verbatim = (text: string) => text
 
 function decode(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text

@@ -1,57 +1,103 @@
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 
-const writers = new WeakMap<Entity, (row: Row, offset: number) => string>()
+type Read = (row: Row, offset: number) => unknown
+type Write = (row: Row, offset: number) => string
+type Members = readonly (Property | Group)[]
+type Positions = ReadonlyMap<Property, number>
 
-/**
- * The entity as JSON text, made from PostgreSQL's text without a value in between. `offset` is where the entity's
- * columns begin in the row.
- */
+const writers = new WeakMap<Entity, Write>()
+
+/** The entity as JSON text; decimals as PostgreSQL writes them. `offset` is where the entity's columns begin in the row. */
 export function writeEntity(entity: Entity, row: Row, offset = 0): string {
   let write = writers.get(entity)
   if (!write) writers.set(entity, (write = compileWriter(entity)))
   return write(row, offset)
 }
 
-function compileWriter(entity: Entity): (row: Row, offset: number) => string {
-  const positions = new Map(entity.properties.map((property, index) => [property, index]))
-  const parts = entity.members.map((member, index) => {
-    const key = isGroup(member) ? member.key : (member.path.at(-1) as string)
-    return { prefix: `${index === 0 ? '{' : ','}${JSON.stringify(key)}:`, write: memberWriter(member, positions) }
-  })
+/** What stands in front of the first decimal is printed as one object, the rest is appended as text. */
+function compileWriter({ members, properties }: Entity): Write {
+  const positions = new Map(properties.map((property, index) => [property, index]))
+  const firstDecimal = members.findIndex(hasDecimal)
+  const read = objectReader(firstDecimal === -1 ? members : members.slice(0, firstDecimal), positions)
+  if (firstDecimal === -1) return (row, offset) => JSON.stringify(read(row, offset))
+  const writeRest = membersWriter(members.slice(firstDecimal), positions)
+  const separator = firstDecimal === 0 ? '' : ','
+  return (row, offset) => `${JSON.stringify(read(row, offset)).slice(0, -1)}${separator}${writeRest(row, offset)}}`
+}
+
+function hasDecimal(member: Property | Group): boolean {
+  return isGroup(member) ? member.properties.some(hasDecimal) : member.kind.readText === null
+}
+
+/**
+ * Always the same object with other values, which is what JSON.stringify prints fastest. Reading and printing a row are
+ * one synchronous step, so no two rows are ever in it.
+ */
+function objectReader(members: Members, positions: Positions): Read {
+  const object: Record<string, unknown> = Object.fromEntries(members.map((member) => [keyOf(member), null]))
+  const groups = members.filter(isGroup).map((group) => ({
+    key: group.key,
+    read: unlessEmpty(group, positions, null, objectReader(group.properties, positions)),
+  }))
+  const values = members.flatMap((member) => (isGroup(member) ? [] : [valueReader(member, positions)]))
   return (row, offset) => {
-    let json = ''
-    for (const { prefix, write } of parts) json += prefix + write(row, offset)
-    return `${json}}`
+    for (const { key, position, readText } of values) {
+      const text = row[offset + position]
+      object[key] = text === null || text === undefined ? null : readText(text)
+    }
+    for (const { key, read } of groups) object[key] = read(row, offset)
+    return object
   }
 }
 
-function memberWriter(
-  member: Property | Group,
-  positions: Map<Property, number>,
-): (row: Row, offset: number) => string {
-  return isGroup(member) ? groupWriter(member, positions) : valueWriter(member, positions.get(member) as number)
+function valueReader(property: Property, positions: Positions) {
+  const { readText } = property.kind
+  if (!readText) throw new Error(`${property.name} has no JSON value`)
+  return { key: keyOf(property), position: positions.get(property) as number, readText }
 }
 
-function valueWriter(property: Property, position: number) {
-  const { writeJson } = property.kind
-  return (row: Row, offset: number) => {
+/** `"a":1,"b":2` */
+function membersWriter(members: Members, positions: Positions): Write {
+  const parts = members.map((member, index) => ({
+    prefix: `${index === 0 ? '' : ','}${JSON.stringify(keyOf(member))}:`,
+    write: memberWriter(member, positions),
+  }))
+  return (row, offset) => {
+    let json = ''
+    for (const { prefix, write } of parts) json += prefix + write(row, offset)
+    return json
+  }
+}
+
+function memberWriter(member: Property | Group, positions: Positions): Write {
+  if (isGroup(member)) {
+    const write = membersWriter(member.properties, positions)
+    return unlessEmpty(member, positions, 'null', (row, offset) => `{${write(row, offset)}}`)
+  }
+  const position = positions.get(member) as number
+  const { readText } = member.kind
+  return (row, offset) => {
     const text = row[offset + position]
-    return text === null || text === undefined ? 'null' : writeJson(text)
+    if (text === null || text === undefined) return 'null'
+    return readText ? JSON.stringify(readText(text)) : text
   }
 }
 
 /** An object without a value in any part is null. */
-function groupWriter(group: Group, positions: Map<Property, number>) {
-  const parts = group.properties.map((property, index) => ({
-    position: positions.get(property) as number,
-    prefix: `${index === 0 ? '{' : ','}${JSON.stringify(property.path.at(-1))}:`,
-    write: valueWriter(property, positions.get(property) as number),
-  }))
-  return (row: Row, offset: number) => {
-    if (parts.every(({ position }) => row[offset + position] === null)) return 'null'
-    let json = ''
-    for (const { prefix, write } of parts) json += prefix + write(row, offset)
-    return `${json}}`
+function unlessEmpty<Result>(
+  group: Group,
+  positions: Positions,
+  empty: Result,
+  make: (row: Row, offset: number) => Result,
+): (row: Row, offset: number) => Result {
+  const parts = group.properties.map((property) => positions.get(property) as number)
+  return (row, offset) => {
+    for (const position of parts) if (row[offset + position] !== null) return make(row, offset)
+    return empty
   }
+}
+
+function keyOf(member: Property | Group): string {
+  return isGroup(member) ? member.key : (member.path.at(-1) as string)
 }

@@ -25,21 +25,21 @@ const NOT_IN_URIS = /[#|\\^`{}]/g
 /** Spec 4.3: each link only where it applies, in this order; `Link` is the standard's spelling of it (RFC 8288). */
 function addLinks(headers: Record<string, string>, { page, pageSize, kept }: ListQuery, total: number, url: string) {
   const last = Math.max(1, Math.ceil(total / pageSize))
-  const address = `${url}?${kept.replace(NOT_IN_URIS, encodeURIComponent)}${kept && '&'}page=`
-  let location = ''
-  let link = ''
-  const add = (relation: string, standard: string, target: number) => {
-    const separator = link && ', '
-    location += `${separator}<${address}${target}>; rel="${relation}"`
-    link += `${separator}<${address}${target}>; rel="${standard}"`
+  const address = `<${url}?${encodeKept(kept)}${kept && '&'}page=`
+  let forth = page < last ? `${address}${page + 1}>; rel="next"` : ''
+  if (page !== last) forth += `${forth && ', '}${address}${last}>; rel="last"`
+  if (page === 1) {
+    if (forth === '') return
+    headers.Location = forth
+    headers.Link = forth
+    return
   }
-  if (page > 1) {
-    add('first', 'first', 1)
-    add('previous', 'prev', Math.min(page - 1, last))
-  }
-  if (page < last) add('next', 'next', page + 1)
-  if (page !== last) add('last', 'last', last)
-  if (link === '') return
-  headers.Location = location
-  headers.Link = link
+  const back = `${address}1>; rel="first", ${address}${Math.min(page - 1, last)}>; rel=`
+  const rest = forth && `, ${forth}`
+  headers.Location = `${back}"previous"${rest}`
+  headers.Link = `${back}"prev"${rest}`
+}
+
+function encodeKept(kept: string): string {
+  return kept.search(NOT_IN_URIS) === -1 ? kept : kept.replace(NOT_IN_URIS, encodeURIComponent)
 }

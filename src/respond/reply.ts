@@ -8,8 +8,9 @@ export interface Reply {
 /** To the letter. Spec 1, rule 3. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-export function respondJson(status: number, body: string, headers: Record<string, string> = {}): Reply {
-  return { status, headers: { 'Content-Type': JSON_TYPE, ...headers }, body }
+export function respondJson(status: number, body: string, headers?: Record<string, string>): Reply {
+  const own = { 'Content-Type': JSON_TYPE }
+  return { status, headers: headers ? { ...own, ...headers } : own, body }
 }
 
 export function respondEmpty(headers: Record<string, string> = {}): Reply {

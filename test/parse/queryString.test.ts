@@ -43,6 +43,26 @@ test('escapes stand for UTF-8; those of & and = do not separate', () => {
   expect(pairs('N%61me=Zo%C3%AB%20%26%20%3D%f0%9f%98%80')).toEqual([['Name', 'Zoë & =😀']])
 })
 
+test('a parameter without = has none from the next one', () => {
+  expect(pairs('a&b=1&c&d&e=2=3&f')).toEqual([
+    ['a', ''],
+    ['b', '1'],
+    ['c', ''],
+    ['d', ''],
+    ['e', '2=3'],
+    ['f', ''],
+  ])
+})
+
+test('one encoded parameter among plain ones', () => {
+  expect(pairs('a=1&b=%20&c=x+y&d=2')).toEqual([
+    ['a', '1'],
+    ['b', ' '],
+    ['c', 'x y'],
+    ['d', '2'],
+  ])
+})
+
 test('an escape is decoded once', () => {
   expect(pairs('a=%252B')).toEqual([['a', '%2B']])
 })

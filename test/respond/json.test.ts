@@ -1,8 +1,10 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
+import { boolean, decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
+import type { Row } from '../../src/model/sql.ts'
 import { writeEntity } from '../../src/respond/json.ts'
 
 const ABSENCE = [
@@ -72,4 +74,51 @@ test('what is written fits the schema of the entity', () => {
     expect([...Value.Errors(entity.schema, written)]).toEqual([])
     expect(Object.keys(written)).toHaveLength(entity.members.length)
   }
+})
+
+describe('wherever its decimals stand', () => {
+  const note = group({ by: text(), at: instant(), open: boolean() })
+  const cost = group({ net: decimal(2), gross: decimal(2), unit: text() })
+  const fields = { id: identity(), name: text(), rate: decimal(8), note, cost }
+  type Name = keyof typeof fields
+  /** Texts with what must be escaped. */
+  const columns: Record<Name, Row> = {
+    id: ['7'],
+    name: ['a "b"'],
+    rate: ['9999999999.99999999'],
+    note: ['\\', '2024-01-31 09:00:00+00', 't'],
+    cost: ['0.10', null, '"'],
+  }
+  const printed: Record<Name, string> = {
+    id: '"id":7',
+    name: '"name":"a \\"b\\""',
+    rate: '"rate":9999999999.99999999',
+    note: '"note":{"by":"\\\\","at":"2024-01-31T09:00:00Z","open":true}',
+    cost: '"cost":{"net":0.10,"gross":null,"unit":"\\""}',
+  }
+  const orders: Name[][] = [
+    ['id'],
+    ['id', 'note', 'name'],
+    ['note', 'id'],
+    ['rate', 'id', 'note', 'name'],
+    ['cost', 'id', 'note', 'rate'],
+    ['id', 'name', 'rate'],
+    ['id', 'note', 'cost', 'name', 'rate'],
+    ['cost', 'rate', 'note', 'name', 'id'],
+  ]
+
+  for (const order of orders)
+    test(order.join(', '), () => {
+      const entity = defineEntity('Thing', Object.fromEntries(order.map((name) => [name, fields[name]])))
+      const row = order.flatMap((name) => columns[name])
+      const whole = `{${order.map((name) => printed[name]).join(',')}}`
+      expect(writeEntity(entity, row)).toBe(whole)
+
+      const emptyRow = order.flatMap((name) => (name === 'id' ? columns.id : columns[name].map(() => null)))
+      const empty = `{${order.map((name) => (name === 'id' ? printed.id : `"${name}":null`)).join(',')}}`
+      expect(writeEntity(entity, emptyRow)).toBe(empty)
+
+      // Nothing of the row before is left.
+      expect(writeEntity(entity, ['1', ...row], 1)).toBe(whole)
+    })
 })

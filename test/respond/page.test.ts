@@ -90,3 +90,17 @@ test('D28: links keep the other parameters as the client wrote them', () => {
 test('without other parameters a link has the page alone', () => {
   expect(respond('', 21).headers.Location).toStartWith(`<${URL}?page=2>; rel="next"`)
 })
+
+test('both headers of a page in the middle, to the letter', () => {
+  const { Location, Link } = respond('Name=a|b&PageSize=5&page=2', 30).headers
+  const link = (page: number, relation: string) => `<${URL}?Name=a%7Cb&PageSize=5&page=${page}>; rel="${relation}"`
+  expect(Location).toBe([link(1, 'first'), link(1, 'previous'), link(3, 'next'), link(6, 'last')].join(', '))
+  expect(Link).toBe([link(1, 'first'), link(1, 'prev'), link(3, 'next'), link(6, 'last')].join(', '))
+})
+
+test('what no URI has is percent-encoded in links, wherever it stands and in each answer anew', () => {
+  for (let turn = 0; turn < 3; turn++)
+    expect(respond('Name=#|\\^`{}&PageSize=5', 12).headers.Location).toStartWith(
+      `<${URL}?Name=%23%7C%5C%5E%60%7B%7D&PageSize=5&page=2>`,
+    )
+})

@@ -1,0 +1,28 @@
+import type { Entity, Group, Property } from '../model/entity.ts'
+
+/** Things by their names, in any case. */
+export class Names<Named> {
+  private readonly named = new Map<string, Named>()
+
+  /** As spelt here a name is found at once, without a change of case; so a thing may have several frequent spellings. */
+  constructor(entries: readonly (readonly [name: string, named: Named])[]) {
+    for (const [name, named] of entries) this.named.set(name.toLowerCase(), named)
+    for (const [name] of entries) this.named.set(name, this.named.get(name.toLowerCase()) as Named)
+  }
+
+  find(name: string): Named | undefined {
+    return this.named.get(name) ?? this.named.get(name.toLowerCase())
+  }
+}
+
+const members = new WeakMap<Entity, Names<Property | Group>>()
+
+/** The property or the object of a parameter's name: `Period.Days`, `period`. */
+export function findMember(entity: Entity, name: string): Property | Group | undefined {
+  let names = members.get(entity)
+  if (!names) {
+    const all = [...entity.members, ...entity.properties]
+    members.set(entity, (names = new Names(all.map((member) => [member.name, member]))))
+  }
+  return names.find(name)
+}

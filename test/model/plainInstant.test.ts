@@ -1,0 +1,53 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { instantKind } from '../../src/model/kinds.ts'
+import { isPlainInstant } from '../../src/model/plainInstant.ts'
+
+/** What `parse` returns, or why it throws. */
+function outcome(parse: () => string): string {
+  try {
+    return parse()
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** A fraction is dropped, and its text is never plain: the same moment, read through a `Date`. */
+const readByDate = (text: string) => outcome(() => instantKind.parseFilter(text.replace('Z', '.0Z')))
+
+function expectAgreement(text: string) {
+  const byDate = readByDate(text)
+  expect([text, isPlainInstant(text)]).toEqual([text, byDate === text])
+  expect(outcome(() => instantKind.parseFilter(text))).toBe(byDate)
+}
+
+const two = (part: number) => String(part).padStart(2, '0')
+const four = (year: number) => String(year).padStart(4, '0')
+
+test('of every month it knows the days, in leap years, common years and centuries', () => {
+  for (const year of [0, 1, 4, 96, 99, 100, 104, 400, 1600, 1900, 1999, 2000, 2023, 2024, 2100, 2400, 9999])
+    for (let month = 0; month <= 13; month++)
+      for (const day of [0, 1, 28, 29, 30, 31, 32, 99])
+        expectAgreement(`${four(year)}-${two(month)}-${two(day)}T12:34:56Z`)
+})
+
+test('no hour 24, no minute 60, no second 60', () => {
+  for (const time of ['00:00:00', '23:59:59', '24:00:00', '24:00:01', '23:60:00', '23:59:60', '99:99:99', '09:00:00'])
+    expectAgreement(`2024-01-31T${time}Z`)
+})
+
+test('what is accepted is what a Date accepts, whatever the digits', () => {
+  const texts = fc
+    .tuple(fc.nat(9999), fc.nat(14), fc.nat(33), fc.nat(25), fc.nat(61), fc.nat(61))
+    .map(([year, month, day, ...time]) => `${four(year)}-${two(month)}-${two(day)}T${time.map(two).join(':')}Z`)
+  fc.assert(fc.property(texts, expectAgreement), { numRuns: 5_000 })
+})
+
+test('every other spelling is not plain', () => {
+  for (const text of [
+    ...['', '2024-01-31', '2024-01-31T09:00:00', '2024-01-31t09:00:00Z', '2024-01-31T09:00:00z'],
+    ...['2024-01-31T09:00:00.5Z', '2024-01-31T09:00:00+00:00', ' 2024-01-31T09:00:00Z', '2024-01-31T09:00:00Z\n'],
+    ...['12024-01-31T09:00:00Z', '2024-1-31T09:00:00Z', '2024-01-31 09:00:00Z', '٢٠٢٤-01-31T09:00:00Z'],
+  ])
+    expect([text, isPlainInstant(text)]).toEqual([text, false])
+})
