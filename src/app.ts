@@ -76,9 +76,12 @@ export function createApp(parts: Parts) {
           ? parts.admission.look(key, request, server)
           : parts.admission.charge(key, request, server)
         const standing = asked instanceof Promise ? await asked : asked
-        const reply = await answer(parts, router, { request, target, location, key, standing }).catch((error) =>
-          failure(parts, requestId, error),
-        )
+        let reply: Reply
+        try {
+          reply = await answer(parts, router, { request, target, location, key, standing })
+        } catch (error) {
+          reply = failure(parts, requestId, error)
+        }
         return finish(parts, request, requestId, key, standing, startMs, reply)
       },
       { parse: 'none' },
@@ -87,7 +90,7 @@ export function createApp(parts: Parts) {
 
 function createRouter({ entities, database, migrationFiles, baseUrl, isDraining }: Parts): Router {
   const router = new Router()
-  const resources = entities.map((entity) => new Resource(entity, database))
+  const resources = entities.map((entity) => new Resource(entity, database, entities))
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
   const isReady = createReadiness(database, migrationFiles)
   const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>
@@ -129,7 +132,7 @@ interface Call {
   readonly standing: Standing
 }
 
-async function answer(parts: Parts, router: Router, call: Call): Promise<Reply> {
+function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
   const { request, target, location, key, standing } = call
   const { method } = request
   if (!standing.admitted && !location?.endpoint.isUnlimited) throw rateLimitExceeded(standing)
@@ -198,11 +201,21 @@ function finish(
   headers['X-Request-Id'] = requestId
   // A body that nobody reads is still being sent; only a closed connection stops its sender.
   if (isDraining() || (request.body !== null && !request.bodyUsed)) headers.Connection = 'close'
-  const { method, url } = request
+  if (log.tells('info')) logRequest(log, request, requestId, key, reply.status, startMs)
+  return new Response(reply.body, { status: reply.status, headers })
+}
+
+function logRequest(
+  log: Log,
+  { method, url }: Request,
+  requestId: string,
+  key: Key | null,
+  status: number,
+  startMs: number,
+) {
   const ms = Math.round((performance.now() - startMs) * 100) / 100
   const fields = key === null ? { ms, requestId } : { ms, requestId, key: key.id }
-  log.info(`${method} ${pathOf(url)} ${reply.status}`, fields)
-  return new Response(reply.body, { status: reply.status, headers })
+  log.info(`${method} ${pathOf(url)} ${status}`, fields)
 }
 
 const SANE_ID = /^[\w.:/+=~-]{1,128}$/

@@ -3,7 +3,7 @@ import { compileList } from './compile/list.ts'
 import { ApiError, type Fault, faultsError } from './errors.ts'
 import type { Database } from './execute/database.ts'
 import { ConstraintViolation } from './execute/sqlstate.ts'
-import type { Entity } from './model/entity.ts'
+import { copiedProperties, type Entity, type Property } from './model/entity.ts'
 import type { Changes } from './model/query.ts'
 import type { Row, Statement } from './model/sql.ts'
 import { readBody } from './parse/body.ts'
@@ -28,10 +28,16 @@ export interface ResourceRequest {
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
+  /** What rows of any entity copy from this one. */
+  private readonly copied: readonly Property[]
+
   constructor(
     readonly entity: Entity,
     private readonly database: Database,
-  ) {}
+    entities: readonly Entity[],
+  ) {
+    this.copied = copiedProperties(entity, entities)
+  }
 
   async list({ query: text, url }: ResourceRequest): Promise<Reply> {
     const query = parseList(this.entity, text)
@@ -77,7 +83,9 @@ export class Resource {
 
   private async update(id: string, changes: Changes): Promise<Reply> {
     if (changes.size === 0) return respondJson(200, writeEntity(this.entity, await this.find(id)))
-    const [row] = await this.write(compileUpdate(this.entity, id, changes), changes)
+    const statement = compileUpdate(this.entity, id, changes)
+    // A rename takes all its copies along; others must not wait for it.
+    const [row] = await this.write(this.renames(changes) ? { ...statement, batch: null } : statement, changes)
     if (!row) throw this.notFound(id)
     // A row that copies from itself gets its copy after the statement has returned it.
     const current = this.refersToItself(row) ? await this.find(id) : row
@@ -107,6 +115,11 @@ export class Resource {
     const [property, value] = [...changes].find(([candidate]) => candidate.column === column) ?? []
     const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
     return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
+  }
+
+  /** Whether the changes may reach rows that copy from this one; what is computed may depend on any property. */
+  private renames(changes: Changes): boolean {
+    return this.copied.some((property) => !property.writable || changes.has(property))
   }
 
   private refersToItself(row: Row): boolean {

@@ -19,7 +19,7 @@ beforeEach(() => {
   router.add('', home)
   router.add('livez', live)
   router.add('errors/*', pages)
-  router.addResource(new Resource(company, database))
+  router.addResource(new Resource(company, database, [company]))
 })
 
 const allowed = (path: string) => {
@@ -84,7 +84,7 @@ test('an endpoint keeps the methods it has', () => {
 
 test('two entities with one path stop the start, as does an entity with the path of a page', () => {
   const claim = (plural: string) => () =>
-    router.addResource(new Resource(defineEntity('Firm', { id: identity() }, { plural }), database))
+    router.addResource(new Resource(defineEntity('Firm', { id: identity() }, { plural }), database, []))
   expect(claim('COMPANIES')).toThrow('two entities or pages claim /companies')
   expect(claim('Livez')).toThrow('two entities or pages claim /livez')
   expect(claim('Errors')).toThrow('two entities or pages claim /errors')

@@ -59,7 +59,9 @@ describe('workers', () => {
     'both of two workers answer, each over a pool of its own',
     async () => {
       const { url } = await start()
-      await Promise.all(Array.from({ length: 64 }, () => fetch(url + PATH, { headers, keepalive: false })))
+      // Each another statement: equal ones, or those of one batch, share a connection.
+      const ask = (_: unknown, id: number) => fetch(`${url}/Companies?Id=>${id}`, { headers, keepalive: false })
+      await Promise.all(Array.from({ length: 64 }, ask))
       const sql = connect(DATABASE_URL)
       // The supervisor's own connection sets no DateStyle; a worker's pool opens connections as it needs them.
       const [row] = await sql`

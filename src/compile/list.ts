@@ -1,27 +1,53 @@
 import type { Entity } from '../model/entity.ts'
 import type { Filter, ListQuery } from '../model/query.ts'
-import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import {
+  type Batch,
+  integer,
+  join,
+  name,
+  type Param,
+  param,
+  type Sql,
+  type Statement,
+  sql,
+  toStatement,
+} from '../model/sql.ts'
+import { batchQuery } from './batch.ts'
 import { columns } from './columns.ts'
 import { type OrderKey, opposite, order, orderBy } from './order.ts'
 import { ShapeCache } from './shapes.ts'
 
 const shapes = new ShapeCache(2_000)
 
+/** Lists of one batch come one after the other, and each may be long. */
+const LISTS_MAX = 8
+
 /**
  * The page and the total of a list, in one statement. Each row is the total, then the entity's columns;
  * a page past the last is one row with null for an id, page 1 of nothing is no row at all.
  */
 export function compileList(entity: Entity, query: ListQuery): Statement {
-  const values = query.filters.flatMap(({ value }) => (value === null ? [] : [value]))
+  const values: string[] = []
+  for (const { value } of query.filters) if (value !== null) values.push(value)
   if (query.page > 1) values.push(String((query.page - 1) * query.pageSize))
-  const text = shapes.get(shapeOf(entity, query), () => {
+  const { text, batch } = shapes.get(shapeOf(entity, query), () => {
     const operands = values.map(param)
-    return toStatement(
-      query.page > 1 ? laterPage(entity, query, operands) : firstPage(entity, query, operands),
-      operands,
-    ).text
+    const piece = query.page > 1 ? laterPage(entity, query, operands) : firstPage(entity, query, operands)
+    return { text: toStatement(piece, operands).text, batch: batchOf(query, piece, operands) }
   })
-  return { text, values }
+  return { text, values, batch }
+}
+
+/** Only what is quick is worth waiting for in company: the first page of what belongs to one row. */
+function batchOf({ filters, page }: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
+  const isNarrow = filters.some(
+    ({ property, operator, value }) => property.reference && operator.prefix === '=' && value !== null,
+  )
+  const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
+  if (page > 1 || !isNarrow || kinds.some(({ columnType }) => columnType === 'text')) return null
+  const types = kinds.map(({ columnType }) => columnType)
+  const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
+  return batchQuery(piece, typed, LISTS_MAX)
 }
 
 /** What two queries must have in common to be one statement: all but the values. */

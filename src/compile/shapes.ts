@@ -1,18 +1,31 @@
-/** The texts of statements by their shape; the least recently used goes first, so clients cannot fill the memory. */
+import type { Batch } from '../model/sql.ts'
+
+/** A statement without its values. */
+export interface Compiled {
+  readonly text: string
+  readonly batch: Batch | null
+}
+
+/**
+ * Statements by their shape, at most `sizeMax`, so that clients cannot fill the memory. What is used is in the recent
+ * half; when that is full, it takes the older one's place. So a statement stays while fewer than `sizeMax / 2` others
+ * are used after it. A Map in order of use would take out and put in again each time, at twenty times the cost.
+ */
 export class ShapeCache {
-  private readonly texts = new Map<string, string>()
+  private recent = new Map<string, Compiled>()
+  private older = new Map<string, Compiled>()
 
   constructor(private readonly sizeMax: number) {}
 
-  get(shape: string, make: () => string): string {
-    let text = this.texts.get(shape)
-    // A Map keeps the order of insertion: taken out and put in again, a shape is the most recent.
-    if (text !== undefined) this.texts.delete(shape)
-    else {
-      text = make()
-      if (this.texts.size >= this.sizeMax) this.texts.delete(this.texts.keys().next().value as string)
+  get(shape: string, make: () => Compiled): Compiled {
+    const recent = this.recent.get(shape)
+    if (recent) return recent
+    const compiled = this.older.get(shape) ?? make()
+    if (this.recent.size >= this.sizeMax / 2) {
+      this.older = this.recent
+      this.recent = new Map()
     }
-    this.texts.set(shape, text)
-    return text
+    this.recent.set(shape, compiled)
+    return compiled
   }
 }

@@ -1,6 +1,7 @@
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
 import type { Row, Statement } from '../model/sql.ts'
+import { Batcher } from './batcher.ts'
 import { Deadlines } from './deadlines.ts'
 import { PreparedShapes } from './prepared.ts'
 import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
@@ -18,6 +19,9 @@ const STATEMENT_MS_MAX = 3_000
 /** Waiting for a connection included; behind it the client gets its 503 even if the server is frozen. */
 const QUERY_MS_MAX = 5_000
 const QUERIES_MAX = 1_000
+/** For so long a statement keeps others of its text waiting for its batch to end; writes meet locks. */
+const READING_MS_MAX = 500
+const WRITING_MS_MAX = 100
 /** Between attempts after a lost connection: PostgreSQL drops all of them when one backend crashes, and recovers. */
 const PAUSES_MS = [50, 150, 450]
 const ATTEMPTS_MAX = PAUSES_MS.length + 1
@@ -38,6 +42,8 @@ export class Database {
   private pool: Pool
   private readonly deadlines = new Deadlines(QUERY_MS_MAX)
   private readonly shapes: PreparedShapes
+  private readonly reads = this.batcher(true)
+  private readonly writes = this.batcher(false)
   private inFlight = 0
   private stuck = 0
   private isEnded = false
@@ -49,41 +55,67 @@ export class Database {
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
   read(statement: Statement): Promise<Row[]> {
-    return this.run(statement, true)
+    return this.admit(() => this.reads.ask(statement))
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   write(statement: Statement): Promise<Row[]> {
-    return this.run(statement, false)
+    return this.admit(() =>
+      statement.batch ? this.writes.ask(statement) : this.run(statement, false, performance.now() + QUERY_MS_MAX),
+    )
   }
 
   /** Waits for what runs, up to `waitMs`, then closes the connections; what still runs then is ServiceUnavailable. */
   async end(waitMs: number): Promise<void> {
+    const untilMs = performance.now() + waitMs
+    while (this.inFlight > 0 && performance.now() < untilMs) await Bun.sleep(5)
     this.isEnded = true
     this.deadlines.stop()
-    await this.pool.sql.end({ timeout: waitMs / 1000 })
+    await this.pool.sql.end({ timeout: 0 })
   }
 
-  private async run(statement: Statement, repeatable: boolean): Promise<Row[]> {
+  private batcher(repeatable: boolean): Batcher {
+    return new Batcher(
+      {
+        alone: (statement, untilMs) => this.run(statement, repeatable, untilMs),
+        together: (statement, untilMs) =>
+          this.run(statement, repeatable, untilMs).catch((error) => {
+            if (isUndone(error)) return null
+            throw error
+          }),
+      },
+      { waitMsMax: QUERY_MS_MAX, runningMsMax: repeatable ? READING_MS_MAX : WRITING_MS_MAX },
+    )
+  }
+
+  /** No more queries than there is room for, and none waits for longer than its deadline, batched or not. */
+  private async admit(ask: () => Promise<Row[]>): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
     this.inFlight++
+    const { pool } = this
     try {
-      for (let attempt = 1; ; attempt++) {
-        const { pool } = this
-        try {
-          return await this.attempt(statement)
-        } catch (error) {
-          const verdict = classify(error)
-          if (this.isEnded) throw this.translate(error, verdict)
-          // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
-          if (verdict === 'lost' && this.pool === pool) this.renew()
-          const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
-          if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error, verdict)
-          if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
-        }
-      }
+      return await this.deadlines.race(ask(), () => this.missed(pool))
     } finally {
       this.inFlight--
+    }
+  }
+
+  /** Sends nothing after `untilMs`: its client has been told that nothing came of it, and may try again. */
+  private async run(statement: Statement, repeatable: boolean, untilMs: number): Promise<Row[]> {
+    for (let attempt = 1; ; attempt++) {
+      if (performance.now() >= untilMs) throw missedDeadline()
+      const { pool } = this
+      try {
+        return await this.attempt(statement)
+      } catch (error) {
+        const verdict = classify(error)
+        if (this.isEnded) throw this.translate(error, verdict)
+        // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
+        if (verdict === 'lost' && this.pool === pool) this.renew()
+        const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
+        if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error, verdict)
+        if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
+      }
     }
   }
 
@@ -95,9 +127,10 @@ export class Database {
     const query = pool.sql.unsafe(text, values as string[], { prepare, simple: false } as object)
     pool.running++
     try {
-      const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => this.missed(pool))
+      const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, missedDeadline)
       this.stuck = 0
-      return rows
+      // The driver leaves places at the start empty for rows of a query that failed amid them before.
+      return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
     } finally {
       pool.running--
       if (pool.isRetired && pool.running === 0) close(pool)
@@ -107,7 +140,7 @@ export class Database {
   private missed(pool: Pool): Error {
     // One frozen pool misses many deadlines at once; the one that has taken its place is not to blame.
     if (this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
-    return unavailable(new Error('a query met its deadline'))
+    return missedDeadline()
   }
 
   /**
@@ -131,6 +164,14 @@ export class Database {
   }
 }
 
+/** Whether a statement certainly did nothing, and its parts may do better. */
+function isUndone(error: unknown): boolean {
+  if (!(error instanceof ApiError))
+    return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
+  const verdict = classify(error.cause)
+  return verdict === 'rolledBack' || verdict === 'refused'
+}
+
 interface Pool {
   readonly sql: postgres.Sql
   /** Queries that have neither ended nor missed their deadline. */
@@ -145,6 +186,10 @@ function openPool(options: DatabaseOptions): Pool {
 /** At once: what still runs there has been given up. */
 function close(pool: Pool) {
   pool.sql.end({ timeout: 0 }).catch(() => undefined)
+}
+
+function missedDeadline(): ApiError {
+  return unavailable(new Error('a query met its deadline'))
 }
 
 function unavailable(cause: unknown): ApiError {

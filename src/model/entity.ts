@@ -164,6 +164,10 @@ function toProperty(path: string[], leaf: Leaf, siblings: Record<string, Field>)
   }
 }
 
+function keyColumnOf(column: string): string {
+  return `${column}_key`
+}
+
 /** The copy of a reference is the sibling that names it; its foreign key stands in a column of its own. */
 function toReference(key: string, entity: string, siblings: Record<string, Field>): Reference {
   const copy = Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key)
@@ -171,8 +175,21 @@ function toReference(key: string, entity: string, siblings: Record<string, Field
   return {
     entity,
     table: snakeCase(entity),
-    copy: copy && source ? { keyColumn: `${snakeCase(copy[0])}_key`, sourceColumn: `${snakeCase(source)}_key` } : null,
+    copy:
+      copy && source
+        ? { keyColumn: keyColumnOf(snakeCase(copy[0])), sourceColumn: keyColumnOf(snakeCase(source)) }
+        : null,
   }
+}
+
+/** The properties of `entity` that rows of any of `entities` copy. */
+export function copiedProperties(entity: Entity, entities: readonly Entity[]): Property[] {
+  const copies = entities
+    .flatMap(({ properties }) => properties)
+    .flatMap(({ reference }) =>
+      reference?.copy && reference.table === entity.table ? [reference.copy.sourceColumn] : [],
+    )
+  return entity.properties.filter(({ column }) => copies.includes(keyColumnOf(column)))
 }
 
 function schemaOf(members: readonly (Property | Group)[]): TSchema {

@@ -12,6 +12,19 @@ export class Sql {
 export interface Statement {
   readonly text: string
   readonly values: readonly (string | null)[]
+  /** How several runs of it, each with values of its own, are one statement. Not there: they cannot be. */
+  readonly batch?: Batch | null | undefined
+}
+
+/** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
+export interface Batch {
+  readonly text: string
+  /** Whose rows are whose: `numbered`, by the last column, the run's number from 1; `ordered`, one row for each run. */
+  readonly rows: 'numbered' | 'ordered'
+  /** The value that must differ among the runs; null: none. */
+  readonly distinct: number | null
+  /** More would make the first of them wait too long for the last. */
+  readonly runsMax: number
 }
 
 /** Values in the order of a statement's columns, as PostgreSQL writes them. */
@@ -33,11 +46,18 @@ export function param(value: string | null): Param {
 }
 
 const IDENTIFIER = /^[a-z][a-z0-9_]{0,62}$/
+const TYPE = /^[a-z][a-z0-9 (),]*$/
 
 /** A quoted table or column name. Names come from entity declarations; anything else is a bug of ours and throws. */
 export function name(identifier: string): Sql {
   if (!IDENTIFIER.test(identifier)) throw new Error(`not a name of a table or column: ${identifier}`)
   return new Sql([`"${identifier}"`])
+}
+
+/** The name of a type, as a kind declares it. */
+export function typeName(type: string): Sql {
+  if (!TYPE.test(type)) throw new Error(`not a name of a type: ${type}`)
+  return new Sql([type])
 }
 
 /** A number that is part of the statement's shape, such as a page size, so that the planner sees it. */
@@ -64,4 +84,9 @@ export function toStatement(piece: Sql, first: readonly Param[] = []): Statement
     text += `$${number}`
   }
   return { text, values: [...numbers.keys()].map((value) => value.value) }
+}
+
+/** The text with other SQL in the place of each parameter. */
+export function replaceParams(piece: Sql, replace: (param: Param) => Sql): Sql {
+  return new Sql(piece.chunks.flatMap((chunk) => (typeof chunk === 'string' ? [chunk] : replace(chunk).chunks)))
 }

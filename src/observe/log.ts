@@ -11,6 +11,8 @@ export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
+  /** Whether a line of this level is written at all: what nobody reads need not be made. */
+  tells(level: LogLevel): boolean
   /** Writes what is waiting, and resolves when it is written, or nobody reads; for the moment before the process ends. */
   flush(): Promise<void>
 }
@@ -45,8 +47,9 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
     waiting = ''
     return pieces.written()
   }
+  const tells = (own: LogLevel) => LOG_LEVELS.indexOf(own) >= threshold
   const at = (own: LogLevel) => {
-    if (LOG_LEVELS.indexOf(own) < threshold) return () => undefined
+    if (!tells(own)) return () => undefined
     return (message: string, fields?: LogFields) => {
       if (waiting.length + pieces.waitingBytes() > WAITING_BYTES_MAX) {
         lost++
@@ -56,7 +59,7 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
       timer ??= setTimeout(flush, FLUSH_MS)
     }
   }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), flush }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), tells, flush }
 }
 
 /** Writes whole lines in small pieces, each only when the one before is written: a stream would join them. */

@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import type { Log, LogFields } from '../../src/observe/log.ts'
+import type { Log, LogFields, LogLevel } from '../../src/observe/log.ts'
 import { connect } from '../support/postgres.ts'
 import { createRow } from '../support/rows.ts'
 import { type Answer, errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
 
 interface Line {
-  level: keyof Log
+  level: LogLevel
   message: string
   fields: LogFields
 }
 
 const lines: Line[] = []
 const write =
-  (level: keyof Log) =>
+  (level: LogLevel) =>
   (message: string, fields: LogFields = {}) =>
     void lines.push({ level, message, fields })
 const log: Log = {
@@ -21,6 +21,7 @@ const log: Log = {
   warn: write('warn'),
   error: write('error'),
   async flush() {},
+  tells: () => true,
 }
 
 let server: TestServer

@@ -11,7 +11,7 @@ import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { Database } from '../../src/execute/database.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
-import type { Row } from '../../src/model/sql.ts'
+import type { Row, Statement } from '../../src/model/sql.ts'
 import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
 import { createDatabase } from '../support/postgres.ts'
 
@@ -30,23 +30,26 @@ function named(row: Row | undefined): Record<string, string | null> {
   return Object.fromEntries(employee.properties.map(({ name }, index) => [name, row?.[index] ?? null]))
 }
 
+/** What is sent when nothing else waits. */
+const single = ({ text, values }: Statement) => ({ text, values })
+
 describe('text and parameters', () => {
   test('get', () => {
-    expect(compileGet(company, '7')).toEqual({
+    expect(single(compileGet(company, '7'))).toEqual({
       text: 'select "id", "name", "enabled" from "company" where id = $1',
       values: ['7'],
     })
   })
 
   test('create sets every writable property', () => {
-    expect(compileCreate(company, parseComplete(company, { Name: "O'Neil" }))).toEqual({
+    expect(single(compileCreate(company, parseComplete(company, { Name: "O'Neil" })))).toEqual({
       text: 'insert into "company" ("name", "enabled") values ($1, $2) returning "id", "name", "enabled"',
       values: ["O'Neil", 'false'],
     })
   })
 
   test('update sets what has changed', () => {
-    expect(compileUpdate(company, '7', parsePartial(company, { Enabled: true }))).toEqual({
+    expect(single(compileUpdate(company, '7', parsePartial(company, { Enabled: true })))).toEqual({
       text: 'update "company" set "enabled" = $1 where id = $2 returning "id", "name", "enabled"',
       values: ['true', '7'],
     })

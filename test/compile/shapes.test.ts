@@ -1,23 +1,24 @@
 import { expect, test } from 'bun:test'
 import { ShapeCache } from '../../src/compile/shapes.ts'
 
+/** `made`: the shapes whose statement had to be made, in that order. */
 function counted(cache: ShapeCache) {
   const made: string[] = []
   const get = (shape: string) =>
     cache.get(shape, () => {
       made.push(shape)
-      return `text of ${shape}`
-    })
+      return { text: `text of ${shape}`, batch: null }
+    }).text
   return { made, get }
 }
 
-test('makes a text once', () => {
+test('makes a statement once', () => {
   const { made, get } = counted(new ShapeCache(10))
   expect([get('a'), get('a'), get('b')]).toEqual(['text of a', 'text of a', 'text of b'])
   expect(made).toEqual(['a', 'b'])
 })
 
-test('beyond its size the least recently used goes', () => {
+test('beyond its size what was not used goes, what was used stays', () => {
   const { made, get } = counted(new ShapeCache(2))
   for (const shape of ['a', 'b', 'a', 'c']) get(shape)
   expect(made).toEqual(['a', 'b', 'c'])
@@ -27,11 +28,30 @@ test('beyond its size the least recently used goes', () => {
   expect(made).toEqual(['a', 'b', 'c', 'b'])
 })
 
-test('a text that cannot be made is not kept', () => {
+test('one in use stays, however many others come and go', () => {
+  const { made, get } = counted(new ShapeCache(10))
+  for (let n = 0; n < 1_000; n++) {
+    get('used')
+    for (let other = 0; other < 4; other++) get(`${n} ${other}`)
+  }
+  expect(made.filter((shape) => shape === 'used')).toEqual(['used'])
+})
+
+test('holds at least half of its size, and never more than it', () => {
+  const { made, get } = counted(new ShapeCache(10))
+  for (let n = 0; n < 1_000; n++) get(String(n))
+  let held = 0
+  while (made.length === 1_000) get(String(999 - held++))
+  // The last one was not held any more.
+  expect(held - 1).toBeGreaterThanOrEqual(5)
+  expect(held - 1).toBeLessThanOrEqual(10)
+})
+
+test('a statement that cannot be made is not kept', () => {
   const cache = new ShapeCache(2)
   const fails = () => {
     throw new Error('no')
   }
   expect(() => cache.get('a', fails)).toThrow('no')
-  expect(cache.get('a', () => 'made')).toBe('made')
+  expect(cache.get('a', () => ({ text: 'made', batch: null })).text).toBe('made')
 })

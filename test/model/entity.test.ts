@@ -5,6 +5,7 @@ import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import {
   copied,
+  copiedProperties,
   decimal,
   defineEntity,
   group,
@@ -148,5 +149,33 @@ describe('defineEntity', () => {
     const { owner: _, ...less } = whole
     expect(Value.Check(entity.schema, less)).toBe(false)
     expect(Value.Check(entity.schema, { ...whole, cost: { net: 1.5 } })).toBe(false)
+  })
+})
+
+describe('what rows of other entities copy', () => {
+  const namesCopied = (entity: typeof company) =>
+    copiedProperties(entity, [company, employee, absence]).map(({ name }) => name)
+
+  test('of a company the name, of an employee the display name, which rows of its own copy too', () => {
+    expect(namesCopied(company)).toEqual(['Name'])
+    expect(namesCopied(employee)).toEqual(['DisplayName'])
+    expect(copiedProperties(employee, [company, employee]).map(({ name }) => name)).toEqual(['DisplayName'])
+  })
+
+  test('nothing, where nobody copies', () => {
+    expect(namesCopied(absence)).toEqual([])
+    expect(copiedProperties(company, [company, absence])).toEqual([])
+  })
+
+  test('a reference without a copy copies nothing', () => {
+    const owner = defineEntity('Owner', { id: identity(), name: text() })
+    const refers = defineEntity('Thing', { id: identity(), ownerId: reference('Owner') })
+    const copies = defineEntity('Thing', {
+      id: identity(),
+      ownerId: reference('Owner'),
+      owner: copied('ownerId', 'name'),
+    })
+    expect(copiedProperties(owner, [owner, refers])).toEqual([])
+    expect(copiedProperties(owner, [owner, refers, copies])).toEqual([owner.byName.get('name') as never])
   })
 })

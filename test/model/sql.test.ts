@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'bun:test'
-import { integer, join, name, type Param, param, type Sql, sql, toStatement } from '../../src/model/sql.ts'
+import {
+  integer,
+  join,
+  name,
+  type Param,
+  param,
+  replaceParams,
+  type Sql,
+  sql,
+  toStatement,
+  typeName,
+} from '../../src/model/sql.ts'
 
 describe('the sql tag', () => {
   test('numbers the parameters in the order of their appearance', () => {
@@ -85,4 +96,26 @@ describe('join', () => {
       values: ['1', '2'],
     })
   })
+})
+
+describe('other SQL in the place of parameters', () => {
+  test('every place of a parameter gets it, and the text around stays', () => {
+    const [one, two] = [param('1'), param('2')]
+    const piece = replaceParams(sql`a = ${one} and b = ${two} and c = ${one}`, (given) =>
+      name(given === one ? 'x' : 'y'),
+    )
+    expect(toStatement(piece)).toEqual({ text: 'a = "x" and b = "y" and c = "x"', values: [] })
+  })
+
+  test('which may have parameters of its own', () => {
+    const piece = replaceParams(sql`${param('old')}`, () => sql`f(${param('new')})`)
+    expect(toStatement(piece)).toEqual({ text: 'f($1)', values: ['new'] })
+  })
+})
+
+test('a type is named as a kind names it, and nothing else passes for one', () => {
+  for (const type of ['text', 'bigint', 'numeric(18,8)', 'timestamp(0) with time zone'])
+    expect(toStatement(typeName(type)).text).toBe(type)
+  for (const wrong of ['', 'Text', '"text"', 'text; drop table company', "text'", '1', 'text\n', 'text[]', 'text--'])
+    expect(() => typeName(wrong)).toThrow('not a name of a type')
 })

@@ -1,0 +1,70 @@
+import {
+  type Batch,
+  integer,
+  join,
+  type Param,
+  param,
+  replaceParams,
+  type Sql,
+  sql,
+  toStatement,
+  typeName,
+} from '../model/sql.ts'
+
+/** A value of a statement, and its type. */
+export interface Operand {
+  readonly param: Param
+  readonly type: string
+}
+
+/** So many rows by id, or so many writes, take a millisecond or two. */
+export const ROWS_MAX = 64
+
+/** Locked rows hold a batch up for so many milliseconds; then its runs go alone, and only who needs them waits. */
+const PATIENCE = sql`(select set_config('lock_timeout', '100', true)) as patience`
+
+/**
+ * A query for each run. A join with what depends on the run is a nested loop, so rows of one run keep their order.
+ * No operand may be text: a parameter takes its collation from the column that it is compared with, a column does not.
+ */
+export function batchQuery(query: Sql, operands: readonly Operand[], runsMax: number): Batch {
+  const inner = replaceParams(query, columnOf(operands))
+  return {
+    text: toStatement(sql`select r.*, b."N" from ${runs(operands)} cross join lateral (${inner}) as r`).text,
+    rows: 'numbered',
+    distinct: null,
+    runsMax,
+  }
+}
+
+/** A new row for each run; identities are given in the order of `order by`. `insert` and `returning` take no operand. */
+export function batchInsert(insert: Sql, values: Sql, returning: Sql, operands: readonly Operand[]): Batch {
+  const inner = replaceParams(values, columnOf(operands))
+  const piece = sql`${insert} select ${inner} from ${runs(operands)} cross join ${PATIENCE} order by b."N" ${returning}`
+  return { text: toStatement(piece).text, rows: 'ordered', distinct: null, runsMax: ROWS_MAX }
+}
+
+/** Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. */
+export function batchUpdate(update: Sql, sets: Sql, returning: Sql, operands: readonly Operand[]): Batch {
+  const value = columnOf(operands)
+  const id = value((operands.at(-1) as Operand).param)
+  const from = sql`from ${runs(operands)} cross join ${PATIENCE} where id = ${id}`
+  const piece = sql`${update} set ${replaceParams(sets, value)} ${from} ${returning}, b."N"`
+  return { text: toStatement(piece).text, rows: 'numbered', distinct: operands.length - 1, runsMax: ROWS_MAX }
+}
+
+/** A row for each run: its values, and its number. No column of an entity has a capital letter. */
+function runs(operands: readonly Operand[]): Sql {
+  // Without the limits of a column's type, which would round a filter's number to those of a row.
+  const arrays = operands.map(({ type }) => sql`${param(null)}::${typeName(type.replace(/\(.*?\)/, ''))}[]`)
+  const names = operands.map((_, index) => sql`"V${integer(index + 1)}"`)
+  return sql`unnest(${list(arrays)}) with ordinality as b(${list([...names, sql`"N"`])})`
+}
+
+function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
+  return (param) => sql`b."V${integer(operands.findIndex((operand) => operand.param === param) + 1)}"`
+}
+
+function list(parts: readonly Sql[]): Sql {
+  return join(parts, sql`, `)
+}

@@ -1,0 +1,151 @@
+import type { Batch, Row, Statement } from '../model/sql.ts'
+
+interface Run {
+  readonly statement: Statement
+  /** By `performance.now()`; afterwards nobody waits for it, and it is not sent any more. */
+  readonly untilMs: number
+  resolve(rows: Row[]): void
+  reject(error: unknown): void
+}
+
+interface Queue {
+  readonly key: string
+  waiting: Run[]
+  running: number
+  isDue: boolean
+}
+
+interface Execution {
+  /** Sends nothing after `untilMs`. @throws what its client is told */
+  alone(statement: Statement, untilMs: number): Promise<Row[]>
+  /** Null: nothing of it was done, and the runs are to be tried alone. @throws what all clients are told */
+  together(statement: Statement, untilMs: number): Promise<Row[] | null>
+}
+
+interface Bounds {
+  /** What has not been sent by then is given up. */
+  waitMsMax: number
+  /** What takes longer, behind a lock or a long list, keeps no others of its text waiting. */
+  runningMsMax: number
+}
+
+/** Statements of one text at once: a second one works while the first one's answer is on its way. */
+const RUNNING_MAX = 2
+
+/**
+ * Statements that wait for the database at the same time go to it together: those that differ in their values alone as
+ * one batch, and equal reads as one read. Each is sent after it was asked for, so a read sees all that was there before,
+ * and none waits for company: a batch is what has arrived in one turn of the event loop, or while two others ran.
+ */
+export class Batcher {
+  private readonly queues = new Map<string, Queue>()
+  private due: Queue[] = []
+
+  constructor(
+    private readonly execution: Execution,
+    private readonly bounds: Bounds,
+  ) {}
+
+  ask(statement: Statement): Promise<Row[]> {
+    const key = statement.batch ? statement.text : `${statement.text}\0${JSON.stringify(statement.values)}`
+    let queue = this.queues.get(key)
+    if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
+    return new Promise((resolve, reject) => {
+      queue.waiting.push({ statement, untilMs: performance.now() + this.bounds.waitMsMax, resolve, reject })
+      if (queue.running < RUNNING_MAX) this.makeDue(queue)
+    })
+  }
+
+  /** At the end of this turn of the event loop, when all that has arrived is read. */
+  private makeDue(queue: Queue) {
+    if (queue.isDue) return
+    queue.isDue = true
+    if (this.due.push(queue) === 1) setImmediate(this.sendDue)
+  }
+
+  private readonly sendDue = () => {
+    const { due } = this
+    this.due = []
+    for (const queue of due) {
+      queue.isDue = false
+      this.send(queue)
+    }
+  }
+
+  private async send(queue: Queue) {
+    const runs = take(queue)
+    let isHolding = true
+    const release = () => {
+      if (!isHolding) return
+      isHolding = false
+      queue.running--
+      if (queue.waiting.length > 0) this.makeDue(queue)
+      else if (queue.running === 0) this.queues.delete(queue.key)
+    }
+    queue.running++
+    const timer = setTimeout(release, this.bounds.runningMsMax)
+    try {
+      await this.answer(runs)
+    } catch (error) {
+      for (const { reject } of runs) reject(error)
+    }
+    clearTimeout(timer)
+    release()
+  }
+
+  private async answer(runs: readonly Run[]) {
+    const [{ statement, untilMs }] = runs as [Run]
+    const { batch } = statement
+    if (!batch || runs.length === 1) {
+      const rows = await this.execution.alone(statement, (runs.at(-1) as Run).untilMs)
+      for (const { resolve } of runs) resolve(rows)
+      return
+    }
+    // The first has waited longest: where it has been given up, so may others have been.
+    if (untilMs <= performance.now()) return this.separate(runs)
+    const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
+    const rows = await this.execution.together({ text: batch.text, values }, untilMs)
+    if (rows) distribute(batch, rows, runs)
+    else this.separate(runs)
+  }
+
+  private separate(runs: readonly Run[]) {
+    for (const { statement, untilMs, resolve, reject } of runs)
+      this.execution.alone(statement, untilMs).then(resolve, reject)
+  }
+}
+
+/** The next runs of a queue, and leaves the others waiting. */
+function take(queue: Queue): Run[] {
+  const { waiting } = queue
+  const { distinct = null, runsMax = Number.POSITIVE_INFINITY } = waiting[0]?.statement.batch ?? {}
+  if (distinct === null && waiting.length <= runsMax) {
+    queue.waiting = []
+    return waiting
+  }
+  const taken: Run[] = []
+  const values = new Set<string | null | undefined>()
+  queue.waiting = waiting.filter((run) => {
+    const value = distinct === null ? null : run.statement.values[distinct]
+    if (taken.length === runsMax || (distinct !== null && values.has(value))) return true
+    values.add(value)
+    taken.push(run)
+    return false
+  })
+  return taken
+}
+
+function distribute({ rows: kind }: Batch, rows: readonly Row[], runs: readonly Run[]) {
+  const answers: Row[][] = runs.map(() => [])
+  rows.forEach((row, index) => {
+    answers[kind === 'ordered' ? index : Number(row.at(-1)) - 1]?.push(row)
+  })
+  runs.forEach(({ resolve }, index) => {
+    resolve(answers[index] as Row[])
+  })
+}
+
+/** PostgreSQL's text of an array. */
+function arrayText(values: readonly (string | null)[]): string {
+  return `{${values.map((value) => (value === null ? 'null' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
+}

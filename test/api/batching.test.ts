@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { type Draft, draft } from '../support/arbitraries.ts'
+import { type Collection, collections, type Row } from '../support/model.ts'
+import { bodyOf, type Known, recordOf, reset, resolved, rowOf } from '../support/records.ts'
+import { createRow } from '../support/rows.ts'
+import { type Answer, errorOf, type Json, startServer, type TestServer } from '../support/server.ts'
+
+const TIMEOUT_MS = 60_000
+const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
+
+for (const prepare of ['true', 'false'])
+  describe(`requests at the same time, DATABASE_PREPARE=${prepare}`, () => {
+    let server: TestServer
+    let known: Known
+    beforeAll(async () => {
+      server = await startServer({ environment: { DATABASE_PREPARE: prepare } })
+    })
+    beforeEach(async () => {
+      known = await reset(server)
+    })
+    afterAll(() => server.stop())
+
+    const seen = ({ status, text }: Answer) => ({ status, record: recordOf(text) })
+    const answered = (answers: Answer[], status: number, records: Row[]) =>
+      expect(answers.map(seen)).toEqual(records.map((record) => ({ status, record })))
+    const getAll = (path: string, ids: readonly number[]) => Promise.all(ids.map((id) => server.get(`${path}/${id}`)))
+
+    /** Creates all at once; each client gets its own row, and so does whoever asks for it later. */
+    async function createAll(collection: Collection, drafts: Draft[]): Promise<Row[]> {
+      const written = drafts.map((one) => resolved(collection, one, known))
+      const answers = await Promise.all(written.map((one) => server.post(`/${collection}`, bodyOf(one))))
+      const ids = answers.map(({ body }) => body.id as number)
+      const rows = written.map((one, index) => ({ Id: ids[index] as number, ...rowOf(collection, one, known) }))
+      answered(answers, 201, rows)
+      answered(await getAll(`/${collection}`, ids), 200, rows)
+      expect(new Set(ids).size).toBe(ids.length)
+      return rows
+    }
+
+    test.each(collections)(
+      'a create of any values in %s: every client gets a row of its own, as written',
+      (collection) =>
+        fc.assert(
+          fc.asyncProperty(fc.array(draft(collection, 'any'), { minLength: 2, maxLength: 20 }), async (drafts) => {
+            await createAll(collection, drafts)
+          }),
+          { numRuns: 12 },
+        ),
+      TIMEOUT_MS,
+    )
+
+    test('they share statements: rows that one statement wrote', async () => {
+      await createAll(
+        'Companies',
+        times(100, (index) => ({ Name: `shared ${index}` })),
+      )
+      const [row] = await server.sql`
+        select count(distinct xmin::text)::int as statements, count(*)::int as rows from company where name like 'shared %'`
+      expect(row?.rows).toBe(100)
+      expect(row?.statements).toBeLessThan(50)
+    })
+
+    test(
+      'an update of any values, PATCH and PUT: every client gets its own row, as written',
+      () =>
+        fc.assert(
+          fc.asyncProperty(
+            fc.array(fc.record({ base: draft('Absences', 'any'), change: draft('Absences', 'any') }), {
+              minLength: 2,
+              maxLength: 15,
+            }),
+            fc.constantFrom('PUT', 'PATCH'),
+            async (pairs, method) => {
+              const rows = await createAll(
+                'Absences',
+                pairs.map(({ base }) => base),
+              )
+              const changes = pairs.map(({ change }) => ({ Start: null, End: null, ...given(change) }))
+              const written = changes.map((change) => resolved('Absences', change, known))
+              const answers = await Promise.all(
+                written.map((one, index) => server.send(method, `/Absences/${rows[index]?.Id}`, bodyOf(one))),
+              )
+              const updated = written.map((one, index) => {
+                const whole: Row = rowOf('Absences', one, known)
+                const names = [...Object.keys(one), ...('EmployeeId' in one ? ['Employee'] : [])]
+                const changed = Object.fromEntries(names.map((name) => [name, whole[name] ?? null]))
+                return { ...(rows[index] as Row), ...(method === 'PUT' ? whole : changed) }
+              })
+              answered(answers, 200, updated)
+              answered(
+                await getAll(
+                  '/Absences',
+                  updated.map(({ Id }) => Number(Id)),
+                ),
+                200,
+                updated,
+              )
+            },
+          ),
+          { numRuns: 12 },
+        ),
+      TIMEOUT_MS,
+    )
+
+    test('one that is refused among many that are not: it alone gets its error, the others are written once', async () => {
+      const [start, end] = ['2024-01-02T00:00:00Z', '2024-01-01T00:00:00Z']
+      const { id } = await createRow(server, '/Absences', { Start: start })
+      const bodies = times(40, (index) => ({ Reason: `r${index}`, EmployeeId: index === 7 ? 999_999 : null }))
+      const creates = bodies.map((body) => server.post('/Absences', body))
+      const ids = await Promise.all(times(20, async () => (await createRow(server, '/Absences', { Start: end })).id))
+      const patches = [id, ...ids].map((target) => server.patch(`/Absences/${target}`, { End: end }))
+      const [created, patched] = await Promise.all([Promise.all(creates), Promise.all(patches)])
+      expect(errorOf(created[7] as Answer)).toEqual({ status: 409, code: 'ReferenceNotFound', target: 'EmployeeId' })
+      expect(errorOf(patched[0] as Answer)).toEqual({ status: 400, code: 'InvalidValue', target: 'End' })
+      expect(created.filter(({ status }) => status === 201)).toHaveLength(39)
+      expect(patched.slice(1).map(({ status, body }) => [status, body.id, body.end])).toEqual(
+        ids.map((target) => [200, target, end]),
+      )
+      const rows = await server.sql`select reason from absence where reason like 'r%'`
+      const expected = bodies.flatMap(({ Reason }, index) => (index === 7 ? [] : [Reason]))
+      expect(rows.map(({ reason }) => reason as string).sort()).toEqual(expected.sort())
+    })
+
+    test('updates of one row: each is applied, each client sees its own', async () => {
+      const { id } = await createRow(server, '/Absences', { Status: 'before' })
+      const changes: Json[] = [{ Type: 't' }, { Reason: 'r' }, { End: '2024-02-01T00:00:00Z' }, { EmployeeId: 1 }]
+      changes.push(...['Prefered', 'Days', 'Hours'].map((part, index) => ({ Period: { [part]: index || 'p' } })))
+      const statuses = times(43, (index) => `s${index}`)
+      changes.push(...statuses.map((status) => ({ Status: status })))
+      const answers = await Promise.all(changes.map((change) => server.patch(`/Absences/${id}`, change)))
+      expect(answers.map(({ status }) => status)).toEqual(changes.map(() => 200))
+      expect(answers.slice(-43).map(({ body }) => body.status)).toEqual(statuses)
+      const { body } = await server.get(`/Absences/${id}`)
+      expect(body).toMatchObject({ type: 't', reason: 'r', start: null, end: '2024-02-01T00:00:00Z', employeeId: 1 })
+      expect(body.period).toEqual({ prefered: 'p', days: 1, hours: 2 })
+      expect(statuses).toContain(body.status)
+    })
+
+    test('gets: rows that are there, that are not, and the same one many times', async () => {
+      const { id } = await createRow(server, '/Companies', { Name: 'there' })
+      const ids = times(100, (index) => (index % 3 === 0 ? 999_000 + index : index % 3 === 1 ? id : 1 + (index % 4)))
+      const together = await getAll('/Companies', ids)
+      for (const [index, target] of ids.entries()) {
+        const { status, text } = await server.get(`/Companies/${target}`)
+        expect({ target, status, text }).toEqual({
+          target,
+          status: together[index]?.status as number,
+          text: together[index]?.text as string,
+        })
+      }
+    })
+  })
+
+/** What a draft says, without what it leaves out. */
+function given(change: Draft): Draft {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+}

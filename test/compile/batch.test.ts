@@ -1,0 +1,208 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { compileCreate, compileGet, compileUpdate } from '../../src/compile/entity.ts'
+import { compileList } from '../../src/compile/list.ts'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
+import { Batcher } from '../../src/execute/batcher.ts'
+import { Database } from '../../src/execute/database.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import { JsonNumber } from '../../src/model/kinds.ts'
+import type { Row, Statement } from '../../src/model/sql.ts'
+import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { hostileTexts } from '../support/hostile.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+let url: string
+let sql: postgres.Sql
+let database: Database
+/** A database of its own for what it asks, which sends the statements given to it together as they are. */
+let batched: { ask(statement: Statement): Promise<Row[]> }
+let sent: Statement[]
+
+beforeAll(async () => {
+  url = await createDatabase()
+  sql = connect(url)
+})
+afterAll(() => sql.end())
+const together = (statements: readonly Statement[]) =>
+  Promise.all(statements.map((statement) => batched.ask(statement)))
+const alone = async (statements: readonly Statement[]) => {
+  const answers: Row[][] = []
+  for (const { text, values } of statements) answers.push(await database.read({ text, values }))
+  return answers
+}
+const listOf = (entity: Entity, query: string) => compileList(entity, parseList(entity, query))
+const id = (value: number) => new JsonNumber(String(value))
+
+/** Rows of a batch without the number of their run. */
+const withoutNumbers = (answers: readonly Row[][]): Row[][] =>
+  answers.map((rows) => rows.map((row) => row.slice(0, -1)))
+
+describe('text', () => {
+  test('gets: a join with the ids', () => {
+    expect(compileGet(company, '7').batch).toEqual({
+      text:
+        'select r.*, b."N" from unnest($1::bigint[]) with ordinality as b("V1", "N") ' +
+        'cross join lateral (select "id", "name", "enabled" from "company" where id = b."V1") as r',
+      rows: 'numbered',
+      distinct: null,
+      runsMax: 64,
+    })
+  })
+
+  test('creates: rows in the order of the runs, and the locks of their references do not wait for long', () => {
+    expect(compileCreate(company, parseComplete(company, {})).batch).toEqual({
+      text:
+        'insert into "company" ("name", "enabled") select b."V1", b."V2" ' +
+        'from unnest($1::text[], $2::boolean[]) with ordinality as b("V1", "V2", "N") ' +
+        "cross join (select set_config('lock_timeout', '100', true)) as patience " +
+        'order by b."N" returning "id", "name", "enabled"',
+      rows: 'ordered',
+      distinct: null,
+      runsMax: 64,
+    })
+  })
+
+  test('updates: of different rows, a reference and its copy from one operand', () => {
+    const { batch, values } = compileUpdate(absence, '7', parsePartial(absence, { EmployeeId: id(3) }))
+    expect(batch?.text).toStartWith(
+      'update "absence" set "employee_id" = b."V1", ' +
+        '"employee_key" = (select "display_name_key" from "employee" where id = b."V1" for key share) ' +
+        'from unnest($1::bigint[], $2::bigint[]) with ordinality as b("V1", "V2", "N") ' +
+        'cross join (select set_config(\'lock_timeout\', \'100\', true)) as patience where id = b."V2" returning "id"',
+    )
+    expect(batch).toMatchObject({ rows: 'numbered', distinct: 1, runsMax: 64 })
+    expect(values).toEqual(['3', '7'])
+  })
+
+  test('lists: only the first page of the rows that belong to one', () => {
+    for (const query of [
+      'EmployeeId=3',
+      'EmployeeId=3&Start=>2024-01-01T00:00:00Z&sort=-Start&PageSize=50',
+      'employeeid=3',
+    ])
+      expect(listOf(absence, query).batch).toMatchObject({ rows: 'numbered', distinct: null, runsMax: 8 })
+    for (const query of ['', 'page=2', 'EmployeeId=3&page=2', 'EmployeeId=', 'EmployeeId=!=3', 'EmployeeId=>3', 'Id=3'])
+      expect(listOf(absence, query).batch).toBeNull()
+  })
+
+  test('lists with a text among their values are not batched: their order is that of a column', () => {
+    expect(listOf(absence, 'EmployeeId=3&Status=Approved').batch).toBeNull()
+    expect(listOf(absence, 'EmployeeId=3&Status=').batch).not.toBeNull()
+  })
+
+  test('the values of a client are in no text', () => {
+    const changes = parseComplete(absence, { Status: 'secret', EmployeeId: id(424242) })
+    const statements = [compileCreate(absence, changes), compileUpdate(absence, '424242', changes)]
+    const queries = [compileGet(absence, '424242'), listOf(absence, 'EmployeeId=424242&Period.Days=424242')]
+    for (const { batch } of [...statements, ...queries]) expect(batch?.text).not.toMatch(/secret|424242/)
+  })
+})
+
+describe('on the database', () => {
+  beforeEach(async () => {
+    await sql`truncate company, employee, absence restart identity cascade`
+    database = new Database({ url, poolSize: 2, prepare: true })
+    sent = []
+    const together = (statement: Statement) => {
+      sent.push(statement)
+      return database.write(statement)
+    }
+    batched = new Batcher({ alone: together, together }, { waitMsMax: 5_000, runningMsMax: 100 })
+  })
+  afterEach(() => database.end(1_000))
+
+  const fill = () => sql`
+    with e as (
+      insert into employee (first_name) select 'E' || n from generate_series(1, 12) as n returning id, display_name_key
+    )
+    insert into absence (employee_id, employee_key, status, start, period_days, period_hours)
+    select id, display_name_key, 'S' || n % 3, timestamptz '2024-01-01Z' + n * interval '1 day', n % 4, n / 8.0
+    from generate_series(1, 30) as n join e on n % e.id <> 1`
+
+  test('gets of rows that are there and that are not', async () => {
+    await fill()
+    const statements = ['3', '999', '1', '12', '3', '9007199254740991'].map((value) => compileGet(employee, value))
+    expect(withoutNumbers(await together(statements))).toEqual(await alone(statements))
+    expect(sent).toHaveLength(1)
+  })
+
+  const filters = [
+    '',
+    '&Start=>2024-01-10T00:00:00Z&Start=<=2024-01-20T00:00:00%2B02:00',
+    '&Period.Days=>=1&Period.Days=!=2',
+    '&Period.Hours=0.125&Status=!=',
+    '&Period.Hours=<2.5&End=',
+    // More digits than a row can have: as a filter they are a number like any other.
+    '&Period.Days=>=0.000000001',
+    '&Period.Days=1.000000001',
+    '&Period.Days=<99999999999',
+    '&Id=>-99999999999999999999',
+  ]
+  const sorts = ['', '&sort=-Period.Days,Status', '&sort=-Employee,-Start&PageSize=5']
+  for (const filter of filters)
+    test(`lists of employees${filter}, in several orders: each as alone`, async () => {
+      await fill()
+      for (const sort of sorts) {
+        const statements = [5, 1, 99, 12, 2, 2, 0].map((employeeId) =>
+          listOf(absence, `EmployeeId=${employeeId}${filter}${sort}`),
+        )
+        expect(withoutNumbers(await together(statements))).toEqual(await alone(statements))
+      }
+      expect(sent).toHaveLength(sorts.length)
+    })
+
+  const marks = ['NULL', 'null', '', ' ', '{}', '{a,"b"}', 'a,b', '"', '\\', '\\"', '\r\n\t', '\u{10ffff}', null]
+  const texts = [...marks, ...hostileTexts.filter(({ length }) => length <= 200).slice(0, 50)]
+  test('texts that mean something in an array come back as they were', async () => {
+    const rows = await together(texts.map((name) => compileCreate(company, parseComplete(company, { Name: name }))))
+    expect(rows.map(([row]) => row?.[1] as string | null)).toEqual(texts)
+    expect(sent).toHaveLength(1)
+  })
+
+  test('ids ascend in the order asked, in every batch', async () => {
+    const statuses = Array.from({ length: 200 }, (_, index) => `${index}`)
+    const creates = statuses.map((status) => compileCreate(absence, parseComplete(absence, { Status: status })))
+    const rows = (await together(creates)).map(([row]) => row as Row)
+    expect(rows.map((row) => row[1] as string)).toEqual(statuses)
+    for (let place = 1; place < rows.length; place++)
+      if (place % 64 !== 0) expect(Number(rows[place]?.[0])).toBe(Number(rows[place - 1]?.[0]) + 1)
+  })
+
+  test('updates give each row its own values, and rows that are not there give none', async () => {
+    await fill()
+    const changes = (index: number) =>
+      parsePartial(absence, { EmployeeId: id(1 + index), Period: { Days: id(index), Prefered: `"${index}\\` } })
+    const statements = ['5', '999', '1', '30', '17'].map((place, index) =>
+      compileUpdate(absence, place, changes(index)),
+    )
+    const updated = withoutNumbers(await together(statements))
+    expect(updated.map((rows) => rows.map((row) => [row[0], row[2], row[3], row[8], row[9]]))).toEqual([
+      [['5', '1', 'E1', '"0\\', '0.00000000']],
+      [],
+      [['1', '3', 'E3', '"2\\', '2.00000000']],
+      [['30', '4', 'E4', '"3\\', '3.00000000']],
+      [['17', '5', 'E5', '"4\\', '4.00000000']],
+    ])
+    const gets = ['5', '999', '1', '30', '17'].map((place) => compileGet(absence, place))
+    expect(await alone(gets)).toEqual(updated)
+  })
+
+  test('a batch lets nobody wait for a lock for long, and leaves the connection as it was', async () => {
+    await fill()
+    const own = new Database({ url, poolSize: 1, prepare: true })
+    const { batch } = compileUpdate(absence, '1', parsePartial(absence, { Status: 'x' }))
+    await sql.begin(async (transaction) => {
+      await transaction`select from absence where id = 1 for update`
+      const update = own.write({ text: batch?.text ?? '', values: ['{x,y}', '{1,2}'] })
+      await expect(update).rejects.toMatchObject({ code: 'ServiceUnavailable', cause: { code: '55P03' } })
+    })
+    expect(await own.read({ text: 'show lock_timeout', values: [] })).toEqual([['0']])
+    const written = await sql`select from absence where status in ('x', 'y')`
+    expect(written.count).toBe(0)
+    await own.end(1_000)
+  })
+})

@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'bun:test'
+import { Batcher } from '../../src/execute/batcher.ts'
+import type { Batch, Row, Statement } from '../../src/model/sql.ts'
+
+const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null, runsMax: 64 }
+const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null, runsMax: 64 }
+const unlikeIds: Batch = { text: 'many', rows: 'numbered', distinct: 1, runsMax: 64 }
+
+const read = (...values: (string | null)[]): Statement => ({ text: 'one', values })
+const run = (batch: Batch, ...values: (string | null)[]): Statement => ({ text: 'one', values, batch })
+
+interface Sent {
+  statement: Statement
+  way: 'alone' | 'together'
+  untilMs: number
+  /** `null` says that a batch did nothing. */
+  answer(rows: Row[] | null): Promise<void>
+  fail(error: Error): Promise<void>
+}
+
+/** A database that answers when the test says so. */
+function fakeDatabase(waitMsMax = 60_000) {
+  const sent: Sent[] = []
+  const send = (way: Sent['way']) => (statement: Statement, untilMs: number) =>
+    new Promise<Row[]>((resolve, reject) => {
+      const answer = (rows: Row[] | null) => {
+        resolve(rows as Row[])
+        return turn()
+      }
+      const fail = (error: Error) => {
+        reject(error)
+        return turn()
+      }
+      sent.push({ statement, untilMs, way, answer, fail })
+    })
+  return {
+    batcher: new Batcher({ alone: send('alone'), together: send('together') }, { waitMsMax, runningMsMax: 100 }),
+    sent,
+  }
+}
+
+/** Until the event loop has come round, and what became due in it was sent. */
+async function turn() {
+  for (let time = 0; time < 3; time++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const namesOf = (sent: Sent[]) => sent.map(({ way, statement }) => [way, ...statement.values])
+const queuesOf = (batcher: Batcher) => (batcher as unknown as { queues: Map<string, unknown> }).queues.size
+
+describe('what is asked in one turn of the event loop', () => {
+  test('goes as one batch, values as arrays in the order asked, and each gets the rows of its number', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answers = Promise.all(['a', 'b', 'c'].map((value) => batcher.ask(run(numbered, value, null))))
+    expect(sent).toEqual([])
+    await turn()
+    expect(sent.map(({ way, statement }) => ({ way, ...statement }))).toEqual([
+      { way: 'together', text: 'many', values: ['{"a","b","c"}', '{null,null,null}'] },
+    ])
+    await sent[0]?.answer([
+      ['c1', '3'],
+      ['a1', '1'],
+      ['c2', '3'],
+    ])
+    expect((await answers).map((rows) => rows.map(([first]) => first ?? null))).toEqual([['a1'], [], ['c1', 'c2']])
+  })
+
+  test('ordered rows belong to the runs by their place', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answers = Promise.all(['a', 'b'].map((value) => batcher.ask(run(ordered, value))))
+    await turn()
+    await sent[0]?.answer([['first'], ['second']])
+    expect(await answers).toEqual([[['first']], [['second']]])
+  })
+
+  test('one run alone is sent as it is', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answer = batcher.ask(run(numbered, 'a'))
+    await turn()
+    expect(namesOf(sent)).toEqual([['alone', 'a']])
+    await sent[0]?.answer([['row']])
+    expect(await answer).toEqual([['row']])
+  })
+
+  test('equal reads are one, others are not', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answers = Promise.all([read('a'), read('b'), read('a')].map((statement) => batcher.ask(statement)))
+    await turn()
+    expect(namesOf(sent)).toEqual([
+      ['alone', 'a'],
+      ['alone', 'b'],
+    ])
+    for (const { statement, answer } of sent) await answer([statement.values])
+    expect(await answers).toEqual([[['a']], [['b']], [['a']]])
+  })
+
+  test('reads with null and with empty text are not equal', async () => {
+    const { batcher, sent } = fakeDatabase()
+    for (const value of [null, '']) batcher.ask(read(value))
+    await turn()
+    expect(namesOf(sent)).toEqual([
+      ['alone', null],
+      ['alone', ''],
+    ])
+  })
+
+  test('reads whose values only look alike when put together are not equal', async () => {
+    const { batcher, sent } = fakeDatabase()
+    for (const values of [['a', 'b'], ['ab'], ['a,b']]) batcher.ask(read(...values))
+    await turn()
+    expect(sent).toHaveLength(3)
+  })
+
+  test('of runs that must differ in a value, the second waits for the next batch', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answers = ['7', '8', '7', '9', '7'].map((id, index) => batcher.ask(run(unlikeIds, `v${index}`, id)))
+    await turn()
+    expect(namesOf(sent)[0]).toEqual(['together', '{"v0","v1","v3"}', '{"7","8","9"}'])
+    for (let next = 0; next < sent.length; next++) await sent[next]?.answer([['x', '1']])
+    // The fourth and fifth answers have no rows: the fake database gave them none.
+    expect(namesOf(sent).slice(1)).toEqual([
+      ['alone', 'v2', '7'],
+      ['alone', 'v4', '7'],
+    ])
+    expect(await Promise.all(answers)).toEqual([[['x', '1']], [], [['x', '1']], [], [['x', '1']]])
+  })
+
+  test('more than 64 runs are several batches, and every run is in one', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answers = Array.from({ length: 150 }, (_, index) => batcher.ask(run(ordered, `${index}`)))
+    await turn()
+    for (let next = 0; next < sent.length; next++) {
+      const values = JSON.parse(`[${sent[next]?.statement.values[0]?.slice(1, -1)}]`) as string[]
+      expect(values.length).toBeLessThanOrEqual(64)
+      await sent[next]?.answer(values.map((value) => [value]))
+    }
+    expect((await Promise.all(answers)).flat(2)).toEqual(Array.from({ length: 150 }, (_, index) => `${index}`))
+    expect(queuesOf(batcher)).toBe(0)
+  })
+})
+
+describe('what is asked while others run', () => {
+  test('waits behind two of its text, then goes together; a read never joins one that was sent before', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answers: Promise<Row[]>[] = []
+    for (let time = 0; time < 5; time++) {
+      answers.push(batcher.ask(read('a')))
+      await turn()
+    }
+    expect(sent).toHaveLength(2)
+    for (let next = 0; next < 2; next++) await sent[next]?.answer([[`answer ${next}`]])
+    expect(sent).toHaveLength(3)
+    await sent[2]?.answer([['answer 2']])
+    expect((await Promise.all(answers)).flat(2)).toEqual(['answer 0', 'answer 1', 'answer 2', 'answer 2', 'answer 2'])
+  })
+
+  test('waits no longer behind two that take long', async () => {
+    const { batcher, sent } = fakeDatabase()
+    for (const value of ['a', 'b', 'c']) {
+      batcher.ask(run(unlikeIds, 'x', value))
+      await turn()
+    }
+    expect(sent).toHaveLength(2)
+    while (sent.length < 3) await Bun.sleep(5)
+    expect(namesOf(sent)[2]).toEqual(['alone', 'x', 'c'])
+    for (const { answer } of sent) await answer([])
+    expect(queuesOf(batcher)).toBe(0)
+  })
+
+  test('is given up when it has waited for too long: each run is told its own end', async () => {
+    const { batcher, sent } = fakeDatabase(1)
+    for (const value of ['a', 'b']) {
+      batcher.ask(run(ordered, value))
+      await turn()
+    }
+    for (const value of ['c', 'd']) batcher.ask(run(ordered, value))
+    await Bun.sleep(5)
+    for (const { answer } of sent.slice(0, 2)) await answer([])
+    expect(namesOf(sent).slice(2)).toEqual([
+      ['alone', 'c'],
+      ['alone', 'd'],
+    ])
+    for (const { untilMs } of sent.slice(2)) expect(untilMs).toBeLessThan(performance.now())
+  })
+
+  test('goes at once where its text is another', async () => {
+    const { batcher, sent } = fakeDatabase()
+    for (const value of ['a', 'a', 'a', 'b']) {
+      batcher.ask(read(value))
+      await turn()
+    }
+    expect(namesOf(sent)).toEqual([
+      ['alone', 'a'],
+      ['alone', 'a'],
+      ['alone', 'b'],
+    ])
+  })
+
+  test('once everything is answered, well or not, nothing is kept', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const asked: Promise<unknown>[] = []
+    for (let round = 0; round < 20; round++) {
+      asked.push(Promise.allSettled([read(`${round % 3}`), run(numbered, 'x'), run(ordered, 'y')].map(ask)))
+      await turn()
+    }
+    function ask(statement: Statement) {
+      return batcher.ask(statement)
+    }
+    for (let next = 0; next < sent.length; next++)
+      await (next % 3 === 0 ? sent[next]?.fail(new Error('no')) : sent[next]?.answer([]))
+    await Promise.all(asked)
+    await turn()
+    expect(queuesOf(batcher)).toBe(0)
+  })
+})
+
+describe('what goes wrong', () => {
+  test('a batch of which nothing was done: each run is tried alone, and gets its own rows or error', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answers = Promise.allSettled(['a', 'b', 'c'].map((value) => batcher.ask(run(ordered, value))))
+    await turn()
+    await sent[0]?.answer(null)
+    expect(namesOf(sent.slice(1))).toEqual([
+      ['alone', 'a'],
+      ['alone', 'b'],
+      ['alone', 'c'],
+    ])
+    await sent[2]?.fail(new Error('b is bad'))
+    for (const index of [3, 1]) await sent[index]?.answer([[`row ${index}`]])
+    expect(await answers).toEqual([
+      { status: 'fulfilled', value: [['row 1']] },
+      { status: 'rejected', reason: new Error('b is bad') },
+      { status: 'fulfilled', value: [['row 3']] },
+    ])
+    expect(queuesOf(batcher)).toBe(0)
+  })
+
+  test('an error of a batch, or of a shared read, is told to all, and nothing is sent again', async () => {
+    for (const statements of [[read('a'), read('a')], ['a', 'b'].map((value) => run(numbered, value))]) {
+      const { batcher, sent } = fakeDatabase()
+      const answers = Promise.allSettled(statements.map((statement) => batcher.ask(statement)))
+      await turn()
+      await sent[0]?.fail(new Error('lost'))
+      expect((await answers).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+      expect(sent).toHaveLength(1)
+      expect(queuesOf(batcher)).toBe(0)
+    }
+  })
+})

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import type postgres from 'postgres'
+import { compileCreate } from '../../src/compile/entity.ts'
+import company from '../../src/entities/company.ts'
+import { Database } from '../../src/execute/database.ts'
+import { parseComplete } from '../../src/parse/changes.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+const TIMEOUT_MS = 30_000
+
+let url: string
+let admin: postgres.Sql
+beforeAll(async () => {
+  url = await createDatabase()
+  admin = connect(url)
+})
+beforeEach(async () => {
+  await admin`truncate company cascade`
+})
+afterAll(() => admin.end())
+
+const create = (name: string) => compileCreate(company, parseComplete(company, { Name: name }))
+const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable' } }
+
+async function written(): Promise<number> {
+  const rows = await admin`select from company`
+  return rows.count
+}
+
+/** Lets connections in, and what comes over them through once it is told to. */
+async function startGate(target: URL) {
+  const sockets = new Set<Socket>()
+  let isOpen = false
+  const gate = createServer((client) => {
+    sockets.add(client)
+    client.on('error', () => undefined)
+    if (!isOpen) return
+    const server = connectSocket(Number(target.port), target.hostname)
+    sockets.add(server)
+    server.on('error', () => undefined)
+    client.pipe(server).pipe(client)
+  })
+  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
+  return {
+    url: Object.assign(new URL(target), { port: String((gate.address() as { port: number }).port) }).href,
+    open: () => {
+      isOpen = true
+    },
+    close() {
+      gate.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+describe('a write whose client was told that the database does not answer', () => {
+  test(
+    'is not sent after that, where it has waited for its turn behind frozen ones',
+    async () => {
+      const database = new Database({ url, poolSize: 1, prepare: true })
+      const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
+      process.kill(Number(pid), 'SIGSTOP')
+      try {
+        const writes = Array.from({ length: 300 }, (_, index) => database.write(create(`w${index}`)))
+        for (const answer of await Promise.allSettled(writes)) expect(answer).toMatchObject(unavailable)
+        // The frozen connection does nothing: what is written now was sent over another one.
+        for (let look = 0; look < 10; look++) {
+          await Bun.sleep(100)
+          expect(await written()).toBe(0)
+        }
+        await database.write(create('next'))
+        expect(await written()).toBe(1)
+      } finally {
+        process.kill(Number(pid), 'SIGCONT')
+        await database.end(100)
+      }
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'is not sent after that, where no connection could be made before',
+    async () => {
+      const gate = await startGate(new URL(url))
+      const database = new Database({ url: gate.url, poolSize: 2, prepare: true })
+      const writes = ['a', 'b'].map((name) => database.write(create(name)))
+      for (const answer of await Promise.allSettled(writes)) expect(answer).toMatchObject(unavailable)
+      gate.open()
+      for (let look = 0; look < 30; look++) {
+        await Bun.sleep(100)
+        expect(await written()).toBe(0)
+      }
+      await database.write(create('next'))
+      expect(await written()).toBe(1)
+      await database.end(100)
+      gate.close()
+    },
+    TIMEOUT_MS,
+  )
+})
