@@ -46,7 +46,7 @@ export async function startBench(options: Options, started: Started): Promise<Be
   const server = await startServer({ databaseUrl: database.url, workers: options.workers })
   started.push(server)
   await exhaust(server.url, exhausted)
-  const processes = server.workerPids().length || (options.workers ?? 1)
+  const processes = server.workerPids().length || options.workers
   const peers =
     options.peers.length > 0 ? await startPeers({ databaseUrl: database.url, names: options.peers, processes }) : []
   started.push(...peers)

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { DATA_DIR } from './database.ts'
@@ -15,8 +16,7 @@ export interface Options {
   readonly only: readonly string[]
   /** Names of peers; none: no peers. */
   readonly peers: readonly string[]
-  /** Null: the product's own number. */
-  readonly workers: number | null
+  readonly workers: number
   readonly curves: boolean
   /** Minutes; null: the soak is not asked for. */
   readonly soak: number | null
@@ -28,6 +28,8 @@ export interface Options {
 
 /** Under a minute on two cores; what it says of speed is rough. */
 const QUICK = { rows: 20_000, seconds: 0.4, rounds: 1, curves: false }
+/** The database and the load have the others. */
+const WORKERS = Math.max(1, availableParallelism() >> 1)
 const DEFAULTS = { rows: 1_000_000, seconds: 4, connections: 32, rounds: 3 }
 
 export const WRONG_USAGE = 2
@@ -50,7 +52,7 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
       `the main scenarios in under a minute: ${QUICK.rows} rows, ${QUICK.seconds} s, ${QUICK.rounds} round`,
     )
     .option('--peers [names]', `other servers too: ${peerNames.join(', ')}, comma-separated; default: all`)
-    .addOption(count('--workers <n>', 'of the server; default: its own, one for each processor', null, 1, 256))
+    .addOption(count('--workers <n>', 'of the server, and processes of each peer', WORKERS, 1, 256))
     .option('--no-curves', 'leave out cost by depth, rows, connections and load')
     .addOption(amount('--soak <minutes>', 'the CRUD mix for so long, and the memory of each worker', null, 10_000))
     .option('--output <folder>', 'of the results', join(ROOT, 'bench/results'))
@@ -63,7 +65,6 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
   const unknown = peers.find((name) => !peerNames.includes(name))
   if (unknown) command.error(`error: there is no peer ${unknown}; there are ${peerNames.join(', ')}`)
   return {
-    workers: null,
     soak: null,
     quick: false,
     ...given,

@@ -81,7 +81,7 @@ async function describeRun({ database, server, peers }: Bench): Promise<Results>
     seconds,
     rounds,
     connections,
-    workers: server.workerPids().length || (workers ?? 0),
+    workers: server.workerPids().length || workers,
   }
   const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ')
   const named = { date: new Date().toISOString(), command, commit: readCommit(), rows: database.rows }

@@ -17,9 +17,6 @@ export interface Operand {
   readonly type: string
 }
 
-/** So many rows by id, or so many writes, take a millisecond or two. */
-export const ROWS_MAX = 64
-
 /** Locked rows hold a batch up for so many milliseconds; then its runs go alone, and only who needs them waits. */
 const PATIENCE = sql`(select set_config('lock_timeout', '100', true)) as patience`
 
@@ -27,13 +24,12 @@ const PATIENCE = sql`(select set_config('lock_timeout', '100', true)) as patienc
  * A query for each run. A join with what depends on the run is a nested loop, so rows of one run keep their order.
  * No operand may be text: a parameter takes its collation from the column that it is compared with, a column does not.
  */
-export function batchQuery(query: Sql, operands: readonly Operand[], runsMax: number): Batch {
+export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
   const inner = replaceParams(query, columnOf(operands))
   return {
     text: toStatement(sql`select r.*, b."N" from ${runs(operands)} cross join lateral (${inner}) as r`).text,
     rows: 'numbered',
     distinct: null,
-    runsMax,
   }
 }
 
@@ -41,7 +37,7 @@ export function batchQuery(query: Sql, operands: readonly Operand[], runsMax: nu
 export function batchInsert(insert: Sql, values: Sql, returning: Sql, operands: readonly Operand[]): Batch {
   const inner = replaceParams(values, columnOf(operands))
   const piece = sql`${insert} select ${inner} from ${runs(operands)} cross join ${PATIENCE} order by b."N" ${returning}`
-  return { text: toStatement(piece).text, rows: 'ordered', distinct: null, runsMax: ROWS_MAX }
+  return { text: toStatement(piece).text, rows: 'ordered', distinct: null }
 }
 
 /** Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. */
@@ -50,7 +46,7 @@ export function batchUpdate(update: Sql, sets: Sql, returning: Sql, operands: re
   const id = value((operands.at(-1) as Operand).param)
   const from = sql`from ${runs(operands)} cross join ${PATIENCE} where id = ${id}`
   const piece = sql`${update} set ${replaceParams(sets, value)} ${from} ${returning}, b."N"`
-  return { text: toStatement(piece).text, rows: 'numbered', distinct: operands.length - 1, runsMax: ROWS_MAX }
+  return { text: toStatement(piece).text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
 /** A row for each run: its values, and its number. No column of an entity has a capital letter. */

@@ -1,7 +1,7 @@
 import type { Entity, Property, Reference } from '../model/entity.ts'
 import type { Changes } from '../model/query.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { batchInsert, batchQuery, batchUpdate, type Operand, ROWS_MAX } from './batch.ts'
+import { batchInsert, batchQuery, batchUpdate, type Operand } from './batch.ts'
 import { columns } from './columns.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 
@@ -17,7 +17,7 @@ export function compileGet(entity: Entity, id: string): Statement {
     const piece = sql`select ${columns(entity)} from ${name(entity.table)} where id = ${operand}`
     compiled = {
       text: toStatement(piece).text,
-      batch: batchQuery(piece, [{ param: operand, type: entity.id.kind.columnType }], ROWS_MAX),
+      batch: batchQuery(piece, [{ param: operand, type: entity.id.kind.columnType }]),
     }
     gets.set(entity, compiled)
   }

@@ -19,9 +19,6 @@ import { ShapeCache } from './shapes.ts'
 
 const shapes = new ShapeCache(2_000)
 
-/** Lists of one batch come one after the other, and each may be long. */
-const LISTS_MAX = 8
-
 /**
  * The page and the total of a list, in one statement. Each row is the total, then the entity's columns;
  * a page past the last is one row with null for an id, page 1 of nothing is no row at all.
@@ -47,7 +44,7 @@ function batchOf({ filters, page }: ListQuery, piece: Sql, operands: readonly Pa
   if (page > 1 || !isNarrow || kinds.some(({ columnType }) => columnType === 'text')) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
-  return batchQuery(piece, typed, LISTS_MAX)
+  return batchQuery(piece, typed)
 }
 
 /** What two queries must have in common to be one statement: all but the values. */

@@ -31,6 +31,10 @@ interface Bounds {
 
 /** Statements of one text at once: a second one works while the first one's answer is on its way. */
 const RUNNING_MAX = 2
+/** Runs of a batch: so many at first, then as many as end within the time; more than the most gain nothing. */
+const RUNS_FIRST = 8
+const RUNS_MAX = 64
+const BATCH_MS_MAX = 20
 
 /**
  * Statements that wait for the database at the same time go to it together: those that differ in their values alone as
@@ -40,6 +44,8 @@ const RUNNING_MAX = 2
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
   private due: Queue[] = []
+  /** Of how many runs a batch may be: halved where one took long, since its first run waits for its last. */
+  private readonly runsMax = new WeakMap<Batch, number>()
 
   constructor(
     private readonly execution: Execution,
@@ -68,12 +74,12 @@ export class Batcher {
     this.due = []
     for (const queue of due) {
       queue.isDue = false
-      this.send(queue)
+      while (queue.waiting.length > 0 && queue.running < RUNNING_MAX) this.send(queue)
     }
   }
 
   private async send(queue: Queue) {
-    const runs = take(queue)
+    const runs = take(queue, this.runsMaxOf(queue))
     let isHolding = true
     const release = () => {
       if (!isHolding) return
@@ -104,9 +110,22 @@ export class Batcher {
     // The first has waited longest: where it has been given up, so may others have been.
     if (untilMs <= performance.now()) return this.separate(runs)
     const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
+    const startMs = performance.now()
     const rows = await this.execution.together({ text: batch.text, values }, untilMs)
+    this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
     else this.separate(runs)
+  }
+
+  private runsMaxOf({ waiting }: Queue): number {
+    const batch = waiting[0]?.statement.batch
+    return batch ? (this.runsMax.get(batch) ?? RUNS_FIRST) : Number.POSITIVE_INFINITY
+  }
+
+  private learn(batch: Batch, runs: number, ms: number) {
+    const before = this.runsMax.get(batch) ?? RUNS_FIRST
+    if (ms > BATCH_MS_MAX) this.runsMax.set(batch, Math.max(1, Math.min(before, runs) >> 1))
+    else if (runs >= before && before < RUNS_MAX) this.runsMax.set(batch, before * 2)
   }
 
   private separate(runs: readonly Run[]) {
@@ -116,9 +135,9 @@ export class Batcher {
 }
 
 /** The next runs of a queue, and leaves the others waiting. */
-function take(queue: Queue): Run[] {
+function take(queue: Queue, runsMax: number): Run[] {
   const { waiting } = queue
-  const { distinct = null, runsMax = Number.POSITIVE_INFINITY } = waiting[0]?.statement.batch ?? {}
+  const distinct = waiting[0]?.statement.batch?.distinct ?? null
   if (distinct === null && waiting.length <= runsMax) {
     queue.waiting = []
     return waiting

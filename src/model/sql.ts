@@ -23,8 +23,6 @@ export interface Batch {
   readonly rows: 'numbered' | 'ordered'
   /** The value that must differ among the runs; null: none. */
   readonly distinct: number | null
-  /** More would make the first of them wait too long for the last. */
-  readonly runsMax: number
 }
 
 /** Values in the order of a statement's columns, as PostgreSQL writes them. */

@@ -49,7 +49,6 @@ describe('text', () => {
         'cross join lateral (select "id", "name", "enabled" from "company" where id = b."V1") as r',
       rows: 'numbered',
       distinct: null,
-      runsMax: 64,
     })
   })
 
@@ -62,7 +61,6 @@ describe('text', () => {
         'order by b."N" returning "id", "name", "enabled"',
       rows: 'ordered',
       distinct: null,
-      runsMax: 64,
     })
   })
 
@@ -74,7 +72,7 @@ describe('text', () => {
         'from unnest($1::bigint[], $2::bigint[]) with ordinality as b("V1", "V2", "N") ' +
         'cross join (select set_config(\'lock_timeout\', \'100\', true)) as patience where id = b."V2" returning "id"',
     )
-    expect(batch).toMatchObject({ rows: 'numbered', distinct: 1, runsMax: 64 })
+    expect(batch).toMatchObject({ rows: 'numbered', distinct: 1 })
     expect(values).toEqual(['3', '7'])
   })
 
@@ -84,7 +82,7 @@ describe('text', () => {
       'EmployeeId=3&Start=>2024-01-01T00:00:00Z&sort=-Start&PageSize=50',
       'employeeid=3',
     ])
-      expect(listOf(absence, query).batch).toMatchObject({ rows: 'numbered', distinct: null, runsMax: 8 })
+      expect(listOf(absence, query).batch).toMatchObject({ rows: 'numbered', distinct: null })
     for (const query of ['', 'page=2', 'EmployeeId=3&page=2', 'EmployeeId=', 'EmployeeId=!=3', 'EmployeeId=>3', 'Id=3'])
       expect(listOf(absence, query).batch).toBeNull()
   })
@@ -160,7 +158,7 @@ describe('on the database', () => {
   test('texts that mean something in an array come back as they were', async () => {
     const rows = await together(texts.map((name) => compileCreate(company, parseComplete(company, { Name: name }))))
     expect(rows.map(([row]) => row?.[1] as string | null)).toEqual(texts)
-    expect(sent).toHaveLength(1)
+    expect(sent.length).toBeLessThan(texts.length / 4)
   })
 
   test('ids ascend in the order asked, in every batch', async () => {
@@ -168,8 +166,14 @@ describe('on the database', () => {
     const creates = statuses.map((status) => compileCreate(absence, parseComplete(absence, { Status: status })))
     const rows = (await together(creates)).map(([row]) => row as Row)
     expect(rows.map((row) => row[1] as string)).toEqual(statuses)
-    for (let place = 1; place < rows.length; place++)
-      if (place % 64 !== 0) expect(Number(rows[place]?.[0])).toBe(Number(rows[place - 1]?.[0]) + 1)
+    let first = 0
+    for (const { values } of sent) {
+      const { length } = (values[0] as string).split(',')
+      const ids = rows.slice(first, first + length).map((row) => Number(row[0]))
+      expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+      first += length
+    }
+    expect([first, sent.length < 20]).toEqual([200, true])
   })
 
   test('updates give each row its own values, and rows that are not there give none', async () => {

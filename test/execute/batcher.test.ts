@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test'
 import { Batcher } from '../../src/execute/batcher.ts'
 import type { Batch, Row, Statement } from '../../src/model/sql.ts'
 
-const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null, runsMax: 64 }
-const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null, runsMax: 64 }
-const unlikeIds: Batch = { text: 'many', rows: 'numbered', distinct: 1, runsMax: 64 }
+const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null }
+const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null }
+const slow: Batch = { text: 'many', rows: 'ordered', distinct: null }
+const unlikeIds: Batch = { text: 'many', rows: 'numbered', distinct: 1 }
 
 const read = (...values: (string | null)[]): Statement => ({ text: 'one', values })
 const run = (batch: Batch, ...values: (string | null)[]): Statement => ({ text: 'one', values, batch })
@@ -45,6 +46,7 @@ async function turn() {
 }
 
 const namesOf = (sent: Sent[]) => sent.map(({ way, statement }) => [way, ...statement.values])
+const valuesOf = (sent?: Sent) => JSON.parse(`[${sent?.statement.values[0]?.slice(1, -1)}]`) as string[]
 const queuesOf = (batcher: Batcher) => (batcher as unknown as { queues: Map<string, unknown> }).queues.size
 
 describe('what is asked in one turn of the event loop', () => {
@@ -124,17 +126,34 @@ describe('what is asked in one turn of the event loop', () => {
     expect(await Promise.all(answers)).toEqual([[['x', '1']], [], [['x', '1']], [], [['x', '1']]])
   })
 
-  test('more than 64 runs are several batches, and every run is in one', async () => {
+  test('a batch has few runs at first, more where that was quick, 64 at most, and every run is in one', async () => {
     const { batcher, sent } = fakeDatabase()
-    const answers = Array.from({ length: 150 }, (_, index) => batcher.ask(run(ordered, `${index}`)))
+    const answers = Array.from({ length: 250 }, (_, index) => batcher.ask(run(ordered, `${index}`)))
     await turn()
+    const sizes: number[] = []
     for (let next = 0; next < sent.length; next++) {
-      const values = JSON.parse(`[${sent[next]?.statement.values[0]?.slice(1, -1)}]`) as string[]
-      expect(values.length).toBeLessThanOrEqual(64)
+      const values = valuesOf(sent[next])
+      sizes.push(values.length)
       await sent[next]?.answer(values.map((value) => [value]))
     }
-    expect((await Promise.all(answers)).flat(2)).toEqual(Array.from({ length: 150 }, (_, index) => `${index}`))
+    expect([sizes[0], Math.max(...sizes)]).toEqual([8, 64])
+    expect((await Promise.all(answers)).flat(2)).toEqual(Array.from({ length: 250 }, (_, index) => `${index}`))
     expect(queuesOf(batcher)).toBe(0)
+  })
+
+  test('after a batch that took long the next has half as many runs, down to one', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const answers = Array.from({ length: 30 }, (_, index) => batcher.ask(run(slow, `${index}`)))
+    await turn()
+    const sizes: number[] = []
+    for (let next = 0; next < sent.length; next++) {
+      const values = sent[next]?.way === 'alone' ? ['one'] : valuesOf(sent[next])
+      sizes.push(values.length)
+      await Bun.sleep(25)
+      await sent[next]?.answer(values.map((value) => [value]))
+    }
+    expect([sizes[0], sizes.at(-2), sizes.at(-1)]).toEqual([8, 1, 1])
+    expect(await Promise.all(answers)).toHaveLength(30)
   })
 })
 
