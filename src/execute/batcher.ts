@@ -31,10 +31,12 @@ interface Bounds {
 
 /** Statements of one text at once: a second one works while the first one's answer is on its way. */
 const RUNNING_MAX = 2
-/** Runs of a batch: so many at first, then as many as end within the time; more than the most gain nothing. */
+/** Runs of a batch: so many at first, twice as many after one that was quick, half as many after one that was slow. */
 const RUNS_FIRST = 8
 const RUNS_MAX = 64
-const BATCH_MS_MAX = 20
+const QUICK_MS_MAX = 50
+/** Well over what a busy machine adds: many runs must not be blamed for that, since they help against it. */
+const SLOW_MS_MIN = 250
 
 /**
  * Statements that wait for the database at the same time go to it together: those that differ in their values alone as
@@ -124,8 +126,8 @@ export class Batcher {
 
   private learn(batch: Batch, runs: number, ms: number) {
     const before = this.runsMax.get(batch) ?? RUNS_FIRST
-    if (ms > BATCH_MS_MAX) this.runsMax.set(batch, Math.max(1, Math.min(before, runs) >> 1))
-    else if (runs >= before && before < RUNS_MAX) this.runsMax.set(batch, before * 2)
+    if (ms > SLOW_MS_MIN) this.runsMax.set(batch, Math.max(1, Math.min(before, runs) >> 1))
+    else if (ms < QUICK_MS_MAX && runs >= before && before < RUNS_MAX) this.runsMax.set(batch, before * 2)
   }
 
   private separate(runs: readonly Run[]) {
