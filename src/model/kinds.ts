@@ -1,5 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { compareDecimals, DIGITS_MAX, decimalsOf, plainDecimal, printDecimal } from './decimal.ts'
 import { isPlainInstant } from './plainInstant.ts'
+import { type Compare, compareCodes, compareInstants, compareIntegers } from './printed.ts'
 
 /** A value that does not fit a kind; `message` continues a sentence that begins with the property's name. */
 export class Mismatch extends Error {}
@@ -29,6 +31,10 @@ export interface Kind {
   parseJson(value: unknown): string
   /** A filter's operand (not empty) → text for PostgreSQL. @throws Mismatch */
   parseFilter(text: string): string
+  /** What `parseFilter` returned → as a column would print it: values are equal where these texts are. */
+  printFilter(operand: string): string
+  /** The order of values as PostgreSQL prints them; null: PostgreSQL alone knows it. */
+  readonly compare: Compare | null
   /** PostgreSQL's text → the JSON value of a response; null: the text is the JSON, and a number would not keep it. */
   readonly readText: ((text: string) => string | number | boolean) | null
 }
@@ -56,6 +62,9 @@ export function textKind(lengthMax: number): Kind {
       if (text.includes('\0')) throw new Mismatch('must not contain the character NUL')
       return text
     },
+    printFilter: (operand) => operand,
+    // PostgreSQL's ICU may be of another version than Bun's, and orders some texts otherwise.
+    compare: null,
     readText: (text) => text,
   }
 }
@@ -86,6 +95,8 @@ export const booleanKind: Kind = {
     if (lower !== 'true' && lower !== 'false') throw new Mismatch('must be true or false')
     return lower
   },
+  printFilter: (operand) => (operand === 'true' ? 't' : 'f'),
+  compare: compareCodes,
   readText: (text) => text === 't',
 }
 
@@ -120,6 +131,8 @@ export function integerKind(nullable: boolean): Kind {
       if (number > BIGINT_MAX) return String(BIGINT_MAX)
       return number < -BIGINT_MAX ? String(-BIGINT_MAX) : String(number)
     },
+    printFilter: (operand) => operand,
+    compare: compareIntegers,
     readText: Number,
   }
 }
@@ -141,6 +154,8 @@ export const instantKind: Kind = {
     return parseInstant(value)
   },
   parseFilter: parseInstant,
+  printFilter: (operand) => `${operand.slice(0, 10)} ${operand.slice(11, 19)}+00`,
+  compare: compareInstants,
   // The session's zone is UTC and its style ISO, so PostgreSQL writes 2024-01-31 09:00:00+00.
   readText: (text) => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`,
 }
@@ -206,32 +221,8 @@ export function decimalKind(digits: number, scale: number): Kind {
       if (!plain) throw new Mismatch(`must be a number with at most ${DIGITS_MAX} digits`)
       return plain
     },
+    printFilter: (operand) => printDecimal(operand, scale),
+    compare: compareDecimals,
     readText: null,
   }
-}
-
-const DIGITS_MAX = 200
-
-/** Digits behind the point as written, the exponent counted in: 1 of `0.10e1`. */
-function decimalsOf(source: string): number {
-  const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
-  return (mantissa.split('.')[1]?.length ?? 0) - Number(exponent)
-}
-
-/** A number's source without exponent, leading and trailing zeros (`1.50e2` → `150`); null beyond 200 digits. */
-function plainDecimal(source: string): string | null {
-  // Also what keeps the search for trailing zeros from taking the square of a body's length.
-  if (source.length > 2 * DIGITS_MAX) return null
-  const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
-  const negative = mantissa.startsWith('-')
-  const [whole = '', fraction = ''] = mantissa.slice(negative ? 1 : 0).split('.')
-  const digits = (whole + fraction).replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
-  if (significant === '') return '0'
-  const shift = Number(exponent) - fraction.length + (digits.length - significant.length)
-  if (Math.abs(shift) > DIGITS_MAX || significant.length > DIGITS_MAX) return null
-  const sign = negative ? '-' : ''
-  if (shift >= 0) return sign + significant + '0'.repeat(shift)
-  const padded = significant.padStart(1 - shift, '0')
-  return `${sign}${padded.slice(0, shift)}.${padded.slice(shift)}`
 }

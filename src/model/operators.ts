@@ -1,18 +1,30 @@
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
-/** A filter's operator. This table is all there is: parser and compiler read it. Spec 4.2, Filtering 5. */
+/** Whether a row's value matches: the value as PostgreSQL prints it, null for none. */
+export type ValueTest = (value: string | null) => boolean
+
+/** A filter's operator. This table is all there is: parser, compiler and predicates read it. Spec 4.2, Filtering 5. */
 export interface Operator {
   readonly prefix: string
   readonly meaning: string
   serves(kind: Kind): boolean
   compile(column: Sql, value: Param): Sql
+  /** What `compile` says, without PostgreSQL, of an operand as it would print it; null: it alone can tell. */
+  test(kind: Kind, operand: string): ValueTest | null
   /** For an operand that is empty, "no value"; null: not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
+  /** What `compileEmpty` says, without PostgreSQL. */
+  readonly testEmpty: ((emptyIsNoValue: boolean) => ValueTest) | null
 }
 
 const everyKind = () => true
 const orderedKinds = (kind: Kind) => kind.ordered
+
+/** Of a row without a value no order holds. */
+function testOrder(holds: (order: number) => boolean): Operator['test'] {
+  return ({ compare }, operand) => compare && ((value) => value !== null && holds(compare(value, operand)))
+}
 
 export const operators: readonly Operator[] = [
   {
@@ -20,42 +32,54 @@ export const operators: readonly Operator[] = [
     meaning: 'equals; exact and case-sensitive',
     serves: everyKind,
     compile: (column, value) => sql`${column} = ${value}`,
+    test: (_, operand) => (value) => value === operand,
     compileEmpty: (column, emptyToo) =>
       emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`,
+    testEmpty: (emptyToo) => (value) => value === null || (emptyToo && value === ''),
   },
   {
     prefix: '!=',
     meaning: 'not equals; the complement of =, so rows without a value belong here',
     serves: everyKind,
     compile: (column, value) => sql`${column} is distinct from ${value}`,
+    test: (_, operand) => (value) => value !== operand,
     compileEmpty: (column, emptyToo) => (emptyToo ? sql`${column} <> ''` : sql`${column} is not null`),
+    testEmpty: (emptyToo) => (value) => value !== null && !(emptyToo && value === ''),
   },
   {
     prefix: '<',
     meaning: 'less than',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} < ${value}`,
+    test: testOrder((order) => order < 0),
     compileEmpty: null,
+    testEmpty: null,
   },
   {
     prefix: '<=',
     meaning: 'less than or equal',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} <= ${value}`,
+    test: testOrder((order) => order <= 0),
     compileEmpty: null,
+    testEmpty: null,
   },
   {
     prefix: '>',
     meaning: 'greater than',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} > ${value}`,
+    test: testOrder((order) => order > 0),
     compileEmpty: null,
+    testEmpty: null,
   },
   {
     prefix: '>=',
     meaning: 'greater than or equal',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} >= ${value}`,
+    test: testOrder((order) => order >= 0),
     compileEmpty: null,
+    testEmpty: null,
   },
 ]

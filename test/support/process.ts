@@ -124,7 +124,16 @@ function childrenOf(pid: number): number[] {
 
 /** The worker processes of a server, by its own process. */
 export function workersOf(pid: number): number[] {
-  return childrenOf(pid).filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('workerProcess'))
+  return childrenOf(pid).filter((child) => commandOf(child).includes('workerProcess'))
+}
+
+/** '' of a process that has just ended. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 /** A port that was free a moment ago, for programs that must have the same one again. */
