@@ -8,6 +8,7 @@ import type { Standing } from './admit/meter.ts'
 import { errorPage } from './docs/errorPage.ts'
 import { ApiError } from './errors.ts'
 import type { Database } from './execute/database.ts'
+import type { Cursors } from './model/cursor.ts'
 import type { Entity } from './model/entity.ts'
 import { suggest } from './model/nearest.ts'
 import { allows } from './model/rights.ts'
@@ -23,6 +24,7 @@ export interface Parts {
   readonly entities: readonly Entity[]
   readonly database: Database
   readonly admission: Admission
+  readonly cursors: Cursors
   readonly migrationFiles: readonly string[]
   readonly log: Log
   /** What links begin with, without a slash at the end. */
@@ -88,9 +90,9 @@ export function createApp(parts: Parts) {
     )
 }
 
-function createRouter({ entities, database, migrationFiles, baseUrl, isDraining }: Parts): Router {
+function createRouter({ entities, database, cursors, migrationFiles, baseUrl, isDraining }: Parts): Router {
   const router = new Router()
-  const resources = entities.map((entity) => new Resource(entity, database, entities))
+  const resources = entities.map((entity) => new Resource(entity, database, entities, cursors))
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
   const isReady = createReadiness(database, migrationFiles)
   const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>

@@ -15,7 +15,7 @@ export const errorTable = {
     status: 400,
     title: 'The collection has no such query parameter',
     explanation:
-      'Parameters are sort, PageSize, page and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
+      'Parameters are sort, PageSize, page, cursor and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
   },
   InvalidFilter: {
     status: 400,
@@ -43,6 +43,12 @@ export const errorTable = {
     status: 400,
     title: 'page is not an integer of 1 or more',
     explanation: 'page is an integer from 1 upwards, given once. A page past the last is empty.',
+  },
+  InvalidCursor: {
+    status: 400,
+    title: 'The cursor is not one of this list',
+    explanation:
+      'A cursor comes from the next or previous link of a page, and belongs to that collection with those filters and that sort. Without cursor, page alone leads to a page.',
   },
   InvalidJson: {
     status: 400,

@@ -14,6 +14,7 @@ export interface StartMessage {
   readonly kind: 'start'
   readonly config: Config
   readonly databaseUrl: string
+  readonly cursorSecret: string
   readonly bootstrapKeys: readonly string[]
   readonly migrationFiles: readonly string[]
   readonly keys: readonly KeyRecord[]

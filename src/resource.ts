@@ -3,6 +3,7 @@ import { compileList } from './compile/list.ts'
 import { ApiError, type Fault, faultsError } from './errors.ts'
 import type { Database } from './execute/database.ts'
 import { ConstraintViolation } from './execute/sqlstate.ts'
+import type { Cursors } from './model/cursor.ts'
 import { copiedProperties, type Entity, type Property } from './model/entity.ts'
 import type { Changes } from './model/query.ts'
 import type { Row, Statement } from './model/sql.ts'
@@ -35,15 +36,16 @@ export class Resource {
     readonly entity: Entity,
     private readonly database: Database,
     entities: readonly Entity[],
+    private readonly cursors: Cursors,
   ) {
     this.copied = copiedProperties(entity, entities)
   }
 
   async list({ query: text, url }: ResourceRequest): Promise<Reply> {
-    const query = parseList(this.entity, text)
+    const query = parseList(this.entity, text, this.cursors)
     const statement = compileList(this.entity, query)
     const rows = await this.database.read(statement)
-    return respondPage(this.entity, query, rows, url)
+    return respondPage(this.entity, query, rows, url, this.cursors)
   }
 
   async get({ id: segment, query }: ResourceRequest): Promise<Reply> {

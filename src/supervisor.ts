@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { LimiterFiles, type LimiterMemory } from './admit/limiterFiles.ts'
 import type { Config } from './config.ts'
+import { readCursorSecret } from './execute/cursorSecret.ts'
 import { type EmbeddedPostgres, startEmbedded } from './execute/embedded.ts'
 import { KeyStore } from './execute/keys.ts'
 import { type KeyWatch, watchKeys } from './execute/keyWatch.ts'
@@ -62,6 +63,7 @@ export class Supervisor {
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
     await migrate(databaseUrl, MIGRATIONS).catch(orStartError('the database cannot be used'))
     if (this.embedded) await loadSample(databaseUrl, MIGRATIONS, config.demoData)
+    const cursorSecret = await readCursorSecret(databaseUrl).catch(orStartError('the database cannot be used'))
     const files = this.openMemory()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     await this.watchKeys(databaseUrl, files)
@@ -75,6 +77,7 @@ export class Supervisor {
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
+        cursorSecret,
         bootstrapKeys,
         migrationFiles,
         keys: this.keys,

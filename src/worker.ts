@@ -9,6 +9,7 @@ import { compileProbe } from './compile/entity.ts'
 import type { Config } from './config.ts'
 import { ApiError } from './errors.ts'
 import { Database } from './execute/database.ts'
+import { Cursors } from './model/cursor.ts'
 import type { Entity } from './model/entity.ts'
 import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
@@ -34,6 +35,8 @@ export interface Surroundings {
   /** Keys with all rights that no database has. */
   bootstrapKeys: readonly string[]
   memory: LimiterMemory
+  /** What cursors are signed with, by every worker on the database. */
+  cursorSecret: string
   migrationFiles: readonly string[]
   log: Log
   /** Where the entities are declared; default: the project's own. */
@@ -62,6 +65,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     entities,
     database,
     admission,
+    cursors: new Cursors(surroundings.cursorSecret),
     migrationFiles,
     log,
     baseUrl: () => baseUrl,

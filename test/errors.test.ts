@@ -33,6 +33,7 @@ describe('the table', () => {
       InvalidSort: 400, // D27
       InvalidPageSize: 400, // D28
       InvalidPage: 400, // D28
+      InvalidCursor: 400, // D32
       Unauthorized: 401, // D33
       ServiceUnavailable: 503, // D39
       InternalError: 500, // D39

@@ -84,8 +84,8 @@ describe('hostile text in a query', () => {
     expect(await everything()).toBe(before)
   })
 
-  test('D27, D28: in sort, PageSize and page it is refused', async () => {
-    const codes = { sort: 'InvalidSort', PageSize: 'InvalidPageSize', page: 'InvalidPage' }
+  test('D27, D28, D32: in sort, PageSize, page and cursor it is refused', async () => {
+    const codes = { sort: 'InvalidSort', PageSize: 'InvalidPageSize', page: 'InvalidPage', cursor: 'InvalidCursor' }
     for (const [name, code] of Object.entries(codes))
       for (const sign of name === 'sort' ? ['', '-', '%2B', '-Id,'] : [''])
         await all(hostileTexts, async (text) => {

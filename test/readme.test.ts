@@ -29,7 +29,11 @@ test('the first request of the README gives what the README prints', async () =>
     .replaceAll('\r', '')
     .replaceAll(url as string, 'http://127.0.0.1:3000')
   // What differs by nature.
-  const masked = (text: string) => text.replace(/^(X-Request-Id|X-RateLimit-Reset|Date): .*$/gm, '$1').trim()
+  const masked = (text: string) =>
+    text
+      .replace(/^(X-Request-Id|X-RateLimit-Reset|Date): .*$/gm, '$1')
+      .replace(/&cursor=[\w-]+/g, '&cursor=')
+      .trim()
   expect(masked(answer)).toBe(masked(block('http', 'X-Total-Count')))
   server.kill('SIGTERM')
   await server.ended

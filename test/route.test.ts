@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import company from '../src/entities/company.ts'
 import { Database } from '../src/execute/database.ts'
+import { Cursors } from '../src/model/cursor.ts'
 import { defineEntity, identity } from '../src/model/entity.ts'
 import { Resource } from '../src/resource.ts'
 import { respondEmpty } from '../src/respond/reply.ts'
@@ -19,7 +20,7 @@ beforeEach(() => {
   router.add('', home)
   router.add('livez', live)
   router.add('errors/*', pages)
-  router.addResource(new Resource(company, database, [company]))
+  router.addResource(new Resource(company, database, [company], new Cursors('secret')))
 })
 
 const allowed = (path: string) => {
@@ -84,7 +85,9 @@ test('an endpoint keeps the methods it has', () => {
 
 test('two entities with one path stop the start, as does an entity with the path of a page', () => {
   const claim = (plural: string) => () =>
-    router.addResource(new Resource(defineEntity('Firm', { id: identity() }, { plural }), database, []))
+    router.addResource(
+      new Resource(defineEntity('Firm', { id: identity() }, { plural }), database, [], new Cursors('secret')),
+    )
   expect(claim('COMPANIES')).toThrow('two entities or pages claim /companies')
   expect(claim('Livez')).toThrow('two entities or pages claim /livez')
   expect(claim('Errors')).toThrow('two entities or pages claim /errors')

@@ -20,7 +20,8 @@ test('an entity whose table is not there is refused at the start, by name', asyn
   const log = createLog('error', 'pretty')
   const config = readConfig({ PORT: '0', RATE_LIMITS: '1/1s', RATE_LIMITS_ANONYMOUS: '1/1s' })
   const memory = memoryFor(config, [])
-  const surroundings = { databaseUrl, keys: [], bootstrapKeys: [], migrationFiles: [], memory, log, entitiesDir }
+  const none = { keys: [], bootstrapKeys: [], migrationFiles: [], cursorSecret: '' }
+  const surroundings = { ...none, databaseUrl, memory, log, entitiesDir }
   expect(startWorker(config, surroundings)).rejects.toThrow('Shop needs a migration: relation "shop" does not exist')
   folder.remove()
 })
@@ -31,7 +32,8 @@ test('says when more keys are in use than its table has room for, and which keys
   const log = { ...createLog('error', 'pretty'), warn: (message: string) => void warnings.push(message) }
   const records = keys.map(({ record }) => record)
   const config = readConfig({ PORT: '0', RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '9/1h', RATE_LIMIT_CLIENTS: '2' })
-  const surroundings = { keys: records, bootstrapKeys: [], migrationFiles: [], memory: memoryFor(config, records), log }
+  const none = { bootstrapKeys: [], migrationFiles: [], cursorSecret: '' }
+  const surroundings = { ...none, keys: records, memory: memoryFor(config, records), log }
   const worker = await startWorker(config, { databaseUrl: await createDatabase(), ...surroundings })
   const remaining = async ({ headers }: TestKey) =>
     (await fetch(worker.url, { headers })).headers.get('x-ratelimit-remaining')

@@ -1,9 +1,9 @@
 import type { Entity } from '../model/entity.ts'
-import type { Filter, ListQuery } from '../model/query.ts'
+import { type OrderKey, opposite, order } from '../model/order.ts'
+import type { ListQuery, Seek } from '../model/query.ts'
 import {
   type Batch,
   integer,
-  join,
   name,
   type Param,
   param,
@@ -14,52 +14,96 @@ import {
 } from '../model/sql.ts'
 import { batchQuery } from './batch.ts'
 import { columns } from './columns.ts'
-import { type OrderKey, opposite, order, orderBy } from './order.ts'
-import { ShapeCache } from './shapes.ts'
+import { conditionsOf, where } from './condition.ts'
+import { orderBy } from './order.ts'
+import { nearestRows } from './seek.ts'
+import { type Compiled, ShapeCache } from './shapes.ts'
 
 const shapes = new ShapeCache(2_000)
+/** There are more of these, since each null of a position makes another, and they are longer. */
+const seekShapes = new ShapeCache(500)
 
 /**
- * The page and the total of a list, in one statement. Each row is the total, then the entity's columns;
- * a page past the last is one row with null for an id, page 1 of nothing is no row at all.
+ * The page and the total of a list, in one statement. Each row is the total, then the entity's columns; a page without
+ * rows is one row with null for an id, but page 1 of nothing is no row at all. A page that was sought has a row more,
+ * at its far end, if there are more.
  */
 export function compileList(entity: Entity, query: ListQuery): Statement {
-  const values: string[] = []
-  for (const { value } of query.filters) if (value !== null) values.push(value)
-  if (query.page > 1) values.push(String((query.page - 1) * query.pageSize))
-  const { text, batch } = shapes.get(shapeOf(entity, query), () => {
+  return compile(entity, query, 'counted')
+}
+
+/** The page alone: each row is the entity's columns. */
+export function compileRows(entity: Entity, query: ListQuery): Statement {
+  return compile(entity, query, 'plain')
+}
+
+function compile(entity: Entity, query: ListQuery, form: keyof Way): Statement {
+  const values = valuesOf(query)
+  const way = query.seek ? 'sought' : query.page > 1 ? 'later' : 'first'
+  const make = (): Compiled => {
     const operands = values.map(param)
-    const piece = query.page > 1 ? laterPage(entity, query, operands) : firstPage(entity, query, operands)
-    return { text: toStatement(piece, operands).text, batch: batchOf(query, piece, operands) }
-  })
+    const piece = ways[way][form](entity, query, operands)
+    return { text: toStatement(piece, operands).text, batch: way === 'first' ? batchOf(query, piece, operands) : null }
+  }
+  const { text, batch } = (query.seek ? seekShapes : shapes).get(`${form} ${way} ${shapeOf(entity, query)}`, make)
   return { text, values, batch }
 }
 
+function valuesOf({ filters, page, pageSize, seek }: ListQuery): string[] {
+  const values: string[] = []
+  for (const { value } of filters) if (value !== null) values.push(value)
+  if (seek) values.push(...seek.position.filter((value) => value !== null))
+  else if (page > 1) values.push(String((page - 1) * pageSize))
+  return values
+}
+
+/** What two queries must have in common to be one statement, found in the same way: all but the values. */
+function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery): string {
+  let shape = `${entity.table} ${pageSize}`
+  for (const { property, operator, value } of filters)
+    shape += ` ${property.column}${operator.prefix}${value === null ? '' : '?'}`
+  for (const { property, direction } of sorts) shape += ` ${property.column} ${direction}`
+  if (seek) shape += ` ${seek.side} ${seek.position.map((value) => (value === null ? '-' : '?')).join('')}`
+  return shape
+}
+
 /** Only what is quick is worth waiting for in company: the first page of what belongs to one row. */
-function batchOf({ filters, page }: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
+function batchOf({ filters }: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const isNarrow = filters.some(
     ({ property, operator, value }) => property.reference && operator.prefix === '=' && value !== null,
   )
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
-  if (page > 1 || !isNarrow || kinds.some(({ columnType }) => columnType === 'text')) return null
+  if (!isNarrow || kinds.some(({ columnType }) => columnType === 'text')) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
   return batchQuery(piece, typed)
 }
 
-/** What two queries must have in common to be one statement: all but the values. */
-function shapeOf(entity: Entity, { filters, sorts, page, pageSize }: ListQuery): string {
-  let shape = `${entity.table} ${page > 1 ? 'later' : 'first'} ${pageSize}`
-  for (const { property, operator, value } of filters)
-    shape += ` ${property.column}${operator.prefix}${value === null ? '' : '?'}`
-  for (const { property, direction } of sorts) shape += ` ${property.column} ${direction}`
-  return shape
+type Compile = (entity: Entity, query: ListQuery, operands: readonly Param[]) => Sql
+
+/** A way to find a page: with the total in front of each row, and without. */
+interface Way {
+  readonly counted: Compile
+  readonly plain: Compile
 }
 
-function firstPage(entity: Entity, query: ListQuery, operands: Param[]): Sql {
-  const where = condition(query.filters, operands)
-  return sql`select (select count(*) from ${name(entity.table)}${where}), ${columns(entity)} \
-from ${name(entity.table)}${where} order by ${orderBy(order(entity, query.sorts))} limit ${integer(query.pageSize)}`
+const ways: Record<'first' | 'later' | 'sought', Way> = {
+  first: {
+    counted: (entity, query, operands) =>
+      firstPage(entity, query, operands, sql`(${countOf(entity, query, operands)}), ${columns(entity)}`),
+    plain: (entity, query, operands) => firstPage(entity, query, operands, columns(entity)),
+  },
+  later: { counted: laterPage, plain: laterRows },
+  sought: { counted: soughtPage, plain: soughtRows },
+}
+
+function firstPage(entity: Entity, { filters, sorts, pageSize }: ListQuery, operands: readonly Param[], selected: Sql) {
+  const filtered = sql`${name(entity.table)}${where(conditionsOf(filters, operands))}`
+  return sql`select ${selected} from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
+}
+
+function countOf({ table }: Entity, { filters }: ListQuery, operands: readonly Param[]): Sql {
+  return sql`select count(*) from ${name(table)}${where(conditionsOf(filters, operands))}`
 }
 
 /**
@@ -67,16 +111,16 @@ from ${name(entity.table)}${where} order by ${orderBy(order(entity, query.sorts)
  * two branches the one with `limit 0` does no work. The ids become an array, since the planner, which cannot know how
  * few they are, would otherwise join by reading the whole table.
  */
-function laterPage(entity: Entity, query: ListQuery, operands: Param[]): Sql {
+function laterPage(entity: Entity, { filters, sorts, pageSize }: ListQuery, operands: readonly Param[]): Sql {
   const table = name(entity.table)
-  const where = condition(query.filters, operands)
-  const forwards = order(entity, query.sorts)
+  const filtered = where(conditionsOf(filters, operands))
+  const forwards = order(entity, sorts)
   const skip = operands.at(-1) as Param
   const ids = (keys: OrderKey[], limit: Sql, offset: Sql) =>
-    sql`(select id from ${table}${where} order by ${orderBy(keys)} limit (select ${limit} from place) offset (select ${offset} from place))`
+    sql`(select id from ${table}${filtered} order by ${orderBy(keys)} limit (select ${limit} from place) offset (select ${offset} from place))`
   return sql`\
-with total as materialized (select count(*) as n from ${table}${where}), \
-place as materialized (select n, skip, least(${integer(query.pageSize)}, n - skip) as size \
+with total as materialized (select count(*) as n from ${table}${filtered}), \
+place as materialized (select n, skip, least(${integer(pageSize)}, n - skip) as size \
 from total, (select ${skip}::bigint as skip) as wanted), \
 page as (select * from ${table} where id = any (array( \
 ${ids(forwards, sql`case when skip <= n - skip then size else 0 end`, sql`skip`)} \
@@ -85,15 +129,28 @@ ${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(si
 select n, ${columns(entity)} from total left join page on true order by ${orderBy(forwards)}`
 }
 
-/** ` where ...`, or nothing. Filters without a value take no operand. */
-function condition(filters: readonly Filter[], operands: readonly Param[]): Sql {
-  if (filters.length === 0) return sql``
-  let next = 0
-  const conditions = filters.map(({ property, operator, value }) => {
-    const column = name(property.column)
-    if (value !== null) return operator.compile(column, operands[next++] as Param)
-    if (!operator.compileEmpty) throw new Error(`operator ${operator.prefix} without a value`)
-    return operator.compileEmpty(column, property.kind.emptyIsNoValue)
-  })
-  return sql` where ${join(conditions, sql` and `)}`
+/** Without the total there is no telling which end is nearer. */
+function laterRows(entity: Entity, { filters, sorts, pageSize }: ListQuery, operands: readonly Param[]): Sql {
+  const table = name(entity.table)
+  const ordered = sql`order by ${orderBy(order(entity, sorts))}`
+  const skip = operands.at(-1) as Param
+  const ids = sql`select id from ${table}${where(conditionsOf(filters, operands))} ${ordered} limit ${integer(pageSize)} offset ${skip}`
+  return sql`select ${columns(entity)} from ${table} where id = any (array(${ids})) ${ordered}`
+}
+
+function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
+  return sql`\
+with total ("N") as materialized (${countOf(entity, query, operands)}), page as (${nearest(entity, query, operands)}) \
+select "N", ${columns(entity)} from total left join page on true order by ${orderBy(order(entity, query.sorts))}`
+}
+
+function soughtRows(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
+  const page = nearest(entity, query, operands)
+  return sql`select ${columns(entity)} from (${page}) as page order by ${orderBy(order(entity, query.sorts))}`
+}
+
+function nearest(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
+  const { filters, seek } = query
+  const values = filters.filter(({ value }) => value !== null).length
+  return nearestRows(entity, query, seek as Seek, conditionsOf(filters, operands), operands.slice(values))
 }

@@ -13,6 +13,14 @@ export interface Sort {
   readonly direction: 'ascending' | 'descending'
 }
 
+/** Beside which row a page lies. The row need not be there any more. */
+export interface Seek {
+  /** The page begins behind the row, or ends before it. */
+  readonly side: 'behind' | 'before'
+  /** The row's values of the order's keys, the id last, as PostgreSQL wrote them. */
+  readonly position: readonly (string | null)[]
+}
+
 /** What a list request asks for, checked and typed. */
 export interface ListQuery {
   readonly filters: readonly Filter[]
@@ -20,9 +28,11 @@ export interface ListQuery {
   readonly sorts: readonly Sort[]
   /** 5 to 50. */
   readonly pageSize: number
-  /** 1 upwards. */
+  /** 1 upwards. With `seek` it is only the number that the page goes by. */
   readonly page: number
-  /** The query string as the client wrote it, without `page`: what the links of a page keep. */
+  /** Where a cursor says the page lies; null: where its number says. */
+  readonly seek: Seek | null
+  /** The query string as the client wrote it, without `page` and `cursor`: what the links of a page keep. */
   readonly kept: string
 }
 

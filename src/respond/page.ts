@@ -1,45 +1,54 @@
+import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
-import type { ListQuery } from '../model/query.ts'
+import { order } from '../model/order.ts'
+import type { ListQuery, Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { writeEntity } from './json.ts'
+import { addLinks, type LinkCursors } from './links.ts'
+import { placeOf } from './place.ts'
 import { JSON_TYPE, type Reply } from './reply.ts'
 
-/** A page of a list: rows of total and columns, as `compileList` orders them. `url` is absolute, without query. */
-export function respondPage(entity: Entity, query: ListQuery, rows: readonly Row[], url: string): Reply {
+/**
+ * A page of a list: rows of total and columns, as `compileList` orders them. `url` is absolute, without query; without
+ * `cursors` no link has one.
+ */
+export function respondPage(
+  entity: Entity,
+  query: ListQuery,
+  rows: readonly Row[],
+  url: string,
+  cursors: Cursors | null = null,
+): Reply {
   // No row at all happens on page 1 alone, and then nothing matches.
   const total = Number(rows[0]?.[0] ?? 0)
+  const [begin, end] = shownRows(query, rows)
   let body = '['
-  for (const row of rows) {
-    if (row[1] === null) break // past the last page there is the total alone
-    if (body.length > 1) body += ','
-    body += writeEntity(entity, row, 1)
+  for (let index = begin; index < end; index++) {
+    if (index > begin) body += ','
+    body += writeEntity(entity, rows[index] as Row, 1)
   }
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'X-Total-Count': String(total) }
-  addLinks(headers, query, total, url)
+  const place = placeOf(query, total, end - begin, rows.length > end - begin)
+  const cursorOf = (side: Seek['side'], index: number) => {
+    if (cursors === null || begin === end) return null
+    return cursors.write(entity, query, { side, position: positionOf(entity, query, rows[index] as Row) })
+  }
+  const linked: LinkCursors = {
+    previous: place.previous === null ? null : cursorOf('before', begin),
+    next: place.next === null ? null : cursorOf('behind', end - 1),
+  }
+  addLinks(headers, place, linked, url, query.kept)
   return { status: 200, headers, body: `${body}]` }
 }
 
-/** What clients send raw although no URI has it; a # would make a fragment of what stands behind it. RFC 3986, 2. */
-const NOT_IN_URIS = /[#|\\^`{}]/g
-
-/** Spec 4.3: each link only where it applies, in this order; `Link` is the standard's spelling of it (RFC 8288). */
-function addLinks(headers: Record<string, string>, { page, pageSize, kept }: ListQuery, total: number, url: string) {
-  const last = Math.max(1, Math.ceil(total / pageSize))
-  const address = `<${url}?${encodeKept(kept)}${kept && '&'}page=`
-  let forth = page < last ? `${address}${page + 1}>; rel="next"` : ''
-  if (page !== last) forth += `${forth && ', '}${address}${last}>; rel="last"`
-  if (page === 1) {
-    if (forth === '') return
-    headers.Location = forth
-    headers.Link = forth
-    return
-  }
-  const back = `${address}1>; rel="first", ${address}${Math.min(page - 1, last)}>; rel=`
-  const rest = forth && `, ${forth}`
-  headers.Location = `${back}"previous"${rest}`
-  headers.Link = `${back}"prev"${rest}`
+/** From where to where; not shown are a row that has the total alone, and the one beyond what was sought. */
+function shownRows({ pageSize, seek }: ListQuery, rows: readonly Row[]): [begin: number, end: number] {
+  if (rows[0]?.[1] === null) return [0, 0]
+  const beyond = Math.max(rows.length - pageSize, 0)
+  return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
 
-function encodeKept(kept: string): string {
-  return kept.search(NOT_IN_URIS) === -1 ? kept : kept.replace(NOT_IN_URIS, encodeURIComponent)
+/** The row's values of the order's keys. */
+function positionOf(entity: Entity, { sorts }: ListQuery, row: Row): Seek['position'] {
+  return order(entity, sorts).map(({ property }) => row[1 + entity.properties.indexOf(property)] as string | null)
 }

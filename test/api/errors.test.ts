@@ -42,6 +42,7 @@ const refusals: [string, number, string, () => Promise<Answer>][] = [
   ['a bad filter', 400, 'InvalidFilter', () => server.get('/Companies?Id=x')],
   ['a bad sort', 400, 'InvalidSort', () => server.get('/Companies?sort=x')],
   ['a bad page', 400, 'InvalidPage', () => server.get('/Companies?page=0')],
+  ['a bad cursor', 400, 'InvalidCursor', () => server.get('/Companies?page=2&cursor=x')],
   ['a bad page size', 400, 'InvalidPageSize', () => server.get('/Companies?PageSize=x')],
   ['no JSON', 400, 'InvalidJson', () => server.post('/Companies', 'x')],
   ['an unknown property', 400, 'UnknownProperty', () => server.post('/Companies', { Nmae: 'x' })],

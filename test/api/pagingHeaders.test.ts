@@ -47,7 +47,7 @@ describe('4.3 Paging response headers', () => {
 
   test('a # in the query does not make a fragment of what stands behind it in a link', async () => {
     const { head } = await sendRaw(server, 'GET /Companies?Name=!=#x&PageSize=5')
-    expect(head).toContain('?Name=!=%23x&PageSize=5&page=2>; rel="next"')
+    expect(head).toContain('?Name=!=%23x&PageSize=5&page=2&cursor=')
   })
 
   test('links keep filters that name one property twice', async () => {

@@ -1,19 +1,24 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
+import { Cursors } from '../../src/model/cursor.ts'
 import { parseList } from '../../src/parse/list.ts'
 
-const fault = (query: string) => {
+const fault = (query: string) => faultOf(() => parseList(company, query))
+
+function faultOf(parse: () => unknown) {
   try {
-    parseList(company, query)
+    parse()
   } catch (error) {
     return error as { code: string; target: string }
   }
-  throw new Error(`${query} was accepted`)
+  throw new Error('it was accepted')
 }
 
 test('D27, D28: nothing asked for is page 1 of 20, without filters or sorts', () => {
-  expect(parseList(company, '')).toEqual({ filters: [], sorts: [], pageSize: 20, page: 1, kept: '' })
+  expect(parseList(company, '')).toEqual({
+    ...{ filters: [], sorts: [], pageSize: 20, page: 1, seek: null, kept: '' },
+  })
 })
 
 test('collects filters and sorts in the order written, whatever stands between', () => {
@@ -36,6 +41,40 @@ test('D1: the parameters of paging and sorting match in any case', () => {
 
 test('D28: links keep everything but the page, as the client wrote it', () => {
   expect(parseList(company, 'Name=%41&page=2&PageSize=075&&sort=+Name').kept).toBe('Name=%41&PageSize=075&sort=+Name')
+})
+
+describe('D32: a cursor', () => {
+  const cursors = new Cursors('secret')
+  const list = parseList(company, 'Name=!=x&sort=-Name')
+  const seek = { side: 'behind', position: ['b', '7'] } as const
+  const cursor = cursors.write(company, list, seek)
+
+  test('tells where the page lies; page stays its number, 1 if there is none', () => {
+    const parsed = (query: string) => parseList(company, `Name=!=x&sort=-Name${query}`, cursors)
+    expect(parsed(`&page=7&cursor=${cursor}`)).toMatchObject({ seek, page: 7 })
+    expect(parsed(`&Cursor=${cursor}`)).toMatchObject({ seek, page: 1 })
+    expect(parsed('&page=7')).toMatchObject({ seek: null, page: 7 })
+  })
+
+  test('is not kept for the links, wherever it stands', () => {
+    const { kept } = parseList(company, `Name=!=x&cursor=${cursor}&sort=-Name&page=2`, cursors)
+    expect(kept).toBe('Name=!=x&sort=-Name')
+  })
+
+  test.each(['x', '', `${cursor}x`, `${cursor}&cursor=${cursor}`, `${cursor}&CURSOR=x`])(
+    'that is none, or given twice, is InvalidCursor: %s',
+    (text) => {
+      const query = `Name=!=x&sort=-Name&cursor=${text}`
+      expect(faultOf(() => parseList(company, query, cursors))).toMatchObject({
+        code: 'InvalidCursor',
+        target: 'cursor',
+      })
+    },
+  )
+
+  test('is none where nobody can tell', () => {
+    expect(fault(`Name=!=x&sort=-Name&cursor=${cursor}`)).toMatchObject({ code: 'InvalidCursor', target: 'cursor' })
+  })
 })
 
 test('D28: twice is refused, also where both say the same or one is wrong', () => {

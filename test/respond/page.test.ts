@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import company from '../../src/entities/company.ts'
+import { Cursors } from '../../src/model/cursor.ts'
+import type { Seek } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { respondPage } from '../../src/respond/page.ts'
@@ -103,4 +105,53 @@ test('what no URI has is percent-encoded in links, wherever it stands and in eac
     expect(respond('Name=#|\\^`{}&PageSize=5', 12).headers.Location).toStartWith(
       `<${URL}?Name=%23%7C%5C%5E%60%7B%7D&PageSize=5&page=2>`,
     )
+})
+
+describe('D32: with a secret, links to the next and the previous page have a cursor', () => {
+  const cursors = new Cursors('secret')
+  const row = (id: number, name: string | null): Row => ['30', String(id), name, 'f']
+  const rows = [row(3, 'c'), row(2, null), row(9, 'a'), row(8, 'a'), row(7, '')]
+
+  function respondTo(query: string, answered: Row[], seek: Seek | null = null) {
+    const page = { ...parseList(company, query), seek }
+    const { headers, body } = respondPage(company, page, answered, URL, cursors)
+    const links = [...(headers.Location ?? '').matchAll(/<[^>]*page=(\d+)(?:&cursor=([\w-]+))?>; rel="(\w+)"/g)]
+    const read = (text: string) => cursors.read(company, page, text)
+    const seeks = links.map(([, number, text, relation]) => [relation, number, text === undefined ? null : read(text)])
+    return { ids: JSON.parse(body ?? '').map(({ id }: { id: number }) => id), seeks, headers }
+  }
+
+  test('of the row that the link leads away from', () => {
+    expect(respondTo('sort=Name,-Enabled&PageSize=5&page=3', rows).seeks).toEqual([
+      ['first', '1', null],
+      ['previous', '2', { side: 'before', position: ['c', 'f', '3'] }],
+      ['next', '4', { side: 'behind', position: ['', 'f', '7'] }],
+      ['last', '6', null],
+    ])
+  })
+
+  test('the same in both headers', () => {
+    const { Location, Link } = respondTo('PageSize=5&page=3', rows).headers
+    expect(Link).toBe((Location as string).replace('rel="previous"', 'rel="prev"'))
+  })
+
+  test('the row beyond what was sought is not shown, whichever side it is on', () => {
+    const more = [...rows, row(5, 'e')]
+    const behind = respondTo('PageSize=5&page=2', more, { side: 'behind', position: ['1'] })
+    expect([behind.ids, behind.seeks[2]]).toEqual([
+      [3, 2, 9, 8, 7],
+      ['next', '3', { side: 'behind', position: ['7'] }],
+    ])
+    const before = respondTo('PageSize=5&page=2', more, { side: 'before', position: ['1'] })
+    expect([before.ids, before.seeks[1]]).toEqual([
+      [2, 9, 8, 7, 5],
+      ['previous', '1', { side: 'before', position: ['2'] }],
+    ])
+  })
+
+  test('no cursor makes a link longer than what the server takes', () => {
+    const [short, long] = [8_000, 8_150].map((length) => `Name=!=${'x'.repeat(length - URL.length)}&PageSize=5`)
+    expect(respondTo(short as string, rows).seeks[0]?.[2]).not.toBeNull()
+    expect(respondTo(long as string, rows).seeks[0]).toEqual(['next', '2', null])
+  })
 })

@@ -8,6 +8,8 @@ export interface PlanNode {
   'Subplan Name'?: string
   'Index Name'?: string
   'Scan Direction'?: string
+  'Index Cond'?: string
+  Filter?: string
   'Actual Loops'?: number
   'Actual Rows'?: number
   Plans?: PlanNode[]

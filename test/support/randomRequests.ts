@@ -122,10 +122,14 @@ function randomQuery(random: Random, collection: Collection): string {
   return parameters.join(random.chance(3) ? random.pick(['&&', ';', '?', '&=&']) : '&')
 }
 
+/** As it looks; it is none. */
+const CURSOR = '7qvIoxlUaIXzj6m3yS-QkTE8WyIyMDI2LTA0LTA1IDA5OjAwOjAwKzAwIiwiMTEiXQ'
+
 function randomParameter(random: Random, collection: Collection): string {
   const kind = random.below(10)
   if (kind === 0) return `${random.pick(['PageSize', 'pagesize', 'PAGESIZE'])}=${randomInteger(random)}`
   if (kind === 1) return `${random.pick(['page', 'Page'])}=${randomInteger(random)}`
+  if (kind === 2 && random.chance(20)) return `cursor=${encodeURIComponent(random.mangle(CURSOR).toWellFormed())}`
   if (kind <= 3) return `sort=${random.times(4, () => randomSort(random, collection)).join(',')}`
   const field = random.pick(properties[collection])
   const name = random.chance(5)

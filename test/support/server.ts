@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
 import { LimiterFiles, type LimiterMemory } from '../../src/admit/limiterFiles.ts'
 import { type Config, readConfig } from '../../src/config.ts'
+import { readCursorSecret } from '../../src/execute/cursorSecret.ts'
 import { readMigrations } from '../../src/execute/migrate.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { createLog, type Log } from '../../src/observe/log.ts'
@@ -98,7 +99,10 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const memoryOf = (keys: readonly KeyRecord[]) =>
     files.ensure(keys, ({ message }, key) => log.warn('the limits of a key cannot be used', { key, error: message }))
   const memory = memoryOf(options.keys ?? [])
-  const surroundings = { keys: options.keys ?? [], bootstrapKeys: [KEY], migrationFiles, memory, log }
+  // A database that is away has no rows to lead to either.
+  const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
+  const keys = options.keys ?? []
+  const surroundings = { keys, cursorSecret, bootstrapKeys: [KEY], migrationFiles, memory, log }
   const worker = await startWorker(config, { databaseUrl, ...surroundings })
   const sql = connect(databaseUrl)
 

@@ -1,0 +1,106 @@
+import type { Entity } from '../model/entity.ts'
+import { type OrderKey, opposite, order } from '../model/order.ts'
+import type { ListQuery, Seek } from '../model/query.ts'
+import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
+import { where } from './condition.ts'
+import { orderBy } from './order.ts'
+
+/** Where rows lie beside a position, and an order that they have there, for which there is an index. */
+interface Range {
+  readonly conditions: readonly Sql[]
+  readonly keys: readonly OrderKey[]
+}
+
+/**
+ * The rows beside a position, the nearest first: a page of them, and one more if there are more. `operands`: one for
+ * each value of the position that is not null.
+ *
+ * "Behind (a, b, id)" in one condition has an OR, which no index serves. So each way to lie behind is a branch of its
+ * own: equal in the first keys, behind in the next. By one property, every branch is a range of an index and ends with
+ * its own limit. By several, a branch costs what a list costs that is filtered by the values of the first of them.
+ */
+export function nearestRows(
+  entity: Entity,
+  { sorts, pageSize }: ListQuery,
+  { side, position }: Seek,
+  filters: readonly Sql[],
+  operands: readonly Param[],
+): Sql {
+  const forwards = order(entity, sorts)
+  const keys = side === 'behind' ? forwards : opposite(forwards)
+  const limit = sql`limit ${integer(pageSize + 1)}`
+  const branches = rangesBehind(placesOf(keys, position, operands)).map((range) => {
+    const condition = where([...filters, ...range.conditions])
+    return sql`(select * from ${name(entity.table)}${condition} order by ${orderBy(range.keys)} ${limit})`
+  })
+  return sql`select * from (${join(branches, sql` union all `)}) as near order by ${orderBy(keys)} ${limit}`
+}
+
+/** A value of the position, null where the row has none. */
+interface Place {
+  readonly key: OrderKey
+  readonly value: Param | null
+}
+
+function placesOf(keys: readonly OrderKey[], position: Seek['position'], operands: readonly Param[]): Place[] {
+  if (position.length !== keys.length) throw new Error(`${position.length} values for ${keys.length} keys`)
+  let next = 0
+  return keys.map((key, index) => ({ key, value: position[index] === null ? null : (operands[next++] as Param) }))
+}
+
+/** What is behind a position, as ranges that do not overlap. */
+function rangesBehind(places: readonly Place[]): Range[] {
+  const [first, ...rest] = places as [Place, ...Place[]]
+  const [id] = rest
+  const keys = places.map(({ key }) => key)
+  if (!id) return [{ conditions: [compare(first)], keys }]
+  if (rest.length === 1 && first.value !== null) return behindPair(first, id)
+  const equal = rangesBehind(rest).map((range) => ({
+    conditions: [isEqual(first), ...range.conditions],
+    keys: [first.key, ...range.keys],
+  }))
+  return [...behind(first).map((condition) => ({ conditions: [condition], keys })), ...equal]
+}
+
+/**
+ * Behind in the last property, or equal in it and behind by the id. Compared as a pair, since for `a = $1 and id > $2`
+ * the planner may prefer the index of the ids, and read all of them to find few. Where the two have one direction the
+ * pair is all that has a value; else what is equal has a range of its own, in the direction of the id.
+ */
+function behindPair(last: Place, id: Place): Range[] {
+  const [column, isDescending] = [columnOf(last), id.key.descending]
+  const pair = sql`(${column}, ${columnOf(id)}) ${sign(isDescending)} (${operandOf(last)}, ${operandOf(id)})`
+  const others = behind(last).map((condition) => ({ conditions: [condition], keys: [last.key, id.key] }))
+  if (last.key.descending === isDescending)
+    return [{ conditions: [pair], keys: [last.key, id.key] }, ...others.slice(1)]
+  const end = sql`${column} ${sign(!isDescending)}= ${operandOf(last)}`
+  return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
+}
+
+/** Where no value is, is behind all values, or before them if the order descends: a range of its own either way. */
+function behind(place: Place): Sql[] {
+  const { property, descending } = place.key
+  if (place.value === null) return descending ? [sql`${columnOf(place)} is not null`] : []
+  const isNullBehind = property.kind.nullable && !descending
+  return isNullBehind ? [compare(place), sql`${columnOf(place)} is null`] : [compare(place)]
+}
+
+function isEqual(place: Place): Sql {
+  return place.value === null ? sql`${columnOf(place)} is null` : sql`${columnOf(place)} = ${place.value}`
+}
+
+function compare(place: Place): Sql {
+  return sql`${columnOf(place)} ${sign(place.key.descending)} ${operandOf(place)}`
+}
+
+function sign(isDescending: boolean): Sql {
+  return isDescending ? sql`<` : sql`>`
+}
+
+function columnOf({ key }: Place): Sql {
+  return name(key.property.column)
+}
+
+function operandOf({ value }: Place): Param {
+  return value as Param
+}

@@ -1,0 +1,64 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Entity } from './entity.ts'
+import { order } from './order.ts'
+import type { ListQuery, Seek } from './query.ts'
+
+/** Of the form of what is signed. */
+const VERSION = '1'
+const SIGNS = { behind: '>', before: '<' } as const
+/** Characters of an HMAC-SHA256 in base64url: 132 bits, which nobody can guess either. */
+const MAC_LENGTH = 22
+/** Clients take headers of 16 KB in all, and a page of a list has two cursors, in two headers each. */
+const LENGTH_MAX = 2_048
+/** Eight properties and the id: the SQL for a position grows with the square of it. */
+const KEYS_MAX = 9
+
+/** What a cursor belongs to. */
+type List = Pick<ListQuery, 'filters' | 'sorts'>
+
+/**
+ * Writes places in lists as text, and reads what was written with the same secret. A cursor has the values in it, which
+ * its reader could see in the list; it is signed together with the list, so it leads nowhere else.
+ */
+export class Cursors {
+  constructor(private readonly secret: string) {}
+
+  /** In the letters of base64url; null: over 2 KiB, or the list is sorted by more than eight properties. */
+  write(entity: Entity, list: List, { side, position }: Seek): string | null {
+    if (position.length > KEYS_MAX) return null
+    const payload = VERSION + SIGNS[side] + JSON.stringify(position)
+    const encoded = Buffer.from(payload).toString('base64url')
+    return MAC_LENGTH + encoded.length > LENGTH_MAX ? null : this.sign(entity, list, encoded) + encoded
+  }
+
+  /** Null: it was not written for this list, or not to the letter. */
+  read(entity: Entity, list: List, text: string): Seek | null {
+    if (text.length > LENGTH_MAX) return null
+    const encoded = text.slice(MAC_LENGTH)
+    const given = Buffer.from(text.slice(0, MAC_LENGTH))
+    const own = Buffer.from(this.sign(entity, list, encoded))
+    if (given.length !== own.length || !timingSafeEqual(given, own)) return null
+    const payload = Buffer.from(encoded, 'base64url').toString()
+    if (!payload.startsWith(VERSION)) return null
+    const side = payload[1] === SIGNS.behind ? 'behind' : 'before'
+    return { side, position: JSON.parse(payload.slice(2)) }
+  }
+
+  /** Over what is written, not what it stands for: several texts of base64 can stand for the same. */
+  private sign(entity: Entity, list: List, encoded: string): string {
+    const hmac = new Bun.CryptoHasher('sha256', this.secret).update(scopeOf(entity, list)).update(encoded)
+    return hmac.digest('base64url').slice(0, MAC_LENGTH)
+  }
+}
+
+/**
+ * The same for lists of the same rows in the same order, as far as that can be seen: filters may change places. It ends
+ * with the only line break in it, so that nothing of it can be taken for payload.
+ */
+function scopeOf(entity: Entity, { filters, sorts }: List): string {
+  const conditions = filters.map(({ property, operator, value }) =>
+    JSON.stringify([property.column, operator.prefix, value]),
+  )
+  const keys = order(entity, sorts).map(({ property, descending }) => [property.column, descending])
+  return `${JSON.stringify([entity.table, conditions.sort(), keys])}\n`
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
+import { Cursors } from '../../src/model/cursor.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import type { Seek } from '../../src/model/query.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { hostileTexts } from '../support/hostile.ts'
+
+const cursors = new Cursors('secret')
+const seek: Seek = { side: 'behind', position: ['Approved', null, '7'] }
+const QUERY = 'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason'
+
+const write = (query: string, place = seek, entity: Entity = absence) =>
+  cursors.write(entity, parseList(entity, query), place) as string
+const read = (query: string, text: string, entity: Entity = absence) =>
+  cursors.read(entity, parseList(entity, query), text)
+
+test('what was written is read again, no value apart from an empty one', () => {
+  const value = fc.option(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', ...hostileTexts)))
+  const place = fc.record<Seek>({
+    side: fc.constantFrom('behind', 'before'),
+    position: fc.array(value, { minLength: 1, maxLength: 5 }),
+  })
+  const property = fc.property(place, (one) => {
+    const text = write(QUERY, one)
+    // Too long for a link.
+    if (text === null) return
+    expect(text).toMatch(/^[\w-]+$/)
+    expect(text.length).toBeLessThanOrEqual(2_048)
+    expect(read(QUERY, text)).toEqual(one)
+  })
+  fc.assert(property, { numRuns: 500 })
+})
+
+describe('a cursor that was altered is none', () => {
+  const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+
+  test('in any character, to any other', () => {
+    // All three lengths that base64 has an end for.
+    for (const id of ['7', '77', '777']) {
+      const text = write(QUERY, { ...seek, position: ['Approved', null, id] })
+      for (let index = 0; index < text.length; index++)
+        for (const other of `${ALPHABET}+/=. %`) {
+          if (other === text[index]) continue
+          const altered = text.slice(0, index) + other + text.slice(index + 1)
+          expect({ altered, seek: read(QUERY, altered) }).toEqual({ altered, seek: null })
+        }
+    }
+  })
+
+  test('by a character more, less or moved', () => {
+    const text = write(QUERY)
+    for (let index = 0; index <= text.length; index++) {
+      for (const more of ['A', '=', ' ', '\n', '.', '%'])
+        expect(read(QUERY, text.slice(0, index) + more + text.slice(index))).toBeNull()
+      if (index < text.length) expect(read(QUERY, text.slice(0, index) + text.slice(index + 1))).toBeNull()
+    }
+    const reversed = Array.from(text).toReversed().join('')
+    for (const other of ['', '=', '====', text + text, `${text}=`, `${text}==`, text.slice(0, 22), reversed])
+      expect(read(QUERY, other)).toBeNull()
+    expect(read(QUERY, 'A'.repeat(100_000))).toBeNull()
+  })
+
+  test('by another secret', () => {
+    expect(new Cursors('Secret').read(absence, parseList(absence, QUERY), write(QUERY))).toBeNull()
+  })
+})
+
+describe('a cursor belongs to its list', () => {
+  test.each([
+    'Start=>2024-01-31T09:00:00Z&Status=Approved&sort=Status,-Reason',
+    'sort=Status&STATUS==Approved&sort=-Reason&start=>2024-01-31T10:00:00%2B01:00&PageSize=7&page=9',
+    'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=+Status,-Reason,Id,-End',
+  ])('whose filters may be written otherwise: %s', (query) => {
+    expect(read(query, write(QUERY))).toEqual(seek)
+  })
+
+  test.each([
+    '',
+    'Status=Approved&sort=Status,-Reason',
+    'Status=Approved&Start=>2024-01-31T09:00:01Z&sort=Status,-Reason',
+    'Status=Approved&Start=>=2024-01-31T09:00:00Z&sort=Status,-Reason',
+    'Status=approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason',
+    'Status=&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason',
+    'Type=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason',
+    `${QUERY}&Status=Approved`,
+    `${QUERY}&Id=!=0`,
+    'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=-Status,-Reason',
+    'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,Reason',
+    'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=-Reason,Status',
+    'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status',
+    'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason,Type',
+    'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason,-Id',
+  ])('and to none with other filters or another sort: %s', (query) => {
+    expect(read(query, write(QUERY))).toBeNull()
+  })
+
+  test('and to no other collection with the same properties', () => {
+    const text = write('', { side: 'behind', position: ['7'] })
+    expect(read('', text)).not.toBeNull()
+    for (const entity of [company, employee]) expect(read('', text, entity)).toBeNull()
+  })
+
+  test('filters that only look alike when they are put together are others', () => {
+    const text = write('Name=a","b&Name=c', { side: 'behind', position: ['7'] }, company)
+    for (const query of ['Name=a&Name=b","c', 'Name=a","b","c', 'Name=a","b', 'Name=c&Name=a"%2C"b%0A'])
+      expect(read(query, text, company)).toBeNull()
+  })
+})
+
+describe('there is none', () => {
+  const place = (position: string[]): Seek => ({ side: 'before', position })
+
+  test('where it would be longer than 2 KiB', () => {
+    expect(write('sort=Reason', place(['ä'.repeat(754), '7']))).toHaveLength(2_046)
+    expect(write('sort=Reason', place(['ä'.repeat(755), '7']))).toBeNull()
+  })
+
+  test('where the list is sorted by more than eight properties', () => {
+    const sorts = absence.properties.slice(1, 10).map(({ name }) => name)
+    expect(write(`sort=${sorts.slice(1)}`, place(Array(9).fill('1')))).not.toBeNull()
+    expect(write(`sort=${sorts}`, place(Array(10).fill('1')))).toBeNull()
+  })
+})
