@@ -21,6 +21,9 @@ type List = Pick<ListQuery, 'filters' | 'sorts'>
  * its reader could see in the list; it is signed together with the list, so it leads nowhere else.
  */
 export class Cursors {
+  /** A page has two cursors of one list. */
+  private last: { list: List; scope: string } | null = null
+
   constructor(private readonly secret: string) {}
 
   /** In the letters of base64url; null: over 2 KiB, or the list is sorted by more than eight properties. */
@@ -46,8 +49,13 @@ export class Cursors {
 
   /** Over what is written, not what it stands for: several texts of base64 can stand for the same. */
   private sign(entity: Entity, list: List, encoded: string): string {
-    const hmac = new Bun.CryptoHasher('sha256', this.secret).update(scopeOf(entity, list)).update(encoded)
+    const hmac = new Bun.CryptoHasher('sha256', this.secret).update(this.scopeOf(entity, list)).update(encoded)
     return hmac.digest('base64url').slice(0, MAC_LENGTH)
+  }
+
+  private scopeOf(entity: Entity, list: List): string {
+    if (this.last?.list !== list) this.last = { list, scope: scopeOf(entity, list) }
+    return this.last.scope
   }
 }
 
