@@ -34,6 +34,8 @@ const RUNNING_MAX = 2
 /** Runs of a batch: so many at first, twice as many after one that was quick, half as many after one that was slow. */
 const RUNS_FIRST = 8
 const RUNS_MAX = 64
+/** One would be no batch, and none would ever be quick again. */
+const RUNS_MIN = 2
 const QUICK_MS_MAX = 50
 /** Well over what a busy machine adds: many runs must not be blamed for that, since they help against it. */
 const SLOW_MS_MIN = 250
@@ -126,7 +128,7 @@ export class Batcher {
 
   private learn(batch: Batch, runs: number, ms: number) {
     const before = this.runsMax.get(batch) ?? RUNS_FIRST
-    if (ms > SLOW_MS_MIN) this.runsMax.set(batch, Math.max(1, Math.min(before, runs) >> 1))
+    if (ms > SLOW_MS_MIN) this.runsMax.set(batch, Math.max(RUNS_MIN, Math.min(before, runs) >> 1))
     else if (ms < QUICK_MS_MAX && runs >= before && before < RUNS_MAX) this.runsMax.set(batch, before * 2)
   }
 

@@ -141,7 +141,7 @@ describe('what is asked in one turn of the event loop', () => {
     expect(queuesOf(batcher)).toBe(0)
   })
 
-  test('after a batch that took long the next has fewer runs', async () => {
+  test('after a batch that took long the next has fewer runs, and more again once they are quick', async () => {
     const { batcher, sent } = fakeDatabase(60_000, 60_000)
     const answers = Array.from({ length: 24 }, (_, index) => batcher.ask(run(slow, `${index}`)))
     await turn()
@@ -152,7 +152,17 @@ describe('what is asked in one turn of the event loop', () => {
       await Bun.sleep(300)
       await sent[next]?.answer(values.map((value) => [value]))
     }
-    expect(sizes).toEqual([8, 8, 4, 2, 1, 1])
+    expect(sizes).toEqual([8, 8, 4, 2, 2])
+    const quick = Array.from({ length: 40 }, (_, index) => batcher.ask(run(slow, `${index}`)))
+    await turn()
+    const first = sent.length - 2
+    for (let next = first; next < sent.length; next++) {
+      const values = valuesOf(sent[next])
+      sizes.push(values.length)
+      await sent[next]?.answer(values.map((value) => [value]))
+    }
+    expect(Math.max(...sizes.slice(5))).toBeGreaterThan(4)
+    expect(await Promise.all(quick)).toHaveLength(40)
     expect(await Promise.all(answers)).toHaveLength(24)
   })
 })
