@@ -6,7 +6,7 @@ import type { Entity, Property } from '../src/model/entity.ts'
 import type { Statement } from '../src/model/sql.ts'
 import { parseList } from '../src/parse/list.ts'
 import { loadEntities } from '../src/registry.ts'
-import { allNodes, explain, idBranches, mainNodes, type PlanNode } from './support/explain.ts'
+import { allNodes, explain, idBranches, mainNodes, type PlanNode, readIndexKeys } from './support/explain.ts'
 import { loadMany } from './support/manyRows.ts'
 import { connect, createDatabase } from './support/postgres.ts'
 
@@ -15,7 +15,6 @@ const TIMEOUT_MS = 60_000
 
 let sql: postgres.Sql
 let database: Database
-/** `(status DESC, id)` by index name. */
 let indexKeys: Map<string, string>
 // Those that have many rows here: an order is an index's business only then.
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
@@ -25,11 +24,7 @@ beforeAll(async () => {
   sql = connect(url)
   database = new Database({ url, poolSize: 1, prepare: true })
   await loadMany(sql, COUNTS)
-  const indexes = await sql`
-    select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index`
-  indexKeys = new Map(
-    indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]),
-  )
+  indexKeys = await readIndexKeys(sql)
 }, TIMEOUT_MS)
 afterAll(async () => {
   await database?.end(200)

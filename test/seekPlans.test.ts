@@ -7,7 +7,7 @@ import { order } from '../src/model/order.ts'
 import type { ListQuery, Seek } from '../src/model/query.ts'
 import { parseList } from '../src/parse/list.ts'
 import { loadEntities } from '../src/registry.ts'
-import { allNodes, explain, type PlanNode } from './support/explain.ts'
+import { allNodes, explain, type PlanNode, readIndexKeys } from './support/explain.ts'
 import { loadMany } from './support/manyRows.ts'
 import { connect, createDatabase } from './support/postgres.ts'
 
@@ -17,7 +17,6 @@ const PAGE_SIZE = 20
 
 let sql: postgres.Sql
 let database: Database
-/** `(status DESC, id)` by index name. */
 let indexKeys: Map<string, string>
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 
@@ -26,11 +25,7 @@ beforeAll(async () => {
   sql = connect(url)
   database = new Database({ url, poolSize: 1, prepare: true })
   await loadMany(sql, COUNTS)
-  const indexes = await sql`
-    select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index`
-  indexKeys = new Map(
-    indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]),
-  )
+  indexKeys = await readIndexKeys(sql)
 }, TIMEOUT_MS)
 afterAll(async () => {
   await database?.end(200)

@@ -1,3 +1,4 @@
+import type postgres from 'postgres'
 import type { Database } from '../../src/execute/database.ts'
 import type { Statement } from '../../src/model/sql.ts'
 
@@ -38,4 +39,13 @@ export function idBranches(plan: PlanNode): PlanNode[] {
   const appends = allNodes(plan).filter((node) => node['Node Type'] === 'Append')
   if (appends.length !== 1) throw new Error(`${appends.length} places where ids are put together`)
   return appends[0]?.Plans ?? []
+}
+
+/** `(status DESC, id)` by index name. */
+export async function readIndexKeys(sql: postgres.Sql): Promise<Map<string, string>> {
+  const indexes = await sql`
+    select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index`
+  return new Map(
+    indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]),
+  )
 }
