@@ -14,7 +14,7 @@ import { suggest } from './model/nearest.ts'
 import { allows } from './model/rights.ts'
 import { createReadiness } from './observe/health.ts'
 import type { Log } from './observe/log.ts'
-import { Resource } from './resource.ts'
+import { type Memory, Resource } from './resource.ts'
 import { respondError, respondFailure } from './respond/error.ts'
 import { type Reply, respondEmpty, respondJson } from './respond/reply.ts'
 import { defineEndpoint, type Location, Router } from './route.ts'
@@ -25,6 +25,8 @@ export interface Parts {
   readonly database: Database
   readonly admission: Admission
   readonly cursors: Cursors
+  /** Null: every list is read from the database. */
+  readonly memory: Memory | null
   readonly migrationFiles: readonly string[]
   readonly log: Log
   /** What links begin with, without a slash at the end. */
@@ -53,7 +55,10 @@ export function createApp(parts: Parts) {
       error: () => new Response(null, { status: 500 }),
     },
   })
-    .onRequest(({ request }) => {
+    .onRequest((context) => {
+      // Where Elysia has found a query string, which it would parse for the plugin below. We read it ourselves, or not at all.
+      ;(context as { qi?: number }).qi = -1
+      const { request } = context
       const header = request.headers.get('authorization')
       if (header === null) return
       const canonical = canonicalAuthorization(header)
@@ -90,9 +95,9 @@ export function createApp(parts: Parts) {
     )
 }
 
-function createRouter({ entities, database, cursors, migrationFiles, baseUrl, isDraining }: Parts): Router {
+function createRouter({ entities, database, cursors, memory, migrationFiles, baseUrl, isDraining }: Parts): Router {
   const router = new Router()
-  const resources = entities.map((entity) => new Resource(entity, database, entities, cursors))
+  const resources = entities.map((entity) => new Resource(entity, database, entities, cursors, memory))
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
   const isReady = createReadiness(database, migrationFiles)
   const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>

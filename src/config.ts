@@ -115,6 +115,18 @@ export const settings = {
     meaning: 'Who may tell a client’s address in X-Forwarded-For.',
     check: parseNetworks,
   },
+  VIEWS: {
+    schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),
+    default: 'on',
+    allowed: 'on or off',
+    meaning: 'off answers every list from the database; the answers are the same.',
+  },
+  VIEWS_MB: {
+    schema: Type.Integer({ minimum: 1, maximum: 10_000 }),
+    default: '16',
+    allowed: 'an integer from 1 to 10000',
+    meaning: 'Memory of each worker for what it knows of lists.',
+  },
   LOG_LEVEL: {
     schema: oneOf(LOG_LEVELS),
     default: 'info',
@@ -150,6 +162,8 @@ export interface Config {
   readonly rateLimitStore: string | null
   /** As `parseNetworks` reads them. */
   readonly trustedProxies: string | null
+  readonly views: boolean
+  readonly viewsMb: number
   readonly logLevel: LogLevel
   readonly logFormat: LogFormat
 }
@@ -193,6 +207,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     rateLimitClients: read('RATE_LIMIT_CLIENTS'),
     rateLimitStore: read('RATE_LIMIT_STORE'),
     trustedProxies: read('TRUSTED_PROXIES'),
+    views: read<string>('VIEWS') === 'on',
+    viewsMb: read('VIEWS_MB'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
   }

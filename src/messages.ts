@@ -19,6 +19,19 @@ export interface StartMessage {
   readonly migrationFiles: readonly string[]
   readonly keys: readonly KeyRecord[]
   readonly memory: LimiterMemory
+  /** Null: nothing is told from memory. */
+  readonly changes: ChangesMemory | null
+}
+
+/** The log of what the processes of this machine write. */
+export interface ChangesMemory {
+  readonly path: string
+  /** Whose ring it is to write to. */
+  readonly ring: number
+  /** What its connections to the database have as `roster.machine`: writes over them are told here, by itself. */
+  readonly machine: string
+  /** What the names of these connections begin with. */
+  readonly connections: string
 }
 
 export type ToWorker =
@@ -35,3 +48,5 @@ export type FromWorker =
   | { readonly kind: 'pong' }
   /** Ids of keys that have been used since the last such message. */
   | { readonly kind: 'used'; readonly ids: readonly string[] }
+  /** Writes over connections of this name may have been done, or will be, and nobody tells of them. */
+  | { readonly kind: 'disown'; readonly connections: string }

@@ -6,7 +6,11 @@ interface Options {
   count: number
   log: Log
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
-  startMessage(port: number | null): StartMessage
+  startMessage(port: number | null, process: number): StartMessage
+  /** The process with this number has ended, or never began. */
+  onEnd(process: number): void
+  /** What a process has sent over connections of this name may have come to something, or will yet. */
+  onDisown(connections: string): void
   onUsedKeys(ids: readonly string[]): void
 }
 
@@ -54,6 +58,7 @@ export class WorkerProcesses {
   private port: number | null = null
   private isStopping = false
   private failures = 0
+  private launches = 0
   /** Resolves when all have started, or the last exchange is over. */
   private settled: Promise<void> = Promise.resolve()
   private isRestartWanted = false
@@ -128,17 +133,16 @@ export class WorkerProcesses {
 
   private launch(): Member {
     const { promise: ready, resolve, reject } = Promise.withResolvers<{ url: string; port: number }>()
-    const message = this.options.startMessage(this.port)
-    const child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], {
-      env: { ...MEMORY, ...process.env },
-      stdio: ['ignore', 'inherit', 'inherit'],
-      ipc: (told: FromWorker) => {
-        if (told.kind === 'pong') member.silence = 0
-        else if (told.kind === 'used') this.options.onUsedKeys(told.ids)
-        else if (told.kind === 'ready') resolve(told)
-        else reject(new WorkerFailed(told.message, told.code))
-      },
-    })
+    const number = ++this.launches
+    const message = this.options.startMessage(this.port, number)
+    const hear = (told: FromWorker) => {
+      if (told.kind === 'pong') member.silence = 0
+      else if (told.kind === 'used') this.options.onUsedKeys(told.ids)
+      else if (told.kind === 'ready') resolve(told)
+      else if (told.kind === 'disown') this.options.onDisown(told.connections)
+      else reject(new WorkerFailed(told.message, told.code))
+    }
+    const child = this.spawn(number, hear)
     send(child, message)
     const member: Member = { child, startedMs: performance.now(), ready, isLeaving: false, silence: STARTING }
     this.members.add(member)
@@ -153,9 +157,24 @@ export class WorkerProcesses {
     )
     child.exited.then(() => {
       this.members.delete(member)
+      this.options.onEnd(number)
       reject(new WorkerFailed(`a worker ended with ${endOf(child)} before it was ready`, ''))
     })
     return member
+  }
+
+  private spawn(number: number, ipc: (told: FromWorker) => void): Bun.Subprocess {
+    const env = { ...MEMORY, ...process.env }
+    try {
+      return Bun.spawn([process.execPath, '--no-env-file', PROGRAM], {
+        env,
+        stdio: ['ignore', 'inherit', 'inherit'],
+        ipc,
+      })
+    } catch (error) {
+      this.options.onEnd(number)
+      throw error
+    }
   }
 
   /** Ends what hangs, so that it is replaced: it would keep its share of the connections. */

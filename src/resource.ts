@@ -1,8 +1,8 @@
 import { compileCreate, compileGet, compileMissingReferences, compileRemove, compileUpdate } from './compile/entity.ts'
-import { compileList } from './compile/list.ts'
 import { ApiError, type Fault, faultsError } from './errors.ts'
 import type { Database } from './execute/database.ts'
 import { ConstraintViolation } from './execute/sqlstate.ts'
+import { Lists } from './lists.ts'
 import type { Cursors } from './model/cursor.ts'
 import { copiedProperties, type Entity, type Property } from './model/entity.ts'
 import type { Changes } from './model/query.ts'
@@ -10,11 +10,13 @@ import type { Row, Statement } from './model/sql.ts'
 import { readBody } from './parse/body.ts'
 import { parseComplete, parsePartial } from './parse/changes.ts'
 import { parseId } from './parse/id.ts'
-import { parseList } from './parse/list.ts'
 import { parseNoParameters } from './parse/noParameters.ts'
 import { writeEntity } from './respond/json.ts'
-import { respondPage } from './respond/page.ts'
 import { type Reply, respondEmpty, respondJson } from './respond/reply.ts'
+import type { MarkWriter } from './share/marks.ts'
+import type { Announcer } from './views/changes.ts'
+import type { Views } from './views/views.ts'
+import { tableBits, Writes } from './views/writes.ts'
 
 /** A request whose path is understood. */
 export interface ResourceRequest {
@@ -27,25 +29,40 @@ export interface ResourceRequest {
   readonly id: string
 }
 
+/** What the processes of this machine know and tell of lists. */
+export interface Memory {
+  readonly views: Views<Reply>
+  readonly announcer: Announcer
+  readonly marks: MarkWriter
+}
+
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
   /** What rows of any entity copy from this one. */
   private readonly copied: readonly Property[]
+  private readonly lists: Lists
+  /** Null: nobody has to be told. */
+  private readonly writes: Writes | null
 
   constructor(
     readonly entity: Entity,
     private readonly database: Database,
     entities: readonly Entity[],
-    private readonly cursors: Cursors,
+    cursors: Cursors,
+    memory: Memory | null = null,
   ) {
     this.copied = copiedProperties(entity, entities)
+    this.writes = memory && new Writes(entity, entities, memory.announcer, memory.marks)
+    this.lists = new Lists(
+      entity,
+      database,
+      cursors,
+      memory && { views: memory.views, tables: tableBits(entities, [entity]) },
+    )
   }
 
-  async list({ query: text, url }: ResourceRequest): Promise<Reply> {
-    const query = parseList(this.entity, text, this.cursors)
-    const statement = compileList(this.entity, query)
-    const rows = await this.database.read(statement)
-    return respondPage(this.entity, query, rows, url, this.cursors)
+  list({ query, url }: ResourceRequest): Promise<Reply> | Reply {
+    return this.lists.read(query, url)
   }
 
   async get({ id: segment, query }: ResourceRequest): Promise<Reply> {
@@ -56,7 +73,7 @@ export class Resource {
   async create({ request, url, query }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
     const changes = parseComplete(this.entity, await readBody(request))
-    const [row] = await this.write(compileCreate(this.entity, changes), changes)
+    const [row] = await this.write({ ...compileCreate(this.entity, changes), watch: this.writes?.create }, changes)
     const location = `${url.replace(/\/$/, '')}/${row?.[0]}`
     return respondJson(201, writeEntity(this.entity, row as Row), { Location: location })
   }
@@ -76,7 +93,8 @@ export class Resource {
   async remove({ id: segment, query }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
     const id = this.parseId(segment)
-    const rows = await this.database.write(compileRemove(this.entity, id)).catch((error) => {
+    const statement = { ...compileRemove(this.entity, id), watch: this.writes?.remove }
+    const rows = await this.database.write(statement).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })
     if (rows.length === 0) throw this.notFound(id)
@@ -85,7 +103,7 @@ export class Resource {
 
   private async update(id: string, changes: Changes): Promise<Reply> {
     if (changes.size === 0) return respondJson(200, writeEntity(this.entity, await this.find(id)))
-    const statement = compileUpdate(this.entity, id, changes)
+    const statement = { ...compileUpdate(this.entity, id, changes), watch: this.writes?.update }
     // A rename takes all its copies along; others must not wait for it.
     const [row] = await this.write(this.renames(changes) ? { ...statement, batch: null } : statement, changes)
     if (!row) throw this.notFound(id)

@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { LimiterFiles, type LimiterMemory } from './admit/limiterFiles.ts'
+import { ChangeFeed } from './changeFeed.ts'
 import type { Config } from './config.ts'
+import { sweepListeners } from './execute/changeListener.ts'
 import { readCursorSecret } from './execute/cursorSecret.ts'
 import { type EmbeddedPostgres, startEmbedded } from './execute/embedded.ts'
 import { KeyStore } from './execute/keys.ts'
@@ -13,6 +15,7 @@ import { loadSample } from './execute/sample.ts'
 import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
 import { WorkerFailed, WorkerProcesses } from './processes.ts'
+import { loadEntities } from './registry.ts'
 import { lockPort, takeMemoryFolder } from './share/folder.ts'
 
 const MIGRATIONS = join(import.meta.dir, '../sql')
@@ -48,6 +51,7 @@ export class Supervisor {
   private lastNote: Promise<void> = Promise.resolve()
   private isStopping = false
   private memory: LimiterMemory | null = null
+  private changes: ChangeFeed | null = null
 
   /** `onFailure`: what cannot be mended from here has happened. */
   constructor(
@@ -64,7 +68,8 @@ export class Supervisor {
     await migrate(databaseUrl, MIGRATIONS).catch(orStartError('the database cannot be used'))
     if (this.embedded) await loadSample(databaseUrl, MIGRATIONS, config.demoData)
     const cursorSecret = await readCursorSecret(databaseUrl).catch(orStartError('the database cannot be used'))
-    const files = this.openMemory()
+    const tables = (await loadEntities()).map(({ table }) => table)
+    const files = this.openMemory(databaseUrl, tables)
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     await this.watchKeys(databaseUrl, files)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
@@ -73,7 +78,7 @@ export class Supervisor {
     this.processes = new WorkerProcesses({
       count: config.workers,
       log: this.log,
-      startMessage: (port) => ({
+      startMessage: (port, process) => ({
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
@@ -82,7 +87,10 @@ export class Supervisor {
         migrationFiles,
         keys: this.keys,
         memory: this.ensureMemory(files),
+        changes: this.changes?.enter(process) ?? null,
       }),
+      onEnd: (process) => this.changes?.leave(process),
+      onDisown: (connections) => this.changes?.disown(connections),
       onUsedKeys: (ids) => this.noteUsed(ids),
     })
     const { url, processes } = await this.processes.start().catch((error) => {
@@ -102,6 +110,7 @@ export class Supervisor {
     this.watch?.stop()
     await this.processes?.stop(LEAVE_MS)
     await this.lastNote
+    await this.changes?.stop()
     await this.store?.end()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
@@ -139,14 +148,21 @@ export class Supervisor {
     return embedded.url
   }
 
-  private openMemory(): LimiterFiles {
+  private openMemory(databaseUrl: string, tables: readonly string[]): LimiterFiles {
     const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = this.config
+    const { databasePrepare, views, workers } = this.config
     try {
       const folder = takeMemoryFolder(dataDir, port)
       const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
       const files = new LimiterFiles(folder.path, shape)
       this.releases.push(() => files.close(), folder.release)
       this.ensureMemory(files)
+      if (views && databasePrepare)
+        this.changes = new ChangeFeed({ folder: folder.path, workers, databaseUrl, tables, log: this.log })
+      else {
+        if (views) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
+        sweepListeners(databaseUrl).catch(() => undefined) // costs time alone where it does not work out
+      }
       return files
     } catch (error) {
       throw asStartError(error as Error)

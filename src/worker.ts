@@ -9,12 +9,20 @@ import { compileProbe } from './compile/entity.ts'
 import type { Config } from './config.ts'
 import { ApiError } from './errors.ts'
 import { Database } from './execute/database.ts'
+import type { ChangesMemory } from './messages.ts'
 import { Cursors } from './model/cursor.ts'
 import type { Entity } from './model/entity.ts'
 import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
 import { loadEntities } from './registry.ts'
+import type { Memory } from './resource.ts'
+import { addDoubt, ChangeReader, ChangeWriter } from './share/changeLog.ts'
 import { turnAway } from './share/listener.ts'
+import { MarkReader, MarkWriter } from './share/marks.ts'
+import { openRegion, type Region } from './share/region.ts'
+import { Announcer, Follower } from './views/changes.ts'
+import { OnTheirWay } from './views/onTheirWay.ts'
+import { Views } from './views/views.ts'
 
 export interface Worker {
   /** `http://127.0.0.1:3000`. */
@@ -37,6 +45,10 @@ export interface Surroundings {
   memory: LimiterMemory
   /** What cursors are signed with, by every worker on the database. */
   cursorSecret: string
+  /** Null: nothing is told from memory. */
+  changes?: ChangesMemory | null
+  /** Writes over connections of this name were given up, and may still be done; nothing more is sent over them. */
+  onDisown?(connections: string): void
   migrationFiles: readonly string[]
   log: Log
   /** Where the entities are declared; default: the project's own. */
@@ -50,14 +62,21 @@ const FINISH_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
 export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
-  const { log, databaseUrl, migrationFiles } = surroundings
+  const { log, databaseUrl, migrationFiles, changes = null } = surroundings
+  const region = changes && openRegion(changes.path)
   const database = new Database({
     url: databaseUrl,
     poolSize: config.databasePool,
     prepare: config.databasePrepare,
+    changes,
+    onDisown(connections, closed) {
+      if (changes && region) addDoubt(region, changes.ring)
+      closed.then(() => surroundings.onDisown?.(connections))
+    },
   })
   const entities = await loadEntities(surroundings.entitiesDir)
   await requireTables(entities, database)
+  const memory = changes && region && openMemory(config, changes, region)
   const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings)
   let draining = false
   let baseUrl = config.publicUrl ?? ''
@@ -66,6 +85,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     database,
     admission,
     cursors: new Cursors(surroundings.cursorSecret),
+    memory,
     migrationFiles,
     log,
     baseUrl: () => baseUrl,
@@ -96,6 +116,16 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       app.server?.stop(true)
       close()
     },
+  }
+}
+
+function openMemory({ viewsMb }: Config, { ring }: ChangesMemory, region: Region): Memory {
+  const bytes = viewsMb * 2 ** 20
+  const follower = new Follower(new ChangeReader(region), bytes / 8)
+  return {
+    views: new Views(follower, new OnTheirWay(new MarkReader(region)), bytes),
+    announcer: new Announcer(new ChangeWriter(region, ring), region),
+    marks: new MarkWriter(region, ring),
   }
 }
 

@@ -27,7 +27,11 @@ process.on('unhandledRejection', fail)
 
 async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) {
   log = createLog(config.logLevel, config.logFormat)
-  worker = startWorker(config, { ...surroundings, log })
+  worker = startWorker(config, {
+    ...surroundings,
+    log,
+    onDisown: (connections) => tell({ kind: 'disown', connections }),
+  })
   try {
     const { url, port, takeUsedKeys } = await worker
     tell({ kind: 'ready', url, port })

@@ -30,6 +30,8 @@ test('nothing set: the defaults', () => {
     rateLimitClients: 500,
     rateLimitStore: null,
     trustedProxies: null,
+    views: true,
+    viewsMb: 16,
     logLevel: 'info',
     logFormat: 'pretty',
   })
@@ -52,6 +54,8 @@ test('all set', () => {
     RATE_LIMIT_CLIENTS: '20',
     RATE_LIMIT_STORE: 'redis://:secret@cache:6379/1',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+    VIEWS: 'off',
+    VIEWS_MB: '64',
     LOG_LEVEL: 'debug',
     LOG_FORMAT: 'json',
   }
@@ -72,6 +76,8 @@ test('all set', () => {
     rateLimitClients: 20,
     rateLimitStore: 'redis://:secret@cache:6379/1',
     trustedProxies: '10.0.0.0/8, ::1',
+    views: false,
+    viewsMb: 64,
     logLevel: 'debug',
     logFormat: 'json',
   })
@@ -109,6 +115,8 @@ describe('a wrong setting is refused', () => {
     RATE_LIMIT_CLIENTS: ['0', '-5', '1000001', 'all'],
     RATE_LIMIT_STORE: ['localhost', 'http://a', 'redis://', 'redis://[::zz]:1'],
     TRUSTED_PROXIES: ['localhost', '10.0.0.0/33', '::1/129', '10.0.0.1,', '10.0.0.0/8;::1'],
+    VIEWS: ['true', '1', 'ON'],
+    VIEWS_MB: ['0', '10001', '1.5', '16M'],
     LOG_LEVEL: ['INFO', 'loud', '1'],
     LOG_FORMAT: ['xml', 'JSON'],
   }))

@@ -26,6 +26,30 @@ describe('writes at the same time', () => {
     expect(rows).toEqual({ all: 4 * ROUNDS, current: 4 * ROUNDS })
   }, 30_000)
 
+  test('employees replaced while their company is renamed do not wait for it in a circle', async () => {
+    const { body: company } = await server.post('/Companies', { Name: 'before' })
+    const employees = await Promise.all(
+      Array.from({ length: 20 }, () => server.post('/Employees', { CompanyId: company.id })),
+    )
+    let isRenaming = true
+    const replaced = employees.map(async ({ body: { id } }) => {
+      while (isRenaming)
+        expect((await server.put(`/Employees/${id}`, { FirstName: 'Ada', CompanyId: company.id })).status).toBe(200)
+    })
+    for (let round = 0; round < ROUNDS / 3; round++)
+      expect((await server.patch(`/Companies/${company.id}`, { Name: `Name ${round}` })).status).toBe(200)
+    isRenaming = false
+    await Promise.all(replaced)
+    const deadlocks = async () => {
+      const [row] = await server.sql`select deadlocks::int from pg_stat_database where datname = current_database()`
+      return row?.deadlocks
+    }
+    // Sessions tell of theirs within a second.
+    await Bun.sleep(1_100)
+    expect(await deadlocks()).toBe(0)
+    await server.sql`truncate company, employee, absence`
+  }, 60_000)
+
   test('a row is either referred to or deleted, never both', async () => {
     for (let round = 0; round < ROUNDS / 3; round++) {
       const { body: employee } = await server.post('/Employees', { FirstName: 'Brief' })

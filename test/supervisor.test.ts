@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
+import { migrate } from '../src/execute/migrate.ts'
 import { memoryFolderOf } from '../src/share/folder.ts'
 import { startClients } from './support/clients.ts'
-import { connect, createDatabase } from './support/postgres.ts'
+import { connect, createDatabase, MIGRATIONS } from './support/postgres.ts'
 import { endPrograms, freePort, isAlive, run, runMain, temporaryFolder, until, workersOf } from './support/process.ts'
 
 const LISTENS = /listens on (http:\S+?),/
@@ -63,12 +64,12 @@ describe('workers', () => {
       const ask = (_: unknown, id: number) => fetch(`${url}/Companies?Id=>${id}`, { headers, keepalive: false })
       await Promise.all(Array.from({ length: 64 }, ask))
       const sql = connect(DATABASE_URL)
-      // The supervisor's own connection sets no DateStyle; a worker's pool opens connections as it needs them.
+      // A worker's pool opens connections as it needs them; their name says whose they are.
       const [row] = await sql`
         select count(*) as connections from pg_stat_activity
-        where datname = current_database() and application_name = 'roster'`
+        where datname = current_database() and application_name like 'roster %/%'`
       await sql.end()
-      expect(Number(row?.connections)).toBeGreaterThan(1 + 4)
+      expect(Number(row?.connections)).toBeGreaterThan(4)
     },
     TIMEOUT_MS,
   )
@@ -281,6 +282,58 @@ describe('the port', () => {
     },
     TIMEOUT_MS,
   )
+})
+
+describe('the log of changes', () => {
+  const total = async (url: string) => (await fetch(url + PATH, { headers })).headers.get('x-total-count')
+
+  test(
+    'is another one after a server was killed: writes from elsewhere show before and after',
+    async () => {
+      const sql = connect(DATABASE_URL)
+      const machines = async () => (await sql`select machine from change_listener`).map(({ machine }) => machine)
+      const first = await start()
+      await until(async () => (await machines()).length === 1)
+      const [before] = await machines()
+      await sql`insert into company (name) values ('a')`
+      await until(async () => (await total(first.url)) === '1')
+      first.server.kill('SIGKILL')
+      await first.server.ended
+      const next = await start()
+      await until(async () => !(await machines()).includes(before) && (await machines()).length === 1)
+      for (const expected of ['2', '3', '4']) {
+        await sql`insert into company (name) values ('b')`
+        await until(async () => (await total(next.url)) === expected)
+      }
+      next.server.kill('SIGTERM')
+      await next.server.ended
+      expect(await machines()).toEqual([])
+      await sql.end()
+    },
+    TIMEOUT_MS,
+  )
+
+  for (const [environment, lines] of [
+    [{ DATABASE_PREPARE: 'false' }, 1],
+    [{ VIEWS: 'off' }, 0],
+  ] as const)
+    test(
+      `is not there with ${JSON.stringify(environment)}: nobody listens, and rows of the dead go`,
+      async () => {
+        await migrate(DATABASE_URL, MIGRATIONS)
+        const sql = connect(DATABASE_URL)
+        await sql`insert into change_listener values ('dead', 2147483647, now())`
+        const { server } = await start({ ...environment, LOG_LEVEL: 'info' })
+        await until(async () => (await sql`select from change_listener`).count === 0)
+        const names = await sql`
+          select distinct application_name as name from pg_stat_activity
+          where datname = current_database() and application_name like 'roster%'`
+        expect(names.map(({ name }) => name)).toEqual(['roster'])
+        expect(server.output().match(/behind a pooler nobody hears of changes/g)?.length ?? 0).toBe(lines)
+        await sql.end()
+      },
+      TIMEOUT_MS,
+    )
 })
 
 describe('the memory of the limits', () => {

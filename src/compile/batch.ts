@@ -18,7 +18,7 @@ export interface Operand {
 }
 
 /** Locked rows hold a batch up for so many milliseconds; then its runs go alone, and only who needs them waits. */
-const PATIENCE = sql`(select set_config('lock_timeout', '100', true)) as patience`
+const PATIENCE = sql`(select set_config('lock_timeout', '100', true))`
 
 /**
  * A query for each run. A join with what depends on the run is a nested loop, so rows of one run keep their order.
@@ -27,7 +27,7 @@ const PATIENCE = sql`(select set_config('lock_timeout', '100', true)) as patienc
 export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
   const inner = replaceParams(query, columnOf(operands))
   return {
-    text: toStatement(sql`select r.*, b."N" from ${runs(operands)} cross join lateral (${inner}) as r`).text,
+    text: toStatement(sql`select r.*, b."N" from ${runs(operands).from} cross join lateral (${inner}) as r`).text,
     rows: 'numbered',
     distinct: null,
   }
@@ -36,25 +36,46 @@ export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
 /** A new row for each run; identities are given in the order of `order by`. `insert` and `returning` take no operand. */
 export function batchInsert(insert: Sql, values: Sql, returning: Sql, operands: readonly Operand[]): Batch {
   const inner = replaceParams(values, columnOf(operands))
-  const piece = sql`${insert} select ${inner} from ${runs(operands)} cross join ${PATIENCE} order by b."N" ${returning}`
+  const piece = sql`${insert} select ${inner} from ${runs(operands).from} cross join ${PATIENCE} as patience order by b."N" ${returning}`
   return { text: toStatement(piece).text, rows: 'ordered', distinct: null }
 }
 
+/** An update of a table `t`, whose row as it was is `before`. */
+export interface UpdateParts {
+  readonly table: Sql
+  readonly sets: Sql
+  readonly returning: Sql
+  /** What `before` has. */
+  readonly columns: Sql
+  /** Rows of other tables, to be locked before the row itself. */
+  readonly sources: readonly { readonly table: Sql; readonly id: Param }[]
+}
+
 /** Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. */
-export function batchUpdate(update: Sql, sets: Sql, returning: Sql, operands: readonly Operand[]): Batch {
+export function batchUpdate(
+  { table, sets, returning, columns, sources }: UpdateParts,
+  operands: readonly Operand[],
+): Batch {
   const value = columnOf(operands)
+  const { from, arrays } = runs(operands)
   const id = value((operands.at(-1) as Operand).param)
-  const from = sql`from ${runs(operands)} cross join ${PATIENCE} where id = ${id}`
-  const piece = sql`${update} set ${replaceParams(sets, value)} ${from} ${returning}, b."N"`
+  // In one order, so that two batches do not wait for each other.
+  const locks = sources.map(({ table, id }) => {
+    const ids = arrays[operands.findIndex(({ param }) => param === id)] as Sql
+    return sql` and (select count(*) from (select from ${table} where id = any (${ids}) for key share) as source) is not null`
+  })
+  const before = sql`(select ${columns} from ${table} where id = any (${arrays.at(-1) as Sql}) and ${PATIENCE} is not null${join(locks, sql``)} order by id for no key update) as before`
+  const piece = sql`update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id} where t.id = before.id ${returning}, b."N"`
   return { text: toStatement(piece).text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
-/** A row for each run: its values, and its number. No column of an entity has a capital letter. */
-function runs(operands: readonly Operand[]): Sql {
+/** A row for each run: its values, and its number; and the arrays of all. No column of an entity has a capital letter. */
+function runs(operands: readonly Operand[]): { from: Sql; arrays: Sql[] } {
   // Without the limits of a column's type, which would round a filter's number to those of a row.
   const arrays = operands.map(({ type }) => sql`${param(null)}::${typeName(type.replace(/\(.*?\)/, ''))}[]`)
   const names = operands.map((_, index) => sql`"V${integer(index + 1)}"`)
-  return sql`unnest(${list(arrays)}) with ordinality as b(${list([...names, sql`"N"`])})`
+  const from = sql`unnest(${list(arrays)}) with ordinality as b(${list([...names, sql`"N"`])})`
+  return { from, arrays }
 }
 
 function columnOf(operands: readonly Operand[]): (param: Param) => Sql {

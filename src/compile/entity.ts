@@ -1,7 +1,7 @@
 import type { Entity, Property, Reference } from '../model/entity.ts'
 import type { Changes } from '../model/query.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { batchInsert, batchQuery, batchUpdate, type Operand } from './batch.ts'
+import { batchInsert, batchQuery, batchUpdate, type Operand, type UpdateParts } from './batch.ts'
 import { columns } from './columns.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 
@@ -29,7 +29,10 @@ export function compileProbe(entity: Entity): Statement {
   return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} limit 0`)
 }
 
-/** A new row; returns it. */
+// What every write returns behind the columns: who reads the row later must know whether it saw this one.
+const TRANSACTION = sql`pg_current_xact_id()::text`
+
+/** A new row; returns it, and the transaction. */
 export function compileCreate(entity: Entity, changes: Changes): Statement {
   const changed = changedProperties(entity, changes)
   const { text, batch } = shapes.get(shapeOf('create', entity, changed), () => {
@@ -37,38 +40,56 @@ export function compileCreate(entity: Entity, changes: Changes): Statement {
     const targets = list(assigned.map(({ column }) => name(column)))
     const values = list(assigned.map(({ value }) => value))
     const insert = sql`insert into ${name(entity.table)} (${targets})`
-    const returning = sql`returning ${columns(entity)}`
-    const params = operands.map((operand) => operand.param)
+    const returning = sql`returning ${columns(entity)}, ${TRANSACTION}`
     return {
-      text: toStatement(sql`${insert} values (${values}) ${returning}`, params).text,
+      text: toStatement(sql`${insert} values (${values}) ${returning}`, paramsOf(operands)).text,
       batch: batchInsert(insert, values, returning, operands),
     }
   })
   return { text, values: valuesOf(changed, changes), batch }
 }
 
-/** Sets the changed properties of one row, at least one; returns the row. */
+/** Sets the changed properties of one row, at least one; returns the row, as it was before, and the transaction. */
 export function compileUpdate(entity: Entity, id: string, changes: Changes): Statement {
   const changed = changedProperties(entity, changes)
   const { text, batch } = shapes.get(shapeOf('update', entity, changed), () => {
     const { assigned, operands } = assignments(changed)
     operands.push({ param: param(null), type: entity.id.kind.columnType })
-    const update = sql`update ${name(entity.table)}`
+    const table = name(entity.table)
     const sets = list(assigned.map(({ column, value }) => sql`${name(column)} = ${value}`))
-    const returning = sql`returning ${columns(entity)}`
-    const params = operands.map((operand) => operand.param)
-    const where = sql`where id = ${params.at(-1) as Param}`
+    const [after, before] = [columns(entity, sql`t`), columns(entity, sql`before`)]
+    const parts = {
+      table,
+      sets,
+      returning: sql`returning ${after}, ${before}, ${TRANSACTION}`,
+      columns: columns(entity),
+      sources: sourcesOf(changed, operands),
+    }
     return {
-      text: toStatement(sql`${update} set ${sets} ${where} ${returning}`, params).text,
-      batch: batchUpdate(update, sets, returning, operands),
+      text: toStatement(updateOne(parts, operands), paramsOf(operands)).text,
+      batch: batchUpdate(parts, operands),
     }
   })
   return { text, values: [...valuesOf(changed, changes), id], batch }
 }
 
-/** Deletes one row; returns its id. */
+/**
+ * The row as it was is read under the lock that the update takes anyway, so nobody changes it between the two; and after
+ * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
+ */
+function updateOne({ table, sets, returning, columns, sources }: UpdateParts, operands: readonly Operand[]): Sql {
+  const id = (operands.at(-1) as Operand).param
+  const locks = sources.map(
+    ({ table, id }) => sql` and (select true from ${table} where id = ${id} for key share) is not false`,
+  )
+  const before = sql`(select ${columns} from ${table} where id = ${id}${join(locks, sql``)} for no key update) as before`
+  return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
+}
+
+/** Deletes one row; returns it as it was, and the transaction. */
 export function compileRemove(entity: Entity, id: string): Statement {
-  return toStatement(sql`delete from ${name(entity.table)} where id = ${param(id)} returning id`)
+  const returning = sql`returning ${columns(entity)}, ${TRANSACTION}`
+  return toStatement(sql`delete from ${name(entity.table)} where id = ${param(id)} ${returning}`)
 }
 
 /** For each reference that the changes set: a row with the property's column, if it names no row. */
@@ -114,6 +135,17 @@ function assignments(changed: readonly Property[]) {
     assigned.push({ column: keyColumn, value: sql`(${source})` })
   }
   return { assigned, operands }
+}
+
+/** The rows that the changed references copy from. */
+function sourcesOf(changed: readonly Property[], operands: readonly Operand[]): UpdateParts['sources'] {
+  return changed.flatMap(({ reference }, index) =>
+    reference?.copy ? [{ table: name(reference.table), id: (operands[index] as Operand).param }] : [],
+  )
+}
+
+function paramsOf(operands: readonly Operand[]): Param[] {
+  return operands.map((operand) => operand.param)
 }
 
 function list(parts: readonly Sql[]): Sql {

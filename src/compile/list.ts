@@ -17,35 +17,39 @@ import { columns } from './columns.ts'
 import { conditionsOf, where } from './condition.ts'
 import { orderBy } from './order.ts'
 import { nearestRows } from './seek.ts'
-import { type Compiled, ShapeCache } from './shapes.ts'
+import { type Compiled, ShapeCache, shapeOfFilters, shapeOfSorts } from './shapes.ts'
 
 const shapes = new ShapeCache(2_000)
 /** There are more of these, since each null of a position makes another, and they are longer. */
 const seekShapes = new ShapeCache(500)
 
+/** What stands in front of each row of a page, as text. Snapshots: PostgreSQL documentation, 9.28.7. */
+type Lead = 'total' | 'totalAndSnapshot' | 'snapshot'
+
 /**
- * The page and the total of a list, in one statement. Each row is the total, then the entity's columns; a page without
- * rows is one row with null for an id, but page 1 of nothing is no row at all. A page that was sought has a row more,
- * at its far end, if there are more.
+ * The page and the total of a list, in one statement. Each row is the total, with a space and the snapshot behind it if
+ * that is asked for, then the entity's columns; a page without rows is one row with null for an id, but page 1 of nothing
+ * is no row at all. A page that was sought has a row more, at its far end, if there are more.
  */
-export function compileList(entity: Entity, query: ListQuery): Statement {
-  return compile(entity, query, 'counted')
+export function compileList(entity: Entity, query: ListQuery, lead: 'total' | 'totalAndSnapshot' = 'total'): Statement {
+  return compile(entity, query, lead, query.seek ? 'sought' : query.page > 1 ? 'later' : 'first')
 }
 
-/** The page alone: each row is the entity's columns. */
+/** Page 1, or a page that was sought, without the total: rows as of `compileList`, with the snapshot in front of them. */
 export function compileRows(entity: Entity, query: ListQuery): Statement {
-  return compile(entity, query, 'plain')
+  if (query.seek === null && query.page > 1) throw new Error('the rows of a page by number are found from a start')
+  return compile(entity, query, 'snapshot', query.seek ? 'sought' : 'first')
 }
 
-function compile(entity: Entity, query: ListQuery, form: keyof Way): Statement {
+function compile(entity: Entity, query: ListQuery, lead: Lead, way: keyof typeof ways): Statement {
   const values = valuesOf(query)
-  const way = query.seek ? 'sought' : query.page > 1 ? 'later' : 'first'
   const make = (): Compiled => {
     const operands = values.map(param)
-    const piece = ways[way][form](entity, query, operands)
-    return { text: toStatement(piece, operands).text, batch: way === 'first' ? batchOf(query, piece, operands) : null }
+    const piece = ways[way](entity, query, operands, lead)
+    const isBatched = way === 'first' && lead === 'total'
+    return { text: toStatement(piece, operands).text, batch: isBatched ? batchOf(query, piece, operands) : null }
   }
-  const { text, batch } = (query.seek ? seekShapes : shapes).get(`${form} ${way} ${shapeOf(entity, query)}`, make)
+  const { text, batch } = (query.seek ? seekShapes : shapes).get(`${lead} ${way} ${shapeOf(entity, query)}`, make)
   return { text, values, batch }
 }
 
@@ -59,51 +63,44 @@ function valuesOf({ filters, page, pageSize, seek }: ListQuery): string[] {
 
 /** What two queries must have in common to be one statement, found in the same way: all but the values. */
 function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery): string {
-  let shape = `${entity.table} ${pageSize}`
-  for (const { property, operator, value } of filters)
-    shape += ` ${property.column}${operator.prefix}${value === null ? '' : '?'}`
-  for (const { property, direction } of sorts) shape += ` ${property.column} ${direction}`
+  let shape = `${entity.table} ${pageSize}${shapeOfFilters(filters)}${shapeOfSorts(sorts)}`
   if (seek) shape += ` ${seek.side} ${seek.position.map((value) => (value === null ? '-' : '?')).join('')}`
   return shape
 }
 
-/** Only what is quick is worth waiting for in company: the first page of what belongs to one row. */
-function batchOf({ filters }: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
-  const isNarrow = filters.some(
+/** Whether all rows belong to one other row: they are few as a rule, and there are as many such lists as those rows. */
+export function isNarrow({ filters }: ListQuery): boolean {
+  return filters.some(
     ({ property, operator, value }) => property.reference && operator.prefix === '=' && value !== null,
   )
+}
+
+/** Only what is quick is worth waiting for in company: the first page of what belongs to one row. */
+function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
+  const { filters } = query
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
-  if (!isNarrow || kinds.some(({ columnType }) => columnType === 'text')) return null
+  if (!isNarrow(query) || kinds.some(({ columnType }) => columnType === 'text')) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
   return batchQuery(piece, typed)
 }
 
-type Compile = (entity: Entity, query: ListQuery, operands: readonly Param[]) => Sql
+type Compile = (entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead) => Sql
 
-/** A way to find a page: with the total in front of each row, and without. */
-interface Way {
-  readonly counted: Compile
-  readonly plain: Compile
-}
+const ways = { first: firstPage, later: laterPage, sought: soughtPage } satisfies Record<string, Compile>
 
-const ways: Record<'first' | 'later' | 'sought', Way> = {
-  first: {
-    counted: (entity, query, operands) =>
-      firstPage(entity, query, operands, sql`(${countOf(entity, query, operands)}), ${columns(entity)}`),
-    plain: (entity, query, operands) => firstPage(entity, query, operands, columns(entity)),
-  },
-  later: { counted: laterPage, plain: laterRows },
-  sought: { counted: soughtPage, plain: soughtRows },
-}
+const SNAPSHOT = sql`pg_current_snapshot()::text`
 
-function firstPage(entity: Entity, { filters, sorts, pageSize }: ListQuery, operands: readonly Param[], selected: Sql) {
+function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead) {
+  const { filters, sorts, pageSize } = query
   const filtered = sql`${name(entity.table)}${where(conditionsOf(filters, operands))}`
-  return sql`select ${selected} from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
+  return sql`select (${leadOf(entity, query, operands, lead)}), ${columns(entity)} from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
 }
 
-function countOf({ table }: Entity, { filters }: ListQuery, operands: readonly Param[]): Sql {
-  return sql`select count(*) from ${name(table)}${where(conditionsOf(filters, operands))}`
+function leadOf({ table }: Entity, { filters }: ListQuery, operands: readonly Param[], lead: Lead): Sql {
+  if (lead === 'snapshot') return sql`select ${SNAPSHOT}`
+  const count = lead === 'total' ? sql`count(*)` : sql`count(*) || ' ' || ${SNAPSHOT}`
+  return sql`select ${count} from ${name(table)}${where(conditionsOf(filters, operands))}`
 }
 
 /**
@@ -111,7 +108,8 @@ function countOf({ table }: Entity, { filters }: ListQuery, operands: readonly P
  * two branches the one with `limit 0` does no work. The ids become an array, since the planner, which cannot know how
  * few they are, would otherwise join by reading the whole table.
  */
-function laterPage(entity: Entity, { filters, sorts, pageSize }: ListQuery, operands: readonly Param[]): Sql {
+function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead): Sql {
+  const { filters, sorts, pageSize } = query
   const table = name(entity.table)
   const filtered = where(conditionsOf(filters, operands))
   const forwards = order(entity, sorts)
@@ -126,27 +124,14 @@ page as (select * from ${table} where id = any (array( \
 ${ids(forwards, sql`case when skip <= n - skip then size else 0 end`, sql`skip`)} \
 union all \
 ${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)}))) \
-select n, ${columns(entity)} from total left join page on true order by ${orderBy(forwards)}`
+select ${lead === 'total' ? sql`n` : sql`n || ' ' || ${SNAPSHOT}`}, ${columns(entity)} \
+from total left join page on true order by ${orderBy(forwards)}`
 }
 
-/** Without the total there is no telling which end is nearer. */
-function laterRows(entity: Entity, { filters, sorts, pageSize }: ListQuery, operands: readonly Param[]): Sql {
-  const table = name(entity.table)
-  const ordered = sql`order by ${orderBy(order(entity, sorts))}`
-  const skip = operands.at(-1) as Param
-  const ids = sql`select id from ${table}${where(conditionsOf(filters, operands))} ${ordered} limit ${integer(pageSize)} offset ${skip}`
-  return sql`select ${columns(entity)} from ${table} where id = any (array(${ids})) ${ordered}`
-}
-
-function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
+function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead): Sql {
   return sql`\
-with total ("N") as materialized (${countOf(entity, query, operands)}), page as (${nearest(entity, query, operands)}) \
-select "N", ${columns(entity)} from total left join page on true order by ${orderBy(order(entity, query.sorts))}`
-}
-
-function soughtRows(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
-  const page = nearest(entity, query, operands)
-  return sql`select ${columns(entity)} from (${page}) as page order by ${orderBy(order(entity, query.sorts))}`
+with first ("L") as materialized (${leadOf(entity, query, operands, lead)}), page as (${nearest(entity, query, operands)}) \
+select "L", ${columns(entity)} from first left join page on true order by ${orderBy(order(entity, query.sorts))}`
 }
 
 function nearest(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {

@@ -1,6 +1,6 @@
 import type { Entity } from '../model/entity.ts'
 import { type OrderKey, opposite, order } from '../model/order.ts'
-import type { ListQuery, Seek } from '../model/query.ts'
+import type { ListQuery, Seek, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import { where } from './condition.ts'
 import { orderBy } from './order.ts'
@@ -26,14 +26,49 @@ export function nearestRows(
   filters: readonly Sql[],
   operands: readonly Param[],
 ): Sql {
-  const forwards = order(entity, sorts)
-  const keys = side === 'behind' ? forwards : opposite(forwards)
+  const keys = keysFrom(entity, sorts, side)
   const limit = sql`limit ${integer(pageSize + 1)}`
-  const branches = rangesBehind(placesOf(keys, position, operands)).map((range) => {
-    const condition = where([...filters, ...range.conditions])
-    return sql`(select * from ${name(entity.table)}${condition} order by ${orderBy(range.keys)} ${limit})`
+  const ranges = rangesBehind(placesOf(keys, position, operands))
+  const near = union(entity, sql`*`, ranges, filters, limit)
+  return sql`select * from (${near}) as near order by ${orderBy(keys)} ${limit}`
+}
+
+/** From where pages are found by counting rows: behind a position or before it; without one, from the list's end on that side. */
+export interface Start {
+  readonly side: Seek['side']
+  readonly position: Seek['position'] | null
+}
+
+/**
+ * The ids of the rows beside a start, the nearest first, from an index alone where it has all that the filters ask for.
+ * `reach`: of no more rows than that, so that the planner knows how few they are whatever the operands.
+ */
+export function nearestIds(
+  entity: Entity,
+  sorts: readonly Sort[],
+  { side, position }: Start,
+  filters: readonly Sql[],
+  operands: readonly Param[],
+  reach: number,
+): Sql {
+  const keys = keysFrom(entity, sorts, side)
+  const ranges = position === null ? [{ conditions: [], keys }] : rangesBehind(placesOf(keys, position, operands))
+  const columns = keys.map(({ property }) => name(property.column))
+  const near = union(entity, join(columns, sql`, `), ranges, filters, sql`limit ${integer(reach)}`)
+  return sql`select id from (${near}) as near order by ${orderBy(keys)}`
+}
+
+function keysFrom(entity: Entity, sorts: readonly Sort[], side: Seek['side']): OrderKey[] {
+  const forwards = order(entity, sorts)
+  return side === 'behind' ? forwards : opposite(forwards)
+}
+
+function union(entity: Entity, columns: Sql, ranges: readonly Range[], filters: readonly Sql[], limit: Sql): Sql {
+  const branches = ranges.map(({ conditions, keys }) => {
+    const condition = where([...filters, ...conditions])
+    return sql`(select ${columns} from ${name(entity.table)}${condition} order by ${orderBy(keys)} ${limit})`
   })
-  return sql`select * from (${join(branches, sql` union all `)}) as near order by ${orderBy(keys)} ${limit}`
+  return join(branches, sql` union all `)
 }
 
 /** A value of the position, null where the row has none. */

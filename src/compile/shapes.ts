@@ -1,3 +1,4 @@
+import type { Filter, Sort } from '../model/query.ts'
 import type { Batch } from '../model/sql.ts'
 
 /** A statement without its values. */
@@ -28,4 +29,18 @@ export class ShapeCache {
     this.recent.set(shape, compiled)
     return compiled
   }
+}
+
+/** What the filters of two queries must have in common to be one text: all but the values. */
+export function shapeOfFilters(filters: readonly Filter[]): string {
+  let shape = ''
+  for (const { property, operator, value } of filters)
+    shape += ` ${property.column}${operator.prefix}${value === null ? '' : '?'}`
+  return shape
+}
+
+export function shapeOfSorts(sorts: readonly Sort[]): string {
+  let shape = ''
+  for (const { property, direction } of sorts) shape += ` ${property.column} ${direction}`
+  return shape
 }

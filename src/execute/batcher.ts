@@ -115,7 +115,7 @@ export class Batcher {
     if (untilMs <= performance.now()) return this.separate(runs)
     const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
     const startMs = performance.now()
-    const rows = await this.execution.together({ text: batch.text, values }, untilMs)
+    const rows = await this.execution.together({ text: batch.text, values, watch: statement.watch }, untilMs)
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
     else this.separate(runs)

@@ -1,21 +1,17 @@
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
-import type { Row, Statement } from '../model/sql.ts'
+import type { Row, Settle, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines } from './deadlines.ts'
+import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
 
-export interface DatabaseOptions {
-  url: string
-  /** Connections. */
-  poolSize: number
-  /** False behind a pooler in transaction mode, where a prepared statement may be on another connection. */
-  prepare: boolean
+export interface DatabaseOptions extends PoolOptions {
+  /** Writes over connections of this name were given up, and may still be done; after `closed` no more are sent. */
+  onDisown?(connections: string, closed: Promise<void>): void
 }
 
-/** Stopped by the server itself, so that no slow query outlives its request by long. */
-const STATEMENT_MS_MAX = 3_000
 /** Waiting for a connection included; behind it the client gets its 503 even if the server is frozen. */
 const QUERY_MS_MAX = 5_000
 const QUERIES_MAX = 1_000
@@ -28,15 +24,6 @@ const ATTEMPTS_MAX = PAUSES_MS.length + 1
 /** So many answers missing in a row mean that the connections are dead, not slow. */
 const STUCK_MAX = 4
 
-/** Text in, text out: writers and parsers of ours know the types, and dates or decimals pass no float on the way. */
-const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
-const TYPES = {
-  boolean: { to: 16, from: [16], ...AS_TEXT },
-  instant: { to: 1184, from: [1184], ...AS_TEXT },
-  integer: { to: 20, from: [20], ...AS_TEXT },
-  numeric: { to: 1700, from: [1700], ...AS_TEXT },
-}
-
 /** A bounded pool of connections to PostgreSQL. */
 export class Database {
   private pool: Pool
@@ -45,11 +32,12 @@ export class Database {
   private readonly reads = this.batcher(true)
   private readonly writes = this.batcher(false)
   private inFlight = 0
+  private pools = 0
   private stuck = 0
   private isEnded = false
 
   constructor(private readonly options: DatabaseOptions) {
-    this.pool = openPool(options)
+    this.pool = openPool(options, 0)
     this.shapes = new PreparedShapes(options.prepare)
   }
 
@@ -71,7 +59,8 @@ export class Database {
     while (this.inFlight > 0 && performance.now() < untilMs) await Bun.sleep(5)
     this.isEnded = true
     this.deadlines.stop()
-    await this.pool.sql.end({ timeout: 0 })
+    closePool(this.pool)
+    await this.pool.closed
   }
 
   private batcher(repeatable: boolean): Batcher {
@@ -104,11 +93,18 @@ export class Database {
   private async run(statement: Statement, repeatable: boolean, untilMs: number): Promise<Row[]> {
     for (let attempt = 1; ; attempt++) {
       if (performance.now() >= untilMs) throw missedDeadline()
+      const prepare = this.shapes.shouldPrepare(statement.text)
+      if (this.shapes.full) this.renew()
       const { pool } = this
+      const settle = statement.watch?.()
       try {
-        return await this.attempt(statement)
+        const rows = await this.attempt(statement, pool, prepare)
+        settle?.(rows)
+        return rows
       } catch (error) {
         const verdict = classify(error)
+        if (settle && isUnknown(error, verdict)) this.giveUp(settle, pool)
+        else settle?.([])
         if (this.isEnded) throw this.translate(error, verdict)
         // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
@@ -119,11 +115,8 @@ export class Database {
     }
   }
 
-  private async attempt({ text, values }: Statement): Promise<Row[]> {
-    const prepare = this.shapes.shouldPrepare(text)
-    if (this.shapes.full) this.renew()
+  private async attempt({ text, values }: Statement, pool: Pool, prepare: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
-    const { pool } = this
     const query = pool.sql.unsafe(text, values as string[], { prepare, simple: false } as object)
     pool.running++
     try {
@@ -133,7 +126,7 @@ export class Database {
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
     } finally {
       pool.running--
-      if (pool.isRetired && pool.running === 0) close(pool)
+      if (pool.isRetired && pool.running === 0) closePool(pool)
     }
   }
 
@@ -151,9 +144,16 @@ export class Database {
     this.stuck = 0
     this.shapes.forget()
     const old = this.pool
-    this.pool = openPool(this.options)
+    this.pool = openPool(this.options, ++this.pools)
     old.isRetired = true
-    if (old.running === 0) close(old)
+    if (old.running === 0) closePool(old)
+  }
+
+  /** Of a write: it may have been done, or will be, by a connection that nobody listens to any more. */
+  private giveUp(settle: Settle, pool: Pool) {
+    this.options.onDisown?.(pool.connections, pool.closed)
+    if (this.pool === pool && !this.isEnded) this.renew()
+    settle(null)
   }
 
   private translate(error: unknown, verdict: Verdict): Error {
@@ -172,20 +172,9 @@ function isUndone(error: unknown): boolean {
   return verdict === 'rolledBack' || verdict === 'refused'
 }
 
-interface Pool {
-  readonly sql: postgres.Sql
-  /** Queries that have neither ended nor missed their deadline. */
-  running: number
-  isRetired: boolean
-}
-
-function openPool(options: DatabaseOptions): Pool {
-  return { sql: connect(options), running: 0, isRetired: false }
-}
-
-/** At once: what still runs there has been given up. */
-function close(pool: Pool) {
-  pool.sql.end({ timeout: 0 }).catch(() => undefined)
+/** Whether a statement that was sent may have been done all the same. */
+function isUnknown(error: unknown, verdict: Verdict): boolean {
+  return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
 }
 
 function missedDeadline(): ApiError {
@@ -195,25 +184,4 @@ function missedDeadline(): ApiError {
 function unavailable(cause: unknown): ApiError {
   const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
-}
-
-function connect({ url, poolSize, prepare }: DatabaseOptions): postgres.Sql {
-  return postgres(url, {
-    max: poolSize,
-    prepare,
-    types: TYPES as never,
-    fetch_types: false,
-    connect_timeout: 2,
-    backoff: () => 0.1,
-    max_lifetime: null,
-    onnotice: () => undefined,
-    connection: {
-      application_name: 'roster',
-      TimeZone: 'UTC',
-      DateStyle: 'ISO',
-      statement_timeout: STATEMENT_MS_MAX,
-      // Compiling a plan costs more than any of our statements.
-      jit: false,
-    } as never,
-  })
 }

@@ -14,7 +14,15 @@ export interface Statement {
   readonly values: readonly (string | null)[]
   /** How several runs of it, each with values of its own, are one statement. Not there: they cannot be. */
   readonly batch?: Batch | null | undefined
+  /** Of a write: asked each time before it is sent, alone or with other runs as a batch. */
+  readonly watch?: (() => Settle) | undefined
 }
+
+/**
+ * Told once what a write has come to, as soon as that is known, whoever still waits for it: the rows that it returned,
+ * which are none when it did nothing; or null, when nobody knows whether it was done, or will be.
+ */
+export type Settle = (rows: readonly Row[] | null) => void
 
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
 export interface Batch {

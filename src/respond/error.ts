@@ -1,8 +1,8 @@
 import { ApiError, type ErrorCode, errorTable } from '../errors.ts'
-import { type Reply, respondJson } from './reply.ts'
+import { respondJson, type TextReply } from './reply.ts'
 
 /** The error body. Spec 7. `base` is the server's address; the reference is a page that it serves. */
-export function respondError(error: ApiError, base: string): Reply {
+export function respondError(error: ApiError, base: string): TextReply {
   const details = error.details?.map(({ code, target, message }) => ({ Code: code, Target: target, Message: message }))
   const body = {
     Error: {
@@ -17,7 +17,7 @@ export function respondError(error: ApiError, base: string): Reply {
 }
 
 /** A failure of ours: nothing of the cause reaches the client, only the id under which the log has it. */
-export function respondFailure(requestId: string, base: string): Reply {
+export function respondFailure(requestId: string, base: string): TextReply {
   const code: ErrorCode = 'InternalError'
   return respondError(
     new ApiError(code, `The server failed. Its log has the details under request id ${requestId}.`),

@@ -6,26 +6,33 @@ import type { Row } from '../model/sql.ts'
 import { writeEntity } from './json.ts'
 import { addLinks, type LinkCursors } from './links.ts'
 import { placeOf } from './place.ts'
-import { JSON_TYPE, type Reply } from './reply.ts'
+import { JSON_TYPE, type TextReply } from './reply.ts'
+
+/** What was found for a list: rows with something in front, then the entity's columns. */
+export interface Found {
+  readonly rows: readonly Row[]
+  readonly total: number
+}
+
+/** Where the entity's columns begin in each row. */
+const OFFSET = 1
 
 /**
- * A page of a list: rows of total and columns, as `compileList` orders them. `url` is absolute, without query; without
+ * A page of a list: rows as `compileList` orders them. `url` is absolute, without query; without
  * `cursors` no link has one.
  */
 export function respondPage(
   entity: Entity,
   query: ListQuery,
-  rows: readonly Row[],
+  { rows, total }: Found,
   url: string,
   cursors: Cursors | null = null,
-): Reply {
-  // No row at all happens on page 1 alone, and then nothing matches.
-  const total = Number(rows[0]?.[0] ?? 0)
+): TextReply {
   const [begin, end] = shownRows(query, rows)
   let body = '['
   for (let index = begin; index < end; index++) {
     if (index > begin) body += ','
-    body += writeEntity(entity, rows[index] as Row, 1)
+    body += writeEntity(entity, rows[index] as Row, OFFSET)
   }
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'X-Total-Count': String(total) }
   const place = placeOf(query, total, end - begin, rows.length > end - begin)
@@ -43,12 +50,12 @@ export function respondPage(
 
 /** From where to where; not shown are a row that has the total alone, and the one beyond what was sought. */
 function shownRows({ pageSize, seek }: ListQuery, rows: readonly Row[]): [begin: number, end: number] {
-  if (rows[0]?.[1] === null) return [0, 0]
+  if (rows[0]?.[OFFSET] === null) return [0, 0]
   const beyond = Math.max(rows.length - pageSize, 0)
   return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
 
 /** The row's values of the order's keys. */
 function positionOf(entity: Entity, { sorts }: ListQuery, row: Row): Seek['position'] {
-  return order(entity, sorts).map(({ property }) => row[1 + entity.properties.indexOf(property)] as string | null)
+  return order(entity, sorts).map(({ property }) => row[OFFSET + entity.properties.indexOf(property)] as string | null)
 }

@@ -2,13 +2,17 @@
 export interface Reply {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly body: string | null
+  readonly body: string | Uint8Array<ArrayBuffer> | null
+}
+
+export interface TextReply extends Reply {
+  readonly body: string
 }
 
 /** To the letter. Spec 1, rule 3. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-export function respondJson(status: number, body: string, headers?: Record<string, string>): Reply {
+export function respondJson(status: number, body: string, headers?: Record<string, string>): TextReply {
   const own = { 'Content-Type': JSON_TYPE }
   return { status, headers: headers ? { ...own, ...headers } : own, body }
 }

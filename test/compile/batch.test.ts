@@ -58,19 +58,36 @@ describe('text', () => {
         'insert into "company" ("name", "enabled") select b."V1", b."V2" ' +
         'from unnest($1::text[], $2::boolean[]) with ordinality as b("V1", "V2", "N") ' +
         "cross join (select set_config('lock_timeout', '100', true)) as patience " +
-        'order by b."N" returning "id", "name", "enabled"',
+        'order by b."N" returning "id", "name", "enabled", pg_current_xact_id()::text',
       rows: 'ordered',
       distinct: null,
     })
   })
 
-  test('updates: of different rows, a reference and its copy from one operand', () => {
+  test('updates: of different rows, locked in one order, each as it is and as it was', () => {
+    expect(compileUpdate(company, '7', parsePartial(company, { Enabled: true })).batch).toEqual({
+      text:
+        'update "company" as t set "enabled" = b."V1" ' +
+        'from unnest($1::boolean[], $2::bigint[]) with ordinality as b("V1", "V2", "N") ' +
+        'join (select "id", "name", "enabled" from "company" where id = any ($2::bigint[]) ' +
+        "and (select set_config('lock_timeout', '100', true)) is not null order by id for no key update) as before " +
+        'on before.id = b."V2" where t.id = before.id returning t."id", t."name", t."enabled", ' +
+        'before."id", before."name", before."enabled", pg_current_xact_id()::text, b."N"',
+      rows: 'numbered',
+      distinct: 1,
+    })
+  })
+
+  test('updates: a reference and its copy from one operand', () => {
     const { batch, values } = compileUpdate(absence, '7', parsePartial(absence, { EmployeeId: id(3) }))
     expect(batch?.text).toStartWith(
-      'update "absence" set "employee_id" = b."V1", ' +
+      'update "absence" as t set "employee_id" = b."V1", ' +
         '"employee_key" = (select "display_name_key" from "employee" where id = b."V1" for key share) ' +
-        'from unnest($1::bigint[], $2::bigint[]) with ordinality as b("V1", "V2", "N") ' +
-        'cross join (select set_config(\'lock_timeout\', \'100\', true)) as patience where id = b."V2" returning "id"',
+        'from unnest($1::bigint[], $2::bigint[]) with ordinality as b("V1", "V2", "N") join (select "id", "status", ',
+    )
+    expect(batch?.text).toContain(
+      "and (select set_config('lock_timeout', '100', true)) is not null and (select count(*) from " +
+        '(select from "employee" where id = any ($1::bigint[]) for key share) as source) is not null order by id for',
     )
     expect(batch).toMatchObject({ rows: 'numbered', distinct: 1 })
     expect(values).toEqual(['3', '7'])
@@ -183,6 +200,7 @@ describe('on the database', () => {
     const statements = ['5', '999', '1', '30', '17'].map((place, index) =>
       compileUpdate(absence, place, changes(index)),
     )
+    const before = await alone(['5', '999', '1', '30', '17'].map((place) => compileGet(absence, place)))
     const updated = withoutNumbers(await together(statements))
     expect(updated.map((rows) => rows.map((row) => [row[0], row[2], row[3], row[8], row[9]]))).toEqual([
       [['5', '1', 'E1', '"0\\', '0.00000000']],
@@ -191,8 +209,15 @@ describe('on the database', () => {
       [['30', '4', 'E4', '"3\\', '3.00000000']],
       [['17', '5', 'E5', '"4\\', '4.00000000']],
     ])
+    const width = absence.properties.length
+    const current = updated.map((rows) => rows.map((row) => row.slice(0, width)))
     const gets = ['5', '999', '1', '30', '17'].map((place) => compileGet(absence, place))
-    expect(await alone(gets)).toEqual(updated)
+    expect(await alone(gets)).toEqual(current)
+    const previous = updated.map((rows): Row[] => rows.map((row) => row.slice(width, -1)))
+    expect(previous).toEqual(before)
+    // One statement is one transaction.
+    const transactions = updated.flat().map((row) => row.at(-1))
+    expect([transactions.length, new Set(transactions).size]).toEqual([4, 1])
   })
 
   test('a batch lets nobody wait for a lock for long, and leaves the connection as it was', async () => {

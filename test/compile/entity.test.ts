@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
 import {
   compileCreate,
   compileGet,
@@ -13,17 +14,24 @@ import { Database } from '../../src/execute/database.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
 import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
-import { createDatabase } from '../support/postgres.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
 
+let sql: postgres.Sql
 let database: Database
 beforeAll(async () => {
-  database = new Database({ url: await createDatabase(), poolSize: 2, prepare: true })
+  const url = await createDatabase()
+  sql = connect(url)
+  database = new Database({ url, poolSize: 2, prepare: true })
 })
-afterAll(() => database.end(1_000))
+afterAll(async () => {
+  await database.end(1_000)
+  await sql.end()
+})
 
 const id = (value: string | null | undefined) => new JsonNumber(String(value))
 const written = async (statement: Parameters<Database['write']>[0]) => (await database.write(statement))[0] as Row
 const createCompany = (name: string) => written(compileCreate(company, parseComplete(company, { name })))
+const TRANSACTION = expect.stringMatching(/^\d+$/)
 
 /** A row of employee as its properties. */
 function named(row: Row | undefined): Record<string, string | null> {
@@ -43,14 +51,20 @@ describe('text and parameters', () => {
 
   test('create sets every writable property', () => {
     expect(single(compileCreate(company, parseComplete(company, { Name: "O'Neil" })))).toEqual({
-      text: 'insert into "company" ("name", "enabled") values ($1, $2) returning "id", "name", "enabled"',
+      text:
+        'insert into "company" ("name", "enabled") values ($1, $2) ' +
+        'returning "id", "name", "enabled", pg_current_xact_id()::text',
       values: ["O'Neil", 'false'],
     })
   })
 
-  test('update sets what has changed', () => {
+  test('update sets what has changed, and returns the row before it too', () => {
     expect(single(compileUpdate(company, '7', parsePartial(company, { Enabled: true })))).toEqual({
-      text: 'update "company" set "enabled" = $1 where id = $2 returning "id", "name", "enabled"',
+      text:
+        'update "company" as t set "enabled" = $1 ' +
+        'from (select "id", "name", "enabled" from "company" where id = $2 for no key update) as before ' +
+        'where t.id = before.id returning t."id", t."name", t."enabled", ' +
+        'before."id", before."name", before."enabled", pg_current_xact_id()::text',
       values: ['true', '7'],
     })
   })
@@ -58,15 +72,21 @@ describe('text and parameters', () => {
   test('a reference brings its copy along, with the same parameter', () => {
     const { text, values } = compileUpdate(absence, '7', parsePartial(absence, { EmployeeId: id('3') }))
     expect(text).toStartWith(
-      'update "absence" set "employee_id" = $1, ' +
-        '"employee_key" = (select "display_name_key" from "employee" where id = $1 for key share) where id = $2 returning "id"',
+      'update "absence" as t set "employee_id" = $1, ' +
+        '"employee_key" = (select "display_name_key" from "employee" where id = $1 for key share) ' +
+        'from (select "id", "status", ',
+    )
+    // Before its own row is locked, the one that it copies from: a rename locks them in this order too.
+    expect(text).toContain(
+      ' from "absence" where id = $2 and (select true from "employee" where id = $1 for key share) is not false ' +
+        'for no key update) as before where ',
     )
     expect(values).toEqual(['3', '7'])
   })
 
   test('remove', () => {
     expect(compileRemove(company, '7')).toEqual({
-      text: 'delete from "company" where id = $1 returning id',
+      text: 'delete from "company" where id = $1 returning "id", "name", "enabled", pg_current_xact_id()::text',
       values: ['7'],
     })
   })
@@ -84,8 +104,8 @@ describe('text and parameters', () => {
 describe('on the database', () => {
   test('create returns the row, with its id, and get finds it', async () => {
     const row = await createCompany('Acme')
-    expect(row).toEqual([expect.stringMatching(/^[1-9]\d*$/), 'Acme', 'f'])
-    expect(await database.read(compileGet(company, row[0] as string))).toEqual([row])
+    expect(row).toEqual([expect.stringMatching(/^[1-9]\d*$/), 'Acme', 'f', TRANSACTION])
+    expect(await database.read(compileGet(company, row[0] as string))).toEqual([row.slice(0, 3)])
   })
 
   test('a create with every property given stores each in its column', async () => {
@@ -131,9 +151,10 @@ describe('on the database', () => {
     expect(await database.write(compileRemove(company, '999999'))).toEqual([])
   })
 
-  test('remove returns the id, and the row is gone', async () => {
+  test('remove returns the row that was there, and it is gone', async () => {
     const [removed] = await createCompany('Gone')
-    expect(await database.write(compileRemove(company, removed as string))).toEqual([[removed as string]])
+    const rows = await database.write(compileRemove(company, removed as string))
+    expect(rows).toEqual([[removed as string, 'Gone', 'f', TRANSACTION]])
     expect(await database.read(compileGet(company, removed as string))).toEqual([])
   })
 
@@ -149,6 +170,50 @@ describe('on the database', () => {
   test('an update of one property leaves the others', async () => {
     const [changed] = await createCompany('Same')
     const statement = compileUpdate(company, changed as string, parsePartial(company, { Enabled: true }))
-    expect(await written(statement)).toEqual([changed as string, 'Same', 't'])
+    const [after, before] = [
+      [changed as string, 'Same', 't'],
+      [changed as string, 'Same', 'f'],
+    ]
+    expect(await written(statement)).toEqual([...after, ...before, TRANSACTION])
+  })
+
+  test('the transaction is the one that a snapshot taken afterwards sees, and one taken before does not', async () => {
+    const seen = async (transaction: string | null | undefined) => {
+      const text = 'select pg_visible_in_snapshot($1::xid8, pg_current_snapshot())::text'
+      return (await database.read({ text, values: [transaction ?? null] }))[0]?.[0]
+    }
+    const next = BigInt((await createCompany('One')).at(-1) as string) + 1n
+    expect(await seen(String(next))).toBe('false')
+    const row = await createCompany('Two')
+    expect([await seen(row.at(-1)), BigInt(row.at(-1) as string) >= next]).toEqual(['true', true])
+  })
+
+  describe('an update returns the row that it has found', () => {
+    /** What the update returned of a row that another client has changed first, and commits while the update waits. */
+    async function behind(change: (transaction: postgres.TransactionSql, id: string) => Promise<unknown>) {
+      const [waited] = await createCompany('Waited for')
+      const update = compileUpdate(company, waited as string, parsePartial(company, { Enabled: true }))
+      let updated: Promise<Row[]> | undefined
+      await sql.begin(async (transaction) => {
+        await change(transaction, waited as string)
+        updated = database.write(update)
+        const waiting = () => sql`
+          select from pg_locks join pg_database on pg_database.oid = pg_locks.database or pg_locks.database is null
+          where datname = current_database() and not granted`
+        while ((await waiting()).count === 0) await Bun.sleep(5)
+      })
+      return updated
+    }
+
+    test('as it was after what it had to wait for', async () => {
+      const [row] =
+        (await behind((transaction, id) => transaction`update company set name = 'New' where id = ${id}`)) ?? []
+      expect(row?.slice(1, 3)).toEqual(['New', 't'])
+      expect(row?.slice(4, 6)).toEqual(['New', 'f'])
+    })
+
+    test('or nothing, if it is gone by then', async () => {
+      expect(await behind((transaction, id) => transaction`delete from company where id = ${id}`)).toEqual([])
+    })
   })
 })

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { compileList } from '../../src/compile/list.ts'
+import { compileList, compileRows } from '../../src/compile/list.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { Entity } from '../../src/model/entity.ts'
+import type { Seek } from '../../src/model/query.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -66,6 +67,36 @@ describe('page 1', () => {
       `where ("status" is null or "status" = '') and "start" is not null and "reason" = $1 and "type" = $2`,
     )
     expect(values).toEqual(['a', 'b'])
+  })
+})
+
+describe('in front of each row', () => {
+  const text = (query: string) => compileList(company, parseList(company, query), 'totalAndSnapshot').text
+
+  test('the total alone, or with the snapshot that it was counted under', () => {
+    expect(text('Id=>3&PageSize=5')).toBe(
+      `select (select count(*) || ' ' || pg_current_snapshot()::text from "company" where "id" > $1), ` +
+        '"id", "name", "enabled" from "company" where "id" > $1 order by "id" limit 5',
+    )
+    expect(text('page=2')).toContain(
+      `select n || ' ' || pg_current_snapshot()::text, "id", "name", "enabled" from total`,
+    )
+  })
+
+  test('page 1 without the total: the snapshot', () => {
+    expect(single(compileRows(company, parseList(company, 'Id=>3&PageSize=5')))).toEqual({
+      text:
+        'select (select pg_current_snapshot()::text), "id", "name", "enabled" from "company" ' +
+        'where "id" > $1 order by "id" limit 5',
+      values: ['3'],
+    })
+  })
+
+  test('a batch of lists has the total alone', () => {
+    const narrow = parseList(absence, 'EmployeeId=3')
+    expect(compileList(absence, narrow, 'totalAndSnapshot').batch).toBeNull()
+    expect(compileRows(absence, narrow).batch).toBeNull()
+    expect(compileList(absence, narrow).batch).not.toBeNull()
   })
 })
 
@@ -156,6 +187,47 @@ describe('on the database', () => {
     expect(await database.read(compiled(company, 'page=999999999999999999999'))).toEqual([['34', null, null, null]])
     expect(await database.read(compiled(company, 'Name=none&page=2'))).toEqual([['0', null, null, null]])
     expect(await database.read(compiled(company, 'Name=none'))).toEqual([])
+  })
+
+  test('the rows and the total are the same whatever stands in front, on pages by number and by cursor', async () => {
+    const seek: Seek = { side: 'behind', position: ['b', '8'] }
+    for (const page of [
+      parseList(company, 'sort=Name&PageSize=5'),
+      parseList(company, 'sort=Name&PageSize=5&page=3'),
+      parseList(company, 'sort=Name&PageSize=5&page=99'),
+      { ...parseList(company, 'sort=Name&PageSize=5'), seek },
+    ]) {
+      const plain = await database.read(compileList(company, page))
+      const both = await database.read(compileList(company, page, 'totalAndSnapshot'))
+      expect(both.map((row) => row.slice(1))).toEqual(plain.map((row) => row.slice(1)))
+      for (const [lead] of both) expect(lead).toMatch(/^34 \d+:\d+:[\d,]*$/)
+      if (page.page > 1) continue
+      const rows = await database.read(compileRows(company, page))
+      expect(rows.map((row) => row.slice(1))).toEqual(plain.map((row) => row.slice(1)))
+      for (const [lead] of rows) expect(lead).toMatch(/^\d+:\d+:[\d,]*$/)
+    }
+  })
+
+  test('the snapshot is that of the rows beside it', async () => {
+    const query = parseList(company, 'Name=new')
+    let own: string | undefined
+    const seenBy = async (snapshot: string | null | undefined) => {
+      const text = 'select pg_visible_in_snapshot($1::xid8, $2::pg_snapshot)::text'
+      return (await database.read({ text, values: [own ?? null, snapshot ?? null] }))[0]?.[0]
+    }
+    await sql.begin(async (transaction) => {
+      const [row] = await transaction`
+        insert into company (name) values ('new') returning pg_current_xact_id()::text as transaction`
+      own = row?.transaction
+      const [first] = await database.read(compileRows(company, parseList(company, '')))
+      expect(await seenBy(first?.[0])).toBe('false')
+      expect(await database.read(compileList(company, query, 'totalAndSnapshot'))).toEqual([])
+    })
+    const [counted] = await database.read(compileList(company, query, 'totalAndSnapshot'))
+    const [total, snapshot] = counted?.[0]?.split(' ') ?? []
+    expect([total, await seenBy(snapshot)]).toEqual(['1', 'true'])
+    expect(await seenBy((await database.read(compileRows(company, query)))[0]?.[0])).toBe('true')
+    await sql`delete from company where name = 'new'`
   })
 
   test('every property of every entity can be filtered with every operator and sorted by, on any page', async () => {

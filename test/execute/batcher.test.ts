@@ -74,6 +74,18 @@ describe('what is asked in one turn of the event loop', () => {
     expect(await answers).toEqual([[['first']], [['second']]])
   })
 
+  test('a batch is watched as its first run is, and so is a run alone', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const watches = ['a', 'b', 'c'].map(() => () => () => undefined)
+    for (const [index, watch] of watches.entries()) batcher.ask({ ...run(ordered, `${index}`), watch })
+    await turn()
+    expect(sent.map(({ way, statement }) => [way, statement.watch])).toEqual([['together', watches[0]]])
+    await sent[0]?.answer(null)
+    expect(sent.slice(1).map(({ way, statement }) => [way, statement.watch])).toEqual(
+      watches.map((watch) => ['alone', watch]),
+    )
+  })
+
   test('one run alone is sent as it is', async () => {
     const { batcher, sent } = fakeDatabase()
     const answer = batcher.ask(run(numbered, 'a'))

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
-import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
+import { param, type Row, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 let url: string
@@ -186,6 +186,141 @@ describe('errors', () => {
     ])
     await pool.end(100)
   }, 20_000)
+})
+
+describe('who watches a write', () => {
+  /** What happens to a write, in order: each time that it is sent, and what each has come to. */
+  function watched(statement: Statement) {
+    const events: unknown[] = []
+    const watch = () => {
+      events.push('sent')
+      return (rows: readonly Row[] | null) => void events.push(rows)
+    }
+    return { events, statement: { ...statement, watch } }
+  }
+  const asked = (piece: Sql) => watched(toStatement(piece))
+
+  test('is told before it is sent, and of its rows before its client is', async () => {
+    const { events, statement } = asked(sql`insert into company (name) values ('watched') returning name`)
+    const write = database.write(statement)
+    expect(events).toEqual(['sent'])
+    expect(await write.then((rows) => [rows, ...events])).toEqual([[['watched']], 'sent', [['watched']]])
+  })
+
+  test('is told that nothing came of what a constraint refuses, or a statement timeout, or a fault of ours', async () => {
+    for (const piece of [
+      sql`insert into employee (company_id) values (1)`,
+      sql`insert into company (name) select pg_sleep(20)::text`,
+      sql`insert into company (nothing) values (1)`,
+    ]) {
+      const { events, statement } = asked(piece)
+      await expect(database.write(statement)).rejects.toThrow()
+      expect(events).toEqual(['sent', []])
+    }
+  }, 20_000)
+
+  test('is told of nothing where nobody answers, each time that it was tried', async () => {
+    const away = new Database({ url: Object.assign(new URL(url), { port: '9' }).href, poolSize: 1, prepare: true })
+    const { events, statement } = asked(sql`insert into company (name) values ('away')`)
+    await expect(away.write(statement)).rejects.toMatchObject(unavailable)
+    expect(events.length).toBeGreaterThanOrEqual(4)
+    expect(events).toEqual(events.map((_, index) => (index % 2 === 0 ? 'sent' : [])))
+    await away.end(100)
+  })
+
+  test('is told that nobody knows what came of it where its connection is killed, whose name is told too', async () => {
+    const given: string[] = []
+    const closed: Promise<void>[] = []
+    const changes = { machine: 'this', connections: 'watched' }
+    const pool = new Database({
+      ...{ url, poolSize: 1, prepare: true, changes },
+      onDisown(connections, whenClosed) {
+        given.push(connections)
+        closed.push(whenClosed)
+      },
+    })
+    const { events, statement } = asked(sql`insert into company (name) select pg_sleep(20)::text || 'killed'`)
+    const write = Promise.allSettled([pool.write(statement)])
+    const killed = async () => {
+      const rows = await admin`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'watched/0' and state = 'active' and query like '%killed%'`
+      return rows.count
+    }
+    while ((await killed()) === 0) await Bun.sleep(10)
+    expect(await write).toMatchObject([{ status: 'rejected', reason: unavailable }])
+    expect([events, given]).toEqual([['sent', null], ['watched/0']])
+    // The next ones are sent over connections of another name.
+    await Promise.all(closed)
+    const [name] = await pool.read(toStatement(sql`select current_setting('application_name')`))
+    expect(name).toEqual(['watched/1'])
+    await pool.end(100)
+  }, 20_000)
+
+  test('is told the end of one that has waited for a lock for too long', async () => {
+    const { events, statement } = asked(sql`insert into company (name) values ('late') returning name`)
+    await admin.begin(async (transaction) => {
+      await transaction`lock table company in share mode`
+      await expect(database.write(statement)).rejects.toMatchObject(unavailable)
+    })
+    while (events.length < 2) await Bun.sleep(10)
+    // A statement that waits for a lock ends by its own timeout.
+    expect(events).toEqual(['sent', []])
+    expect(await read(sql`select count(*) from company where name = 'late'`)).toEqual([['0']])
+  }, 20_000)
+
+  test('is told of each sending of one that was rolled back', async () => {
+    const pool = new Database({ url, poolSize: 2, prepare: true })
+    const [a, b] = (
+      await pool.write(toStatement(sql`insert into company (name) values ('c'), ('d') returning id`))
+    ).flat() as [string, string]
+    const lock = (first: string, second: string) =>
+      watched({
+        text: `with one as materialized (update company set name = 'two' where id = $1 returning id),
+          pause as materialized (select pg_sleep(0.1)::text as slept from one)
+          select two.id from pause cross join lateral (select id from company where id = $2 for update) as two`,
+        values: [first, second],
+      })
+    const writes = [lock(a, b), lock(b, a)]
+    await Promise.all(writes.map(({ statement }) => pool.write(statement)))
+    const ends = writes.map(({ events }) =>
+      events.filter((event) => event !== 'sent').map((rows) => JSON.stringify(rows)),
+    )
+    expect(ends.map((some) => some.at(-1))).toEqual([`[["${b}"]]`, `[["${a}"]]`])
+    expect(ends.flat().filter((end) => end === '[]')).toHaveLength(1)
+    await pool.end(100)
+  }, 20_000)
+
+  test('is told once of a batch, and of each run alone where the batch was refused', async () => {
+    const batch = (name: string, events: unknown[]): Statement => ({
+      text: 'insert into company (name, enabled) values ($1, $2::boolean) returning name',
+      values: [name, name === 'bad' ? null : 'true'],
+      batch: {
+        text: 'insert into company (name, enabled) select * from unnest($1::text[], $2::boolean[]) returning name',
+        rows: 'ordered',
+        distinct: null,
+      },
+      watch: () => {
+        events.push('sent')
+        return (rows) => void events.push(rows)
+      },
+    })
+    const together: unknown[] = []
+    await Promise.all(['a', 'b', 'c'].map((name) => database.write(batch(name, together))))
+    expect(together).toEqual(['sent', [['a'], ['b'], ['c']]])
+    const separate: unknown[] = []
+    const answers = await Promise.allSettled(['a', 'bad', 'c'].map((name) => database.write(batch(name, separate))))
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(separate.slice(0, 2)).toEqual(['sent', []])
+    const rest = separate.slice(2)
+    expect(rest.filter((event) => event === 'sent')).toHaveLength(3)
+    expect(
+      rest
+        .filter((event) => event !== 'sent')
+        .map((rows) => JSON.stringify(rows))
+        .sort(),
+    ).toEqual(['[["a"]]', '[["c"]]', '[]'])
+  })
 })
 
 test('prepare: false leaves no prepared statement on the connection', async () => {

@@ -8,15 +8,12 @@ import { respondPage } from '../../src/respond/page.ts'
 
 const URL = 'http://localhost:3000/Companies'
 
+/** `rows`: with whatever stands in front of their columns. */
 function respond(query: string, total: number, rows?: Row[]) {
   const page = parseList(company, query)
   const past = (page.page - 1) * page.pageSize >= total
-  const own: Row[] = past
-    ? page.page === 1
-      ? []
-      : [[String(total), null, null, null]]
-    : [[String(total), '1', 'A', 't']]
-  return respondPage(company, page, rows ?? own, URL)
+  const own: Row[] = past ? (page.page === 1 ? [] : [['in front', null, null, null]]) : [['in front', '1', 'A', 't']]
+  return respondPage(company, page, { rows: rows ?? own, total }, URL)
 }
 
 /** `previous=1 next=3`: the relations of the links in their order, each with its page. */
@@ -28,7 +25,7 @@ function links(query: string, total: number, header: 'Location' | 'Link' = 'Loca
 test('the rows as a JSON array, with their total', () => {
   const { status, headers, body } = respond('PageSize=5', 12, [
     ['12', '1', 'A', 't'],
-    ['12', '2', null, 'f'],
+    [null, '2', null, 'f'],
   ])
   expect(status).toBe(200)
   expect(body).toBe('[{"id":1,"name":"A","enabled":true},{"id":2,"name":null,"enabled":false}]')
@@ -109,12 +106,12 @@ test('what no URI has is percent-encoded in links, wherever it stands and in eac
 
 describe('D32: with a secret, links to the next and the previous page have a cursor', () => {
   const cursors = new Cursors('secret')
-  const row = (id: number, name: string | null): Row => ['30', String(id), name, 'f']
+  const row = (id: number, name: string | null): Row => ['in front', String(id), name, 'f']
   const rows = [row(3, 'c'), row(2, null), row(9, 'a'), row(8, 'a'), row(7, '')]
 
   function respondTo(query: string, answered: Row[], seek: Seek | null = null) {
     const page = { ...parseList(company, query), seek }
-    const { headers, body } = respondPage(company, page, answered, URL, cursors)
+    const { headers, body } = respondPage(company, page, { rows: answered, total: 30 }, URL, cursors)
     const links = [...(headers.Location ?? '').matchAll(/<[^>]*page=(\d+)(?:&cursor=([\w-]+))?>; rel="(\w+)"/g)]
     const read = (text: string) => cursors.read(company, page, text)
     const seeks = links.map(([, number, text, relation]) => [relation, number, text === undefined ? null : read(text)])

@@ -1,0 +1,130 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Ask, listenForChanges } from './execute/changeListener.ts'
+import { endConnections } from './execute/changeStatements.ts'
+import type { ChangesMemory } from './messages.ts'
+import type { Log } from './observe/log.ts'
+import { bumpEpoch, ChangeWriter, noteDeafness, noteHearing } from './share/changeLog.ts'
+import { changeRegionWords } from './share/changeRegion.ts'
+import { ChangeRings } from './share/changeRings.ts'
+import { openRegion, type Region, RegionFile } from './share/region.ts'
+import { Announcer } from './views/changes.ts'
+
+interface Options {
+  /** Where the memory is to lie. */
+  folder: string
+  /** Processes that are to run at once. */
+  workers: number
+  databaseUrl: string
+  /** All tables that lists are made of. */
+  tables: readonly string[]
+  log: Pick<Log, 'info' | 'warn'>
+}
+
+/** A worker that is replaced and its successor run side by side for a moment. */
+const RINGS_FOR_WORKER = 2
+const RINGS_MORE = 2
+/** What mends itself sooner is not worth a line. */
+const TROUBLE_MS = 10_000
+
+/** The log of changes of this machine's processes, and in it, what others have written. */
+export class ChangeFeed {
+  private readonly machine = crypto.randomUUID()
+  private readonly file: RegionFile
+  private readonly region: Region
+  private readonly rings: ChangeRings
+  private readonly announcer: Announcer
+  private readonly listener: { stop(): Promise<void> }
+  private readonly troubles: Troubles
+
+  /** @throws Error when there is no room for the log */
+  constructor({ folder, workers, databaseUrl, tables, log }: Options) {
+    const last = RINGS_FOR_WORKER * workers + RINGS_MORE
+    const path = join(folder, 'changes')
+    // Of a server that was killed; its workers may still end, and write to theirs.
+    rmSync(path, { force: true })
+    this.file = new RegionFile(path, `changes ${1 + last}`, changeRegionWords(1 + last))
+    this.file.ensure()
+    this.region = openRegion(this.file.path)
+    noteDeafness(this.region)
+    this.rings = new ChangeRings(this.region, last)
+    this.announcer = new Announcer(new ChangeWriter(this.region, 0), this.region)
+    this.troubles = new Troubles(log)
+    this.listener = listenForChanges(databaseUrl, {
+      machine: this.machine,
+      tables,
+      onWrite: (table, machine) => {
+        if (machine !== this.machine) this.announcer.tellReset(table)
+      },
+      onBegin: () => bumpEpoch(this.region),
+      onPulse: (untilMs) => {
+        noteHearing(this.region, untilMs)
+        this.troubles.end('listener')
+      },
+      onEnd: (reason) => {
+        noteDeafness(this.region)
+        this.troubles.note('listener', reason)
+      },
+      attend: (ask) => this.settle(ask),
+    })
+  }
+
+  /** For a new process; null: there is no ring for it, and its writes count as from elsewhere. */
+  enter(process: number): ChangesMemory | null {
+    const connections = `roster ${crypto.randomUUID()}`
+    const ring = this.rings.take(process, connections)
+    return ring === null ? null : { path: this.file.path, ring, machine: this.machine, connections }
+  }
+
+  /** The process has ended. What it wrote last may be told by nobody, or may only be done from now on. */
+  leave(process: number): void {
+    this.rings.end(process)
+  }
+
+  /** The same of what was sent over connections of this name. */
+  disown(connections: string): void {
+    this.rings.disown(connections)
+  }
+
+  async stop(): Promise<void> {
+    await this.listener.stop()
+    this.region.close()
+    this.file.close()
+  }
+
+  /** Ends the connections that are in doubt, and asks with the next pulse whether they are gone. */
+  private async settle(ask: Ask) {
+    const { doubts } = this.rings
+    if (doubts.length === 0) return this.troubles.end('doubts')
+    this.troubles.note('doubts', 'the connection of a write that was given up does not end')
+    const left = await ask(endConnections, [JSON.stringify(doubts.map(({ connections }) => connections))])
+    const names = new Set(left.map(([name]) => name))
+    for (const doubt of doubts) if (!names.has(doubt.connections)) this.rings.settle(doubt)
+  }
+}
+
+interface Trouble {
+  readonly sinceMs: number
+  isTold: boolean
+}
+
+/** Says of what lasts that lists are read from the database because of it, and says when it is over. */
+class Troubles {
+  private readonly known = new Map<string, Trouble>()
+
+  constructor(private readonly log: Pick<Log, 'info' | 'warn'>) {}
+
+  note(name: string, reason: string): void {
+    const nowMs = performance.now()
+    const trouble = this.known.get(name) ?? { sinceMs: nowMs, isTold: false }
+    this.known.set(name, trouble)
+    if (trouble.isTold || nowMs - trouble.sinceMs < TROUBLE_MS) return
+    trouble.isTold = true
+    this.log.warn('lists are read from the database: changes may be unknown', { reason })
+  }
+
+  end(name: string): void {
+    if (this.known.get(name)?.isTold) this.log.info('changes are known again')
+    this.known.delete(name)
+  }
+}

@@ -1,0 +1,34 @@
+import { HEADER_WORDS, type Region } from './region.ts'
+
+/** Of the ring in which one process tells of its writes. */
+export const RING_WORDS = 1 << 16
+/** So many writes of one process are on their way at once; of more, nobody knows. */
+export const MARKS_MAX = 64
+
+/** What a process has in the region beside its ring: the ring's head, its doubts, its marks. */
+const OWN_WORDS = 2 + MARKS_MAX
+
+/** The words of the memory in which so many processes tell each other of their writes. */
+export function changeRegionWords(writers: number): number {
+  return HEADER_WORDS + writers * (OWN_WORDS + RING_WORDS)
+}
+
+/** Where the parts begin, each of which has as many words for one writer as for the next. */
+export interface Places {
+  readonly writers: number
+  /** How many words the writer's ring has had, modulo 2^32. */
+  readonly heads: number
+  /** How many of its writes have an unknown end, and may still come to something. */
+  readonly doubts: number
+  /** One word for each write on its way, 0 where there is none. */
+  readonly marks: number
+  readonly rings: number
+}
+
+export function placesOf({ words }: Region): Places {
+  const writers = (words.length - HEADER_WORDS) / (OWN_WORDS + RING_WORDS)
+  const heads = HEADER_WORDS
+  const doubts = heads + writers
+  const marks = doubts + writers
+  return { writers, heads, doubts, marks, rings: marks + writers * MARKS_MAX }
+}

@@ -1,0 +1,140 @@
+import type { Row } from '../model/sql.ts'
+import { bumpEpoch, type ChangeReader, type ChangeWriter } from '../share/changeLog.ts'
+import type { Region } from '../share/region.ts'
+
+/** One row that was written: null where it was not there before, or is not any more. */
+export interface Change {
+  /** Of the transaction that wrote it, counted from the cluster's beginning. */
+  readonly transaction: number
+  readonly before: Row | null
+  readonly after: Row | null
+}
+
+/** Rows of the table have changed, and nobody knows which. */
+const RESET = null
+
+/** Of a change in memory for each unit of its text, roughly. */
+const BYTES_OF_UNIT = 4
+
+/** What the log has of a change: of a row that was there before and after, places and values of what differs. */
+type Told =
+  | [table: string]
+  | [table: string, transaction: number, before: Row | null, differences: Differences | null, after?: Row | null]
+type Differences = (number | string | null)[]
+
+/** Tells the processes of this machine what this one has written. */
+export class Announcer {
+  constructor(
+    private readonly writer: ChangeWriter,
+    private readonly region: Region,
+  ) {}
+
+  /** After the commit, and before its client is answered: from then on every list shows it. */
+  tell(table: string, { transaction, before, after }: Change): void {
+    const isUpdate = before !== null && after !== null
+    this.append(
+      isUpdate ? [table, transaction, before, differences(before, after)] : [table, transaction, before, null, after],
+    )
+  }
+
+  /** For rows that a cascade has changed, and writes of which nobody knows what came of them. */
+  tellReset(table: string): void {
+    this.append([table])
+  }
+
+  private append(record: readonly unknown[]) {
+    if (!this.writer.append(JSON.stringify(record))) bumpEpoch(this.region)
+  }
+}
+
+/** The changes of one table, numbered; those before `first` are forgotten. */
+interface Kept {
+  first: number
+  changes: (Change | typeof RESET)[]
+  /** Of each change, and of all. */
+  bytes: number[]
+  allBytes: number
+}
+
+/** What all processes of this machine have written, in numbered changes of each table. */
+export class Follower {
+  private tables = new Map<string, Kept>()
+  /** Another once changes were lost: what was known before is worth nothing. */
+  generation = 0
+
+  /** `bytesMax`: of the changes that are kept of one table, for who has not looked for a while. */
+  constructor(
+    private readonly reader: ChangeReader,
+    private readonly bytesMax: number,
+  ) {}
+
+  /** False: writes from elsewhere are not heard of, so that nothing may be told from memory. */
+  get isHearing(): boolean {
+    return this.reader.isHearing
+  }
+
+  /** Takes in all that was told until now. */
+  catchUp(): void {
+    if (this.reader.read(this.take)) return
+    this.tables = new Map()
+    this.generation++
+  }
+
+  /** The number of the next change of the table. */
+  next(table: string): number {
+    const kept = this.tables.get(table)
+    return kept ? kept.first + kept.changes.length : 0
+  }
+
+  /** The changes from number `from` on; null: some of them are forgotten, or nobody knows which they were. */
+  since(table: string, from: number): readonly Change[] | null {
+    const kept = this.tables.get(table)
+    if (!kept || from === kept.first + kept.changes.length) return NONE
+    if (from < kept.first) return null
+    const changes = kept.changes.slice(from - kept.first)
+    return changes.includes(RESET) ? null : (changes as Change[])
+  }
+
+  private readonly take = (text: string) => {
+    const [table, ...rest] = JSON.parse(text) as Told
+    let kept = this.tables.get(table)
+    if (!kept) this.tables.set(table, (kept = { first: 0, changes: [], bytes: [], allBytes: 0 }))
+    const change = rest.length === 0 ? RESET : changeOf(...rest)
+    const bytes = BYTES_OF_UNIT * text.length
+    kept.changes.push(change)
+    kept.bytes.push(bytes)
+    kept.allBytes += bytes
+    if (kept.allBytes > this.bytesMax) forgetHalf(kept)
+  }
+}
+
+const NONE: readonly Change[] = []
+
+function differences(before: Row, after: Row): Differences {
+  const found: Differences = []
+  for (let place = 0; place < after.length; place++)
+    if (after[place] !== before[place]) found.push(place, after[place] as string | null)
+  return found
+}
+
+function changeOf(
+  transaction: number,
+  before: Row | null,
+  changed: Differences | null,
+  after: Row | null = null,
+): Change {
+  if (before === null || changed === null) return { transaction, before, after }
+  const row = [...before]
+  for (let index = 0; index < changed.length; index += 2)
+    row[changed[index] as number] = changed[index + 1] as string | null
+  return { transaction, before, after: row }
+}
+
+function forgetHalf(kept: Kept) {
+  let forgotten = 0
+  const half = kept.allBytes / 2
+  while (kept.allBytes > half) kept.allBytes -= kept.bytes[forgotten++] as number
+  kept.changes.splice(0, forgotten)
+  kept.bytes.splice(0, forgotten)
+  kept.first += forgotten
+}

@@ -1,0 +1,94 @@
+import { copiedProperties, type Entity } from '../model/entity.ts'
+import type { Row, Settle } from '../model/sql.ts'
+import { type MarkWriter, tableBit } from '../share/marks.ts'
+import type { Announcer } from './changes.ts'
+
+/** Rows as they were and are, in what a statement returned for one of them. */
+type Read = (row: Row) => [before: Row | null, after: Row | null]
+
+/** Tells of one entity's writes what others have to know: that they are on their way, and what they have come to. */
+export class Writes {
+  private readonly width: number
+  /** Places of the properties that other rows copy, and the tables of those rows. */
+  private readonly copied: readonly number[]
+  private readonly copying: readonly string[]
+  private readonly tables: number
+
+  constructor(
+    private readonly entity: Entity,
+    entities: readonly Entity[],
+    private readonly announcer: Announcer,
+    private readonly marks: MarkWriter,
+  ) {
+    const { properties } = entity
+    this.width = properties.length
+    this.copied = copiedProperties(entity, entities).map((property) => properties.indexOf(property))
+    const copying = copyingOf(entity, entities)
+    this.copying = copying.map((other) => other.table)
+    this.tables = tableBits(entities, [entity, ...copying])
+  }
+
+  /** For `compileCreate`. */
+  readonly create = () => this.watch((row) => [null, this.part(row, 0)])
+
+  /** For `compileUpdate`. */
+  readonly update = () => this.watch((row) => [this.part(row, 1), this.part(row, 0)])
+
+  /** For `compileRemove`. */
+  readonly remove = () => this.watch((row) => [this.part(row, 0), null])
+
+  private watch(read: Read): Settle {
+    const end = this.marks.begin(this.tables)
+    return (rows) => {
+      try {
+        this.tell(rows, read)
+      } finally {
+        end()
+      }
+    }
+  }
+
+  private tell(rows: readonly Row[] | null, read: Read) {
+    if (rows === null) return this.tellReset()
+    for (const row of rows) {
+      const [before, after] = read(row)
+      const parts = Number(before !== null) + Number(after !== null)
+      // The database has changed the copies along with it; told first, so that no total shows the row without them.
+      if (before && after && this.copied.some((place) => before[place] !== after[place])) this.tellCopies()
+      this.announcer.tell(this.entity.table, { transaction: Number(row[parts * this.width]), before, after })
+    }
+  }
+
+  private tellReset() {
+    this.announcer.tellReset(this.entity.table)
+    this.tellCopies()
+  }
+
+  private tellCopies() {
+    for (const table of this.copying) this.announcer.tellReset(table)
+  }
+
+  private part(row: Row, index: number): Row {
+    return row.slice(index * this.width, (index + 1) * this.width)
+  }
+}
+
+/** Whose rows copy from the entity's, and whose copy from those. */
+function copyingOf(entity: Entity, entities: readonly Entity[]): Entity[] {
+  const found = new Set<Entity>()
+  const add = ({ table }: Entity) => {
+    for (const other of entities) {
+      const isCopying = other.properties.some(({ reference }) => reference?.copy && reference.table === table)
+      if (!isCopying || found.has(other)) continue
+      found.add(other)
+      add(other)
+    }
+  }
+  add(entity)
+  return [...found]
+}
+
+/** Which tables a write may change, or a list is of; every process has the same entities in the same order. */
+export function tableBits(all: readonly Entity[], some: readonly Entity[]): number {
+  return some.reduce((bits, entity) => bits | tableBit(all.indexOf(entity)), 0)
+}

@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { Findings } from '../../bench/prove/lists/check.ts'
+import type { Answer } from '../../bench/prove/lists/site.ts'
+import { Judge } from '../../bench/prove/lists/states/judge.ts'
+import { OrderedRows } from '../../bench/prove/lists/states/ordered.ts'
+import { numberedPage, type Page, pageBeside } from '../../bench/prove/lists/states/pages.ts'
+import { Timeline } from '../../bench/prove/lists/states/timeline.ts'
+import { World } from '../../bench/prove/lists/states/world.ts'
+
+const name = { name: 'Name', kind: 'text' } as const
+const enabled = { name: 'Enabled', kind: 'boolean' } as const
+
+let world: World
+let list: OrderedRows
+let timeline: Timeline
+let findings: Findings
+let judge: Judge
+beforeEach(() => {
+  world = new World()
+  for (let id = 1; id <= 12; id++) world.apply(world.put('Companies', id, { Name: `c${id % 3}`, Enabled: id <= 8 }))
+  const filters = [{ field: enabled, operator: '=', operand: 'true' } as const]
+  list = new OrderedRows({ collection: 'Companies', filters, sorts: [{ field: name, descending: true }] }, world)
+  timeline = new Timeline(world, [list])
+  findings = new Findings()
+  judge = new Judge(timeline, findings, 'test')
+})
+
+/** Leads to the next state. */
+function write(id: number, Name: string, Enabled: boolean) {
+  timeline.send()
+  timeline.settle(world.put('Companies', id, { Name, Enabled }))
+  timeline.show()
+}
+
+const BASE = 'http://roster.test/Companies?PageSize=5'
+const company = (id: number, text: string) => `{"id":${id},"name":"${text}","enabled":true}`
+const body = (...rows: [number, string][]) => `[${rows.map(([id, text]) => company(id, text))}]`
+const answer = (total: number, text: string, link: string): Answer => ({ status: 200, total, text, link })
+const FIRST = `<${BASE}&page=2&cursor=x>; rel="next", <${BASE}&page=2>; rel="last"`
+const LAST = `<${BASE}&page=1>; rel="first", <${BASE}&page=1&cursor=y>; rel="prev"`
+const firstPage = body([2, 'c2'], [5, 'c2'], [8, 'c2'], [1, 'c1'], [4, 'c1'])
+const faults = () => findings.differences.map((difference) => difference.slice(0, difference.indexOf(': {')))
+
+describe('an answer under load', () => {
+  let page: Page
+  beforeEach(() => {
+    page = numberedPage(list, 5, 1)
+  })
+
+  test('is good if it is that of a state that was allowed', () => {
+    expect(judge.judge(page, answer(8, firstPage, FIRST), 0, 0)).not.toBe(null)
+    write(2, 'c0', true)
+    const moved = body([5, 'c2'], [8, 'c2'], [1, 'c1'], [4, 'c1'], [7, 'c1'])
+    expect(judge.judge(page, answer(8, moved, FIRST), 1, 1)).not.toBe(null)
+    expect(judge.judge(page, answer(8, firstPage, FIRST), 0, 1)).not.toBe(null)
+    expect(faults()).toEqual([])
+    expect(findings.counts.fresh).toBe(1)
+  })
+
+  test('of before a write that was answered is a difference', () => {
+    write(2, 'c0', true)
+    expect(judge.judge(page, answer(8, firstPage, FIRST), 1, 1)).toBe(null)
+    expect(faults()).toEqual(['a page of before the last write'])
+  })
+
+  test('of several states is a difference, though each part is allowed', () => {
+    write(2, 'c2', false)
+    const left = body([5, 'c2'], [8, 'c2'], [1, 'c1'], [4, 'c1'], [7, 'c1'])
+    judge.judge(page, answer(8, left, FIRST), 0, 1)
+    judge.judge(page, answer(7, firstPage, FIRST), 0, 1)
+    expect(faults()).toEqual(['a page of several moments', 'a page of several moments'])
+  })
+
+  test('is a difference if its total, its links or a value in a row is wrong', () => {
+    judge.judge(page, answer(9, firstPage, FIRST), 0, 0)
+    judge.judge(page, answer(8, firstPage, FIRST.replace('&page=2>', '&page=3>')), 0, 0)
+    judge.judge(page, answer(8, firstPage.replace('c1', 'c0'), FIRST), 0, 0)
+    expect(faults()).toEqual(['wrong: total', 'wrong: links', 'wrong: text'])
+  })
+
+  test('by cursor shows what is behind the row that had the link, wherever its page is now', () => {
+    const first = answer(8, firstPage, FIRST)
+    const next = pageBeside(first, judge.judge(page, first, 0, 0) ?? { state: 0, rows: [] }, page, 'next') as Page
+    expect(next.path).toBe('/Companies?PageSize=5&page=2&cursor=x')
+    write(2, 'c0', true)
+    const behind = body([7, 'c1'], [2, 'c0'], [3, 'c0'], [6, 'c0'])
+    const version = judge.judge(next, answer(8, behind, LAST), 1, 1)
+    expect(version).not.toBe(null)
+    judge.judge(next, answer(8, body([2, 'c0'], [3, 'c0'], [6, 'c0']), LAST), 1, 1)
+    expect(faults()).toEqual(['wrong: text'])
+  })
+})
+
+test('a rename changes the rows that copy the name', () => {
+  world.apply(world.put('Employees', 1, { KnownAs: 'a', CompanyId: 3 }))
+  world.apply(world.put('Absences', 1, { EmployeeId: 1 }))
+  world.apply(world.put('Companies', 3, { Name: 'new' }))
+  world.apply(world.put('Employees', 1, { ...world.rows.Employees.get(1), LastName: 'b' }))
+  expect(world.rows.Employees.get(1)).toMatchObject({ Company: 'new', DisplayName: 'a b' })
+  expect(world.rows.Absences.get(1)).toMatchObject({ Employee: 'a b' })
+  expect(world.isReferredTo('Employees', 1)).toBe(true)
+  world.apply(world.put('Employees', 1, { ...world.rows.Employees.get(1), ManagerId: 1 }))
+  world.apply(world.put('Employees', 1, { ...world.rows.Employees.get(1), KnownAs: 'c' }))
+  expect(world.rows.Employees.get(1)).toMatchObject({ DisplayName: 'c b', Manager: 'c b' })
+})

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { compileList } from '../../src/compile/list.ts'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import { Database } from '../../src/execute/database.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import { comparePositions, order, type Position } from '../../src/model/order.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { Random } from '../support/random.ts'
+import { insertRows } from '../support/randomRows.ts'
+
+const compareOf = (entity: Entity, sort: string) =>
+  comparePositions(order(entity, parseList(entity, `sort=${sort}`).sorts))
+
+describe('which of two positions comes first', () => {
+  /** In this order, each before the next. */
+  const orders: [sort: string, positions: Position[]][] = [
+    ['', [['1'], ['2'], ['10'], ['9007199254740993']]],
+    ['-Id', [['9007199254740993'], ['10'], ['2'], ['1']]],
+    [
+      'Period.Days',
+      [
+        ['2.00000000', '7'],
+        ['2.00000000', '10'],
+        ['10.00000000', '1'],
+        [null, '1'],
+        [null, '2'],
+      ],
+    ],
+    [
+      '-Period.Days',
+      [
+        [null, '1'],
+        [null, '2'],
+        ['10.00000000', '1'],
+        ['2.00000000', '7'],
+        ['2.00000000', '10'],
+      ],
+    ],
+    [
+      '-Start,EmployeeId',
+      [
+        [null, '5', '3'],
+        [null, null, '1'],
+        ['2024-01-02 00:00:00+00', '5', '9'],
+        ['2024-01-01 00:00:00+00', '5', '1'],
+        ['2024-01-01 00:00:00+00', '5', '2'],
+        ['2024-01-01 00:00:00+00', '40', '1'],
+        ['2024-01-01 00:00:00+00', null, '1'],
+      ],
+    ],
+    [
+      'EmployeeId,-Id',
+      [
+        ['1', '8'],
+        ['1', '7'],
+        ['2', '9'],
+      ],
+    ],
+  ]
+  for (const [sort, positions] of orders)
+    test(`by ${sort || 'nothing'}`, () => {
+      const compare = compareOf(absence, sort)
+      for (const [one, first] of positions.entries())
+        for (const [other, second] of positions.entries())
+          expect([first, second, Math.sign(compare?.(first, second) ?? Number.NaN)]).toEqual([
+            first,
+            second,
+            Math.sign(one - other),
+          ])
+    })
+
+  test('booleans: false is before true', () => {
+    const compare = compareOf(company, 'Enabled')
+    expect(compare?.(['f', '2'], ['t', '1'])).toBeLessThan(0)
+  })
+
+  test('of texts only PostgreSQL knows, wherever they stand; behind the id they do not count', () => {
+    for (const sort of ['Status', '-Status', 'Start,Status', 'Start,-Employee,Id'])
+      expect(compareOf(absence, sort)).toBeNull()
+    expect(compareOf(absence, 'Start,Id,Status')).not.toBeNull()
+  })
+})
+
+describe('on the database', () => {
+  let sql: postgres.Sql
+  let database: Database
+  beforeAll(async () => {
+    const url = await createDatabase()
+    sql = connect(url)
+    database = new Database({ url, poolSize: 1, prepare: true })
+    await insertRows(sql, new Random(3), 'Employees', 5)
+    await insertRows(sql, new Random(3), 'Absences', 50)
+  })
+  afterAll(async () => {
+    await database.end(1_000)
+    await sql.end()
+  })
+
+  test.each([
+    '',
+    '-Id',
+    'Start',
+    '-Start',
+    'Period.Days',
+    '-Period.Days,Start',
+    'EmployeeId,-Period.Hours',
+    '-EmployeeId,-Start',
+  ])('rows that PostgreSQL has sorted ascend, each with each: %s', async (sort) => {
+    const query = { ...parseList(absence, `sort=${sort}`), pageSize: 50 }
+    const keys = order(absence, query.sorts)
+    const rows = await database.read(compileList(absence, query))
+    const positions = rows.map(
+      (row): Position => keys.map(({ property }) => row[1 + absence.properties.indexOf(property)] as string | null),
+    )
+    expect(positions).toHaveLength(50)
+    const compare = compareOf(absence, sort)
+    const wrong = positions.flatMap((first, one) =>
+      positions.flatMap((second, other) =>
+        Math.sign(compare?.(first, second) ?? Number.NaN) === Math.sign(one - other) ? [] : [[first, second]],
+      ),
+    )
+    expect(wrong).toEqual([])
+  })
+})

@@ -1,0 +1,141 @@
+import { privateRegion } from '../../bench/prove/model.ts'
+import { Database } from '../../src/execute/database.ts'
+import { Cursors } from '../../src/model/cursor.ts'
+import type { Row, Statement } from '../../src/model/sql.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { Resource } from '../../src/resource.ts'
+import type { Reply } from '../../src/respond/reply.ts'
+import { ChangeReader, ChangeWriter, noteDeafness, noteHearing } from '../../src/share/changeLog.ts'
+import { changeRegionWords } from '../../src/share/changeRegion.ts'
+import { MarkReader, MarkWriter } from '../../src/share/marks.ts'
+import type { Region } from '../../src/share/region.ts'
+import { Announcer, Follower } from '../../src/views/changes.ts'
+import { OnTheirWay } from '../../src/views/onTheirWay.ts'
+import { Views } from '../../src/views/views.ts'
+import type { Json } from './server.ts'
+
+export interface ListAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  readonly body: Json
+}
+
+const BASE = 'http://localhost'
+const entities = await loadEntities()
+
+/** Keeps the texts of what it reads. */
+export class WatchedDatabase extends Database {
+  readonly texts: string[] = []
+  private around: { text: RegExp; work: (read: () => Promise<Row[]>) => Promise<Row[]> } | null = null
+
+  /** `work` is done in place of the next statement whose text matches, which it may read. */
+  instead(text: RegExp, work: (read: () => Promise<Row[]>) => Promise<Row[]>): void {
+    this.around = { text, work }
+  }
+
+  override read(statement: Statement): Promise<Row[]> {
+    this.texts.push(statement.text)
+    const { around } = this
+    if (!around?.text.test(statement.text)) return super.read(statement)
+    this.around = null
+    return around.work(() => super.read(statement))
+  }
+
+  /** Whether such a statement is still to come. */
+  get isWaiting(): boolean {
+    return this.around !== null
+  }
+}
+
+/** The resources of one process of the server, whose requests need no HTTP. */
+export class ListProcess {
+  readonly database: WatchedDatabase
+  private readonly resources: ReadonlyMap<string, Resource>
+
+  constructor(url: string, memory: ConstructorParameters<typeof Resource>[4]) {
+    this.database = new WatchedDatabase({ url, poolSize: 4, prepare: true })
+    const cursors = new Cursors('secret')
+    this.resources = new Map(
+      entities.map((entity) => [entity.plural, new Resource(entity, this.database, entities, cursors, memory)]),
+    )
+  }
+
+  /** `path`: `/Absences?page=2`. */
+  async list(path: string): Promise<ListAnswer> {
+    const [plural = '', query = ''] = path.slice(1).split(/\?(.*)/s)
+    const url = `${BASE}/${plural}`
+    return answerOf(await this.resource(plural).list({ request: new Request(url), url, query, id: '' }))
+  }
+
+  /** @throws ApiError */
+  async write(method: 'create' | 'replace' | 'patch' | 'remove', path: string, body: object = {}): Promise<ListAnswer> {
+    const [plural = '', id = ''] = path.slice(1).split('/')
+    const url = `${BASE}${path}`
+    const headers = { 'content-type': 'application/json' }
+    const request = new Request(url, { method: 'POST', body: JSON.stringify(body), headers })
+    return answerOf(await this.resource(plural)[method]({ request, url, query: '', id }))
+  }
+
+  /** What it reads from the database while `work` runs. */
+  async readingOf(work: () => Promise<unknown>): Promise<string[]> {
+    const from = this.database.texts.length
+    await work()
+    return this.database.texts.slice(from)
+  }
+
+  private resource(plural: string): Resource {
+    const resource = this.resources.get(plural)
+    if (!resource) throw new Error(`no entity is called ${plural}`)
+    return resource
+  }
+}
+
+function answerOf({ status, headers, body }: Reply): ListAnswer {
+  const text = body === null ? '' : Buffer.from(body).toString()
+  return { status, headers, text, body: text === '' ? null : JSON.parse(text) }
+}
+
+/** Two processes with memory, as two workers of one machine have it, and one that reads everything from the database. */
+export class ListSite {
+  readonly region: Region = privateRegion(changeRegionWords(2))
+  readonly processes: readonly [ListProcess, ListProcess]
+  readonly plain: ListProcess
+  private readonly pulse: ReturnType<typeof setInterval>
+
+  constructor(url: string, viewsBytes = 16 * 2 ** 20) {
+    this.hear()
+    // Nobody else writes, but for what tests do behind everybody's back.
+    this.pulse = setInterval(() => this.hear(), 20)
+    this.processes = [
+      new ListProcess(url, this.memory(0, viewsBytes)),
+      new ListProcess(url, this.memory(1, viewsBytes)),
+    ]
+    this.plain = new ListProcess(url, null)
+  }
+
+  /** From now on nobody hears of the writes of others. */
+  deafen(): void {
+    clearInterval(this.pulse)
+    noteDeafness(this.region)
+  }
+
+  private hear() {
+    noteHearing(this.region)
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.pulse)
+    for (const { database } of [...this.processes, this.plain]) await database.end(1_000)
+  }
+
+  private memory(writer: number, bytes: number) {
+    const { region } = this
+    const follower = new Follower(new ChangeReader(region), bytes / 8)
+    return {
+      views: new Views<Reply>(follower, new OnTheirWay(new MarkReader(region)), bytes),
+      announcer: new Announcer(new ChangeWriter(region, writer), region),
+      marks: new MarkWriter(region, writer),
+    }
+  }
+}
