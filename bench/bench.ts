@@ -1,20 +1,24 @@
 import { type Cluster, type Database, openCluster } from './database.ts'
 import { exhaust, makeExhaustedKey } from './exhaustedKey.ts'
+import { startBare, startConstant, startUncounted } from './floors/servers.ts'
 import { type SqlFloor, sqlFloor } from './floors/sql.ts'
 import { runLoad } from './load.ts'
 import type { Operation } from './operation.ts'
 import type { Options } from './options.ts'
 import { checkPeers, type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
-import { isRefusal, type Scenario } from './scenarios.ts'
+import { isRefusal, readsOf, type Scenario } from './scenarios.ts'
 import { type Server, startServer } from './server.ts'
-import { type Site, siteTarget, sqlTarget, startBare, startConstant, type Target } from './targets.ts'
+import type { Site } from './site.ts'
+import { type Asked, siteTarget, sqlTarget, type Target } from './targets.ts'
 
 /** All that runs while the suite measures. */
 export interface Bench {
   readonly cluster: Cluster
   readonly database: Database
   readonly server: Server
+  /** The same without views. */
+  readonly viewsOff: Server
   readonly peers: readonly Peer[]
   readonly sqlFloor: SqlFloor
   /** With a key whose limit is used up. */
@@ -23,8 +27,8 @@ export interface Bench {
 
 type Load = Pick<Scenario, 'operations' | 'background'>
 
-/** More than the server, the floor and all peers have open at once. */
-const CONNECTIONS_OF_SERVERS = 400
+/** More than both servers, the floors and all peers have open at once. */
+const CONNECTIONS_OF_SERVERS = 500
 const WARM_UP_SECONDS_MAX = 5
 const WARM_UP_ROUNDS = 3
 
@@ -34,7 +38,8 @@ const stayRunning = async () => undefined
 export type Started = { stop(): Promise<void> }[]
 
 /**
- * Starts PostgreSQL with its rows, the server, and the peers, and notes each in `started` once it runs.
+ * Starts PostgreSQL with its rows, the server with views and without, and the peers, and notes each in `started` once it
+ * runs.
  * @throws Error when one of them does not come up
  */
 export async function startBench(options: Options, started: Started): Promise<Bench> {
@@ -46,56 +51,77 @@ export async function startBench(options: Options, started: Started): Promise<Be
   const server = await startServer({ databaseUrl: database.url, workers: options.workers })
   started.push(server)
   await exhaust(server.url, exhausted)
+  const viewsOff = await startServer({ databaseUrl: database.url, workers: options.workers, views: false })
+  started.push(viewsOff)
   const processes = server.workerPids().length || options.workers
   const peers =
     options.peers.length > 0 ? await startPeers({ databaseUrl: database.url, names: options.peers, processes }) : []
   started.push(...peers)
-  return { cluster, database, server, peers, sqlFloor: sqlFloor(), exhausted }
+  return { cluster, database, server, viewsOff, peers, sqlFloor: sqlFloor(), exhausted }
 }
 
-/** Asks the server and the peers what they will be asked under load. @throws Error at the first wrong answer */
-export async function checkBench({ server, database, peers }: Bench, scenarios: readonly Scenario[]): Promise<void> {
-  const operations = scenarios.flatMap((scenario) => scenario.operations).filter(isRead)
-  await checkAnswers(server.url, server.key, database.url, operations)
-  if (peers.length > 0) await checkPeers(peers, server.url, server.key, operations)
+/** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */
+export async function checkBench(bench: Bench, scenarios: readonly Scenario[]): Promise<void> {
+  const { server, database, peers } = bench
+  await checkAnswers(ourSites(bench), database.url, readsOf(scenarios))
+  const common = readsOf(scenarios.filter(({ isOurs }) => !isOurs))
+  if (peers.length > 0) await checkPeers(peers, server.url, server.key, common)
 }
 
 /** Code is compiled and connections are made before anything is counted. */
 export async function warmUp(bench: Bench, scenarios: readonly Scenario[], options: Options): Promise<void> {
-  const operations = scenarios.flatMap((scenario) => scenario.operations).filter(isRead)
-  if (operations.length === 0) return
+  const all = readsOf(scenarios)
+  const common = readsOf(scenarios.filter(({ isOurs }) => !isOurs))
   const seconds = Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds)
   const { connections } = options
-  for (const site of [rosterSite(bench), ...bench.peers.map(peerSite)]) {
-    const peer = bench.peers.find(({ name }) => name === site.name)
-    const load = peer ? translate(peer, { operations }) : { operations }
-    if (load) await runLoad({ url: site.url, headers: site.headers, operations: load.operations, connections, seconds })
+  const warm = async ({ url, headers }: Site, operations: readonly Operation[]) => {
+    if (operations.length > 0) await runLoad({ url, headers, operations, connections, seconds })
   }
+  for (const site of ourSites(bench)) await warm(site, all)
+  for (const peer of bench.peers) await warm(peerSite(peer), translate(peer, { operations: common })?.operations ?? [])
 }
 
-/** The server, the floors of the scenario, and the peers that can do it. */
+/** The server with views and without, the floors of the scenario, and the peers that can do it. */
 export async function openTargets(bench: Bench, scenario: Scenario): Promise<Target[]> {
-  const { cluster, database, sqlFloor } = bench
   const operations = [...scenario.operations, ...(scenario.background?.operations ?? [])]
-  const roster = { ...rosterSite(bench), headers: headersFor(bench, scenario) }
+  const on = (site: Site, asked: Asked) => siteTarget(site, asked, bench.cluster.postmasterPid)
+  const { prepare: _, ...load } = scenario
+  const [roster, viewsOff] = ourSites(bench).map((site) => ({ ...site, headers: headersFor(bench, scenario) })) as [
+    Site,
+    Site,
+  ]
+  const constant = on(await startConstant(roster, operations), load)
+  if (isRefusal(scenario)) return [on(roster, scenario), constant]
+  const ours = [on(roster, scenario), on(viewsOff, scenario), constant]
+  return scenario.isOurs ? ours : [...ours, ...(await openOthers(bench, scenario, operations))]
+}
+
+/** The floors with the SQL of the scenario, and the peers that can do it. */
+async function openOthers(bench: Bench, scenario: Scenario, operations: readonly Operation[]): Promise<Target[]> {
+  const { cluster, database, sqlFloor } = bench
   const on = (site: Site, load: Load = scenario) => siteTarget(site, load, cluster.postmasterPid)
-  if (isRefusal(scenario)) return [on(roster), on(await startConstant(roster, operations))]
-  const [constant, bare, sql] = await Promise.all([
-    startConstant(roster, operations),
-    startBare(database.url, operations),
-    sqlTarget(sqlFloor, database.url, scenario, cluster.postmasterPid),
-  ])
+  const bare = on(await startBare(database.url, operations))
+  const uncounted = scenario.hasUncounted ? [on(await startUncounted(database.url, operations))] : []
+  const sql = await sqlTarget(sqlFloor, database.url, scenario, cluster.postmasterPid)
   const peers = bench.peers.flatMap((peer) => {
     const load = translate(peer, scenario)
     return load ? [on(peerSite(peer), load)] : []
   })
-  return [on(roster), on(constant), on(bare), sql, ...peers]
+  return [bare, ...uncounted, sql, ...peers]
+}
+
+/** Both servers of ours, as something to load; they go on when their targets stop. */
+export function ourSites({ server, viewsOff }: Pick<Bench, 'server' | 'viewsOff'>): [roster: Site, viewsOff: Site] {
+  return [siteOf('roster', server), siteOf('views-off', viewsOff)]
 }
 
 /** The server as something to load; it goes on when its target stops. */
-export function rosterSite({ server }: Bench): Site {
-  const { url, headers, pid } = server
-  return { name: 'roster', url, headers, pids: () => [pid], stop: stayRunning }
+export function rosterSite({ server }: Pick<Bench, 'server'>): Site {
+  return siteOf('roster', server)
+}
+
+function siteOf(name: string, { url, headers, pid }: Server): Site {
+  return { name, url, headers, pids: () => [pid], stop: stayRunning }
 }
 
 export function peerSite(peer: Peer): Site {
@@ -119,8 +145,4 @@ function translateAll(peer: Peer, operations: readonly Operation[]): Operation[]
 function headersFor({ server, exhausted }: Bench, { key }: Scenario): Readonly<Record<string, string>> {
   if (key === 'none') return {}
   return key === 'exhausted' ? exhausted : server.headers
-}
-
-function isRead({ method, status }: Operation): boolean {
-  return method === 'GET' && status === 200
 }

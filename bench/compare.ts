@@ -7,6 +7,7 @@ import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/lin
 import { readOptions, WRONG_USAGE } from './compare/options.ts'
 import {
   dropDatabase,
+  forgetSides,
   makeDatabase,
   openDatabase,
   openSide,
@@ -89,12 +90,13 @@ async function openSides(checkout: Checkout, cluster: Cluster): Promise<Side[]> 
 /** Two rounds of the suite, A B and B A, are one of ours. */
 async function measure(scenario: Scenario, sides: readonly Side[], cluster: Cluster): Promise<ScenarioResult> {
   const rounds = 2 * options.rounds
-  const targets = sides.map((side) => targetOf(side, scenario, cluster))
+  const targets = await Promise.all(sides.map((side) => targetOf(side, scenario, cluster)))
   const onRound = (name: string, round: number) => status(`${scenario.name}: ${name}, run ${round} of ${rounds}`)
   const result = await runScenario(scenario, targets, {
     ...options,
     rounds,
     restore: () => restoreSides(sides),
+    forget: () => forgetSides(sides),
     onRound,
   })
   status(null)

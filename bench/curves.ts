@@ -1,5 +1,6 @@
-import { type Bench, peerSite, rosterSite, translate } from './bench.ts'
+import { type Bench, ourSites, peerSite, rosterSite, translate } from './bench.ts'
 import { rowsFor } from './data/table.ts'
+import { forgetLists } from './forget.ts'
 import { percentileMs } from './latency.ts'
 import { type Load, runLoad } from './load.ts'
 import type { Operation } from './operation.ts'
@@ -7,8 +8,8 @@ import type { Options } from './options.ts'
 import type { Curve } from './results.ts'
 import { faultOf } from './sample.ts'
 import { startServer } from './server.ts'
+import type { Site } from './site.ts'
 import { status } from './status.ts'
-import type { Site } from './targets.ts'
 
 type Point = readonly [x: number, y: number]
 type Series = Curve['series'][number]
@@ -20,7 +21,9 @@ interface Participant {
 }
 
 const PAGE_SIZE = 20
-const DEPTHS = [1, 10, 100, 1_000, 10_000]
+const DEPTHS = [1, 10, 100, 1_000, 10_000, 20_000]
+/** A list is cut into so many parts of equal length. */
+const PARTS = 5
 const ROWS = [10_000, 100_000, 1_000_000]
 const CONNECTIONS = [1, 4, 16, 32, 64, 128]
 /** Percent of the most that a server answers. */
@@ -30,23 +33,26 @@ const get = (path: string): Operation => ({ method: 'GET', path, status: 200 })
 
 /** All of them, one after the other. A point whose answers are not as expected is left out, with a line that says so. */
 export async function measureCurves(bench: Bench, options: Options): Promise<Curve[]> {
-  const participants: Participant[] = [
-    { site: rosterSite(bench), ask: (operation) => operation },
-    ...bench.peers.map((peer) => ({
-      site: peerSite(peer),
-      ask: (operation: Operation) => translate(peer, { operations: [operation] })?.operations[0] ?? null,
-    })),
+  const [roster, viewsOff] = ourSites(bench).map((site) => ({ site, ask: (operation: Operation) => operation })) as [
+    Participant,
+    Participant,
   ]
+  const peers = bench.peers.map((peer) => ({
+    site: peerSite(peer),
+    ask: (operation: Operation) => translate(peer, { operations: [operation] })?.operations[0] ?? null,
+  }))
   return [
-    await byDepth(bench, options, participants),
+    await byDepth(bench, options, [roster, viewsOff, ...peers]),
+    await byPart(bench, options, [roster, viewsOff]),
     await byRows(bench, options),
-    ...(await byConnections(bench, options, participants)),
+    ...(await byConnections(bench, options, [roster, ...peers])),
     await byLoad(bench, options),
   ]
 }
 
+/** The same page again and again. */
 async function byDepth({ database }: Bench, options: Options, participants: readonly Participant[]): Promise<Curve> {
-  const last = Math.ceil(database.rows.absences / PAGE_SIZE)
+  const last = pagesOf(database.rows.absences)
   const depths = [...DEPTHS.filter((depth) => depth < last), last]
   const series = await eachSeries(participants, depths, async ({ site, ask }, page) => {
     const operation = ask(get(`/Absences?page=${page}`))
@@ -57,29 +63,50 @@ async function byDepth({ database }: Bench, options: Options, participants: read
   return { name: 'depth', title, x: 'page', y: 'p50 in ms', logarithmic: true, series }
 }
 
+/** Pages that hardly come twice, as many different ones at every depth. */
+async function byPart({ database }: Bench, options: Options, participants: readonly Participant[]): Promise<Curve> {
+  const part = Math.floor(pagesOf(database.rows.absences) / PARTS)
+  const middles = Array.from({ length: PARTS }, (_, index) => Math.round((index + 0.5) * part))
+  const series = await eachSeries(participants, middles, async ({ site }, middle) => {
+    const first = Math.max(1, middle - Math.floor(part / 2))
+    await forgetLists(database.url)
+    const operation = get(`/Absences?page={${first}..${first + Math.max(part, 1) - 1}}`)
+    return p50(await load('random pages', site, operation, { ...options, connections: 1 }))
+  })
+  const title = 'Random pages of one fifth of all absences by their numbers, one connection'
+  return { name: 'depthRandom', title, x: 'middle page of the fifth', y: 'p50 in ms', logarithmic: false, series }
+}
+
 async function byRows(bench: Bench, options: Options): Promise<Curve> {
-  const paths = (absences: number) => ({ 'first page': '/Absences', 'one by id': `/Absences/{1..${absences}}` })
   const points: Record<string, Point[]> = {}
   for (const rows of [...ROWS.filter((size) => size < options.rows), options.rows]) {
-    const site = await siteWith(bench, options, rows)
-    for (const [label, path] of Object.entries(paths(rowsFor(rows).absences))) {
-      const measured = await load(`rows ${rows}`, site, get(path), options)
-      if (measured) (points[label] ??= []).push([rows, rateOf(measured)])
-    }
-    await site.stop()
+    const { sites, stop } = await sitesWith(bench, options, rows)
+    for (const [label, path] of Object.entries({
+      'first page': '/Absences',
+      'one by id': `/Absences/{1..${rowsFor(rows).absences}}`,
+    }))
+      for (const [index, site] of sites.entries()) {
+        const measured = await load(`rows ${rows}`, site, get(path), options)
+        const name = index === 0 ? label : `${label}, ${site.name}`
+        if (measured) (points[name] ??= []).push([rows, rateOf(measured)])
+      }
+    await stop()
   }
   const series = Object.entries(points).map(([label, found]) => ({ label, points: found }))
   const title = `Requests/s by number of absences, ${options.connections} connections`
   return { name: 'rows', title, x: 'absences', y: 'requests/s', logarithmic: true, series }
 }
 
-/** The running server, or one of its own for another number of rows. */
-async function siteWith(bench: Bench, options: Options, rows: number): Promise<Site> {
-  if (rows === options.rows) return rosterSite(bench)
+/** The running servers, or others for another number of rows. */
+async function sitesWith(bench: Bench, options: Options, rows: number) {
+  if (rows === options.rows) return { sites: ourSites(bench), stop: async () => undefined }
   status(null)
   const { url: databaseUrl } = await bench.cluster.database(rows)
-  const server = await startServer({ databaseUrl, workers: options.workers })
-  return { ...rosterSite({ ...bench, server }), stop: server.stop }
+  const common = { databaseUrl, workers: options.workers }
+  const server = await startServer(common)
+  const viewsOff = await startServer({ ...common, views: false })
+  const stop = async () => void (await Promise.all([server.stop(), viewsOff.stop()]))
+  return { sites: ourSites({ server, viewsOff }), stop }
 }
 
 async function byConnections(bench: Bench, options: Options, participants: readonly Participant[]): Promise<Curve[]> {
@@ -165,6 +192,10 @@ async function load(
   const fault = faultOf(measured)
   if (fault) console.log(`VOID: curve ${curve}, ${name}, ${operation.path}: ${fault}`)
   return fault ? null : measured
+}
+
+function pagesOf(absences: number): number {
+  return Math.ceil(absences / PAGE_SIZE)
 }
 
 function p50(measured: Load | null): number | null {

@@ -3,6 +3,8 @@ export interface Operation {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
   /** Path and query as Roster takes them. `{1..1000}` here or in the body is a random integer of that range, drawn for each request. */
   readonly path: string
+  /** What is asked for is behind this link of the answer to `path`: only the server can write it. See `followLinks`. */
+  readonly link?: 'next'
   /** JSON; none for a GET. */
   readonly body?: string
   /** Beside the key and the content type. */

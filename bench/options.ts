@@ -26,8 +26,8 @@ export interface Options {
   readonly data: string
 }
 
-/** Under a minute on two cores; what it says of speed is rough. */
-const QUICK = { rows: 20_000, seconds: 0.4, rounds: 1, curves: false }
+/** About a minute on two quiet cores; what it says of speed is rough. */
+const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false }
 /** The database and the load have the others. */
 const WORKERS = Math.max(1, availableParallelism() >> 1)
 const DEFAULTS = { rows: 1_000_000, seconds: 4, connections: 32, rounds: 3 }
@@ -49,7 +49,7 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
     )
     .option(
       '--quick',
-      `the main scenarios in under a minute: ${QUICK.rows} rows, ${QUICK.seconds} s, ${QUICK.rounds} round`,
+      `the main scenarios in about a minute: ${QUICK.rows} rows, ${QUICK.seconds} s, ${QUICK.rounds} round`,
     )
     .option('--peers [names]', `other servers too: ${peerNames.join(', ')}, comma-separated; default: all`)
     .addOption(count('--workers <n>', 'of the server, and processes of each peer', WORKERS, 1, 256))

@@ -3,15 +3,19 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DataDirInUse } from '../src/execute/embedded.ts'
-import { type Bench, checkBench, openTargets, type Started, startBench, warmUp } from './bench.ts'
+import { type Bench, checkBench, openTargets, rosterSite, type Started, startBench, warmUp } from './bench.ts'
 import { stopChildren } from './children.ts'
 import { measureCurves } from './curves.ts'
 import { restore } from './data/restore.ts'
 import { rowsFor } from './data/table.ts'
+import { forgetLists } from './forget.ts'
+import { followLinks } from './links.ts'
 import { describeMachine, readCommit, readVersions } from './machine.ts'
 import { type Options, readOptions, WRONG_USAGE } from './options.ts'
 import { peerNames } from './peers.ts'
+import { writeJson } from './report/json.ts'
 import { writePage } from './report/page.ts'
+import { ratiosAmong } from './report/ratios.ts'
 import type { Curve, Results, ScenarioResult } from './results.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
 import { soak } from './soak.ts'
@@ -20,7 +24,7 @@ import { runScenario } from './suite.ts'
 import { formatHead, formatScenario } from './table.ts'
 
 const options = readOptions(process.argv.slice(2), peerNames)
-const scenarios = chooseScenarios(options)
+const chosen = chooseScenarios(options)
 const inUse = `error: another run uses ${options.data}; --data names another folder`
 const started: Started = []
 let isStopping = false
@@ -39,17 +43,19 @@ if (!isStopping) await stop()
 async function run(bench: Bench) {
   const results = await describeRun(bench)
   status('checking answers')
+  const scenarios: Scenario[] = []
+  for (const scenario of chosen) scenarios.push(await followLinks(rosterSite(bench), scenario))
   await checkBench(bench, scenarios)
   status('warming up')
   await warmUp(bench, scenarios, options)
-  const floors = ['constant', 'bare', bench.sqlFloor]
+  const ratios = ratiosAmong(['views-off', 'constant', 'bare', 'uncounted', bench.sqlFloor])
   status(null)
-  console.log(formatHead(floors))
+  console.log(formatHead(ratios))
   const measured: ScenarioResult[] = []
   for (const scenario of scenarios) {
     const result = await measure(bench, scenario)
     measured.push(result)
-    console.log(formatScenario(results, result, floors))
+    console.log(formatScenario(results, result, ratios))
   }
   const curves: Curve[] = options.curves ? await measureCurves(bench, options) : []
   if (options.soak !== null) curves.push(await soak(bench, options, options.soak))
@@ -62,6 +68,7 @@ async function measure(bench: Bench, scenario: Scenario): Promise<ScenarioResult
     return await runScenario(scenario, targets, {
       ...options,
       restore: async () => void (await restore(bench.database.url, bench.database.rows)),
+      forget: () => forgetLists(bench.database.url),
       onRound: (target, round) => status(`${scenario.name}: ${target}, round ${round} of ${options.rounds}`),
     })
   } finally {
@@ -97,7 +104,7 @@ function save(results: Results) {
   const folder = resolve(options.output)
   mkdirSync(folder, { recursive: true })
   const path = join(folder, results.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-'))
-  writeFileSync(`${path}.json`, `${JSON.stringify(results, null, 1)}\n`)
+  writeFileSync(`${path}.json`, writeJson(results))
   writeFileSync(`${path}.html`, writePage(results))
   console.log(`${path}.html, and .json beside it`)
 }

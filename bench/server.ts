@@ -24,6 +24,8 @@ interface Options {
   readonly workers?: number | null
   /** The checkout whose source runs; default: this one. */
   readonly root?: string
+  /** False: every list is asked of the database. Default: as the checkout has it by itself. */
+  readonly views?: boolean
 }
 
 const KEY = 'bench-key'
@@ -44,11 +46,12 @@ const SETTINGS = {
 }
 
 /** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
-export async function startServer({ databaseUrl, workers = null, root = ROOT }: Options): Promise<Server> {
+export async function startServer({ databaseUrl, workers = null, root = ROOT, views }: Options): Promise<Server> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // It ends when its launcher does, which are we.
   const launcher = { ROSTER_LAUNCHER: String(process.pid) }
-  const environment = { ...SETTINGS, ...launcher, DATABASE_URL: databaseUrl, DATA_DIR: dataDir }
+  const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(views === false ? { VIEWS: 'off' } : {}) }
+  const environment = { ...SETTINGS, ...launcher, ...own }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
     cwd: root,
     environment: workers === null ? environment : { ...environment, WORKERS: String(workers) },

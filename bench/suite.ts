@@ -9,6 +9,8 @@ export interface Plan {
   readonly rounds: number
   /** Sets back what a round has written. */
   restore(): Promise<void>
+  /** Makes servers give up what they have in memory. */
+  forget(): Promise<void>
   /** Told what is measured now. */
   onRound?(target: string, round: number): void
 }
@@ -26,6 +28,7 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
   for (let round = 1; round <= plan.rounds; round++) {
     for (const target of round % 2 === 1 ? targets : targets.toReversed()) {
       plan.onRound?.(target.name, round)
+      if (scenario.isCold && target.isStored) await plan.forget()
       const before = results.get(target.name) as TargetResult
       results.set(target.name, await addRound(before, target, plan, round))
       if (isWriting(scenario) && target.isStored) await plan.restore()

@@ -1,7 +1,8 @@
+import { type Ratio, shortHeadOf } from './report/ratios.ts'
 import { type Row, summarise } from './report/summary.ts'
 import type { Results, ScenarioResult } from './results.ts'
 
-const WIDTHS = { target: 14, rate: 10, spread: 17, time: 9, errors: 7, cpu: 9, rss: 7, ratio: 11 }
+const WIDTHS = { target: 14, rate: 10, spread: 17, time: 9, errors: 7, cpu: 9, rss: 7, ratioMin: 8 }
 
 interface Column {
   readonly head: string
@@ -9,8 +10,8 @@ interface Column {
   text(row: Row): string
 }
 
-/** The columns of a run with these floors. Ratios are of requests/s, the last of CPU. */
-function columnsFor(floors: readonly string[]): Column[] {
+/** The columns of a run with these ratios. */
+function columnsFor(ratios: readonly Ratio[]): Column[] {
   return [
     { head: 'req/s', width: WIDTHS.rate, text: (row) => whole(row.requestsPerSecond?.middle ?? null) },
     { head: 'least..most', width: WIDTHS.spread, text: spreadOf },
@@ -20,32 +21,28 @@ function columnsFor(floors: readonly string[]): Column[] {
     { head: 'CPU µs', width: WIDTHS.cpu, text: (row) => figure(row.serverCpuUs) },
     { head: 'PG µs', width: WIDTHS.cpu, text: (row) => figure(row.postgresCpuUs) },
     { head: 'RSS MB', width: WIDTHS.rss, text: (row) => fixed(row.rssMb, 0) },
-    ...floors.map((floor, index) => ({
-      head: `/${floor}`,
-      width: WIDTHS.ratio,
-      text: (row: Row) => fixed(row.toFloors[index] ?? null, 2),
-    })),
-    { head: 'CPU /bare', width: WIDTHS.ratio, text: (row) => fixed(row.cpuToBare, 2) },
+    ...ratios.map((ratio, index) => {
+      const head = shortHeadOf(ratio)
+      const width = Math.max(WIDTHS.ratioMin, head.length + 2)
+      return { head, width, text: (row: Row) => fixed(row.ratios[index] ?? null, 2) }
+    }),
   ]
 }
 
-/** The line above all scenarios. */
-export function formatHead(floors: readonly string[]): string {
+/** The line above all scenarios of a run with these ratios. */
+export function formatHead(ratios: readonly Ratio[]): string {
   return line(
     '',
-    columnsFor(floors).map(({ head, width }) => head.padStart(width)),
+    columnsFor(ratios).map(({ head, width }) => head.padStart(width)),
   )
 }
 
 /** A scenario's title, and a line for each of its targets. */
-export function formatScenario(results: Results, scenario: ScenarioResult, floors: readonly string[]): string {
-  const [section] = summarise({ ...results, scenarios: [scenario] })
-  const own = scenario.targets.map(({ target }) => target).filter((target) => floors.includes(target))
+export function formatScenario(results: Results, scenario: ScenarioResult, ratios: readonly Ratio[]): string {
+  const [section] = summarise({ ...results, scenarios: [scenario] }, ratios)
   const lines = (section?.rows ?? []).flatMap((row) => {
-    // A scenario need not have all floors of the run.
-    const toFloors = floors.map((floor) => row.toFloors[own.indexOf(floor)] ?? null)
     const errors = scenario.targets.find(({ target }) => target === row.target)?.rounds ?? []
-    const cells = columnsFor(floors).map(({ width, text }) => text({ ...row, toFloors }).padStart(width))
+    const cells = columnsFor(ratios).map(({ width, text }) => text(row).padStart(width))
     return [line(row.target, cells), ...(row.void === null ? [] : [voidLine(row.void, errors)])]
   })
   return [`${scenario.name}: ${scenario.title}`, ...lines].join('\n')

@@ -7,6 +7,8 @@ import { Progress } from '../data/progress.ts'
 import { restore } from '../data/restore.ts'
 import type { Cluster, Database } from '../database.ts'
 import { exhaust, makeExhaustedKey } from '../exhaustedKey.ts'
+import { forgetLists } from '../forget.ts'
+import { followLinks } from '../links.ts'
 import type { Scenario } from '../scenarios.ts'
 import { type Server, startServer } from '../server.ts'
 import { siteTarget, type Target } from '../targets.ts'
@@ -32,16 +34,28 @@ export async function openSide(name: Side['name'], root: string, database: Store
 }
 
 /** The side as something to load; it goes on when its target stops. */
-export function targetOf({ name, server, database }: Side, scenario: Scenario, cluster: Cluster): Target {
+export async function targetOf(
+  { name, server, database }: Side,
+  scenario: Scenario,
+  cluster: Cluster,
+): Promise<Target> {
   const headers = { none: {}, exhausted: database.exhausted, valid: server.headers }[scenario.key ?? 'valid']
   const site = { name, url: server.url, headers, pids: () => [server.pid], stop: async () => undefined }
-  return siteTarget(site, scenario, cluster.postmasterPid)
+  return siteTarget(site, await followLinks(site, scenario), cluster.postmasterPid)
 }
 
 /** Sets back what both have written. */
 export async function restoreSides(sides: readonly Side[]): Promise<void> {
-  const databases = new Map(sides.map(({ database }) => [database.url, database]))
-  for (const { url, rows } of databases.values()) await restore(url, rows)
+  for (const { url, rows } of databasesOf(sides)) await restore(url, rows)
+}
+
+/** Makes both give up what they have in memory. */
+export async function forgetSides(sides: readonly Side[]): Promise<void> {
+  for (const { url } of databasesOf(sides)) await forgetLists(url)
+}
+
+function databasesOf(sides: readonly Side[]): Iterable<Stored> {
+  return new Map(sides.map(({ database }) => [database.url, database])).values()
 }
 
 /** Whether both checkouts have the same migrations, so that one database serves both. */

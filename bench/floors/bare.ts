@@ -2,6 +2,7 @@
 // server's own statements, prepared, and answers `JSON.stringify(rows)`: no key, no limits, no headers, no checks.
 // Statements come as JSON on stdin, DATABASE_URL in the environment.
 import postgres from 'postgres'
+import { writeRandom } from './randomValue.ts'
 import type { FloorStatement, FloorValue } from './statement.ts'
 
 /** As many connections as a worker of the server has by default. */
@@ -38,6 +39,6 @@ async function answer(request: Request): Promise<Response> {
 }
 
 function textOf(value: FloorValue, match: RegExpExecArray, body: Record<string, unknown> | null): string | null {
-  if ('place' in value) return match[value.place + 1] as string
+  if ('place' in value) return writeRandom(value, Number(match[value.place + 1]))
   return body && value.property !== null ? String(body[value.property]) : value.fixed
 }

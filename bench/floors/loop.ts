@@ -1,6 +1,7 @@
 // The floor `loop`: the server's own statements by postgres.js alone, where pgbench is not installed. Each client runs
 // one statement after the other on a connection of its own. The job comes as JSON on stdin.
 import postgres from 'postgres'
+import { writeRandom } from './randomValue.ts'
 import type { LoopResult, SqlJob } from './sql.ts'
 import type { FloorStatement, FloorValue } from './statement.ts'
 
@@ -41,5 +42,5 @@ function drawStatement(): FloorStatement {
 
 function textOf(value: FloorValue): string | null {
   if ('fixed' in value) return value.fixed
-  return String(value.low + Math.floor(Math.random() * (value.high - value.low + 1)))
+  return writeRandom(value, value.low + Math.floor(Math.random() * (value.high - value.low + 1)))
 }

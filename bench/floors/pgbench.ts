@@ -53,7 +53,8 @@ function scriptOf({ text, values, weight }: FloorStatement, index: number, folde
   const definitions: string[] = []
   const names = values.map((value, place) => {
     const variable = `s${index}v${place}`
-    if ('low' in value) sets.push(`\\set ${variable} random(${value.low}, ${value.high})`)
+    if ('low' in value)
+      sets.push(`\\set ${variable} ${value.factor} * random(${value.low}, ${value.high}) + ${value.summand}`)
     else if (value.fixed === null) return 'null'
     else definitions.push('-D', `${variable}=${value.fixed}`)
     return `:${variable}`

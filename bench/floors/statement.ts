@@ -1,5 +1,5 @@
 import { compileCreate, compileGet, compileUpdate } from '../../src/compile/entity.ts'
-import { compileList } from '../../src/compile/list.ts'
+import { compileList, compileRows } from '../../src/compile/list.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { readBody } from '../../src/parse/body.ts'
@@ -7,6 +7,7 @@ import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
 import type { Operation } from '../operation.ts'
+import type { RandomValue } from './randomValue.ts'
 
 /** The SQL that the server runs for an operation, and where its parameters come from. */
 export interface FloorStatement {
@@ -21,35 +22,39 @@ export interface FloorStatement {
 
 export type FloorValue =
   /** The same in every request; `property`: its name in the body that brings it. */
-  | { readonly fixed: string | null; readonly property: string | null }
-  /** A random integer of the range, the n-th of the path, from 0. */
-  | { readonly low: number; readonly high: number; readonly place: number }
+  { readonly fixed: string | null; readonly property: string | null } | RandomValue
 
 const PLACEHOLDER = /\{(\d+)\.\.(\d+)\}/g
-/** Ids that no table has, so that they can be told from every other value. */
-const SENTINEL = 9_007_199_254_700_000
 
-/** By the product's own parser and compiler. @throws Error where a random value does not become a parameter as it is */
-export async function floorStatement(operation: Operation): Promise<FloorStatement> {
-  const ranges: { low: number; high: number; place: number }[] = []
-  const path = operation.path.replace(PLACEHOLDER, (_, low, high) => {
-    ranges.push({ low: Number(low), high: Number(high), place: ranges.length })
-    return String(SENTINEL + ranges.length - 1)
-  })
+/**
+ * By the product's own parser and compiler. `isCounted`: lists have their total, as without
+ * views.
+ * @throws Error where a random value does not become a parameter
+ */
+export async function floorStatement(operation: Operation, isCounted = true): Promise<FloorStatement> {
+  const { method, path } = operation
   const body = operation.body === undefined ? null : await bodyOf(operation.body)
-  const { text, values } = await compile(operation.method, path, body)
-  const lost = ranges.find(({ place }) => !values.includes(String(SENTINEL + place)))
-  if (lost) throw new Error(`${operation.path}: a random value is not a parameter of its SQL`)
-  return {
-    method: operation.method,
-    pattern: patternOf(operation.path),
-    weight: operation.weight ?? 1,
-    text,
-    values: values.map((value) => {
-      const range = ranges.find(({ place }) => value === String(SENTINEL + place))
-      return range ?? { fixed: value, property: propertyOf(body, value) }
-    }),
+  const ranges = [...path.matchAll(PLACEHOLDER)].map(([, low, high]) => ({ low: Number(low), high: Number(high) }))
+  // Beyond its range no value is a special one, as the first page is.
+  const compileAt = (raised: number) => {
+    let place = 0
+    const filled = path.replace(PLACEHOLDER, (_, __, high) => String(Number(high) + (place++ === raised ? 2 : 1)))
+    return compile(method, filled, body, isCounted)
   }
+  const { text, values } = await compileAt(-1)
+  const parameters: FloorValue[] = values.map((value) => ({ fixed: value, property: propertyOf(body, value) }))
+  for (const [place, range] of ranges.entries()) {
+    const raised = await compileAt(place)
+    const at = raised.text === text ? values.findIndex((value, index) => value !== raised.values[index]) : -1
+    if (at < 0) throw new Error(`${path}: a random value is not a parameter of its SQL`)
+    const factor = Number(raised.values[at]) - Number(values[at])
+    parameters[at] = { ...range, place, factor, summand: Number(values[at]) - factor * (range.high + 1) }
+  }
+  return { method, pattern: patternOf(path), weight: operation.weight ?? 1, text, values: parameters }
+}
+
+export function statementsOf(operations: readonly Operation[]): Promise<FloorStatement[]> {
+  return Promise.all(operations.map((operation) => floorStatement(operation)))
 }
 
 /** Without groups, whose matches `split` would keep. */
@@ -68,22 +73,26 @@ function bodyOf(text: string): Promise<Body> {
   return readBody(new Request('http://floor/', { method: 'POST', body: text, headers }))
 }
 
-async function compile(method: string, target: string, body: Body | null): Promise<Statement> {
+async function compile(method: string, target: string, body: Body | null, isCounted: boolean): Promise<Statement> {
   const [path = '', query = ''] = target.split('?')
   const [, plural, id] = path.split('/')
   const entity = (await loadEntities()).find((candidate) => candidate.plural === plural)
   if (!entity) throw new Error(`${target}: there is no entity ${plural}`)
   const make = id === undefined ? compilers[method]?.collection : compilers[method]?.item
   if (!make) throw new Error(`${method} ${target} has no single statement`)
-  return make(entity, { id: id ?? '', query, body: body ?? {} })
+  return make(entity, { id: id ?? '', query, body: body ?? {}, isCounted })
 }
 
-type Compiler = (entity: Entity, request: { id: string; query: string; body: Body }) => Statement
+type Compiler = (entity: Entity, request: { id: string; query: string; body: Body; isCounted: boolean }) => Statement
 
 /** What `resource.ts` does for each operation, up to the SQL. */
 const compilers: Record<string, { collection?: Compiler; item?: Compiler }> = {
   GET: {
-    collection: (entity, { query }) => compileList(entity, parseList(entity, query)),
+    collection(entity, { query, isCounted }) {
+      const list = parseList(entity, query)
+      if (!isCounted && list.page > 1) throw new Error(`${query}: only first pages are found without their total`)
+      return isCounted ? compileList(entity, list) : compileRows(entity, list)
+    },
     item: (entity, { id }) => compileGet(entity, id),
   },
   POST: { collection: (entity, { body }) => compileCreate(entity, parseComplete(entity, body)) },

@@ -4,11 +4,11 @@
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 import { pace, quiet } from './pace.mjs'
-import { drawRequests } from './requests.mjs'
+import { drawRequests, isRandom } from './requests.mjs'
 
-/** Each client has its own, and begins anew with them when they are used up; a short load needs fewer. */
-const REQUESTS_PER_SECOND = 256
-const REQUESTS_MAX = 512
+/** Over all clients. Each begins anew with its own when they are used up; a short load needs fewer. */
+const REQUESTS_PER_SECOND = 8_192
+const REQUESTS_MAX = 32_768
 /** No query of the server's takes longer. */
 const ANSWERS_MS_MAX = 5_000
 
@@ -31,11 +31,16 @@ load.on('reqError', () => counting && counts.errors++)
 load.on('start', () => setTimeout(begin, job.leadInSeconds * 1_000))
 
 function setupClient(client) {
-  const { connections, operations, rate, seconds, seed } = job
-  const count = Math.min(REQUESTS_MAX, Math.ceil(seconds * REQUESTS_PER_SECOND))
-  client.setRequests(drawRequests(operations, count, seed * 1_000 + clients.length))
+  const { connections, operations, rate, seed } = job
+  client.setRequests(drawRequests(operations, requestsOfClient(job), seed * 1_000 + clients.length))
   if (rate !== null) pace(client, (connections / rate) * 1_000, (clients.length / rate) * 1_000)
   clients.push(client)
+}
+
+function requestsOfClient({ connections, operations, rate, leadInSeconds, seconds }) {
+  if (operations.length === 1 && !isRandom(operations[0])) return 1
+  const needed = (leadInSeconds + seconds) * (rate ?? REQUESTS_PER_SECOND)
+  return Math.ceil(Math.min(REQUESTS_MAX, needed) / connections)
 }
 
 function noCounts() {

@@ -10,3 +10,5 @@ export interface DrawnRequest {
 }
 
 export function drawRequests(operations: readonly Operation[], count: number, seed: number): DrawnRequest[]
+
+export function isRandom(operation: Pick<Operation, 'path' | 'body'>): boolean

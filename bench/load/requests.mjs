@@ -12,6 +12,11 @@ export function drawRequests(operations, count, seed) {
   return Array.from({ length: count }, () => drawRequest(drawOperation(operations, random() * total), random))
 }
 
+/** Whether its requests differ. */
+export function isRandom({ path, body = '' }) {
+  return (path + body).search(PLACEHOLDER) >= 0
+}
+
 function drawOperation(operations, place) {
   let end = 0
   return operations.find(({ weight = 1 }) => place < (end += weight)) ?? operations.at(-1)

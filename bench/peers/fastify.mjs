@@ -60,10 +60,9 @@ const SCHEMAS = {
   },
 }
 const ID = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } }
-const COMPANY_BODY = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { Name: { type: 'string', nullable: true, maxLength: 200 }, Enabled: { type: 'boolean' } },
+const BODIES = {
+  company: bodyOf({ Name: { type: 'string', nullable: true, maxLength: 200 }, Enabled: { type: 'boolean' } }),
+  absence: bodyOf({ Status: shortText(), Type: shortText(), Reason: shortText() }),
 }
 
 const present = { company: (row) => row, absence: presentAbsence }
@@ -72,7 +71,9 @@ await runProcesses(async (port) => {
   const app = Fastify({ logger: false })
   addReads(app, '/Companies', 'company')
   addReads(app, '/Absences', 'absence')
-  addWrites(app)
+  addCreate(app)
+  addUpdate(app, '/Companies', 'company')
+  addUpdate(app, '/Absences', 'absence')
   const address = await app.listen({ port, host: '127.0.0.1' })
   return Number(new URL(address).port)
 })
@@ -92,20 +93,31 @@ function addReads(app, path, table) {
   })
 }
 
-function addWrites(app) {
+function addCreate(app) {
   const response = SCHEMAS.company
   const create = named(`insert into company (name, enabled) values ($1, $2) returning ${SELECTED.company}`)
-  app.post('/Companies', { schema: { body: COMPANY_BODY, response: { 201: response } } }, async (request, reply) => {
+  app.post('/Companies', { schema: { body: BODIES.company, response: { 201: response } } }, async (request, reply) => {
     const { Name = null, Enabled = false } = request.body
     const { rows } = await pool.query({ ...create, values: [Name, Enabled] })
     reply.code(201).header('Location', `/Companies/${rows[0].id}`)
     return rows[0]
   })
-  const schema = { params: ID, body: COMPANY_BODY, response: { 200: response } }
-  app.patch('/Companies/:id', { schema }, async (request, reply) => {
-    const { rows } = await pool.query(updateOf(request.params.id, request.body))
-    return rows.length === 0 ? reply.callNotFound() : rows[0]
+}
+
+function addUpdate(app, path, table) {
+  const schema = { params: ID, body: BODIES[table], response: { 200: SCHEMAS[table] } }
+  app.patch(`${path}/:id`, { schema }, async (request, reply) => {
+    const { rows } = await pool.query(updateOf(table, request.params.id, request.body))
+    return rows.length === 0 ? reply.callNotFound() : present[table](rows[0])
   })
+}
+
+function bodyOf(properties) {
+  return { type: 'object', additionalProperties: false, properties }
+}
+
+function shortText() {
+  return { type: 'string', nullable: true, maxLength: 100 }
 }
 
 /** The page and the total in one statement; past the last page there is no row to carry the total. */
@@ -130,13 +142,12 @@ function conditions(table, filters) {
   return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
 }
 
-function updateOf(id, { Name, Enabled }) {
-  const sets = []
+/** The columns come from the schema, which lets no other property through. */
+function updateOf(table, id, body) {
   const values = [id]
-  if (Name !== undefined) sets.push(`name = $${values.push(Name)}`)
-  if (Enabled !== undefined) sets.push(`enabled = $${values.push(Enabled)}`)
+  const sets = Object.entries(body).map(([key, value]) => `${key.toLowerCase()} = $${values.push(value)}`)
   if (sets.length === 0) throw new BadRequest('nothing to change')
-  return { ...named(`update company set ${sets.join(', ')} where id = $1 returning ${SELECTED.company}`), values }
+  return { ...named(`update ${table} set ${sets.join(', ')} where id = $1 returning ${SELECTED[table]}`), values }
 }
 
 /** An object without a value in any part is null. */

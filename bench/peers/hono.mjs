@@ -43,7 +43,9 @@ const queries = new Map()
 const app = new Hono()
 addReads('/Companies', 'company')
 addReads('/Absences', 'absence')
-addWrites()
+addCreate()
+addUpdate('/Companies', 'company', ['Name', 'Enabled'])
+addUpdate('/Absences', 'absence', ['Status', 'Type', 'Reason'])
 app.onError((error, c) => c.json({ error: error.message }, error.statusCode ?? 500))
 await runBunProcesses(import.meta.path, app.fetch)
 
@@ -64,7 +66,7 @@ function addReads(path, name) {
   })
 }
 
-function addWrites() {
+function addCreate() {
   const row = { name: sql.placeholder('name'), enabled: sql.placeholder('enabled') }
   const create = db.insert(company).values(row).returning().prepare('createCompany')
   app.post('/Companies', async (c) => {
@@ -72,22 +74,27 @@ function addWrites() {
     const [created] = await create.execute({ name: Name, enabled: Enabled })
     return c.json(created, 201, { Location: `/Companies/${created.id}` })
   })
-  app.patch('/Companies/:id', async (c) => {
-    const { Name, Enabled } = await c.req.json()
-    const given = Object.entries({ name: Name, enabled: Enabled }).filter(([, value]) => value !== undefined)
+}
+
+function addUpdate(path, name, properties) {
+  app.patch(`${path}/:id`, async (c) => {
+    const body = await c.req.json()
+    const given = properties.filter((property) => body[property] !== undefined)
     if (given.length === 0) throw new BadRequest('nothing to change')
-    const update = prepared(`update ${given.map(([key]) => key)}`, () => updateQuery(given.map(([key]) => key)))
-    const [updated] = await update.execute({ id: c.req.param('id'), ...Object.fromEntries(given) })
-    return updated === undefined ? c.notFound() : c.json(updated)
+    const keys = given.map((property) => property.toLowerCase())
+    const update = prepared(`update ${name} ${keys}`, () => updateQuery(TABLES[name], keys))
+    const values = Object.fromEntries(given.map((property, index) => [keys[index], body[property]]))
+    const [updated] = await update.execute({ id: c.req.param('id'), ...values })
+    return updated === undefined ? c.notFound() : c.json(present[name](updated))
   })
 }
 
-function updateQuery(keys) {
+function updateQuery(table, keys) {
   const changes = Object.fromEntries(keys.map((key) => [key, sql.placeholder(key)]))
   return db
-    .update(company)
+    .update(table)
     .set(changes)
-    .where(eq(company.id, sql.placeholder('id')))
+    .where(eq(table.id, sql.placeholder('id')))
     .returning()
 }
 

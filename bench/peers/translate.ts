@@ -47,9 +47,9 @@ const platformatic: Record<Operation['method'], Translation> = {
   PUT: () => null,
 }
 
-/** Neither a refusal nor a conditional request. */
-function isPlain({ status, headers }: Operation): boolean {
-  return (status === 200 || status === 201) && headers === undefined
+/** Neither a refusal nor a conditional request, nor one for what is behind a link of ours. */
+function isPlain({ status, headers, link }: Operation): boolean {
+  return (status === 200 || status === 201) && headers === undefined && link === undefined
 }
 
 function addressOf({ path }: Operation): Address | null {

@@ -1,6 +1,8 @@
 import type { Results } from '../results.ts'
 import { curvePlot } from './curvePlot.ts'
 import { figureText } from './figure.ts'
+import { goalsOf } from './goals.ts'
+import { goalsTable } from './goalsTable.ts'
 import { html, Markup } from './markup.ts'
 import { scenarioPlots } from './scenarioPlots.ts'
 import { styleAt } from './seriesStyle.ts'
@@ -31,7 +33,7 @@ ${facts(results)}</header>
 ${score(sections)}
 ${summaryTable(results, sections)}
 ${HOW_TO_READ}</section>
-${sections.map((section, index) => chapter(section, index, styleOf))}
+${goalsTable(goalsOf(results, sections))}${sections.map((section, index) => chapter(section, index, styleOf))}
 ${curves(results)}
 </main>
 </body>
@@ -60,9 +62,12 @@ function grouped(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-const HOW_TO_READ = html`<p>Every figure is the median of its rounds; rounds of the targets alternate. <em>× constant</em>,
-<em>× bare</em>, <em>× pgbench</em> and <em>× loop</em> are requests/s divided by those of the floor: a server that does
-nothing, a handler with the same SQL and nothing else, and the same SQL without a server. <em>Server CPU × bare</em> is CPU time of a request, so less is better. <em>× best peer</em> divides by
+const HOW_TO_READ = html`<p>Every figure is the median of its rounds; rounds of the targets alternate. <code>roster</code>
+is the server with views, which is how it runs by itself; <code>views-off</code> is the same with <code>VIEWS=off</code>.
+<em>× views-off</em>, <em>× constant</em>, <em>× bare</em>, <em>× uncounted</em>, <em>× pgbench</em> and <em>× loop</em>
+are requests/s divided by those of the server without views and of the floors: a server that does nothing, a handler with
+the same SQL and nothing else, the same without the total, and the same SQL without a server. <em>Server CPU ×</em> is CPU
+time of a request and <em>p50 ×</em> the median time of an answer, so less is better. <em>× best peer</em> divides by
 the fastest other server; where the rounds of both overlap, this run does not tell who is faster. A void row is struck
 out, and nothing is compared with it. The server logs warnings only (<code>LOG_LEVEL=warn</code>). Compare figures of one run only.</p>`
 

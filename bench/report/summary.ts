@@ -1,8 +1,9 @@
 import { median, type Results, type Sample, type ScenarioResult, type TargetResult } from '../results.ts'
+import { divide, type Ratio, ratiosAmong } from './ratios.ts'
 
 export const SUBJECT = 'roster'
 /** What is compared with, but is no program that anybody would deploy instead. */
-const FLOORS = ['constant', 'bare', 'pgbench', 'loop']
+const NO_PEERS = ['views-off', 'constant', 'bare', 'uncounted', 'pgbench', 'loop']
 
 /** One program in one scenario: medians over its rounds; null where nothing was measured. */
 export interface Row {
@@ -15,10 +16,8 @@ export interface Row {
   readonly serverCpuUs: number | null
   readonly postgresCpuUs: number | null
   readonly rssMb: number | null
-  /** Its requests/s divided by that of each floor, in the order of `floors`; null: of itself, or one of both does not count. */
-  readonly toFloors: readonly (number | null)[]
-  /** Its server's CPU time of a request divided by that of the floor `bare`; null as for `toFloors`. */
-  readonly cpuToBare: number | null
+  /** Its figures divided by those of others, in the order of `ratiosOf`; null: of itself, or one of both does not count. */
+  readonly ratios: readonly (number | null)[]
   /** Roster's requests/s divided by that of the best peer; null on any other row, and where no peer counts. */
   readonly toBestPeer: Duel | null
 }
@@ -42,9 +41,9 @@ export interface Section {
   readonly rows: readonly Row[]
 }
 
-/** The floors of these results, in the order of the first scenario that has them. */
-export function floorsOf(results: Results): string[] {
-  return targetsOf(results).filter((target) => FLOORS.includes(target))
+/** The ratios that can be formed of these results. */
+export function ratiosOf(results: Results): Ratio[] {
+  return ratiosAmong(targetsOf(results))
 }
 
 /** Every target of these results: Roster, then the others as they come. */
@@ -53,15 +52,14 @@ export function targetsOf({ scenarios }: Results): string[] {
 }
 
 /** The rows of each scenario. A void row keeps its figures, and nothing is compared with it. */
-export function summarise(results: Results): Section[] {
-  const floors = floorsOf(results)
+export function summarise(results: Results, ratios: readonly Ratio[] = ratiosOf(results)): Section[] {
   return results.scenarios.map((scenario) => {
     const measured = scenario.targets.map(measure)
-    return { scenario, rows: measured.map((row) => ({ ...row, ...compare(row, measured, floors) })) }
+    return { scenario, rows: measured.map((row) => ({ ...row, ...compare(row, measured, ratios) })) }
   })
 }
 
-type Ratios = Pick<Row, 'toFloors' | 'cpuToBare' | 'toBestPeer'>
+type Ratios = Pick<Row, 'ratios' | 'toBestPeer'>
 type Measured = Omit<Row, keyof Ratios>
 
 function measure({ target, rounds, void: reason }: TargetResult): Measured {
@@ -79,20 +77,15 @@ function measure({ target, rounds, void: reason }: TargetResult): Measured {
   }
 }
 
-function compare(row: Measured, all: readonly Measured[], floors: readonly string[]): Ratios {
-  const over = (floor: string, figureOf: (row: Measured) => number | null) => {
-    const other = all.find(({ target }) => target === floor)
-    return other === undefined || other === row ? null : quotient(figureOf(row), figureOf(other))
-  }
+function compare(row: Measured, all: readonly Measured[], ratios: readonly Ratio[]): Ratios {
   return {
-    toFloors: floors.map((floor) => over(floor, rateOf)),
-    cpuToBare: over('bare', ({ void: reason, serverCpuUs }) => (reason === null ? serverCpuUs : null)),
+    ratios: ratios.map((ratio) => divide(ratio, row, all)),
     toBestPeer: row.target === SUBJECT ? duel(row, all) : null,
   }
 }
 
 function duel(row: Measured, all: readonly Measured[]): Duel | null {
-  const peers = all.filter((other) => other !== row && !FLOORS.includes(other.target) && rateOf(other) !== null)
+  const peers = all.filter((other) => other !== row && !NO_PEERS.includes(other.target) && rateOf(other) !== null)
   const best = peers.toSorted((a, b) => (rateOf(b) ?? 0) - (rateOf(a) ?? 0))[0]
   const ratio = best ? quotient(rateOf(row), rateOf(best)) : null
   if (!best?.requestsPerSecond || !row.requestsPerSecond || ratio === null) return null

@@ -1,7 +1,8 @@
 import type { Results } from '../results.ts'
 import { figure, ratio } from './figure.ts'
 import { html, type Markup } from './markup.ts'
-import { type Duel, floorsOf, type Row, type Section, SUBJECT } from './summary.ts'
+import { headOf } from './ratios.ts'
+import { type Duel, type Row, ratiosOf, type Section, SUBJECT } from './summary.ts'
 
 interface Column {
   readonly head: string
@@ -25,7 +26,7 @@ const VERDICTS: Record<Duel['outcome'], string> = {
   open: '◆ rounds overlap with',
 }
 
-/** Every scenario with all its targets: figures, ratios to the floors and to the best peer. */
+/** Every scenario with all its targets: figures, ratios to the others and to the best peer. */
 export function summaryTable(results: Results, sections: readonly Section[]): Markup {
   const columns = [...COLUMNS, ...ratioColumns(results, sections)]
   return html`<div class="scroll" role="region" aria-label="Summary" tabindex="0"><table class="summary">
@@ -37,11 +38,12 @@ ${sections.map((section, index) => body(section, index, columns))}
 
 /** Those for which the results have something to compare with. */
 function ratioColumns(results: Results, sections: readonly Section[]): Column[] {
-  const floors = floorsOf(results)
   const hasPeers = sections.some(({ rows }) => rows.some(({ toBestPeer }) => toBestPeer !== null))
   return [
-    ...floors.map((floor, index) => ({ head: `× ${floor}`, cell: (row: Row) => ratio(row.toFloors[index] ?? null) })),
-    ...(floors.includes('bare') ? [{ head: 'server CPU × bare', cell: (row: Row) => ratio(row.cpuToBare) }] : []),
+    ...ratiosOf(results).map((one, index) => ({
+      head: headOf(one),
+      cell: (row: Row) => ratio(row.ratios[index] ?? null),
+    })),
     ...(hasPeers ? [{ head: '× best peer', cell: verdict }] : []),
   ]
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { cpuUsBetween, readCpu, rssMb } from '../../bench/cpu.ts'
 import { BUCKET_GROWTH, distribution, percentileMs, toBuckets } from '../../bench/latency.ts'
-import { drawRequests } from '../../bench/load/requests.mjs'
+import { drawRequests, isRandom } from '../../bench/load/requests.mjs'
 import { type LoadOptions, runLoad } from '../../bench/load.ts'
 import type { Operation } from '../../bench/operation.ts'
 import { faultOf } from '../../bench/sample.ts'
@@ -131,6 +131,10 @@ describe('requests', () => {
     }
     for (const { method, status, headers } of requests)
       if (method === 'GET') expect([status, headers]).toEqual([200, {}])
+  })
+
+  test('of an operation with placeholders differ', () => {
+    expect([get('/Absences'), get('/Absences/{1..9}'), create].map(isRandom)).toEqual([false, true, true])
   })
 
   test('are the same for the same seed, and others for another', () => {

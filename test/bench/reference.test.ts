@@ -4,6 +4,7 @@ import { load } from '../../bench/data/load.ts'
 import { Progress } from '../../bench/data/progress.ts'
 import { restore } from '../../bench/data/restore.ts'
 import { rowsFor } from '../../bench/data/table.ts'
+import { followLinks } from '../../bench/links.ts'
 import type { Operation } from '../../bench/operation.ts'
 import { checkAnswers } from '../../bench/reference.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -28,10 +29,10 @@ afterAll(async () => {
 })
 
 const get = (path: string, status = 200): Operation => ({ method: 'GET', path, status })
+const asked = (key = KEY) => ({ name: 'roster', url: server.url, headers: { Authorization: `ApiKey ${key}` } })
 const check = (...paths: string[]) =>
   checkAnswers(
-    server.url,
-    KEY,
+    [asked()],
     otherUrl,
     paths.map((path) => get(path)),
   )
@@ -86,20 +87,44 @@ describe('a difference is found', () => {
   ] as const)
     test(what, async () => {
       await other.unsafe(write)
-      await expect(check('/Employees/1', path)).rejects.toThrow(`GET ${path} is answered wrongly: ${message}`)
+      await expect(check('/Employees/1', path)).rejects.toThrow(`GET ${path} is answered wrongly by roster: ${message}`)
       await restore(otherUrl, rows)
       await check(path)
     })
 
   test('of the key', async () => {
-    const checking = checkAnswers(server.url, 'wrong', otherUrl, [get('/Absences')])
+    const checking = checkAnswers([asked('wrong')], otherUrl, [get('/Absences')])
     await expect(checking).rejects.toThrow('status: the server says 401, the reference 200')
   })
 })
 
+test('a page by its cursor is that of its number', async () => {
+  for (const path of ['/Absences?sort=Start&page=7', '/Absences?Status=Approved&sort=-Reason,End&PageSize=10&page=2']) {
+    const { operations } = await followLinks(asked(), { operations: [{ ...get(path), link: 'next' }] })
+    expect(operations[0]?.path).toMatch(/page=\d+&cursor=./)
+    await checkAnswers([asked()], otherUrl, operations)
+  }
+})
+
+test('every server is asked, each twice, and a wrong answer is the fault of who gave it', async () => {
+  const { headers } = asked()
+  const { text: right } = await server.get('/Companies')
+  let times = 0
+  const other = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => Response.json(++times === 1 ? JSON.parse(right) : [], { headers: { 'X-Total-Count': '100' } }),
+  })
+  const both = [asked(), { name: 'views-off', url: other.url.origin, headers }]
+  const checking = checkAnswers(both, otherUrl, [get('/Companies')])
+  await expect(checking).rejects.toThrow('GET /Companies is answered wrongly by views-off: ids: the server says ""')
+  expect(times).toBe(2)
+  await other.stop(true)
+})
+
 test('writes and refusals are left out', async () => {
   const create: Operation = { method: 'POST', path: '/Companies', body: '{}', status: 201 }
-  await checkAnswers(server.url, KEY, otherUrl, [create, get('/Absences/1', 401)])
+  await checkAnswers([asked()], otherUrl, [create, get('/Absences/1', 401)])
   expect((await server.get('/Companies')).headers.get('x-total-count')).toBe(String(rows.companies))
 })
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { figureText, tickText } from '../../bench/report/figure.ts'
+import type { Goal } from '../../bench/report/goals.ts'
+import { writeJson } from '../../bench/report/json.ts'
 import { linePlot } from '../../bench/report/linePlot.ts'
 import { writePage } from '../../bench/report/page.ts'
 import { linearScale, logarithmicScale, percentileScale, type Scale } from '../../bench/report/scale.ts'
@@ -131,11 +133,11 @@ describe('the page', () => {
   })
 
   test('has the medians, spreads and ratios of the results in its summary', () => {
-    const columns = [...page.matchAll(/<th scope="col">(.*?)<\/th>/g)].map(([, head]) => head).slice(1, 14)
+    const columns = [...page.matchAll(/<th scope="col">(.*?)<\/th>/g)].map(([, head]) => head).slice(1, 15)
     expect(columns).toEqual(
       (
         'requests/s,least – most,p50 ms,p97.5 ms,p99 ms,server CPU µs,PostgreSQL CPU µs,RSS MB,' +
-        '× constant,× bare,× pgbench,server CPU × bare,× best peer'
+        '× constant,× bare,× pgbench,server CPU × constant,server CPU × bare,× best peer'
       ).split(','),
     )
     const rows = summaryOf(page)
@@ -145,7 +147,14 @@ describe('the page', () => {
       [11_000, 12_100],
       ...times,
       ...[[31.4], [19.2], [88.6]],
-      ...[[12_000.5 / 48_002], [12_000.5 / 15_000], [12_000.5 / 30_000], [31.4 / 25.12], [12_000.5 / 10_000]],
+      ...[
+        [12_000.5 / 48_002],
+        [12_000.5 / 15_000],
+        [12_000.5 / 30_000],
+        [31.4 / 8],
+        [31.4 / 25.12],
+        [12_000.5 / 10_000],
+      ],
     ])
     expect(rows.constant?.slice(5)).toEqual([
       [8],
@@ -154,10 +163,11 @@ describe('the page', () => {
       '–',
       [48_002 / 15_000],
       [48_002 / 30_000],
+      '–',
       [8 / 25.12],
       '',
     ])
-    expect(rows.pgbench?.slice(5)).toEqual(['–', [19.2], '–', [30_000 / 48_002], [2], '–', '–', ''])
+    expect(rows.pgbench?.slice(5)).toEqual(['–', [19.2], '–', [30_000 / 48_002], [2], '–', '–', '–', ''])
     expect(Object.keys(rows)).toEqual(['roster', 'constant', 'bare', 'pgbench', 'fastify', 'hono'])
   })
 
@@ -233,7 +243,7 @@ describe('the comparison with the best peer', () => {
     const page = writePage(resultsOf([target('roster', [2]), target('constant', [9])]))
     expect(page).not.toContain('class="score"')
     expect(page).not.toContain('× best peer</th>')
-    expect(summaryOf(page).roster?.slice(8)).toEqual([[2 / 9]])
+    expect(summaryOf(page).roster?.slice(8)).toEqual([[2 / 9], [1]])
   })
 })
 
@@ -460,4 +470,62 @@ test('every colour stands out from its background by 3 : 1 at least', () => {
       const [less = 0, more = 0] = [colour[scheme], BACKGROUNDS[scheme]].map(luminance).toSorted((a, b) => a - b)
       expect((more + 0.05) / (less + 0.05)).toBeGreaterThanOrEqual(3)
     }
+})
+
+describe('the goals', () => {
+  const scenario = (name: string, targets: readonly TargetResult[]) => ({ name, title: name, targets })
+  const series = (label: string, ...points: [number, number][]) => ({ label, points })
+  const results = resultsOf([], {
+    scenarios: [
+      scenario('filter-sort', [
+        target('roster', [1_000], { p50Ms: 1.3, serverCpuUs: 20 }),
+        target('views-off', [1_100], { serverCpuUs: 100 }),
+        target('constant', [2_000], { serverCpuUs: 16 }),
+        target('uncounted', [500], { p50Ms: 1 }),
+        target('fastify', [40]),
+      ]),
+      scenario('patch', [target('roster', [96]), target('views-off', [100])]),
+    ],
+    curves: [
+      { ...curve, name: 'rows', series: [series('first page', [10_000, 130], [100_000, 1], [1_000_000, 100])] },
+      { ...curve, series: [series('roster', [1, 2], [20_000, 3])] },
+    ],
+  })
+  const found = JSON.parse(writeJson(results))
+
+  test('are judged by the ratios of the run', () => {
+    expect(found.goals.map(({ of, found, isMet }: Goal) => [of, Number(found.toFixed(4)), isMet])).toEqual([
+      ['filter-sort', 25, true],
+      ['filter-sort', 1.3, false],
+      ['filter-sort', 1.25, true],
+      ['rows', 1.3, false],
+      ['depth', 1.5, true],
+      ['filter-sort', 0.9091, false],
+      ['patch', 0.96, true],
+    ])
+  })
+
+  test('stand on the page', () => {
+    const page = writePage(results)
+    expectWellFormed(page)
+    expect(page).toContain('Met: 4 of 7.')
+    expect(page.match(/✗ missed/g)).toHaveLength(3)
+  })
+
+  test('of which a run does not tell are left out, and those of what is void', () => {
+    expect(writePage(ordinary)).not.toContain('<h2>Goals</h2>')
+    const broken = { ...target('views-off', [1]), void: 'it ended' }
+    expect(writePage(resultsOf([target('roster', [1]), broken]))).not.toContain('<h2>Goals</h2>')
+  })
+
+  test('the file has each scenario’s ratios by the heads of the page', () => {
+    expect(found.scenarios[0].ratios).toEqual({
+      ...{ '× views-off': 1_000 / 1_100, '× constant': 0.5, '× uncounted': 2 },
+      ...{ 'server CPU × views-off': 0.2, 'server CPU × constant': 1.25, 'p50 × uncounted': 1.3, '× best peer': 25 },
+    })
+  })
+
+  test('the server without views is beside it, and no peer', () => {
+    expect(summaryOf(writePage(resultsOf(results.scenarios[1]?.targets ?? []))).roster?.slice(8)).toEqual([[0.96], [1]])
+  })
 })

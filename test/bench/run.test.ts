@@ -1,14 +1,17 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { startConstant } from '../../bench/floors/servers.ts'
+import { followLinks } from '../../bench/links.ts'
 import type { Operation } from '../../bench/operation.ts'
+import { ratiosAmong } from '../../bench/report/ratios.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
 import { runScenario } from '../../bench/suite.ts'
 import { formatHead, formatScenario } from '../../bench/table.ts'
-import { siteTarget, startConstant, type Target } from '../../bench/targets.ts'
+import { siteTarget, type Target } from '../../bench/targets.ts'
 import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.ts'
 
-const FLOORS = ['constant', 'bare', 'pgbench']
+const RATIOS = ratiosAmong(['roster', 'views-off', 'constant', 'bare', 'uncounted', 'pgbench'])
 const folder = temporaryFolder()
 const output = join(folder.path, 'results')
 const data = join(folder.path, 'data')
@@ -20,9 +23,9 @@ function bench(...args: string[]) {
 }
 
 describe('the runner', () => {
-  test('measures the server and its floors on a real database, and writes what it has measured', async () => {
+  test('measures the server with and without views, and its floors, on a real database, and writes what it has measured', async () => {
     const small = ['--rows', '2000', '--seconds', '0.3', '--rounds', '1', '--connections', '4', '--workers', '1']
-    const program = bench(...small, '--no-curves', '--only', 'one-by-id,patch,refused')
+    const program = bench(...small, '--no-curves', '--only', 'one-by-id,filter-sort,random-pages,patch,refused')
     expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
     const [json = ''] = readdirSync(output).filter((name) => name.endsWith('.json'))
     const results = JSON.parse(readFileSync(join(output, json), 'utf8')) as Results
@@ -30,12 +33,15 @@ describe('the runner', () => {
     expect(results.rows).toEqual({ absences: 2_000, employees: 400, companies: 200 })
     expect(results.command).toContain('npm run bench -- --data')
     expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
-    expect(results.scenarios.map(({ name }) => name)).toEqual(['one-by-id', 'patch', 'refused'])
+    expect(results.scenarios.map(({ name }) => name)).toEqual([
+      ...['one-by-id', 'filter-sort', 'random-pages', 'patch', 'refused'],
+    ])
     for (const scenario of results.scenarios) expectMeasured(scenario)
+    expectRatios(results)
     expect(readFileSync(join(output, json.replace('.json', '.html')), 'utf8')).toContain('one absence by a random id')
     expect(program.output()).toMatch(/req\/s .* \/constant .* \/bare .* CPU \/bare/)
-    // Requests/s, least and most, three latencies, two of CPU, memory, and the ratios to the floors.
-    expect(program.output()).toMatch(/^ {2}roster +[\d,]+ +[\d,]+\.\.[\d,]+( +[\d.]+){3}( +[\d.]+){7}$/m)
+    // Requests/s, least and most, three latencies, two of CPU, memory, and the ratios to the others.
+    expect(program.output()).toMatch(/^ {2}roster +[\d,]+ +[\d,]+\.\.[\d,]+( +[\d.]+){3}( +[\d.,]+){3}( +[\d.-]+){9}$/m)
     expect(postmasterOf(data)).toBeNull()
   }, 60_000)
 
@@ -67,8 +73,10 @@ describe('the runner', () => {
 
 function expectMeasured({ name, targets }: ScenarioResult) {
   const names = targets.map(({ target }) => target)
-  expect(names.slice(0, 2)).toEqual(['roster', 'constant'])
-  expect(names.length).toBe(name === 'refused' ? 2 : 4)
+  const common = name === 'refused' ? ['roster', 'constant'] : ['roster', 'views-off', 'constant', 'bare']
+  expect(names.slice(0, common.length)).toEqual(common)
+  expect(names.includes('uncounted')).toBe(name === 'filter-sort')
+  expect(names.length).toBe(common.length + (name === 'refused' ? 0 : name === 'filter-sort' ? 2 : 1))
   for (const { target, rounds, void: reason } of targets) {
     expect([name, target, reason]).toEqual([name, target, null])
     expect(rounds).toHaveLength(1)
@@ -83,10 +91,22 @@ function expectMeasured({ name, targets }: ScenarioResult) {
   }
 }
 
+/** The file has the ratios of what stands in it. */
+function expectRatios({ scenarios }: Results) {
+  const rates = (scenario: ScenarioResult) =>
+    Object.fromEntries(scenario.targets.map(({ target, rounds }) => [target, rounds[0]?.requestsPerSecond ?? 0]))
+  for (const scenario of scenarios as (ScenarioResult & { ratios: Record<string, number> })[]) {
+    const { roster = 0, constant = 0, 'views-off': viewsOff } = rates(scenario)
+    expect(scenario.ratios['× constant']).toBeCloseTo(roster / constant, 6)
+    if (viewsOff === undefined) expect(scenario.ratios).not.toHaveProperty('× views-off')
+    else expect(scenario.ratios['× views-off']).toBeCloseTo(roster / viewsOff, 6)
+  }
+}
+
 describe('a scenario', () => {
   const get: Operation = { method: 'GET', path: '/', status: 200 }
   const stay = async () => undefined
-  const plan = { connections: 2, seconds: 0.2, restore: stay }
+  const plan = { connections: 2, seconds: 0.2, restore: stay, forget: stay }
 
   function listen(answer: (request: Request) => Response) {
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
@@ -143,6 +163,49 @@ describe('a scenario', () => {
     expect(order.join(' ')).toBe('a restore b c restore')
   })
 
+  test('begins each round without what was learned before, where it is to be cold', async () => {
+    const order: string[] = []
+    const measure = async () => {
+      order.push('round')
+      throw new Error('unmeasured')
+    }
+    const forget = async () => void order.push('forget')
+    const target: Target = { name: 'a', isStored: true, measure, stop: stay }
+    await runScenario({ ...scenario([get]), isCold: true }, [target], { ...plan, rounds: 2, forget })
+    expect(order).toEqual(['forget', 'round', 'forget', 'round'])
+    order.length = 0
+    await runScenario(scenario([get]), [target], { ...plan, rounds: 2, forget })
+    expect(order).toEqual(['round', 'round'])
+  })
+
+  test('asks once for what has to be in memory, before each round', async () => {
+    const asked: string[] = []
+    const site = listen((request) => {
+      asked.push(new URL(request.url).pathname)
+      return new Response('[]')
+    })('roster')
+    const prepare = Array.from({ length: 100 }, (_, index) => `/lists/${index}`)
+    const one = { ...scenario([get]), prepare }
+    await runScenario(one, [siteTarget(site, one, process.pid)], { ...plan, rounds: 2 })
+    await site.stop()
+    expect(asked.slice(0, 100).sort()).toEqual(prepare.toSorted())
+    expect(asked.filter((path) => path !== '/').sort()).toEqual([...prepare, ...prepare].sort())
+    expect(asked.filter((path) => path === '/').length).toBeGreaterThan(2)
+  })
+
+  test('asks for what is behind a link that only the server can write', async () => {
+    const link =
+      '<http://127.0.0.1:1/Absences?page=3&cursor=abc>; rel="next", <http://127.0.0.1:1/Absences>; rel="last"'
+    const site = listen(({ url }) => new Response('[]', { headers: url.includes('page=2') ? { Link: link } : {} }))('a')
+    const linked = (path: string) => followLinks(site, scenario([get, { ...get, path, link: 'next' }]))
+    const { operations } = await linked('/Absences?page=2')
+    await expect(linked('/Absences?page=9')).rejects.toThrow(
+      'GET /Absences?page=9 is answered 200 without a link to the next page',
+    )
+    await site.stop()
+    expect(operations).toEqual([get, { ...get, path: '/Absences?page=3&cursor=abc' }])
+  })
+
   test('the constant floor answers as the server has, each operation with its own', async () => {
     const answer = ({ method, url }: Request) =>
       new Response(`"${method} ${new URL(url).pathname}"`, { status: method === 'POST' ? 201 : 200 })
@@ -165,22 +228,29 @@ describe('a scenario', () => {
 /** The table of a scenario with these targets. */
 function tableOf(targets: readonly TargetResult[]): string {
   const results = { scenarios: [], curves: [] } as unknown as Results
-  return [formatHead(FLOORS), formatScenario(results, { name: 'one', title: 'one', targets }, FLOORS)].join('\n')
+  return [formatHead(RATIOS), formatScenario(results, { name: 'one', title: 'one', targets }, RATIOS)].join('\n')
 }
 
-test('the table has the ratio to each floor', () => {
-  const sample = { p50Ms: 1, p97_5Ms: 2, p99Ms: 3, errors: 0, unexpected: 0, postgresCpuUs: 5, rssMb: 80, latency: [] }
-  const target = (name: string, requestsPerSecond: number, serverCpuUs: number | null): TargetResult => {
-    return { target: name, rounds: [{ ...sample, requestsPerSecond, serverCpuUs }], void: null }
+test('the table has the ratios to all others', () => {
+  const sample = { p97_5Ms: 2, p99Ms: 3, errors: 0, unexpected: 0, postgresCpuUs: 5, rssMb: 80, latency: [] }
+  const target = (name: string, requestsPerSecond: number, serverCpuUs: number | null, p50Ms = 1): TargetResult => {
+    return { target: name, rounds: [{ ...sample, p50Ms, requestsPerSecond, serverCpuUs }], void: null }
   }
-  const table = tableOf([target('roster', 2_000, 30), target('constant', 8_000, 10), target('bare', 1_000, 20)])
-  const [head = '', , roster = '', , bare = ''] = table.split('\n')
-  expect(head.trim().split(/ {2,}/)).toEqual(
-    expect.arrayContaining(['req/s', '/constant', '/bare', '/pgbench', 'CPU /bare']),
-  )
+  const table = tableOf([
+    target('roster', 2_000, 30),
+    target('views-off', 500, 60),
+    target('constant', 8_000, 10),
+    target('bare', 1_000, 20),
+    target('uncounted', 4_000, 25, 0.8),
+  ])
+  const [head = '', , roster = '', , , bare = ''] = table.split('\n')
+  expect(head.trim().split(/ {2,}/).slice(-9)).toEqual([
+    ...['/views-off', '/constant', '/bare', '/uncounted', '/pgbench'],
+    ...['CPU /views-off', 'CPU /constant', 'CPU /bare', 'p50 /uncounted'],
+  ])
   expect(roster.trim().split(/ +/)).toEqual([
     ...['roster', '2,000', '2,000..2,000', '1.00', '2.00', '3.00', '30.0', '5.0', '80'],
-    ...['0.25', '2.00', '-', '1.50'],
+    ...['4.00', '0.25', '2.00', '0.50', '-', '0.50', '3.00', '1.50', '1.25'],
   ])
-  expect(bare.trim().split(/ +/).slice(-4)).toEqual(['0.13', '-', '-', '-'])
+  expect(bare.trim().split(/ +/).slice(-9)).toEqual(['2.00', '0.13', '-', '0.25', '-', '0.33', '2.00', '-', '1.25'])
 })

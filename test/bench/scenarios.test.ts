@@ -2,11 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { rowsFor } from '../../bench/data/table.ts'
 import { pgbenchVersion } from '../../bench/floors/pgbench.ts'
+import { type RandomValue, writeRandom } from '../../bench/floors/randomValue.ts'
+import { startBare, startUncounted } from '../../bench/floors/servers.ts'
 import { runSqlFloor, type SqlFloor } from '../../bench/floors/sql.ts'
-import { type FloorStatement, floorStatement, patternOf } from '../../bench/floors/statement.ts'
+import { type FloorStatement, floorStatement, patternOf, statementsOf } from '../../bench/floors/statement.ts'
 import { drawRequests } from '../../bench/load/requests.mjs'
 import type { Operation } from '../../bench/operation.ts'
 import { isRefusal, isWriting, type Scenario, scenariosFor, UnknownScenario } from '../../bench/scenarios.ts'
+import type { Site } from '../../bench/site.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const MANY = rowsFor(1_000_000)
@@ -21,7 +24,9 @@ describe('the table of scenarios', () => {
     expect(new Set(names).size).toBe(names.length)
     const kinds = ['one-by-id', 'first-page', 'filter-sort', 'range-sort', 'employee-absences', 'page-2000']
     const more = ['page-20000', 'last-page', 'create', 'patch', 'crud-mix', 'lists-under-writes']
-    for (const name of [...kinds, ...more, 'unauthorized', 'refused']) expect(names).toContain(name)
+    const memory = ['different-lists', 'random-pages', 'page-20000-cursor', 'patch-absence-views']
+    const others = [...memory, 'deep-pages-under-writes', 'unauthorized', 'refused']
+    for (const name of [...kinds, ...more, ...others]) expect(names).toContain(name)
     for (const { title, operations } of all) expect([title !== '', operations.length > 0]).toEqual([true, true])
   })
 
@@ -46,16 +51,35 @@ describe('the table of scenarios', () => {
   test('a quick run leaves out what says little more, unless it is asked for', () => {
     const quick = scenariosFor(MANY, [], true).map(({ name }) => name)
     expect(all.map(({ name }) => name).filter((name) => !quick.includes(name))).toEqual([
-      'different-lists',
+      'random-pages-all',
+      'range-sort',
       'range-sort-week',
+      'patch-absence',
     ])
-    expect(scenariosFor(MANY, ['different-lists'], true)).toHaveLength(1)
+    expect(scenariosFor(MANY, ['range-sort-week'], true)).toHaveLength(1)
   })
 
   test('what writes and what is refused is known', () => {
     const namesOf = (is: (scenario: Scenario) => boolean) => all.filter(is).map(({ name }) => name)
-    expect(namesOf(isWriting)).toEqual(['create', 'patch', 'crud-mix', 'lists-under-writes'])
+    expect(namesOf(isWriting)).toEqual([
+      ...['create', 'patch', 'patch-absence', 'patch-absence-views', 'crud-mix'],
+      ...['lists-under-writes', 'deep-pages-under-writes'],
+    ])
     expect(namesOf(isRefusal)).toEqual(['unauthorized', 'refused'])
+  })
+
+  test('random pages are all there, nearly to the last', () => {
+    const lastOf = (name: string) => {
+      const [path = ''] = scenariosFor(MANY, [name]).flatMap(({ operations }) => operations.map((one) => one.path))
+      return Number(/page=\{1\.\.(\d+)\}/.exec(path)?.[1])
+    }
+    expect(lastOf('random-pages-all')).toBe(50_000)
+    expect(lastOf('random-pages')).toBe(30_000)
+  })
+
+  test('the lists that are in memory while absences change differ', () => {
+    const [{ prepare = [] } = {}] = scenariosFor(MANY, ['patch-absence-views'])
+    expect(new Set(prepare).size).toBe(1_000)
   })
 
   test('the shares of the CRUD mix are as its title says', () => {
@@ -72,7 +96,8 @@ describe('the table of scenarios', () => {
 describe('the SQL of a floor', () => {
   test('has the random values of the path as parameters', async () => {
     const statement = await floorStatement(get('/Absences/{1..500}'))
-    expect(statement).toMatchObject({ method: 'GET', weight: 1, values: [{ low: 1, high: 500, place: 0 }] })
+    const id = { low: 1, high: 500, place: 0, factor: 1, summand: 0 }
+    expect(statement).toMatchObject({ method: 'GET', weight: 1, values: [id] })
     expect(statement.text).toEndWith('from "absence" where id = $1')
   })
 
@@ -87,26 +112,51 @@ describe('the SQL of a floor', () => {
     const list = await floorStatement(get('/Absences?Status=Approved&EmployeeId={3..7}&page=3'))
     expect(list.values).toEqual([
       { fixed: 'Approved', property: null },
-      { low: 3, high: 7, place: 0 },
+      { low: 3, high: 7, place: 0, factor: 1, summand: 0 },
       { fixed: '40', property: null },
     ])
   })
 
+  test('has the rows that a random page skips', async () => {
+    const { values } = await floorStatement(get('/Absences?EmployeeId={5..8}&PageSize=10&page={1..9}'))
+    expect(values).toEqual([
+      { low: 5, high: 8, place: 0, factor: 1, summand: 0 },
+      { low: 1, high: 9, place: 1, factor: 10, summand: -10 },
+    ])
+    expect([1, 9].map((page) => writeRandom(values[1] as RandomValue, page))).toEqual(['0', '80'])
+  })
+
+  test('may be without the total', async () => {
+    const list = get('/Absences?Status=Approved&sort=-Start')
+    expect((await floorStatement(list)).text).toContain('count(*)')
+    expect((await floorStatement(list, false)).text).not.toContain('count(')
+    await expect(floorStatement(get('/Absences?page=2'), false)).rejects.toThrow('only first pages')
+  })
+
   test('cannot be had where a random value is no parameter of it', async () => {
-    await expect(floorStatement(get('/Absences?page={1..9}'))).rejects.toThrow('is not a parameter')
+    await expect(floorStatement(get('/Absences?PageSize={5..9}'))).rejects.toThrow('is not a parameter')
     await expect(floorStatement(get('/Nothing/1'))).rejects.toThrow('there is no entity Nothing')
   })
 
-  test('is found again by the pattern of its operation, and by no other', () => {
-    for (const { path } of all.flatMap(operationsOf)) {
-      const [request] = drawRequests([get(path)], 1, 1)
-      const matching = all
-        .flatMap(operationsOf)
-        .filter((other) => new RegExp(patternOf(other.path)).test(request?.path ?? ''))
-      expect(new Set(matching.map((other) => other.path))).toEqual(new Set([path]))
-    }
+  test('is found again by the pattern of its operation, and by no other of its scenario', () => {
+    for (const scenario of all)
+      for (const { path } of operationsOf(scenario)) {
+        const [request] = drawRequests([get(path)], 1, 1)
+        const matching = operationsOf(scenario).filter((other) =>
+          new RegExp(patternOf(other.path)).test(request?.path ?? ''),
+        )
+        expect(new Set(matching.map((other) => other.path))).toEqual(new Set([path]))
+      }
   })
 })
+
+/** With totals, and without them where that floor is measured. */
+function statementsToRun(scenario: Scenario): [operation: Operation, isCounted: boolean][] {
+  const forms = scenario.hasUncounted ? [true, false] : [true]
+  return forms.flatMap((isCounted) =>
+    operationsOf(scenario).map((operation): [Operation, boolean] => [operation, isCounted]),
+  )
+}
 
 describe('floors on PostgreSQL', () => {
   const rows = rowsFor(200)
@@ -123,13 +173,16 @@ describe('floors on PostgreSQL', () => {
   afterAll(() => sql.end())
 
   test('every statement of every scenario runs', async () => {
-    const operations = all.filter((scenario) => !isRefusal(scenario)).flatMap(operationsOf)
-    for (const operation of operations) {
-      const { text, values } = await floorStatement(operation)
-      const given = values.map((value) => ('low' in value ? String(value.low) : value.fixed))
-      expect(await sql.unsafe(text, given)).toBeArray()
-    }
+    for (const scenario of all.filter((scenario) => !isRefusal(scenario)))
+      for (const [operation, isCounted] of statementsToRun(scenario)) {
+        const { text, values } = await floorStatement(operation, isCounted)
+        const given = values.map((value) => ('low' in value ? writeRandom(value, value.low) : value.fixed))
+        expect(await sql.unsafe(text, given)).toBeArray()
+      }
   })
+
+  const servers: Site[] = []
+  afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
   // A floor of each kind that the machine has.
   const floors: SqlFloor[] = pgbenchVersion() === null ? ['loop'] : ['pgbench', 'loop']
@@ -140,7 +193,7 @@ describe('floors on PostgreSQL', () => {
         { ...get(`/Companies/{1..${rows.companies}}`), weight: 3 },
         { method: 'PATCH', path: '/Companies/{2..4}', body: '{"Enabled":false}', status: 200 },
       ]
-      const statements: FloorStatement[] = await Promise.all(operations.map(floorStatement))
+      const statements: FloorStatement[] = await statementsOf(operations)
       const job = { databaseUrl, statements, connections: 3, seconds: 0.3, rate: null, seed: 1 }
       const load = await runSqlFloor(floor, job)
       expect(load).toMatchObject({ errors: 0, unexpected: {} })
@@ -149,6 +202,34 @@ describe('floors on PostgreSQL', () => {
       const changed = await sql`select id from company where not enabled order by id`
       expect(changed.map(({ id }) => Number(id))).toEqual([2, 3, 4])
     })
+
+  for (const floor of floors)
+    test(`${floor} finds random pages`, async () => {
+      const statements = [await floorStatement(get('/Absences?page={1..10}'))]
+      const job = { databaseUrl, statements, connections: 2, seconds: 0.2, rate: null, seed: 1 }
+      expect((await runSqlFloor(floor, job)).requests).toBeGreaterThan(5)
+    })
+
+  test('the bare floor answers what its statements say, with the total or without', async () => {
+    const list = get('/Absences?Id=%3E{1..150}')
+    const bare = await startBare(databaseUrl, [list, get('/Absences?page={1..9}')])
+    const uncounted = await startUncounted(databaseUrl, [list])
+    servers.push(bare, uncounted)
+    const rowsOf = async ({ url }: Site, query: string) => {
+      const answer = await fetch(`${url}/Absences?${query}`)
+      return (await answer.json()) as Record<string, string>[]
+    }
+    const idsFrom = (first: number) => Array.from({ length: 20 }, (_, index) => String(first + index))
+    for (const [site, query, first] of [
+      [bare, 'Id=%3E100', 101],
+      [bare, 'page=3', 41],
+      [uncounted, 'Id=%3E100', 101],
+    ] as const)
+      expect((await rowsOf(site, query)).map(({ id }) => id)).toEqual(idsFrom(first))
+    const [counted] = await rowsOf(bare, 'Id=%3E100')
+    const [row] = await rowsOf(uncounted, 'Id=%3E100')
+    expect([counted?.count, Object.values(row ?? {}).includes(counted?.count as string)]).toEqual(['100', false])
+  })
 
   test('a statement that fails is an error that says what failed', async () => {
     const wrong = { ...(await floorStatement(get('/Absences'))), text: 'select wrong' }

@@ -1,0 +1,14 @@
+/** `factor` × a random integer of the range + `summand`. */
+export interface RandomValue {
+  readonly low: number
+  readonly high: number
+  /** Which of the path's random integers it is, from 0. */
+  readonly place: number
+  readonly factor: number
+  readonly summand: number
+}
+
+/** How the parameter is written for this integer. */
+export function writeRandom({ factor, summand }: RandomValue, drawn: number): string {
+  return String(factor * drawn + summand)
+}
