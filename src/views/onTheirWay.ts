@@ -1,7 +1,7 @@
 import type { Mark, MarkReader } from '../share/marks.ts'
 
-/** Most writes need a millisecond. */
-const PATIENCE_MS = 20
+/** Most writes need a millisecond. On a busy machine they need more, but a count would make it busier still. */
+const PATIENCE_MS = 250
 
 /** Waits for writes of all processes, so that what an answer may have seen is told. */
 export class OnTheirWay {
