@@ -9,6 +9,7 @@ import { checkPeers, type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
 import { isRefusal, readsOf, type Scenario } from './scenarios.ts'
 import { type Server, startServer } from './server.ts'
+import { silenceOthers } from './silence.ts'
 import type { Site } from './site.ts'
 import { type Asked, siteTarget, sqlTarget, type Target } from './targets.ts'
 
@@ -51,6 +52,7 @@ export async function startBench(options: Options, started: Started): Promise<Be
   const server = await startServer({ databaseUrl: database.url, workers: options.workers })
   started.push(server)
   await exhaust(server.url, exhausted)
+  await silenceOthers(database.url)
   const viewsOff = await startServer({ databaseUrl: database.url, workers: options.workers, views: false })
   started.push(viewsOff)
   const processes = server.workerPids().length || options.workers

@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { HEARD } from '../silence.ts'
 import { copyRows } from './copy.ts'
 import { bytesOf, bytesWhenLoaded, markRestored } from './marker.ts'
 import type { Rows, Table } from './table.ts'
@@ -12,7 +13,11 @@ const GROWTH_MAX = 1.25
  * copied from them, the ids given. Clients may stay connected, and must not write meanwhile. Returns the rows undone.
  */
 export async function restore(url: string, rows: Rows): Promise<number> {
-  const sql = postgres(url, { max: 1, onnotice: () => undefined, connection: { maintenance_work_mem: '256MB' } })
+  const sql = postgres(url, {
+    max: 1,
+    onnotice: () => undefined,
+    connection: { maintenance_work_mem: '256MB', ...HEARD } as object,
+  })
   try {
     const undone = await sql.begin(async (transaction) => {
       // No cascades and no checks: the generator knows the copies of names too.
