@@ -2,6 +2,7 @@ import postgres from 'postgres'
 import type { Row } from '../model/sql.ts'
 import { monotonicMs } from '../share/clock.ts'
 import * as statements from './changeStatements.ts'
+import { CONNECTING } from './connecting.ts'
 
 /** Runs a statement over the listener's connection. */
 export type Ask = (text: string, values?: readonly string[]) => Promise<Row[]>
@@ -178,11 +179,7 @@ class Ear {
   private connect(url: string): postgres.Sql {
     return postgres(url, {
       max: 1,
-      fetch_types: false,
-      connect_timeout: 2,
-      backoff: () => 0.1,
-      max_lifetime: null,
-      onnotice: () => undefined,
+      ...CONNECTING,
       onclose: () => this.close('the connection was lost'),
       onnotify: (_: string, payload: string) => {
         const [table = '', machine = ''] = payload.split(' ')

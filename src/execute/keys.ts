@@ -2,6 +2,7 @@ import postgres from 'postgres'
 import type { KeyRecord } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Statement } from '../model/sql.ts'
+import { CONNECTING } from './connecting.ts'
 import * as statements from './keyStatements.ts'
 import { classify } from './sqlstate.ts'
 
@@ -164,11 +165,7 @@ function beforeDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
 function open(url: string): Connection {
   const options = {
     max: 1,
-    fetch_types: false,
-    connect_timeout: 2,
-    backoff: () => 0.1,
-    max_lifetime: null,
-    onnotice: () => undefined,
+    ...CONNECTING,
     connection: { application_name: 'roster', TimeZone: 'UTC', statement_timeout: STATEMENT_MS_MAX } as never,
   }
   return { sql: postgres(url, options), running: 0 }

@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { CONNECTING } from './connecting.ts'
 
 export interface PoolOptions {
   url: string
@@ -57,11 +58,7 @@ function connect({ url, poolSize, prepare, changes }: PoolOptions, name: string)
     max: poolSize,
     prepare,
     types: TYPES as never,
-    fetch_types: false,
-    connect_timeout: 2,
-    backoff: () => 0.1,
-    max_lifetime: null,
-    onnotice: () => undefined,
+    ...CONNECTING,
     connection: {
       application_name: name,
       TimeZone: 'UTC',
