@@ -274,10 +274,14 @@ describe('who watches a write', () => {
     const [a, b] = (
       await pool.write(toStatement(sql`insert into company (name) values ('c'), ('d') returning id`))
     ).flat() as [string, string]
+    // Both connections are there before either write begins.
+    await Promise.all(
+      [0.2, 0.3].map((seconds) => pool.write(toStatement(sql`select pg_sleep(${param(String(seconds))}::float)`))),
+    )
     const lock = (first: string, second: string) =>
       watched({
         text: `with one as materialized (update company set name = 'two' where id = $1 returning id),
-          pause as materialized (select pg_sleep(0.1)::text as slept from one)
+          pause as materialized (select pg_sleep(0.6)::text as slept from one)
           select two.id from pause cross join lateral (select id from company where id = $2 for update) as two`,
         values: [first, second],
       })
