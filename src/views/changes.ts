@@ -61,6 +61,8 @@ export class Follower {
   private tables = new Map<string, Kept>()
   /** Another once changes were lost: what was known before is worth nothing. */
   generation = 0
+  /** As of the last `catchUp`. False: writes from elsewhere are not heard of, so that the cache is off. */
+  isHearing = false
 
   /** `bytesMax`: of the changes that are kept of one table, for who has not looked for a while. */
   constructor(
@@ -68,13 +70,12 @@ export class Follower {
     private readonly bytesMax: number,
   ) {}
 
-  /** False: writes from elsewhere are not heard of, so that nothing may be told from memory. */
-  get isHearing(): boolean {
-    return this.reader.isHearing
-  }
-
-  /** Takes in all that was told until now. */
+  /**
+   * Takes in all that was published until now. Whether that may be relied on is read first: an unknown outcome moves the
+   * epoch and only then stops counting, so in the other order both could look as if nothing had happened.
+   */
   catchUp(): void {
+    this.isHearing = this.reader.isHearing
     if (this.reader.read(this.take)) return
     this.tables = new Map()
     this.generation++

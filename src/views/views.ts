@@ -175,16 +175,20 @@ export class Views<T> {
     return this.follower.isHearing && generation === this.follower.generation
   }
 
+  /**
+   * Takes only what was published before the look at the in-flight writes: a change that does not touch may be of a row
+   * that has left the selection by a write that is not published yet. Of what came later the next call decides.
+   */
   private isUntouched(known: Known): boolean {
     const { selection, snapshot, next, generation } = known
-    if (next === this.follower.next(selection.table)) return true
-    // A change that does not touch may be of a row that has left the selection by one that is not told yet.
+    const upTo = this.follower.next(selection.table)
+    if (next === upTo) return true
     if (!this.onTheirWay.isNone(selection.tables)) return false
     this.follower.catchUp()
     const changes = this.isCurrent(generation) ? this.follower.since(selection.table, next) : null
     if (changes === null) return false
     for (const change of changes) if (!snapshot?.sees(change.transaction) && touches(selection, change)) return false
-    known.next = next + changes.length
+    known.next = upTo
     return true
   }
 

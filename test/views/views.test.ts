@@ -1,7 +1,15 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { privateRegion } from '../../bench/prove/model.ts'
 import type { Row } from '../../src/model/sql.ts'
-import { bumpEpoch, ChangeReader, ChangeWriter, noteDeafness, noteHearing } from '../../src/share/changeLog.ts'
+import {
+  addDoubt,
+  bumpEpoch,
+  ChangeReader,
+  ChangeWriter,
+  noteDeafness,
+  noteHearing,
+  settleDoubt,
+} from '../../src/share/changeLog.ts'
 import { changeRegionWords } from '../../src/share/changeRegion.ts'
 import { MarkReader, MarkWriter } from '../../src/share/marks.ts'
 import type { Region } from '../../src/share/region.ts'
@@ -310,6 +318,52 @@ describe('a page', () => {
     views.keepPage('key', look(enabled), null, 'content', 100)
     tell(103, row(1, false), row(1, false))
     expect(views.page('key')).toBe('content')
+  })
+
+  test('is not certified beyond the look at the writes in flight: what is published behind it may hide one of them', () => {
+    let meanwhile = () => {}
+    const inFlight = new (class extends OnTheirWay {
+      override isNone(tables: number) {
+        const isNone = super.isNone(tables)
+        meanwhile()
+        return isNone
+      }
+    })(new MarkReader(region))
+    views = new Views<string>(new Follower(new ChangeReader(region), BYTES_MAX), inFlight, BYTES_MAX)
+    views.keepPage('key', look(enabled), null, 'content', 100)
+    tell(101, row(2, false), row(2, false))
+    let end = () => {}
+    meanwhile = () => {
+      // Row 1 leaves the page, in a write that is not published yet, and its next change is published already.
+      end = marks.begin(TABLES)
+      tell(103, row(1, false), row(1, false))
+    }
+    expect(views.page('key')).toBe('content')
+    meanwhile = () => {}
+    // The client of 103 has its answer.
+    expect(views.page('key')).toBe(null)
+    end()
+  })
+
+  test('is not served between the epoch of an unknown outcome and the end of its doubt', () => {
+    let meanwhile = () => {}
+    const reader = new (class extends ChangeReader {
+      override read(take: (text: string) => void) {
+        const isWhole = super.read(take)
+        meanwhile()
+        return isWhole
+      }
+    })(region)
+    views = new Views<string>(new Follower(reader, BYTES_MAX), new OnTheirWay(new MarkReader(region)), BYTES_MAX)
+    views.keepPage('key', look(enabled), null, 'content', 100)
+    addDoubt(region, 1)
+    meanwhile = () => {
+      bumpEpoch(region)
+      settleDoubt(region, 1)
+    }
+    expect(views.page('key')).toBe(null)
+    meanwhile = () => {}
+    expect(views.page('key')).toBe(null)
   })
 
   test('is there until a change touches its selection, whichever way', () => {
