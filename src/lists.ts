@@ -6,8 +6,9 @@ import type { Database } from './execute/database.ts'
 import type { Cursors } from './model/cursor.ts'
 import type { Entity } from './model/entity.ts'
 import type { ListQuery } from './model/query.ts'
-import type { Row, Statement } from './model/sql.ts'
+import type { Statement } from './model/sql.ts'
 import { parseList } from './parse/list.ts'
+import type { ReadFence } from './readFence.ts'
 import { type Found, respondPage } from './respond/page.ts'
 import type { Reply, TextReply } from './respond/reply.ts'
 import type { Look, Sight } from './views/known.ts'
@@ -34,6 +35,7 @@ const END: Start = { side: 'before', position: null }
 /** What lists are told from, and what says which writes they may not know of. */
 export interface Knowledge {
   readonly views: Views<Reply>
+  readonly fence: ReadFence
   /** The bit of the entity's table in the marks of writes. */
   readonly tables: number
 }
@@ -78,21 +80,24 @@ export class Lists {
   }
 
   private async readAnew(key: string, text: string, url: string): Promise<Reply> {
-    const views = this.knowledge?.views
+    const { knowledge } = this
+    if (!knowledge) {
+      const query = parseList(this.entity, text, this.cursors)
+      const rows = await this.database.read(compileList(this.entity, query))
+      return this.respond(query, { rows, total: Number(rows[0]?.[0] ?? 0) }, url)
+    }
+    const { views } = knowledge
     const before = this.asked.get(key)
-    if (before && views?.isFresh(before.look)) return copyOf(await before.reply)
+    if (before && views.isFresh(before.look)) return copyOf(await before.reply)
     const query = parseList(this.entity, text, this.cursors)
     const isQuick = isNarrow(query) && this.wide.get(key) === undefined
-    const look =
-      views && !isQuick
-        ? views.look(selectionOf(this.entity, query.filters, (this.knowledge as Knowledge).tables))
-        : null
-    if (!views || !look) {
-      const found = foundIn(await this.database.read(compileList(this.entity, query)))
-      if (views && isQuick && found.total >= WIDE_MIN) this.wide.set(key, true)
+    const look = isQuick ? null : views.look(selectionOf(this.entity, query.filters, knowledge.tables))
+    if (!look) {
+      const found = await this.count(knowledge, query, null)
+      if (isQuick && found.total >= WIDE_MIN) this.wide.set(key, true)
       return this.respond(query, found, url)
     }
-    const asked = { look, reply: this.ask(views, key, query, look, url) }
+    const asked = { look, reply: this.ask(knowledge, key, query, look, url) }
     this.asked.set(key, asked)
     try {
       return copyOf(await asked.reply)
@@ -101,10 +106,10 @@ export class Lists {
     }
   }
 
-  private async ask(views: Views<Reply>, key: string, query: ListQuery, first: Look, url: string): Promise<Reply> {
-    const { look, snapshot, ...found } = await this.find(views, query, first)
+  private async ask(knowledge: Knowledge, key: string, query: ListQuery, first: Look, url: string): Promise<Reply> {
+    const { look, snapshot, ...found } = await this.find(knowledge, query, first)
     const reply = encoded(this.respond(query, found, url))
-    if (look) views.keepPage(key, look, snapshot, reply, REPLY_BYTES + reply.body.length)
+    if (look) knowledge.views.keepPage(key, look, snapshot, reply, REPLY_BYTES + reply.body.length)
     return reply
   }
 
@@ -112,7 +117,8 @@ export class Lists {
     return respondPage(this.entity, query, found, url, this.cursors)
   }
 
-  private async find(views: Views<Reply>, query: ListQuery, first: Look): Promise<Kept> {
+  private async find(knowledge: Knowledge, query: ListQuery, first: Look): Promise<Kept> {
+    const { views, fence, tables } = knowledge
     let look: Look | null = first
     const counting = this.counting.get(first.selection.key)
     if (first.total === null && counting) {
@@ -130,21 +136,24 @@ export class Lists {
       const rows = await this.database.read(route.statement)
       const snapshot = rows[0]?.[0] ?? null
       // All there are: no need to know what others are writing.
-      if (query.seek === null && query.page === 1 && rows.length < query.pageSize)
+      if (query.seek === null && query.page === 1 && rows.length < query.pageSize) {
+        await fence.rows(tables, snapshot)
         return { rows, total: rows.length, look, snapshot }
+      }
       const sight = snapshot === null ? null : await views.sight(look, snapshot)
       if (sight === null) break
       if (route.holds(sight)) return { rows, total: sight.total, look, snapshot }
       look = views.look(look.selection)
     }
-    return this.count(views, query, look)
+    return this.count(knowledge, query, look)
   }
 
   /** The total and the page in one statement; what it counts is known from then on. */
-  private async count(views: Views<Reply>, query: ListQuery, look: Look | null): Promise<Kept> {
+  private async count({ views, fence, tables }: Knowledge, query: ListQuery, look: Look | null): Promise<Kept> {
     const reading = this.database.read(compileList(this.entity, query, 'totalAndSnapshot'))
     const rows = await (look && look.total === null ? shared(this.counting, look.selection.key, reading) : reading)
     const [total = '0', snapshot = null] = rows[0]?.[0]?.split(' ') ?? []
+    await fence.rows(tables, snapshot)
     if (look && snapshot !== null) views.learnTotal(look, Number(total), snapshot)
     return { rows, total: Number(total), look, snapshot }
   }
@@ -208,10 +217,6 @@ function shared<T>(promises: Map<string, Promise<T> | Promise<unknown>>, key: st
 /** How many rows lie from one noted position to the next. Few are possible, since each is a statement's text. */
 function stepFor(total: number, notesMax: number): number {
   return Math.max(STEP_MIN, 2 ** Math.ceil(Math.log2(total / Math.min(NOTES_MAX, notesMax))))
-}
-
-function foundIn(rows: readonly Row[]): Found {
-  return { rows, total: Number(rows[0]?.[0] ?? 0) }
 }
 
 /** As bytes, which each answer would make anew from a text. */

@@ -2,7 +2,7 @@ import { compileCreate, compileGet, compileMissingReferences, compileRemove, com
 import { ApiError, type Fault, faultsError } from './errors.ts'
 import type { Database } from './execute/database.ts'
 import { ConstraintViolation } from './execute/sqlstate.ts'
-import { Lists } from './lists.ts'
+import { type Knowledge, Lists } from './lists.ts'
 import type { Cursors } from './model/cursor.ts'
 import { copiedProperties, type Entity, type Property } from './model/entity.ts'
 import type { Changes } from './model/query.ts'
@@ -11,10 +11,12 @@ import { readBody } from './parse/body.ts'
 import { parseComplete, parsePartial } from './parse/changes.ts'
 import { parseId } from './parse/id.ts'
 import { parseNoParameters } from './parse/noParameters.ts'
+import { ReadFence } from './readFence.ts'
 import { writeEntity } from './respond/json.ts'
 import { type Reply, respondEmpty, respondJson } from './respond/reply.ts'
 import type { MarkWriter } from './share/marks.ts'
 import type { Announcer } from './views/changes.ts'
+import type { OnTheirWay } from './views/onTheirWay.ts'
 import type { Views } from './views/views.ts'
 import { tableBits, Writes } from './views/writes.ts'
 
@@ -34,15 +36,19 @@ export interface Memory {
   readonly views: Views<Reply>
   readonly announcer: Announcer
   readonly marks: MarkWriter
+  readonly onTheirWay: OnTheirWay
 }
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
   /** What rows of any entity copy from this one. */
   private readonly copied: readonly Property[]
+  /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
+  private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
   private readonly lists: Lists
-  /** Null: nobody has to be told. */
+  /** Null, as `knowledge`: there is no cache. */
   private readonly writes: Writes | null
+  private readonly knowledge: Knowledge | null
 
   constructor(
     readonly entity: Entity,
@@ -52,13 +58,14 @@ export class Resource {
     memory: Memory | null = null,
   ) {
     this.copied = copiedProperties(entity, entities)
+    this.ownCopies = ownCopiesOf(entity)
     this.writes = memory && new Writes(entity, entities, memory.announcer, memory.marks)
-    this.lists = new Lists(
-      entity,
-      database,
-      cursors,
-      memory && { views: memory.views, tables: tableBits(entities, [entity]) },
-    )
+    this.knowledge = memory && {
+      views: memory.views,
+      fence: new ReadFence(database, memory.onTheirWay),
+      tables: tableBits(entities, [entity]),
+    }
+    this.lists = new Lists(entity, database, cursors, this.knowledge)
   }
 
   list({ query, url }: ResourceRequest): Promise<Reply> | Reply {
@@ -97,19 +104,22 @@ export class Resource {
     const rows = await this.database.write(statement).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })
-    if (rows.length === 0) throw this.notFound(id)
+    if (rows.length === 0) throw await this.absent(id)
     return respondEmpty()
   }
 
   private async update(id: string, changes: Changes): Promise<Reply> {
     if (changes.size === 0) return respondJson(200, writeEntity(this.entity, await this.find(id)))
-    const statement = { ...compileUpdate(this.entity, id, changes), watch: this.writes?.update }
+    const compiled = compileUpdate(this.entity, id, changes)
     // A rename takes all its copies along; others must not wait for it.
-    const [row] = await this.write(this.renames(changes) ? { ...statement, batch: null } : statement, changes)
-    if (!row) throw this.notFound(id)
-    // A row that copies from itself gets its copy after the statement has returned it.
-    const current = this.refersToItself(row) ? await this.find(id) : row
-    return respondJson(200, writeEntity(this.entity, current))
+    const statement = this.renames(changes)
+      ? { ...compiled, batch: null, watch: this.writes?.rename }
+      : { ...compiled, watch: this.writes?.update }
+    const [row] = await this.write(statement, changes)
+    if (!row) throw await this.absent(id)
+    // What it has found, another write may have left.
+    await this.published(row, 2 * this.entity.properties.length + 1)
+    return respondJson(200, writeEntity(this.entity, this.withOwnCopies(row)))
   }
 
   /** Runs a write; what the table's constraints refuse becomes the error that explains it. */
@@ -142,15 +152,31 @@ export class Resource {
     return this.copied.some((property) => !property.writable || changes.has(property))
   }
 
-  private refersToItself(row: Row): boolean {
-    const { properties, table } = this.entity
-    return properties.some((property, index) => property.reference?.table === table && row[index] === row[0])
+  /** A row that refers to itself gets its copies behind the statement that has returned it: of what it has now. */
+  private withOwnCopies(row: Row): Row {
+    let whole = row
+    for (const { reference, copy, source } of this.ownCopies)
+      if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)
+    return whole
   }
 
   private async find(id: string): Promise<Row> {
     const [row] = await this.database.read(compileGet(this.entity, id))
-    if (!row) throw this.notFound(id)
+    if (!row) throw await this.absent(id)
+    const published = this.published(row, this.entity.properties.length)
+    if (published !== true) await published
     return row
+  }
+
+  /** Until no list from memory can be without what the row shows. `version`: where its transaction stands in the row. */
+  private published(row: Row, version: number): Promise<boolean> | true {
+    return this.knowledge?.fence.row(this.knowledge.tables, row[version] as string) ?? true
+  }
+
+  /** A row that another write has deleted must not come back in a list. */
+  private async absent(id: string): Promise<ApiError> {
+    await this.knowledge?.fence.rows(this.knowledge.tables, null)
+    return this.notFound(id)
   }
 
   private parseId(segment: string): string {
@@ -167,6 +193,15 @@ export class Resource {
     const message = `${this.entity.name} ${id} was not deleted: other rows refer to it.`
     return new ApiError('StillReferenced', message)
   }
+}
+
+function ownCopiesOf({ properties, table }: Entity) {
+  const place = (column: string) => properties.findIndex((property) => property.column === column)
+  return properties.flatMap(({ reference }, index) =>
+    reference?.copy && reference.table === table
+      ? [{ reference: index, copy: place(reference.copy.column), source: place(reference.copy.source) }]
+      : [],
+  )
 }
 
 function conflict(cause: ConstraintViolation): ApiError {

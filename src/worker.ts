@@ -122,8 +122,10 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
 function openMemory({ viewsMb }: Config, { ring }: ChangesMemory, region: Region): Memory {
   const bytes = viewsMb * 2 ** 20
   const follower = new Follower(new ChangeReader(region), bytes / 8)
+  const onTheirWay = new OnTheirWay(new MarkReader(region), follower)
   return {
-    views: new Views(follower, new OnTheirWay(new MarkReader(region)), bytes),
+    views: new Views(follower, onTheirWay, bytes),
+    onTheirWay,
     announcer: new Announcer(new ChangeWriter(region, ring), region),
     marks: new MarkWriter(region, ring),
   }

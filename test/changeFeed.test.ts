@@ -16,6 +16,7 @@ import { temporaryMemory } from './support/memory.ts'
 import { overhear } from './support/notifications.ts'
 import { connect, createDatabase } from './support/postgres.ts'
 import { until } from './support/process.ts'
+import { watching } from './support/watching.ts'
 
 const TIMEOUT_MS = 40_000
 const TABLES = ['absence', 'company', 'employee']
@@ -162,7 +163,8 @@ describe('from memory nothing is told', () => {
       await writer`begin`
       await writer.unsafe(INSERT)
       const here = new Machine()
-      const views = new Views<string>(new Follower(here.reader, 1e6), new OnTheirWay(new MarkReader(here.region)), 1e6)
+      const follower = new Follower(here.reader, 1e6)
+      const views = new Views<string>(follower, new OnTheirWay(new MarkReader(here.region), follower), 1e6)
       for (let look = 0; look < 50; look++) {
         expect(views.look(COMPANIES)).toBe(null)
         await Bun.sleep(10)
@@ -217,7 +219,7 @@ describe('from memory nothing is told', () => {
       const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
       process.kill(Number(pid), 'SIGSTOP')
       try {
-        const watch = () => (rows: readonly unknown[] | null) => void events.push(`settled: ${rows}`)
+        const watch = () => watching((rows) => void events.push(`settled: ${rows}`))
         const [answer] = await Promise.allSettled([database.write({ text: INSERT, values: [], watch })])
         expect(answer?.status).toBe('rejected')
         expect(events.slice(0, 2)).toEqual(['disowned, hearing: false', 'settled: null'])

@@ -9,12 +9,16 @@ import { type Compiled, ShapeCache } from './shapes.ts'
 const shapes = new ShapeCache(2_000)
 const gets = new WeakMap<Entity, Compiled>()
 
-/** One row by its id. */
+// The transaction that wrote a row as it is, modulo 2^32, behind the columns: what has read it must know which writes it shows.
+// No column of an entity has a capital letter.
+const VERSION = sql`"X"`
+
+/** One row by its id, and its version. */
 export function compileGet(entity: Entity, id: string): Statement {
   let compiled = gets.get(entity)
   if (!compiled) {
     const operand = param(id)
-    const piece = sql`select ${columns(entity)} from ${name(entity.table)} where id = ${operand}`
+    const piece = sql`select ${columns(entity)}, xmin::text as ${VERSION} from ${name(entity.table)} where id = ${operand}`
     compiled = {
       text: toStatement(piece).text,
       batch: batchQuery(piece, [{ param: operand, type: entity.id.kind.columnType }]),
@@ -49,7 +53,10 @@ export function compileCreate(entity: Entity, changes: Changes): Statement {
   return { text, values: valuesOf(changed, changes), batch }
 }
 
-/** Sets the changed properties of one row, at least one; returns the row, as it was before, and the transaction. */
+/**
+ * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
+ * version that the row had before.
+ */
 export function compileUpdate(entity: Entity, id: string, changes: Changes): Statement {
   const changed = changedProperties(entity, changes)
   const { text, batch } = shapes.get(shapeOf('update', entity, changed), () => {
@@ -61,8 +68,8 @@ export function compileUpdate(entity: Entity, id: string, changes: Changes): Sta
     const parts = {
       table,
       sets,
-      returning: sql`returning ${after}, ${before}, ${TRANSACTION}`,
-      columns: columns(entity),
+      returning: sql`returning ${after}, ${before}, ${TRANSACTION}, before.${VERSION}`,
+      columns: sql`${columns(entity)}, xmin::text as ${VERSION}`,
       sources: sourcesOf(changed, operands),
     }
     return {

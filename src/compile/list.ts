@@ -46,7 +46,7 @@ function compile(entity: Entity, query: ListQuery, lead: Lead, way: keyof typeof
   const make = (): Compiled => {
     const operands = values.map(param)
     const piece = ways[way](entity, query, operands, lead)
-    const isBatched = way === 'first' && lead === 'total'
+    const isBatched = way === 'first' && lead !== 'snapshot'
     return { text: toStatement(piece, operands).text, batch: isBatched ? batchOf(query, piece, operands) : null }
   }
   const { text, batch } = (query.seek ? seekShapes : shapes).get(`${lead} ${way} ${shapeOf(entity, query)}`, make)
@@ -85,11 +85,17 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   return batchQuery(piece, typed)
 }
 
+const SNAPSHOT = sql`pg_current_snapshot()::text`
+const NOW = toStatement(sql`select ${SNAPSHOT}`)
+
+/** A snapshot of its own. */
+export function compileSnapshot(): Statement {
+  return NOW
+}
+
 type Compile = (entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead) => Sql
 
 const ways = { first: firstPage, later: laterPage, sought: soughtPage } satisfies Record<string, Compile>
-
-const SNAPSHOT = sql`pg_current_snapshot()::text`
 
 function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead) {
   const { filters, sorts, pageSize } = query

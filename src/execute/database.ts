@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
-import type { Row, Settle, Statement } from '../model/sql.ts'
+import type { Row, Statement, Watch } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines } from './deadlines.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
@@ -96,15 +96,15 @@ export class Database {
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
-      const settle = statement.watch?.()
+      const watch = statement.watch?.()
       try {
         const rows = await this.attempt(statement, pool, prepare)
-        settle?.(rows)
+        watch?.settle(rows)
         return rows
       } catch (error) {
         const verdict = classify(error)
-        if (settle && isUnknown(error, verdict)) this.giveUp(settle, pool)
-        else settle?.([])
+        if (watch && isUnknown(error, verdict)) this.giveUp(watch, pool)
+        else watch?.settle([])
         if (this.isEnded) throw this.translate(error, verdict)
         // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
@@ -150,10 +150,10 @@ export class Database {
   }
 
   /** Of a write: it may have been done, or will be, by a connection that nobody listens to any more. */
-  private giveUp(settle: Settle, pool: Pool) {
+  private giveUp(watch: Watch, pool: Pool) {
     this.options.onDisown?.(pool.connections, pool.closed)
     if (this.pool === pool && !this.isEnded) this.renew()
-    settle(null)
+    watch.settle(null)
   }
 
   private translate(error: unknown, verdict: Verdict): Error {

@@ -20,8 +20,16 @@ export interface Reference {
   /** The entity referred to. */
   readonly entity: string
   readonly table: string
-  /** Where the copied property's foreign key stands; null where nothing is copied. */
-  readonly copy: { readonly keyColumn: string; readonly sourceColumn: string } | null
+  /** Null where nothing is copied. */
+  readonly copy: Copy | null
+}
+
+/** Columns: of the copied property and of what it is a copy of, and those that the foreign key compares. */
+interface Copy {
+  readonly column: string
+  readonly source: string
+  readonly keyColumn: string
+  readonly sourceColumn: string
 }
 
 /** An object among the properties, such as an absence's period. */
@@ -170,16 +178,15 @@ function keyColumnOf(column: string): string {
 
 /** The copy of a reference is the sibling that names it; its foreign key stands in a column of its own. */
 function toReference(key: string, entity: string, siblings: Record<string, Field>): Reference {
-  const copy = Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key)
-  const source = copy && 'copied' in copy[1] ? copy[1].copied?.source : undefined
-  return {
-    entity,
-    table: snakeCase(entity),
-    copy:
-      copy && source
-        ? { keyColumn: keyColumnOf(snakeCase(copy[0])), sourceColumn: keyColumnOf(snakeCase(source)) }
-        : null,
-  }
+  const [name, field] =
+    Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key) ?? []
+  const copied = field && 'copied' in field ? field.copied : undefined
+  return { entity, table: snakeCase(entity), copy: name && copied ? toCopy(snakeCase(name), copied.source) : null }
+}
+
+function toCopy(column: string, sourceName: string): Copy {
+  const source = snakeCase(sourceName)
+  return { column, source, keyColumn: keyColumnOf(column), sourceColumn: keyColumnOf(source) }
 }
 
 /** The properties of `entity` that rows of any of `entities` copy. */

@@ -15,14 +15,19 @@ export interface Statement {
   /** How several runs of it, each with values of its own, are one statement. Not there: they cannot be. */
   readonly batch?: Batch | null | undefined
   /** Of a write: asked each time before it is sent, alone or with other runs as a batch. */
-  readonly watch?: (() => Settle) | undefined
+  readonly watch?: (() => Watch) | undefined
 }
 
-/**
- * Told once what a write has come to, as soon as that is known, whoever still waits for it: the rows that it returned,
- * which are none when it did nothing; or null, when nobody knows whether it was done, or will be.
- */
-export type Settle = (rows: readonly Row[] | null) => void
+/** Follows one write from before it is sent. */
+export interface Watch {
+  /** Its transaction, where that is learnt while it runs. */
+  identify(transaction: number): void
+  /**
+   * Called once with its outcome, as soon as that is known, whether or not a client still waits for it: the rows that it
+   * returned, which are none when it did nothing; or null, when it is not known whether it was done, or will be.
+   */
+  settle(rows: readonly Row[] | null): void
+}
 
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
 export interface Batch {

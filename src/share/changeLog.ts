@@ -1,5 +1,6 @@
 import { MARKS_MAX, type Places, placesOf, RING_WORDS } from './changeRegion.ts'
 import { monotonicMs } from './clock.ts'
+import { clearMark, forgetTransactions } from './marks.ts'
 import { OWN_WORD, type Region } from './region.ts'
 
 const { load, store, add, sub } = Atomics
@@ -61,8 +62,9 @@ export class ChangeWriter {
 }
 
 /** Records may be missing, as of a writer that has died: everybody forgets what it knows. */
-export function bumpEpoch({ words }: Region): void {
-  add(words, EPOCH, 1)
+export function bumpEpoch(region: Region): void {
+  forgetTransactions(region)
+  add(region.words, EPOCH, 1)
 }
 
 /** All writes from outside this machine until `untilMs` of the monotonic clock are told to this log. */
@@ -87,8 +89,9 @@ export function settleDoubt(region: Region, writer: number): void {
 
 /** Of a process that has ended: what it had on its way, and the doubts about it, are no more. Its ring goes on. */
 export function clearWriter(region: Region, writer: number): void {
-  const { doubts, marks } = placesOf(region)
-  for (let mark = 0; mark < MARKS_MAX; mark++) store(region.words, marks + writer * MARKS_MAX + mark, 0)
+  const { counts, doubts, marks } = placesOf(region)
+  for (let mark = 0; mark < MARKS_MAX; mark++) clearMark(region, marks + writer * MARKS_MAX + mark)
+  store(region.words, counts + writer, 0)
   store(region.words, doubts + writer, 0)
 }
 

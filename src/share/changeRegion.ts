@@ -5,8 +5,8 @@ export const RING_WORDS = 1 << 16
 /** So many writes of one process are on their way at once; of more, nobody knows. */
 export const MARKS_MAX = 64
 
-/** What a process has in the region beside its ring: the ring's head, its doubts, its marks. */
-const OWN_WORDS = 2 + MARKS_MAX
+/** What a process has in the region beside its ring: the ring's head, its doubts, its marks with their count and bounds. */
+const OWN_WORDS = 3 + 2 * MARKS_MAX
 
 /** The words of the memory in which so many processes tell each other of their writes. */
 export function changeRegionWords(writers: number): number {
@@ -20,8 +20,12 @@ export interface Places {
   readonly heads: number
   /** How many of its writes have an unknown end, and may still come to something. */
   readonly doubts: number
+  /** How many of its marks are in use: where none is, they need not be looked at. */
+  readonly counts: number
   /** One word for each write on its way, 0 where there is none. */
   readonly marks: number
+  /** For each mark: the write's transaction comes after the one of this number, modulo 2^32; 0: nothing is known of it. */
+  readonly bounds: number
   readonly rings: number
 }
 
@@ -29,6 +33,8 @@ export function placesOf({ words }: Region): Places {
   const writers = (words.length - HEADER_WORDS) / (OWN_WORDS + RING_WORDS)
   const heads = HEADER_WORDS
   const doubts = heads + writers
-  const marks = doubts + writers
-  return { writers, heads, doubts, marks, rings: marks + writers * MARKS_MAX }
+  const counts = doubts + writers
+  const marks = counts + writers
+  const bounds = marks + writers * MARKS_MAX
+  return { writers, heads, doubts, counts, marks, bounds, rings: bounds + writers * MARKS_MAX }
 }

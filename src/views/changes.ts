@@ -1,5 +1,6 @@
 import type { Row } from '../model/sql.ts'
 import { bumpEpoch, type ChangeReader, type ChangeWriter } from '../share/changeLog.ts'
+import { noteTransaction } from '../share/marks.ts'
 import type { Region } from '../share/region.ts'
 
 /** One row that was written: null where it was not there before, or is not any more. */
@@ -13,10 +14,16 @@ export interface Change {
 /** Rows of the table have changed, and nobody knows which. */
 const RESET = null
 
+/** So many transactions later it is not known any more that one was published; a power of two. */
+const PUBLISHED_MAX = 4_096
+
 /** Of a change in memory for each unit of its text, roughly. */
 const BYTES_OF_UNIT = 4
 
-/** What the log has of a change: of a row that was there before and after, places and values of what differs. */
+/**
+ * What the log has of a change: of a row that was there before and after, places and values of what differs. The
+ * transaction is negative where more rows of it follow.
+ */
 type Told =
   | [table: string]
   | [table: string, transaction: number, before: Row | null, differences: Differences | null, after?: Row | null]
@@ -29,12 +36,15 @@ export class Announcer {
     private readonly region: Region,
   ) {}
 
-  /** After the commit, and before its client is answered: from then on every list shows it. */
-  tell(table: string, { transaction, before, after }: Change): void {
+  /**
+   * After the commit, and before its client is answered: from then on every list shows it. `isLast`: no other row of its
+   * transaction follows.
+   */
+  tell(table: string, { transaction, before, after }: Change, isLast = true): void {
     const isUpdate = before !== null && after !== null
-    this.append(
-      isUpdate ? [table, transaction, before, differences(before, after)] : [table, transaction, before, null, after],
-    )
+    const signed = isLast ? transaction : -transaction
+    this.append(isUpdate ? [table, signed, before, differences(before, after)] : [table, signed, before, null, after])
+    noteTransaction(this.region, transaction)
   }
 
   /** For rows that a cascade has changed, and writes of which nobody knows what came of them. */
@@ -59,6 +69,8 @@ interface Kept {
 /** What all processes of this machine have written, in numbered changes of each table. */
 export class Follower {
   private tables = new Map<string, Kept>()
+  /** The transactions that were published last, modulo 2^32, each in the place of its lowest bits; 0: none. */
+  private readonly published = new Int32Array(PUBLISHED_MAX)
   /** Another once changes were lost: what was known before is worth nothing. */
   generation = 0
   /** As of the last `catchUp`. False: writes from elsewhere are not heard of, so that the cache is off. */
@@ -78,7 +90,13 @@ export class Follower {
     this.isHearing = this.reader.isHearing
     if (this.reader.read(this.take)) return
     this.tables = new Map()
+    this.published.fill(0)
     this.generation++
+  }
+
+  /** Whether all that the transaction of this number, modulo 2^32, has written is taken in. False: it is not known. */
+  hasPublished(transaction: number): boolean {
+    return this.published[transaction & (PUBLISHED_MAX - 1)] === (transaction | 0)
   }
 
   /** The number of the next change of the table. */
@@ -101,11 +119,16 @@ export class Follower {
     let kept = this.tables.get(table)
     if (!kept) this.tables.set(table, (kept = { first: 0, changes: [], bytes: [], allBytes: 0 }))
     const change = rest.length === 0 ? RESET : changeOf(...rest)
+    if (rest.length > 0 && (rest[0] as number) > 0) this.publish(rest[0] as number)
     const bytes = BYTES_OF_UNIT * text.length
     kept.changes.push(change)
     kept.bytes.push(bytes)
     kept.allBytes += bytes
     if (kept.allBytes > this.bytesMax) forgetHalf(kept)
+  }
+
+  private publish(transaction: number) {
+    this.published[transaction & (PUBLISHED_MAX - 1)] = transaction | 0
   }
 }
 
@@ -118,12 +141,8 @@ function differences(before: Row, after: Row): Differences {
   return found
 }
 
-function changeOf(
-  transaction: number,
-  before: Row | null,
-  changed: Differences | null,
-  after: Row | null = null,
-): Change {
+function changeOf(signed: number, before: Row | null, changed: Differences | null, after: Row | null = null): Change {
+  const transaction = Math.abs(signed)
   if (before === null || changed === null) return { transaction, before, after }
   const row = [...before]
   for (let index = 0; index < changed.length; index += 2)

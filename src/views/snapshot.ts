@@ -1,7 +1,8 @@
 /** Which transactions a statement saw the work of. PostgreSQL documentation, 9.28.7, pg_snapshot. */
 export class Snapshot {
   private readonly oldest: number
-  private readonly next: number
+  /** The first transaction that had not begun. */
+  readonly next: number
   private readonly running: ReadonlySet<number>
 
   /** `text`: `xmin:xmax:xip,xip...`. Transactions have 64 bits; none comes near 2^53. */

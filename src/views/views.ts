@@ -1,7 +1,7 @@
 import type { Position } from '../model/order.ts'
 import type { Change, Follower } from './changes.ts'
 import type { Known, Look, Noted, Page, Place, Sight, Total } from './known.ts'
-import type { OnTheirWay } from './onTheirWay.ts'
+import { type OnTheirWay, seenBy } from './onTheirWay.ts'
 import { Positions, shiftOf } from './positions.ts'
 import { Recent } from './recent.ts'
 import { type Ordering, type Selection, sumOf, touches } from './selection.ts'
@@ -27,8 +27,13 @@ const SERVED_MIN = 50
  *
  * **One moment.** The rows of a page come from the database, the total beside them may not: `sight` makes it that of the
  * page's own snapshot. The changes told since the look that this snapshot has seen are added; for none to be missing,
- * writes that were on their way when the answer came (each has a mark from before it is sent until it is told) are waited
- * for. A page that was found from a noted position is right if none of those changes has moved the position.
+ * writes that were on their way when the answer came, and that it may show, are waited for (each has a mark from before
+ * it is sent until it is told). A page that was found from a noted position is right if none of those changes has moved
+ * the position.
+ *
+ * **Reads never go back.** Between its commit and its record in the log a write shows in what the database answers, and
+ * not yet in what comes from memory. So every answer of the database is held back in the same way (`readFence.ts`). A
+ * write that takes too long is overdue: until it has ended, no process answers lists of its tables from memory.
  *
  * **Ready pages** are dropped by any change that touches their selection and that their snapshot has not seen; and where
  * others have been told, while writes are on their way: one of these may have moved a row out of the selection, and one of
@@ -61,8 +66,7 @@ export class Views<T> {
   /** To be called before the database is asked. Null: nothing can be told from memory, nor kept. */
   look(selection: Selection): Look | null {
     const { follower } = this
-    follower.catchUp()
-    if (!follower.isHearing) return null
+    if (!this.catchUp(selection.tables)) return null
     const { generation } = follower
     const known = this.current(this.totals, selection.key)
     const total = known && this.count(known) ? known : null
@@ -78,11 +82,12 @@ export class Views<T> {
   /** What an answer with the snapshot of this text has seen, that was asked for after the look; null: it cannot be told. */
   async sight(look: Look, text: string): Promise<Sight | null> {
     const { selection, generation, next, total, counted } = look
-    if (total === null || counted === null || !(await this.onTheirWay.allTold(selection.tables))) return null
+    if (total === null || counted === null || this.onTheirWay.isOverdue(selection.tables)) return null
+    const snapshot = new Snapshot(text)
+    if (!(await this.onTheirWay.allTold(selection.tables, seenBy(snapshot)))) return null
     this.follower.catchUp()
     const changes = this.isCurrent(generation) ? this.follower.since(selection.table, next) : null
     if (changes === null) return null
-    const snapshot = new Snapshot(text)
     const seen = changes.filter(({ transaction }) => snapshot.sees(transaction))
     const more = sumOf(selection, unseenBy(counted, seen))
     return more === null || total + more < 0 ? null : { snapshot, total: total + more, seen }
@@ -157,17 +162,27 @@ export class Views<T> {
 
   /** Whether an answer that was asked for after the look is as good as one that is asked for now. */
   isFresh({ selection, generation, next }: Look): boolean {
+    const isOn = this.catchUp(selection.tables)
+    return isOn && this.isCurrent(generation) && this.isUntouched({ selection, generation, next, snapshot: null })
+  }
+
+  /**
+   * Takes in what was published until now. False: lists of these tables may not be answered from memory. Which is asked
+   * first: a write that is overdue is published before it stops being so.
+   */
+  private catchUp(tables: number): boolean {
+    const isOverdue = this.onTheirWay.isOverdue(tables)
     this.follower.catchUp()
-    return this.isCurrent(generation) && this.isUntouched({ selection, generation, next, snapshot: null })
+    return !isOverdue && this.follower.isHearing
   }
 
   /** What is known under `key`, unless it is worth nothing any more. */
   private current<K extends Known>(all: Recent<K>, key: string): K | null {
     const known = all.get(key)
     if (known === undefined) return null
-    this.follower.catchUp()
+    if (!this.catchUp(known.selection.tables)) return null
     if (this.isCurrent(known.generation)) return known
-    if (this.follower.isHearing) all.delete(key)
+    all.delete(key)
     return null
   }
 

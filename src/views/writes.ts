@@ -1,5 +1,5 @@
 import { copiedProperties, type Entity } from '../model/entity.ts'
-import type { Row, Settle } from '../model/sql.ts'
+import type { Row, Watch } from '../model/sql.ts'
 import { type MarkWriter, tableBit } from '../share/marks.ts'
 import type { Announcer } from './changes.ts'
 
@@ -12,7 +12,9 @@ export class Writes {
   /** Places of the properties that other rows copy, and the tables of those rows. */
   private readonly copied: readonly number[]
   private readonly copying: readonly string[]
-  private readonly tables: number
+  /** Bits of the entity's own table, and of those too that a rename reaches. */
+  private readonly own: number
+  private readonly reached: number
 
   constructor(
     private readonly entity: Entity,
@@ -25,43 +27,52 @@ export class Writes {
     this.copied = copiedProperties(entity, entities).map((property) => properties.indexOf(property))
     const copying = copyingOf(entity, entities)
     this.copying = copying.map((other) => other.table)
-    this.tables = tableBits(entities, [entity, ...copying])
+    this.own = tableBits(entities, [entity])
+    this.reached = tableBits(entities, [entity, ...copying])
   }
 
   /** For `compileCreate`. */
-  readonly create = () => this.watch((row) => [null, this.part(row, 0)])
+  readonly create = () => this.watch(this.own, (row) => [null, this.part(row, 0)])
 
-  /** For `compileUpdate`. */
-  readonly update = () => this.watch((row) => [this.part(row, 1), this.part(row, 0)])
+  /** For `compileUpdate` of what no other row copies. */
+  readonly update = () => this.watch(this.own, (row) => [this.part(row, 1), this.part(row, 0)])
+
+  /** For `compileUpdate` of what other rows copy. */
+  readonly rename = () => this.watch(this.reached, (row) => [this.part(row, 1), this.part(row, 0)])
 
   /** For `compileRemove`. */
-  readonly remove = () => this.watch((row) => [this.part(row, 0), null])
+  readonly remove = () => this.watch(this.own, (row) => [this.part(row, 0), null])
 
-  private watch(read: Read): Settle {
-    const end = this.marks.begin(this.tables)
-    return (rows) => {
-      try {
-        this.tell(rows, read)
-      } finally {
-        end()
-      }
+  private watch(tables: number, read: Read): Watch {
+    const write = this.marks.begin(tables)
+    return {
+      identify: write.identify,
+      settle: (rows) => {
+        try {
+          this.tell(rows, read, tables)
+        } finally {
+          write.end()
+        }
+      },
     }
   }
 
-  private tell(rows: readonly Row[] | null, read: Read) {
-    if (rows === null) return this.tellReset()
-    for (const row of rows) {
+  private tell(rows: readonly Row[] | null, read: Read, tables: number) {
+    if (rows === null) return this.tellReset(tables)
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index] as Row
       const [before, after] = read(row)
       const parts = Number(before !== null) + Number(after !== null)
       // The database has changed the copies along with it; told first, so that no total shows the row without them.
       if (before && after && this.copied.some((place) => before[place] !== after[place])) this.tellCopies()
-      this.announcer.tell(this.entity.table, { transaction: Number(row[parts * this.width]), before, after })
+      const transaction = Number(row[parts * this.width])
+      this.announcer.tell(this.entity.table, { transaction, before, after }, index === rows.length - 1)
     }
   }
 
-  private tellReset() {
+  private tellReset(tables: number) {
     this.announcer.tellReset(this.entity.table)
-    this.tellCopies()
+    if (tables !== this.own) this.tellCopies()
   }
 
   private tellCopies() {

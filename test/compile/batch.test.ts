@@ -46,7 +46,7 @@ describe('text', () => {
     expect(compileGet(company, '7').batch).toEqual({
       text:
         'select r.*, b."N" from unnest($1::bigint[]) with ordinality as b("V1", "N") ' +
-        'cross join lateral (select "id", "name", "enabled" from "company" where id = b."V1") as r',
+        'cross join lateral (select "id", "name", "enabled", xmin::text as "X" from "company" where id = b."V1") as r',
       rows: 'numbered',
       distinct: null,
     })
@@ -69,10 +69,10 @@ describe('text', () => {
       text:
         'update "company" as t set "enabled" = b."V1" ' +
         'from unnest($1::boolean[], $2::bigint[]) with ordinality as b("V1", "V2", "N") ' +
-        'join (select "id", "name", "enabled" from "company" where id = any ($2::bigint[]) ' +
+        'join (select "id", "name", "enabled", xmin::text as "X" from "company" where id = any ($2::bigint[]) ' +
         "and (select set_config('lock_timeout', '100', true)) is not null order by id for no key update) as before " +
         'on before.id = b."V2" where t.id = before.id returning t."id", t."name", t."enabled", ' +
-        'before."id", before."name", before."enabled", pg_current_xact_id()::text, b."N"',
+        'before."id", before."name", before."enabled", pg_current_xact_id()::text, before."X", b."N"',
       rows: 'numbered',
       distinct: 1,
     })
@@ -200,7 +200,9 @@ describe('on the database', () => {
     const statements = ['5', '999', '1', '30', '17'].map((place, index) =>
       compileUpdate(absence, place, changes(index)),
     )
-    const before = await alone(['5', '999', '1', '30', '17'].map((place) => compileGet(absence, place)))
+    // Behind the columns of a row that was got stands the transaction that has written it.
+    const got = ['5', '999', '1', '30', '17'].map((place) => compileGet(absence, place))
+    const before = await alone(got)
     const updated = withoutNumbers(await together(statements))
     expect(updated.map((rows) => rows.map((row) => [row[0], row[2], row[3], row[8], row[9]]))).toEqual([
       [['5', '1', 'E1', '"0\\', '0.00000000']],
@@ -210,13 +212,12 @@ describe('on the database', () => {
       [['17', '5', 'E5', '"4\\', '4.00000000']],
     ])
     const width = absence.properties.length
-    const current = updated.map((rows) => rows.map((row) => row.slice(0, width)))
-    const gets = ['5', '999', '1', '30', '17'].map((place) => compileGet(absence, place))
-    expect(await alone(gets)).toEqual(current)
-    const previous = updated.map((rows): Row[] => rows.map((row) => row.slice(width, -1)))
-    expect(previous).toEqual(before)
+    const current = updated.map((rows) => rows.map((row) => [...row.slice(0, width), row[2 * width]]))
+    expect(await alone(got)).toEqual(current as Row[][])
+    const previous = updated.map((rows) => rows.map((row) => [...row.slice(width, 2 * width), row[2 * width + 1]]))
+    expect(previous as Row[][]).toEqual(before)
     // One statement is one transaction.
-    const transactions = updated.flat().map((row) => row.at(-1))
+    const transactions = updated.flat().map((row) => row[2 * width])
     expect([transactions.length, new Set(transactions).size]).toEqual([4, 1])
   })
 

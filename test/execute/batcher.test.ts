@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { Batcher } from '../../src/execute/batcher.ts'
 import type { Batch, Row, Statement } from '../../src/model/sql.ts'
+import { watching } from '../support/watching.ts'
 
 const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null }
 const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null }
@@ -76,7 +77,7 @@ describe('what is asked in one turn of the event loop', () => {
 
   test('a batch is watched as its first run is, and so is a run alone', async () => {
     const { batcher, sent } = fakeDatabase()
-    const watches = ['a', 'b', 'c'].map(() => () => () => undefined)
+    const watches = ['a', 'b', 'c'].map(() => () => watching(() => undefined))
     for (const [index, watch] of watches.entries()) batcher.ask({ ...run(ordered, `${index}`), watch })
     await turn()
     expect(sent.map(({ way, statement }) => [way, statement.watch])).toEqual([['together', watches[0]]])

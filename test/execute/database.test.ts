@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
-import { param, type Row, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
+import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { watching } from '../support/watching.ts'
 
 let url: string
 let admin: postgres.Sql
@@ -194,7 +195,7 @@ describe('who watches a write', () => {
     const events: unknown[] = []
     const watch = () => {
       events.push('sent')
-      return (rows: readonly Row[] | null) => void events.push(rows)
+      return watching((rows) => void events.push(rows))
     }
     return { events, statement: { ...statement, watch } }
   }
@@ -306,7 +307,7 @@ describe('who watches a write', () => {
       },
       watch: () => {
         events.push('sent')
-        return (rows) => void events.push(rows)
+        return watching((rows) => void events.push(rows))
       },
     })
     const together: unknown[] = []

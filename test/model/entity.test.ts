@@ -102,7 +102,7 @@ describe('defineEntity', () => {
     expect(property('ownerid').reference).toEqual({
       entity: 'Employee',
       table: 'employee',
-      copy: { keyColumn: 'owner_key', sourceColumn: 'display_name_key' },
+      copy: { column: 'owner', source: 'display_name', keyColumn: 'owner_key', sourceColumn: 'display_name_key' },
     })
     expect(property('backupid').reference).toEqual({ entity: 'Employee', table: 'employee', copy: null })
     expect(property('owner').reference).toBeNull()

@@ -13,11 +13,13 @@ test.each([1, 2, 7, 515])(
       HEADER_WORDS,
       HEADER_WORDS + writers,
       HEADER_WORDS + 2 * writers,
-      HEADER_WORDS + (2 + MARKS_MAX) * writers,
+      HEADER_WORDS + 3 * writers,
+      HEADER_WORDS + (3 + MARKS_MAX) * writers,
+      HEADER_WORDS + (3 + 2 * MARKS_MAX) * writers,
       words - writers * RING_WORDS,
     ]
-    const { heads, doubts, marks, rings } = places
-    expect([heads, doubts, marks, rings, rings]).toEqual(ends)
+    const { heads, doubts, counts, marks, bounds, rings } = places
+    expect([heads, doubts, counts, marks, bounds, rings, rings]).toEqual(ends)
   },
 )
 

@@ -3,7 +3,7 @@ import { MarkWriter } from '../../src/share/marks.ts'
 import { openRegion } from '../../src/share/region.ts'
 
 const [path, writer, tables] = process.argv.slice(2)
-const end = new MarkWriter(openRegion(path as string), Number(writer)).begin(Number(tables))
+const end = new MarkWriter(openRegion(path as string), Number(writer)).begin(Number(tables)).end
 process.stdout.write('begun')
 process.stdin.once('data', () => {
   end()

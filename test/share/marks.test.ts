@@ -18,14 +18,14 @@ function made(writers = 2) {
 }
 
 const marksIn = (region: Region) => {
-  const { marks, rings } = placesOf(region)
-  return [...region.words.subarray(marks, rings)].filter((word) => word !== 0).length
+  const { marks, bounds } = placesOf(region)
+  return [...region.words.subarray(marks, bounds)].filter((word) => word !== 0).length
 }
 
 describe('a write on its way', () => {
   test('is seen from its beginning to its end, by who asks for one of its tables', () => {
     const { region, reader, marks } = made()
-    const end = marks[1].begin(EMPLOYEE | ABSENCE)
+    const end = marks[1].begin(EMPLOYEE | ABSENCE).end
     for (const tables of [EMPLOYEE, ABSENCE, COMPANY | ABSENCE]) expect(reader.now(tables)).toHaveLength(1)
     expect(reader.now(COMPANY)).toEqual([])
     end()
@@ -35,7 +35,7 @@ describe('a write on its way', () => {
 
   test('is one of 63 that each have a mark of their own', () => {
     const { reader, marks } = made()
-    const ends = Array.from({ length: OWN_MARKS }, () => marks[0].begin(COMPANY))
+    const ends = Array.from({ length: OWN_MARKS }, () => marks[0].begin(COMPANY).end)
     const all = reader.now(COMPANY)
     expect(all).toHaveLength(OWN_MARKS)
     ends[10]?.()
@@ -46,8 +46,8 @@ describe('a write on its way', () => {
 
   test('is with all others beyond those behind one mark, of any table, until the last of them has ended', () => {
     const { region, reader, marks } = made()
-    const own = Array.from({ length: OWN_MARKS }, () => marks[0].begin(COMPANY))
-    const more = Array.from({ length: 5 }, () => marks[0].begin(COMPANY))
+    const own = Array.from({ length: OWN_MARKS }, () => marks[0].begin(COMPANY).end)
+    const more = Array.from({ length: 5 }, () => marks[0].begin(COMPANY).end)
     const [shared, ...others] = reader.now(ABSENCE)
     expect(others).toEqual([])
     for (const end of own) end()
@@ -61,12 +61,12 @@ describe('a write on its way', () => {
 
   test('does not look as if it went on because another has begun in its place', () => {
     const { reader, marks } = made()
-    marks[0].begin(COMPANY)()
+    marks[0].begin(COMPANY).end()
     for (let turn = 0; turn < 1_000; turn++) {
-      const end = marks[0].begin(COMPANY)
+      const end = marks[0].begin(COMPANY).end
       const before = reader.now(COMPANY)
       end()
-      const next = marks[0].begin(COMPANY)
+      const next = marks[0].begin(COMPANY).end
       expect(reader.still(before)).toEqual([])
       expect(reader.now(COMPANY)).toHaveLength(1)
       next()
@@ -76,7 +76,7 @@ describe('a write on its way', () => {
   test('of a process that has ended is no more, and those of others go on', () => {
     const { region, reader, marks } = made()
     for (let write = 0; write < OWN_MARKS + 5; write++) marks[0].begin(COMPANY)
-    const end = marks[1].begin(COMPANY)
+    const end = marks[1].begin(COMPANY).end
     clearWriter(region, 0)
     expect(reader.now(COMPANY)).toHaveLength(1)
     end()
@@ -84,20 +84,20 @@ describe('a write on its way', () => {
   })
 })
 
-test('tables beyond the sixteenth share bits, and none is without one', () => {
+test('tables beyond the fifteenth share bits, and none is without one', () => {
   const { reader, marks } = made()
   for (let table = 0; table < 40; table++) {
-    const end = marks[0].begin(tableBit(table))
+    const end = marks[0].begin(tableBit(table)).end
     expect(reader.now(tableBit(table))).toHaveLength(1)
-    expect(reader.now(tableBit(table + 16))).toHaveLength(1)
+    expect(reader.now(tableBit(table + 15))).toHaveLength(1)
     expect(reader.now(tableBit(table + 1))).toEqual([])
     end()
   }
-  // All sixteen, in the last turn too: no word is negative, nor taken for another.
-  const all = Array.from({ length: 16 }, (_, table) => tableBit(table)).reduce((bits, bit) => bits | bit)
+  // All fifteen, in the last turn too: no word is negative, nor taken for another.
+  const all = Array.from({ length: 15 }, (_, table) => tableBit(table)).reduce((bits, bit) => bits | bit)
   for (let turn = 0; turn < 70_000; turn++) {
-    const end = marks[0].begin(all)
-    if (turn % 1_000 === 0 || turn === 0x7fff) expect(reader.now(tableBit(15))).toHaveLength(1)
+    const end = marks[0].begin(all).end
+    if (turn % 1_000 === 0 || turn === 0x7fff) expect(reader.now(tableBit(14))).toHaveLength(1)
     end()
   }
   expect(reader.now(all)).toEqual([])
@@ -113,13 +113,13 @@ test('whatever begins and ends, in any order, is seen exactly while it is on its
         open = Array.from({ length: OWN_MARKS - 3 }, () => ({
           writer: 0,
           tables: COMPANY,
-          end: marks[0].begin(COMPANY),
+          end: marks[0].begin(COMPANY).end,
         }))
       for (const { writer, table, ends, which } of steps) {
         if (ends && open.length > 0) open.splice(which % open.length, 1)[0]?.end()
         else if (!ends) {
           const tables = tableBit(table)
-          open.push({ writer, tables, end: (marks[writer] as MarkWriter).begin(tables) })
+          open.push({ writer, tables, end: (marks[writer] as MarkWriter).begin(tables).end })
         }
         // Never fewer than there are; more only where a crowd counts for every table.
         for (const tables of [COMPANY, EMPLOYEE, ABSENCE]) {

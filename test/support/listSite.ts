@@ -69,6 +69,13 @@ export class ListProcess {
   }
 
   /** @throws ApiError */
+  async get(path: string): Promise<ListAnswer> {
+    const [plural = '', id = ''] = path.slice(1).split('/')
+    const url = `${BASE}${path}`
+    return answerOf(await this.resource(plural).get({ request: new Request(url), url, query: '', id }))
+  }
+
+  /** @throws ApiError */
   async write(method: 'create' | 'replace' | 'patch' | 'remove', path: string, body: object = {}): Promise<ListAnswer> {
     const [plural = '', id = ''] = path.slice(1).split('/')
     const url = `${BASE}${path}`
@@ -132,8 +139,10 @@ export class ListSite {
   private memory(writer: number, bytes: number) {
     const { region } = this
     const follower = new Follower(new ChangeReader(region), bytes / 8)
+    const onTheirWay = new OnTheirWay(new MarkReader(region), follower)
     return {
-      views: new Views<Reply>(follower, new OnTheirWay(new MarkReader(region)), bytes),
+      views: new Views<Reply>(follower, onTheirWay, bytes),
+      onTheirWay,
       announcer: new Announcer(new ChangeWriter(region, writer), region),
       marks: new MarkWriter(region, writer),
     }

@@ -83,12 +83,13 @@ const compared = { totals: 0, places: 0, pages: 0, looks: 0 }
 class Told extends OnTheirWay {
   constructor(
     region: Region,
+    follower: Follower,
     private readonly tellAll: () => void,
   ) {
-    super(new MarkReader(region))
+    super(new MarkReader(region), follower)
   }
 
-  override async allTold(): Promise<boolean> {
+  override allTold(): true {
     this.tellAll()
     return true
   }
@@ -115,11 +116,8 @@ class Site {
       for (const written of this.untold().reverse()) this.tell(written)
     }
     noteHearing(this.region)
-    this.views = new Views(
-      new Follower(new ChangeReader(this.region), 100_000),
-      new Told(this.region, tellAll),
-      1_000_000,
-    )
+    const follower = new Follower(new ChangeReader(this.region), 100_000)
+    this.views = new Views(follower, new Told(this.region, follower, tellAll), 1_000_000)
   }
 
   async follow(steps: readonly Step[]) {

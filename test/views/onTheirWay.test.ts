@@ -1,14 +1,18 @@
-import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { privateRegion } from '../../bench/prove/model.ts'
-import { clearWriter } from '../../src/share/changeLog.ts'
-import { changeRegionWords, MARKS_MAX } from '../../src/share/changeRegion.ts'
+import { bumpEpoch, ChangeReader, ChangeWriter, clearWriter } from '../../src/share/changeLog.ts'
+import { changeRegionWords } from '../../src/share/changeRegion.ts'
 import { type Mark, MarkReader, MarkWriter } from '../../src/share/marks.ts'
 import type { Region } from '../../src/share/region.ts'
-import { OnTheirWay } from '../../src/views/onTheirWay.ts'
+import { Announcer, Follower } from '../../src/views/changes.ts'
+import { OnTheirWay, type Seen, seenBy, versionOf } from '../../src/views/onTheirWay.ts'
+import { Snapshot } from '../../src/views/snapshot.ts'
 
 const [COMPANY, EMPLOYEE] = [1, 2]
+/** Of which nothing is known. */
+const anything: Seen = { mayShow: () => true }
 
-/** Counts how often somebody looks whether writes have ended. */
+/** Counts how often it is looked whether writes have ended. */
 class Watched extends MarkReader {
   looks = 0
 
@@ -22,7 +26,8 @@ let region: Region
 let marks: MarkWriter
 let reader: Watched
 let onTheirWay: OnTheirWay
-/** Of a clock that goes on by so much each time somebody looks at it. */
+let announcer: Announcer
+/** Of a clock that goes on by so much each time it is read. */
 let tickMs: number
 let nowMs = 0
 const clock = () => (nowMs += tickMs)
@@ -32,82 +37,156 @@ beforeEach(() => {
   spy = spyOn(performance, 'now').mockImplementation(clock)
   region = privateRegion(changeRegionWords(2))
   marks = new MarkWriter(region, 0)
+  announcer = new Announcer(new ChangeWriter(region, 0), region)
   reader = new Watched(region)
-  onTheirWay = new OnTheirWay(reader)
+  onTheirWay = new OnTheirWay(reader, new Follower(new ChangeReader(region), 1_000_000))
 })
 
 afterEach(() => spy.mockRestore())
 
-test('nothing is on its way: all is told', async () => {
-  expect(await onTheirWay.allTold(COMPANY)).toBe(true)
-  expect(reader.looks).toBe(0)
+const publish = (transaction: number, isLast = true) =>
+  announcer.tell('company', { transaction, before: null, after: ['1'] }, isLast)
+const snapshot = (text: string) => seenBy(new Snapshot(text))
+
+describe('writes that an answer may show', () => {
+  test('there are none: all is published', () => {
+    expect(onTheirWay.allTold(COMPANY, anything)).toBe(true)
+    expect(reader.looks).toBe(0)
+  })
+
+  test('are waited for, all of them, and those that begin meanwhile are not', async () => {
+    const [one, other] = [marks.begin(COMPANY), new MarkWriter(region, 1).begin(COMPANY)]
+    let isTold = false
+    const told = Promise.resolve(onTheirWay.allTold(COMPANY, anything)).then((all) => {
+      isTold = true
+      return all
+    })
+    const later = marks.begin(COMPANY)
+    await Bun.sleep(3)
+    one.end()
+    await Bun.sleep(3)
+    expect(isTold).toBe(false)
+    other.end()
+    expect(await told).toBe(true)
+    later.end()
+  })
+
+  test('are not those of other tables', () => {
+    marks.begin(EMPLOYEE)
+    expect(onTheirWay.allTold(COMPANY, anything)).toBe(true)
+  })
 })
 
-test('writes that end are waited for, all of them, and those that begin meanwhile are not', async () => {
-  const [one, other] = [marks.begin(COMPANY), new MarkWriter(region, 1).begin(COMPANY)]
-  const told = onTheirWay.allTold(COMPANY)
-  let isTold = false
-  told.then(() => (isTold = true))
-  const later = marks.begin(COMPANY)
-  await Bun.sleep(3)
-  one()
-  await Bun.sleep(3)
-  expect(isTold).toBe(false)
-  other()
-  expect(await told).toBe(true)
-  later()
-})
-
-test('writes of other tables are not waited for', async () => {
-  marks.begin(EMPLOYEE)
-  expect(await onTheirWay.allTold(COMPANY)).toBe(true)
-  expect(reader.looks).toBe(0)
-})
-
-test('a write that takes long is given up, and by whoever comes later at once, with or without others', async () => {
-  const end = marks.begin(COMPANY)
-  tickMs = 5
-  expect(await onTheirWay.allTold(COMPANY)).toBe(false)
-  expect(reader.looks).toBeGreaterThan(2)
-  tickMs = 0
-  for (let turn = 0; turn < 50; turn++) {
-    const other = marks.begin(COMPANY)
-    reader.looks = 0
-    expect(await onTheirWay.allTold(COMPANY)).toBe(false)
-    expect(reader.looks).toBeLessThanOrEqual(2)
-    other()
-  }
-  end()
-  expect(await onTheirWay.allTold(COMPANY)).toBe(true)
-})
-
-test('another write in the place of one that was given up is waited for', async () => {
-  marks.begin(COMPANY)
-  tickMs = 5
-  expect(await onTheirWay.allTold(COMPANY)).toBe(false)
-  tickMs = 0
-  clearWriter(region, 0)
-  const end = marks.begin(COMPANY)
-  const told = onTheirWay.allTold(COMPANY)
-  await Bun.sleep(3)
-  end()
-  expect(await told).toBe(true)
-})
-
-test('what was given up is forgotten once it has ended', async () => {
-  const held = () => (onTheirWay as unknown as { slow: readonly Mark[] }).slow.length
-  for (let round = 0; round < 5; round++) {
+describe('a write that takes long', () => {
+  test('is overdue, and is not waited for again: the cache of its tables is off until it has ended', async () => {
+    const write = marks.begin(COMPANY)
     tickMs = 5
-    const ends = Array.from({ length: 10 }, () => marks.begin(COMPANY))
-    await Promise.all([1, 2, 3].map(() => onTheirWay.allTold(COMPANY)))
-    expect(held()).toBeGreaterThan(0)
-    expect(held()).toBeLessThanOrEqual(3 * MARKS_MAX)
-    for (const end of ends) end()
+    expect(await onTheirWay.allTold(COMPANY, anything)).toBe(false)
+    expect(reader.looks).toBeGreaterThan(2)
     tickMs = 0
-    const end = marks.begin(COMPANY)
-    const told = onTheirWay.allTold(COMPANY)
-    end()
-    await told
-    expect(held()).toBe(0)
-  }
+    const others = new OnTheirWay(new MarkReader(region), new Follower(new ChangeReader(region), 1_000_000))
+    for (const each of [onTheirWay, others]) {
+      expect([each.isOverdue(COMPANY), each.isOverdue(EMPLOYEE)]).toEqual([true, false])
+      expect(await each.allTold(COMPANY, anything)).toBe(false)
+    }
+    write.end()
+    expect([onTheirWay.isOverdue(COMPANY), others.isOverdue(COMPANY)]).toEqual([false, false])
+    expect(onTheirWay.allTold(COMPANY, anything)).toBe(true)
+  })
+
+  test('does not keep an answer from waiting for others', async () => {
+    marks.begin(COMPANY)
+    tickMs = 5
+    await onTheirWay.allTold(COMPANY, anything)
+    tickMs = 0
+    const other = marks.begin(COMPANY)
+    const told = onTheirWay.allTold(COMPANY, anything)
+    let isTold = false
+    Promise.resolve(told).then(() => (isTold = true))
+    await Bun.sleep(3)
+    expect(isTold).toBe(false)
+    other.end()
+    expect(await told).toBe(false)
+  })
+
+  test('is not overdue any more when its process has ended, and another in its place is not', async () => {
+    const other = new MarkWriter(region, 1)
+    for (const writer of [marks, other]) writer.begin(COMPANY)
+    tickMs = 5
+    expect(await onTheirWay.allTold(COMPANY, anything)).toBe(false)
+    clearWriter(region, 0)
+    expect(onTheirWay.isOverdue(COMPANY)).toBe(true)
+    clearWriter(region, 1)
+    expect(onTheirWay.isOverdue(COMPANY)).toBe(false)
+    marks.begin(COMPANY)
+    expect(onTheirWay.isOverdue(COMPANY)).toBe(false)
+  })
+})
+
+describe('an answer with a snapshot need not wait', () => {
+  test('where all that it sees and that began behind the write is published', () => {
+    publish(100)
+    marks.begin(COMPANY)
+    expect(onTheirWay.allTold(COMPANY, snapshot('101:101:'))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, snapshot('101:104:101,102,103'))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, snapshot('101:104:101,103'))).not.toBe(true)
+    publish(102)
+    expect(onTheirWay.allTold(COMPANY, snapshot('101:104:101,103'))).toBe(true)
+  })
+
+  test('for a transaction of which only some rows are published it does', () => {
+    publish(100)
+    marks.begin(COMPANY)
+    publish(102, false)
+    expect(onTheirWay.allTold(COMPANY, snapshot('103:103:'))).not.toBe(true)
+    publish(101)
+    publish(102)
+    expect(onTheirWay.allTold(COMPANY, snapshot('103:103:'))).toBe(true)
+  })
+
+  test('for a write whose transaction is known, while the snapshot does not see that one', () => {
+    publish(100)
+    const write = marks.begin(COMPANY)
+    write.identify(105)
+    expect(onTheirWay.allTold(COMPANY, snapshot('105:10000:105'))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, snapshot('106:106:'))).not.toBe(true)
+  })
+
+  test('where transactions are counted beyond 32 bits', () => {
+    const first = 7 * 2 ** 32 - 4
+    publish(first)
+    const write = marks.begin(COMPANY)
+    expect(onTheirWay.allTold(COMPANY, snapshot(`${first + 1}:${first + 1}:`))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, snapshot(`${first + 4}:${first + 4}:`))).not.toBe(true)
+    write.identify(first + 3)
+    expect(onTheirWay.allTold(COMPANY, snapshot(`${first + 3}:${first + 4}:${first + 3}`))).toBe(true)
+  })
+
+  test('but has to where nothing is known of the write, or of what was before', () => {
+    marks.begin(COMPANY)
+    expect(onTheirWay.allTold(COMPANY, snapshot('1:1:'))).not.toBe(true)
+    publish(100)
+    clearWriter(region, 0)
+    bumpEpoch(region)
+    marks.begin(COMPANY)
+    expect(onTheirWay.allTold(COMPANY, snapshot('50:50:'))).not.toBe(true)
+  })
+})
+
+describe('an answer with one row need not wait', () => {
+  test('where its version is older than the writes in flight, or published', () => {
+    publish(100)
+    marks.begin(COMPANY)
+    for (const xmin of ['3', '99', '100']) expect(onTheirWay.allTold(COMPANY, versionOf(xmin))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, versionOf('101'))).not.toBe(true)
+    publish(101)
+    expect(onTheirWay.allTold(COMPANY, versionOf('101'))).toBe(true)
+  })
+
+  test('where the write in flight is known to be another', () => {
+    publish(100)
+    marks.begin(COMPANY).identify(105)
+    expect(onTheirWay.allTold(COMPANY, versionOf('104'))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, versionOf('105'))).not.toBe(true)
+  })
 })

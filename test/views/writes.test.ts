@@ -4,7 +4,7 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import type { Row, Settle } from '../../src/model/sql.ts'
+import type { Row, Watch } from '../../src/model/sql.ts'
 import { ChangeReader, ChangeWriter } from '../../src/share/changeLog.ts'
 import { changeRegionWords } from '../../src/share/changeRegion.ts'
 import { MarkReader, MarkWriter } from '../../src/share/marks.ts'
@@ -42,8 +42,8 @@ const writesOf = (entity: Entity) =>
 const rowOf = ({ properties }: Entity, values: Record<string, string | null>): Row =>
   properties.map(({ name }) => (name in values ? (values[name] as string | null) : name))
 
-function settled(settle: Settle, rows: readonly Row[] | null) {
-  settle(rows)
+function settled(watch: Watch, rows: readonly Row[] | null) {
+  watch.settle(rows)
   expect(isMarked()).toBe(false)
   for (const { isMarked } of told) expect(isMarked).toBe(true)
   return told.map(({ table, change }) => [table, change])
@@ -90,7 +90,7 @@ describe('what a statement has come to is told of each of its rows, and only the
 
 describe('rows that copy from others', () => {
   test('are told to have changed along with a name, before the name is told', () => {
-    expect(settled(writesOf(company).update(), [[...renamed, ...old, '7']])).toEqual([
+    expect(settled(writesOf(company).rename(), [[...renamed, ...old, '7']])).toEqual([
       ['employee', 'reset'],
       ['absence', 'reset'],
       ['company', { transaction: 7, before: old, after: renamed }],
@@ -106,7 +106,7 @@ describe('rows that copy from others', () => {
 
   test('of the same table too', () => {
     const [before, after] = [rowOf(employee, { DisplayName: 'A' }), rowOf(employee, { DisplayName: 'B' })]
-    const tables = settled(writesOf(employee).update(), [[...after, ...before, '7']]).map(([table, change]) => [
+    const tables = settled(writesOf(employee).rename(), [[...after, ...before, '7']]).map(([table, change]) => [
       table,
       change === 'reset',
     ])
@@ -117,19 +117,24 @@ describe('rows that copy from others', () => {
     expect(tables.at(-1)).toEqual(['employee', false])
   })
 
-  test('are marked as on their way with the row', () => {
+  test('are marked as on their way with the row, where it is renamed', () => {
     const reader = new MarkReader(region)
-    const settle = writesOf(company).update()
+    const rename = writesOf(company).rename()
     for (const entity of entities) expect(reader.now(tableBits(entities, [entity]))).toHaveLength(1)
-    settle([])
-    const remove = writesOf(absence).remove()
-    expect(reader.now(tableBits(entities, [company, employee]))).toEqual([])
-    remove([])
+    rename.settle([])
+    for (const begin of ['create', 'update', 'remove'] as const) {
+      const write = writesOf(company)[begin]()
+      expect(reader.now(tableBits(entities, [company]))).toHaveLength(1)
+      expect(reader.now(tableBits(entities, [employee, absence]))).toEqual([])
+      write.settle([])
+    }
   })
 })
 
 test('where nobody knows what a write has come to, its rows and all that copy from them may have changed', () => {
-  expect(settled(writesOf(company).update(), null)).toEqual([
+  expect(settled(writesOf(absence).update(), null)).toEqual([['absence', 'reset']])
+  told.length = 0
+  expect(settled(writesOf(company).rename(), null)).toEqual([
     ['company', 'reset'],
     ['employee', 'reset'],
     ['absence', 'reset'],
