@@ -8,13 +8,14 @@ import type { Standing } from './admit/meter.ts'
 import { errorPage } from './docs/errorPage.ts'
 import { ApiError } from './errors.ts'
 import type { Database } from './execute/database.ts'
+import type { LongWrites } from './execute/longWrites.ts'
 import type { Cursors } from './model/cursor.ts'
 import type { Entity } from './model/entity.ts'
 import { suggest } from './model/nearest.ts'
 import { allows } from './model/rights.ts'
 import { createReadiness } from './observe/health.ts'
 import type { Log } from './observe/log.ts'
-import { type Memory, Resource } from './resource.ts'
+import { type Memory, Resource, type ResourceRequest } from './resource.ts'
 import { respondError, respondFailure } from './respond/error.ts'
 import { type Reply, respondEmpty, respondJson } from './respond/reply.ts'
 import { defineEndpoint, type Location, Router } from './route.ts'
@@ -23,6 +24,7 @@ import { pathOf, readTarget, type Target } from './target.ts'
 export interface Parts {
   readonly entities: readonly Entity[]
   readonly database: Database
+  readonly longWrites: LongWrites
   readonly admission: Admission
   readonly cursors: Cursors
   /** Null: every list is read from the database. */
@@ -85,7 +87,7 @@ export function createApp(parts: Parts) {
         const standing = asked instanceof Promise ? await asked : asked
         let reply: Reply
         try {
-          reply = await answer(parts, router, { request, target, location, key, standing })
+          reply = await answer(parts, router, { request, server, target, location, key, standing })
         } catch (error) {
           reply = failure(parts, requestId, error)
         }
@@ -95,9 +97,10 @@ export function createApp(parts: Parts) {
     )
 }
 
-function createRouter({ entities, database, cursors, memory, migrationFiles, baseUrl, isDraining }: Parts): Router {
+function createRouter(parts: Parts): Router {
+  const { entities, database, longWrites, cursors, memory, migrationFiles, baseUrl, isDraining } = parts
   const router = new Router()
-  const resources = entities.map((entity) => new Resource(entity, database, entities, cursors, memory))
+  const resources = entities.map((entity) => new Resource(entity, database, entities, cursors, memory, longWrites))
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
   const isReady = createReadiness(database, migrationFiles)
   const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>
@@ -133,6 +136,7 @@ function createRouter({ entities, database, cursors, memory, migrationFiles, bas
 /** A request, and what is known of it before it is answered. */
 interface Call {
   readonly request: Request
+  readonly server: ResourceRequest['server']
   readonly target: Target
   readonly location: Location | null
   readonly key: Key | null
@@ -140,7 +144,7 @@ interface Call {
 }
 
 function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
-  const { request, target, location, key, standing } = call
+  const { request, server, target, location, key, standing } = call
   const { method } = request
   if (!standing.admitted && !location?.endpoint.isUnlimited) throw rateLimitExceeded(standing)
   if (target.fault) throw target.fault
@@ -154,7 +158,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
   }
   if (key !== null && endpoint.plural !== null) requireRight(key, endpoint.plural, method)
-  return handler({ request, url: parts.baseUrl() + target.path, query: target.query, id })
+  return handler({ request, server, url: parts.baseUrl() + target.path, query: target.query, id })
 }
 
 /** Before anything is read, so that nobody learns what is there without the right to. */

@@ -1,10 +1,11 @@
 import { compileCreate, compileGet, compileMissingReferences, compileRemove, compileUpdate } from './compile/entity.ts'
 import { ApiError, type Fault, faultsError } from './errors.ts'
 import type { Database } from './execute/database.ts'
+import { LONG_WRITE_MS_MAX, type LongWrites } from './execute/longWrites.ts'
 import { ConstraintViolation } from './execute/sqlstate.ts'
 import { type Knowledge, Lists } from './lists.ts'
 import type { Cursors } from './model/cursor.ts'
-import { copiedProperties, type Entity, type Property } from './model/entity.ts'
+import { type CopyingColumn, copiedProperties, copyingColumns, type Entity, type Property } from './model/entity.ts'
 import type { Changes } from './model/query.ts'
 import type { Row, Statement } from './model/sql.ts'
 import { readBody } from './parse/body.ts'
@@ -29,6 +30,8 @@ export interface ResourceRequest {
   readonly query: string
   /** The path segment behind the collection's. */
   readonly id: string
+  /** Not there: the connection stays open for however long the answer takes. */
+  readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
 }
 
 /** What the processes of this machine know and tell of lists. */
@@ -43,6 +46,7 @@ export interface Memory {
 export class Resource {
   /** What rows of any entity copy from this one. */
   private readonly copied: readonly Property[]
+  private readonly copying: readonly CopyingColumn[]
   /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
   private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
   private readonly lists: Lists
@@ -56,8 +60,10 @@ export class Resource {
     entities: readonly Entity[],
     cursors: Cursors,
     memory: Memory | null = null,
+    private readonly longWrites: LongWrites | null = null,
   ) {
     this.copied = copiedProperties(entity, entities)
+    this.copying = copyingColumns(entity, entities)
     this.ownCopies = ownCopiesOf(entity)
     this.writes = memory && new Writes(entity, entities, memory.announcer, memory.marks)
     this.knowledge = memory && {
@@ -85,16 +91,16 @@ export class Resource {
     return respondJson(201, writeEntity(this.entity, row as Row), { Location: location })
   }
 
-  async replace({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
-    parseNoParameters(query)
-    const id = this.parseId(segment)
-    return this.update(id, parseComplete(this.entity, await readBody(request)))
+  async replace(call: ResourceRequest): Promise<Reply> {
+    parseNoParameters(call.query)
+    const id = this.parseId(call.id)
+    return this.update(call, id, parseComplete(this.entity, await readBody(call.request)))
   }
 
-  async patch({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
-    parseNoParameters(query)
-    const id = this.parseId(segment)
-    return this.update(id, parsePartial(this.entity, await readBody(request)))
+  async patch(call: ResourceRequest): Promise<Reply> {
+    parseNoParameters(call.query)
+    const id = this.parseId(call.id)
+    return this.update(call, id, parsePartial(this.entity, await readBody(call.request)))
   }
 
   async remove({ id: segment, query }: ResourceRequest): Promise<Reply> {
@@ -108,23 +114,36 @@ export class Resource {
     return respondEmpty()
   }
 
-  private async update(id: string, changes: Changes): Promise<Reply> {
+  private async update(call: ResourceRequest, id: string, changes: Changes): Promise<Reply> {
     if (changes.size === 0) return respondJson(200, writeEntity(this.entity, await this.find(id)))
-    const compiled = compileUpdate(this.entity, id, changes)
-    // A rename takes all its copies along; others must not wait for it.
-    const statement = this.renames(changes)
-      ? { ...compiled, batch: null, watch: this.writes?.rename }
-      : { ...compiled, watch: this.writes?.update }
-    const [row] = await this.write(statement, changes)
+    const [row] = this.renames(changes)
+      ? await this.rename(call, id, changes)
+      : await this.write({ ...compileUpdate(this.entity, id, changes), watch: this.writes?.update }, changes)
     if (!row) throw await this.absent(id)
     // What it has found, another write may have left.
     await this.published(row, 2 * this.entity.properties.length + 1)
     return respondJson(200, writeEntity(this.entity, this.withOwnCopies(row)))
   }
 
+  /** Takes all copies along. Where they are many that takes its time, so such a row is tried as if it was not there first. */
+  private async rename({ request, server }: ResourceRequest, id: string, changes: Changes): Promise<Row[]> {
+    const watch = this.writes?.rename
+    const copying = this.longWrites === null ? [] : this.copying
+    const few = { ...compileUpdate(this.entity, id, changes, copying), batch: null, watch }
+    const rows = await this.write(few, changes)
+    if (rows.length > 0 || this.longWrites === null) return rows
+    await this.find(id)
+    server?.timeout(request, LONG_WRITE_MS_MAX / 1_000)
+    return this.write({ ...compileUpdate(this.entity, id, changes), batch: null, watch }, changes, this.longWrites)
+  }
+
   /** Runs a write; what the table's constraints refuse becomes the error that explains it. */
-  private write(statement: Statement, changes: Changes): Promise<Row[]> {
-    return this.database.write(statement).catch(async (error) => {
+  private write(
+    statement: Statement,
+    changes: Changes,
+    writes: Pick<Database, 'write'> = this.database,
+  ): Promise<Row[]> {
+    return writes.write(statement).catch(async (error) => {
       throw error instanceof ConstraintViolation ? await this.explain(error, changes) : error
     })
   }

@@ -136,8 +136,8 @@ export class Supervisor {
 
   private async startDatabase(): Promise<string> {
     const { dataDir, databasePool, workers } = this.config
-    // Twice each pool, since a pool that is replaced ends while the new one begins.
-    const connections = Math.min(2 * databasePool * workers + 20, CONNECTIONS_MAX)
+    // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes.
+    const connections = Math.min(2 * (databasePool + 1) * workers + 20, CONNECTIONS_MAX)
     const settings = { max_connections: String(connections) }
     this.embedded = startEmbedded({ dataDir, settings })
     const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))

@@ -8,7 +8,8 @@ import { createApp } from './app.ts'
 import { compileProbe } from './compile/entity.ts'
 import type { Config } from './config.ts'
 import { ApiError } from './errors.ts'
-import { Database } from './execute/database.ts'
+import { Database, type DatabaseOptions } from './execute/database.ts'
+import { LongWrites } from './execute/longWrites.ts'
 import type { ChangesMemory } from './messages.ts'
 import { Cursors } from './model/cursor.ts'
 import type { Entity } from './model/entity.ts'
@@ -64,7 +65,7 @@ const FINISH_MS = 1_000
 export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
   const { log, databaseUrl, migrationFiles, changes = null } = surroundings
   const region = changes && openRegion(changes.path)
-  const database = new Database({
+  const options: DatabaseOptions = {
     url: databaseUrl,
     poolSize: config.databasePool,
     prepare: config.databasePrepare,
@@ -73,7 +74,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       if (changes && region) addDoubt(region, changes.ring)
       closed.then(() => surroundings.onDisown?.(connections))
     },
-  })
+  }
+  const database = new Database(options)
+  const longWrites = new LongWrites(database, options)
   const entities = await loadEntities(surroundings.entitiesDir)
   await requireTables(entities, database)
   const memory = changes && region && openMemory(config, changes, region)
@@ -83,6 +86,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const app = createApp({
     entities,
     database,
+    longWrites,
     admission,
     cursors: new Cursors(surroundings.cursorSecret),
     memory,
@@ -111,7 +115,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       // What still runs is answered 503 when its connection ends; so the listener goes last.
-      await database.end(0)
+      await Promise.all([database.end(0), longWrites.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
       close()

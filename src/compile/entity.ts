@@ -1,6 +1,6 @@
-import type { Entity, Property, Reference } from '../model/entity.ts'
+import type { CopyingColumn, Entity, Property, Reference } from '../model/entity.ts'
 import type { Changes } from '../model/query.ts'
-import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { batchInsert, batchQuery, batchUpdate, type Operand, type UpdateParts } from './batch.ts'
 import { columns } from './columns.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
@@ -55,11 +55,16 @@ export function compileCreate(entity: Entity, changes: Changes): Statement {
 
 /**
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
- * version that the row had before.
+ * version that the row had before. `copying`: no row where more than `COPIES_MAX` rows of one of these copy from it.
  */
-export function compileUpdate(entity: Entity, id: string, changes: Changes): Statement {
+export function compileUpdate(
+  entity: Entity,
+  id: string,
+  changes: Changes,
+  copying: readonly CopyingColumn[] = [],
+): Statement {
   const changed = changedProperties(entity, changes)
-  const { text, batch } = shapes.get(shapeOf('update', entity, changed), () => {
+  const { text, batch } = shapes.get(shapeOf(copying.length === 0 ? 'update' : 'rename', entity, changed), () => {
     const { assigned, operands } = assignments(changed)
     operands.push({ param: param(null), type: entity.id.kind.columnType })
     const table = name(entity.table)
@@ -73,8 +78,9 @@ export function compileUpdate(entity: Entity, id: string, changes: Changes): Sta
       sources: sourcesOf(changed, operands),
     }
     return {
-      text: toStatement(updateOne(parts, operands), paramsOf(operands)).text,
-      batch: batchUpdate(parts, operands),
+      text: toStatement(updateOne(parts, operands, copying), paramsOf(operands)).text,
+      // A rename takes its copies along; others must not wait for it.
+      batch: copying.length === 0 ? batchUpdate(parts, operands) : null,
     }
   })
   return { text, values: [...valuesOf(changed, changes), id], batch }
@@ -84,13 +90,27 @@ export function compileUpdate(entity: Entity, id: string, changes: Changes): Sta
  * The row as it was is read under the lock that the update takes anyway, so nobody changes it between the two; and after
  * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
  */
-function updateOne({ table, sets, returning, columns, sources }: UpdateParts, operands: readonly Operand[]): Sql {
+function updateOne(
+  { table, sets, returning, columns, sources }: UpdateParts,
+  operands: readonly Operand[],
+  copying: readonly CopyingColumn[],
+): Sql {
   const id = (operands.at(-1) as Operand).param
   const locks = sources.map(
     ({ table, id }) => sql` and (select true from ${table} where id = ${id} for key share) is not false`,
   )
-  const before = sql`(select ${columns} from ${table} where id = ${id}${join(locks, sql``)} for no key update) as before`
+  const few = copying.map((copies) => sql` and ${areFew(copies, id)}`)
+  const conditions = join([...locks, ...few], sql``)
+  const before = sql`(select ${columns} from ${table} where id = ${id}${conditions} for no key update) as before`
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
+}
+
+/** So many copies are written within the deadline of any statement. */
+export const COPIES_MAX = 1_000
+
+function areFew({ table, column }: CopyingColumn, id: Param): Sql {
+  const some = sql`select from ${name(table)} where ${name(column)} = ${id} limit ${integer(COPIES_MAX + 1)}`
+  return sql`(select count(*) from (${some}) as copies) <= ${integer(COPIES_MAX)}`
 }
 
 /** Deletes one row; returns it as it was, and the transaction. */

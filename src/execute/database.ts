@@ -8,6 +8,8 @@ import { PreparedShapes } from './prepared.ts'
 import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
 
 export interface DatabaseOptions extends PoolOptions {
+  /** Waiting for a connection included; default: 5 s. */
+  queryMsMax?: number
   /** Writes over connections of this name were given up, and may still be done; after `closed` no more are sent. */
   onDisown?(connections: string, closed: Promise<void>): void
 }
@@ -27,16 +29,21 @@ const STUCK_MAX = 4
 /** A bounded pool of connections to PostgreSQL. */
 export class Database {
   private pool: Pool
-  private readonly deadlines = new Deadlines(QUERY_MS_MAX)
+  private readonly queryMsMax: number
+  private readonly deadlines: Deadlines
   private readonly shapes: PreparedShapes
-  private readonly reads = this.batcher(true)
-  private readonly writes = this.batcher(false)
+  private readonly reads: Batcher
+  private readonly writes: Batcher
   private inFlight = 0
   private pools = 0
   private stuck = 0
   private isEnded = false
 
   constructor(private readonly options: DatabaseOptions) {
+    this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
+    this.deadlines = new Deadlines(this.queryMsMax)
+    this.reads = this.batcher(true)
+    this.writes = this.batcher(false)
     this.pool = openPool(options, 0)
     this.shapes = new PreparedShapes(options.prepare)
   }
@@ -49,7 +56,7 @@ export class Database {
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   write(statement: Statement): Promise<Row[]> {
     return this.admit(() =>
-      statement.batch ? this.writes.ask(statement) : this.run(statement, false, performance.now() + QUERY_MS_MAX),
+      statement.batch ? this.writes.ask(statement) : this.run(statement, false, performance.now() + this.queryMsMax),
     )
   }
 
@@ -73,7 +80,7 @@ export class Database {
             throw error
           }),
       },
-      { waitMsMax: QUERY_MS_MAX, runningMsMax: repeatable ? READING_MS_MAX : WRITING_MS_MAX },
+      { waitMsMax: this.queryMsMax, runningMsMax: repeatable ? READING_MS_MAX : WRITING_MS_MAX },
     )
   }
 

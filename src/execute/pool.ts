@@ -9,6 +9,8 @@ export interface PoolOptions {
   prepare: boolean
   /** Where all writes over its connections are told by this process; default: nowhere, so that they notify. */
   changes?: TellingConnections | null
+  /** For how long PostgreSQL itself lets a statement run; default: 3 s. */
+  statementMsMax?: number
 }
 
 interface TellingConnections {
@@ -53,7 +55,7 @@ export function closePool({ sql, tellClosed }: Pool) {
   sql.end({ timeout: 0 }).then(tellClosed, tellClosed)
 }
 
-function connect({ url, poolSize, prepare, changes }: PoolOptions, name: string): postgres.Sql {
+function connect({ url, poolSize, prepare, changes, statementMsMax }: PoolOptions, name: string): postgres.Sql {
   return postgres(url, {
     max: poolSize,
     prepare,
@@ -63,7 +65,7 @@ function connect({ url, poolSize, prepare, changes }: PoolOptions, name: string)
       application_name: name,
       TimeZone: 'UTC',
       DateStyle: 'ISO',
-      statement_timeout: STATEMENT_MS_MAX,
+      statement_timeout: statementMsMax ?? STATEMENT_MS_MAX,
       // Compiling a plan costs more than any of our statements.
       jit: false,
       // Writes in this isolation see who listens; in others they notify.

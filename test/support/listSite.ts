@@ -1,5 +1,6 @@
 import { privateRegion } from '../../bench/prove/model.ts'
 import { Database } from '../../src/execute/database.ts'
+import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
 import { loadEntities } from '../../src/registry.ts'
@@ -51,14 +52,21 @@ export class WatchedDatabase extends Database {
 /** The resources of one process of the server, whose requests need no HTTP. */
 export class ListProcess {
   readonly database: WatchedDatabase
+  private readonly longWrites: LongWrites
   private readonly resources: ReadonlyMap<string, Resource>
 
   constructor(url: string, memory: ConstructorParameters<typeof Resource>[4]) {
-    this.database = new WatchedDatabase({ url, poolSize: 4, prepare: true })
+    const options = { url, poolSize: 4, prepare: true }
+    this.database = new WatchedDatabase(options)
+    this.longWrites = new LongWrites(this.database, options)
     const cursors = new Cursors('secret')
-    this.resources = new Map(
-      entities.map((entity) => [entity.plural, new Resource(entity, this.database, entities, cursors, memory)]),
-    )
+    const resourceOf = (entity: (typeof entities)[number]) =>
+      new Resource(entity, this.database, entities, cursors, memory, this.longWrites)
+    this.resources = new Map(entities.map((entity) => [entity.plural, resourceOf(entity)]))
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([this.database.end(1_000), this.longWrites.end()])
   }
 
   /** `path`: `/Absences?page=2`. */
@@ -133,7 +141,7 @@ export class ListSite {
 
   async end(): Promise<void> {
     clearInterval(this.pulse)
-    for (const { database } of [...this.processes, this.plain]) await database.end(1_000)
+    for (const process of [...this.processes, this.plain]) await process.end()
   }
 
   private memory(writer: number, bytes: number) {

@@ -1,0 +1,106 @@
+import { ApiError } from '../errors.ts'
+import { param, type Row, type Statement, sql, toStatement, type Watch } from '../model/sql.ts'
+import { Database, type DatabaseOptions } from './database.ts'
+
+/** PostgreSQL's own limit, and one behind which the client gets its 503 even if the server is frozen. */
+const STATEMENT_MS_MAX = 60_000
+const QUERY_MS_MAX = 65_000
+/** Others wait so long for their turn, and no more of them than these. */
+const TURN_MS_MAX = 30_000
+const WAITING_MAX = 8
+/** How long a client may have to wait for its answer. */
+export const LONG_WRITE_MS_MAX = TURN_MS_MAX + QUERY_MS_MAX
+/** Between looks for the transaction. */
+const LOOK_MS = 25
+
+/**
+ * Writes that may take a minute, one after the other over a connection of their own, so that others need not wait for
+ * them. While one runs its transaction is looked up: readers tell by it at once that they have not seen it.
+ */
+export class LongWrites {
+  private readonly own: Database
+  private readonly name: string | null
+  private last: Promise<unknown> = Promise.resolve()
+  private waiting = 0
+
+  /** `database`: for others, over which the transaction is looked up. */
+  constructor(
+    private readonly database: Database,
+    options: DatabaseOptions,
+  ) {
+    const connections = options.changes ? `${options.changes.connections}/long` : null
+    this.name = connections
+    const changes = options.changes && { ...options.changes, connections: connections as string }
+    const limits = { poolSize: 1, statementMsMax: STATEMENT_MS_MAX, queryMsMax: QUERY_MS_MAX }
+    this.own = new Database({ ...options, ...limits, changes: changes ?? null })
+  }
+
+  /** Runs a statement when its turn has come, again only when it had no effect. @throws as `Database.write` */
+  async write(statement: Statement): Promise<Row[]> {
+    if (this.waiting >= WAITING_MAX) throw busy()
+    this.waiting++
+    const before = this.last
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.last = before.then(() => promise)
+    try {
+      await turn(before)
+      return await this.own.write(this.identified(statement))
+    } finally {
+      this.waiting--
+      resolve()
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.own.end(0)
+  }
+
+  private identified(statement: Statement): Statement {
+    const { watch } = statement
+    if (!watch || this.name === null) return { ...statement, batch: null }
+    return {
+      ...statement,
+      batch: null,
+      watch: () => {
+        const own = watch()
+        let isRunning = true
+        this.identify(own, () => isRunning)
+        return {
+          identify: own.identify,
+          settle(rows) {
+            isRunning = false
+            own.settle(rows)
+          },
+        }
+      },
+    }
+  }
+
+  /** A reader that does not know it waits, and is right. */
+  private async identify(watch: Watch, isRunning: () => boolean) {
+    while (isRunning()) {
+      await Bun.sleep(LOOK_MS)
+      const [row] = await this.database.read(selectTransaction(this.name as string)).catch(() => [])
+      if (!row?.[0] || !isRunning()) continue
+      watch.identify(Number(row[0]))
+      return
+    }
+  }
+}
+
+function turn(before: Promise<unknown>): Promise<unknown> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(busy()), TURN_MS_MAX)
+  return Promise.race([before, promise]).finally(() => clearTimeout(timer))
+}
+
+function selectTransaction(connections: string): Statement {
+  return toStatement(
+    sql`select backend_xid::text from pg_stat_activity where starts_with(application_name, ${param(`${connections}/`)}) and backend_xid is not null`,
+  )
+}
+
+function busy(): ApiError {
+  const message = 'Other changes of names that many rows copy are under way; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '10' } })
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { COPIES_MAX } from '../../src/compile/entity.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server.stop())
+
+/** A company, and how many employees it has. */
+async function companyOf(employees: number): Promise<number> {
+  const [row] = await server.sql`insert into company (name) values ('before') returning id`
+  await server.sql`
+    insert into employee (first_name, company_id, company_key)
+    select 'E' || n, c.id, c.name_key from company c, generate_series(1, ${employees}) as n where c.id = ${row?.id}`
+  return Number(row?.id)
+}
+
+async function namesOf(company: number) {
+  return (await server.sql`select company, count(*)::int as n from employee where company_id = ${company} group by 1`).map(
+    ({ company, n }) => [company, n],
+  )
+}
+
+describe('a rename takes all copies along, however many', () => {
+  test.each([0, 2, COPIES_MAX, COPIES_MAX + 1])('of a company with %d employees', async (employees) => {
+    const company = await companyOf(employees)
+    const answer = await server.patch(`/Companies/${company}`, { Name: 'after' })
+    expect([answer.status, answer.body]).toEqual([200, { id: company, name: 'after', enabled: false }])
+    expect(await namesOf(company)).toEqual(employees === 0 ? [] : [['after', employees]])
+  })
+
+  test('that take longer than the deadline of other statements, while others are answered', async () => {
+    const company = await companyOf(COPIES_MAX + 200)
+    // As on a larger table or a slower disk.
+    await server.sql`
+      create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.003); return new; end $$`
+    await server.sql`create trigger slow before update on employee for each row execute function slow()`
+    try {
+      let isRenamed = false
+      const rename = server.patch(`/Companies/${company}`, { Name: 'late' }).then((answer) => {
+        isRenamed = true
+        return answer
+      })
+      const other = await companyOf(1)
+      let answered = 0
+      while (!isRenamed) {
+        expect((await server.patch(`/Companies/${other}`, { Name: `other ${answered}` })).status).toBe(200)
+        expect((await server.get(`/Companies/${company}`)).body.name).toMatch(/before|late/)
+        expect((await server.get(`/Employees?CompanyId=${company}&PageSize=5`)).headers.get('x-total-count')).toBe(
+          String(COPIES_MAX + 200),
+        )
+        answered++
+      }
+      expect(answered).toBeGreaterThan(3)
+      expect((await rename).status).toBe(200)
+      expect(await namesOf(company)).toEqual([['late', COPIES_MAX + 200]])
+    } finally {
+      await server.sql`drop trigger slow on employee`
+    }
+  }, 60_000)
+
+  test('an employee with many absences: also where what is changed is not copied', async () => {
+    const { body } = await server.post('/Employees', { FirstName: 'Ada' })
+    await server.sql`
+      insert into absence (employee_id, employee_key)
+      select e.id, e.display_name_key from employee e, generate_series(1, ${COPIES_MAX + 1}) where e.id = ${body.id}`
+    expect((await server.patch(`/Employees/${body.id}`, { WorkPhone: '1' })).body).toMatchObject({ workPhone: '1' })
+    expect((await server.put(`/Employees/${body.id}`, { FirstName: 'Augusta' })).body.displayName).toBe('Augusta')
+    const names = await server.sql`select distinct employee from absence where employee_id = ${body.id}`
+    expect(names.map(({ employee }) => employee)).toEqual(['Augusta'])
+  })
+})
+
+test('a rename of what is not there is 404, and one that names no row 409, whatever it has to do', async () => {
+  const rename = await server.patch('/Companies/999999', { Name: 'x' })
+  expect([rename.status, rename.body.Error.Code]).toEqual([404, 'NotFound'])
+  const { body } = await server.post('/Employees', { FirstName: 'Ada' })
+  const moved = await server.patch(`/Employees/${body.id}`, { FirstName: 'Eve', CompanyId: 999999 })
+  expect([moved.status, moved.body.Error.Code]).toEqual([409, 'ReferenceNotFound'])
+})
