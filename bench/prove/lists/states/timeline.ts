@@ -11,7 +11,7 @@ const KEPT = 80
 export class Timeline {
   /** Writes that were sent. */
   sent = 0
-  /** Writes that every list must show that is asked for from now on. */
+  /** Writes that every list must show that is asked for from now on: answered, or shown by an answer before. */
   shown = 0
   /** The last write of somebody else. */
   private byOthers = 0
@@ -50,6 +50,11 @@ export class Timeline {
   /** Its client was answered, or others have had the time to hear of it. */
   show(): void {
     this.shown = this.settled
+  }
+
+  /** An answer shows the write with which this state begins: no later one may be without it. */
+  see(state: number): void {
+    this.shown = Math.max(this.shown, state)
   }
 
   async untilSettled(state: number): Promise<void> {

@@ -7,6 +7,7 @@ import type { Page } from './pages.ts'
 import { changeOf, type Plan, randomPlan, removal, rename } from './plans.ts'
 import { printed } from './printed.ts'
 import type { Reader, Weather } from './reader.ts'
+import { RowWatch } from './rowWatch.ts'
 import type { Timeline } from './timeline.ts'
 import { World } from './world.ts'
 
@@ -99,7 +100,9 @@ export class Writer {
     const { timeline, findings } = this
     const { method, collection, path, body, status } = plan
     timeline.send()
+    const watch = this.random.chance(50) ? new RowWatch(this.site, timeline, this.findings, plan) : null
     const answer = await this.site.ask(path, method, body)
+    watch?.end()
     findings.count(`${method} ${answer.status}`)
     if (answer.status !== status) {
       if (answer.status > 0 && answer.status < 500) findings.differs('a write answered otherwise', { ...plan, answer })
