@@ -26,10 +26,11 @@ type Windows = InstanceType<typeof SlidingWindows>
 
 const [rounds, seed] = process.argv.slice(2).map(Number) as [number, number]
 const random = new Random(seed)
-const found = { deaths: 0, before: 0, after: 0, checked: 0, intrusions: 0 }
+const found = { deaths: 0, before: 0, after: 0, checked: 0, intrusions: 0, lags: 0 }
 for (let round = 0; round < rounds; round++) {
   checkRound()
   checkIntrusions()
+  checkLag(round % 60)
 }
 console.log(JSON.stringify(found))
 
@@ -103,6 +104,29 @@ function checkIntrusions() {
     pause = -1
     for (let request = 0; request < 3; request++) ask()
   }
+}
+
+/**
+ * A process that read its clock in the second before looks on while a client is admitted after long silence: the entry
+ * must not say that the client was last seen in that second, or it is taken for silent too early.
+ */
+function checkLag(steps: number) {
+  const rules: Rule[] = [{ limit: 1, periodMs: 1_000, period: '' }]
+  const region = privateRegion(wordsFor(2, rules), seed)
+  let nowMs = 1_000_000
+  const windows = new SlidingWindows(region, 2, rules, () => nowMs)
+  const late = new SlidingWindows(region, 2, rules, () => 1_006_999)
+  windows.admit(1, 1)
+  nowMs = 1_007_001
+  intrude = () => {
+    found.lags++
+    late.look(1, 1)
+  }
+  pause = steps
+  const { admitted } = windows.admit(1, 1)
+  pause = -1
+  nowMs = 1_008_000
+  if (!admitted || windows.admit(1, 1).admitted) throw new Error(JSON.stringify({ seed, steps, admitted }))
 }
 
 /** Dies after so many atomic steps, or, with -1, when it is told to. False: it died on the way. */

@@ -147,7 +147,12 @@ export class SlidingWindows {
     const { words } = this
     const second = Math.floor(nowMs / 1_000)
     const seen = load(words, entry + SEEN)
-    if (second > seen) swap(words, entry + SEEN, seen, second)
+    // Until it says so, or more: what is admitted must never look older than it is, whoever else writes it.
+    for (let told = seen; second > told; ) {
+      const before = swap(words, entry + SEEN, told, second)
+      if (before === told) break
+      told = before
+    }
     const first = this.directory.isSilent(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
     if (first !== tail) swap(words, entry + TAIL, tail, first)
     return first

@@ -159,9 +159,13 @@ describe('several processes', () => {
   test('a process that dies at any atomic step leaves the state before its decision, or after it', async () => {
     const program = join(import.meta.dir, '../../bench/prove/deaths.ts')
     const child = Bun.spawn([process.execPath, program, '200', '4'], { stdout: 'pipe', stderr: 'inherit' })
-    const { deaths, before, after, intrusions } = (await new Response(child.stdout).json()) as Record<string, number>
+    const { deaths, before, after, intrusions, lags } = (await new Response(child.stdout).json()) as Record<
+      string,
+      number
+    >
     expect(await child.exited).toBe(0)
     expect([Number(deaths) > 10_000, Number(before) > 1_000, Number(after) > 100]).toEqual([true, true, true])
     expect(intrusions).toBeGreaterThan(10_000)
+    expect(lags).toBeGreaterThan(20)
   }, 60_000)
 })
