@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask } from '../bench/prove/http.ts'
+import { ask, judgeExchanges, watch } from '../bench/prove/http.ts'
 import { memoryFolderOf } from '../src/share/folder.ts'
 import { createDatabase } from './support/postgres.ts'
 import { type RunningProgram, runMain, temporaryFolder } from './support/process.ts'
@@ -45,7 +45,39 @@ async function once(url: string) {
   }
 }
 
+describe('what judges a client’s answers', () => {
+  const rule = { limit: 2, periodMs: 1_000 }
+  const exchange = (sent: number, admitted = true) => ({ sent, answered: sent + 0.5, admitted })
+
+  test('finds one admission too many, from the sending of the first to the answer of the last', () => {
+    const judge = (last: number) =>
+      judgeExchanges(
+        [0, 600, last].map((sent) => exchange(sent)),
+        rule,
+      ).overAdmissions
+    expect([judge(999.4), judge(999.5), judge(1_000)]).toEqual([1, 0, 0])
+  })
+
+  test('finds a refusal of what fits by a millisecond', () => {
+    const judge = (last: number) =>
+      judgeExchanges([exchange(0), exchange(600), exchange(last, false)], rule).falseRefusals
+    expect([judge(900), judge(1_001.4), judge(1_001.5)]).toEqual([0, 0, 1])
+  })
+})
+
 describe('two workers', () => {
+  test(
+    'by a client that never pauses, and a clock that is not cut: the limit in any period, and all of it. D36',
+    () =>
+      withServer({ RATE_LIMITS: '150/1s' }, async (url) => {
+        // One connection: the sooner it is answered, the more its clock sees.
+        const found = await watch(url, KEY, { limit: 150, periodMs: 1_000 }, 3_200, 1)
+        expect(found).toMatchObject({ overAdmissions: 0, falseRefusals: 0 })
+        expect([found.admitted > 150, found.refused > 0]).toEqual([true, true])
+      }),
+    TIMEOUT_MS,
+  )
+
   test(
     '32 connections, limit + 500 requests: exactly the limit of 200, and 500 of 429. D36',
     () =>

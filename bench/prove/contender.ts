@@ -4,27 +4,29 @@
 import { HEAD, Table } from '../../src/admit/table.ts'
 import { SlidingWindows } from '../../src/admit/window.ts'
 import type { Rule } from '../../src/model/limits.ts'
-import { monotonicMs } from '../../src/share/clock.ts'
 import { OWN_WORD, openRegion } from '../../src/share/region.ts'
 import { Random } from '../../test/support/random.ts'
+import { fineMs } from './fineClock.ts'
 
 const [path, log, rulesText, clients, keys, decisions, seed, together] = process.argv.slice(2) as string[]
 const rules: Rule[] = JSON.parse(rulesText as string)
 const region = openRegion(path as string)
 const table = new Table(region.words, Number(clients), Math.max(...rules.map(({ limit }) => limit)))
-const words = new Int32Array(Bun.mmap(log as string, { shared: true }).buffer)
+const { buffer } = Bun.mmap(log as string, { shared: true })
+const words = new Int32Array(buffer)
+const times = new Float64Array(buffer)
 const slots = new Map<number, number>()
 let key = 0
-const decided = { number: 0, nowMs: 0 }
+const decided = { number: 0, now: 0 }
 const windows = new SlidingWindows(region, Number(clients), rules, () => {
   // Between the decision's two looks at the head, which are equal, so this is the number that it decides on.
   decided.number = Atomics.load(region.words, table.entryOf(slots.get(key) as number) + HEAD)
-  decided.nowMs = monotonicMs()
-  return decided.nowMs
+  decided.now = fineMs()
+  return Math.floor(decided.now)
 })
 const random = new Random(Number(seed))
 const total = Number(decisions) || Number.POSITIVE_INFINITY
-const room = words.length / 4 - 1
+const room = words.length / 6 - 2
 findSlots()
 Atomics.add(region.words, OWN_WORD, 1)
 while (Atomics.load(region.words, OWN_WORD) < Number(together)) Bun.sleepSync(1)
@@ -36,11 +38,11 @@ for (let made = 0; made < total && (words[0] as number) < room; made++) {
 }
 
 function record(admitted: boolean) {
-  const at = 4 * ((words[0] as number) + 1)
+  const at = 6 * ((words[0] as number) + 1)
   words[at] = key
   words[at + 1] = admitted ? 1 : 0
   words[at + 2] = decided.number
-  words[at + 3] = decided.nowMs | 0
+  times[at / 2 + 2] = decided.now
   words[0] = (words[0] as number) + 1
 }
 

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import type { Rule } from '../../src/model/limits.ts'
-import { monotonicMs } from '../../src/share/clock.ts'
 import { openRegion, RegionFile } from '../../src/share/region.ts'
 import { Random } from '../../test/support/random.ts'
+import { fineMs } from './fineClock.ts'
+import { isRight } from './model.ts'
 
 interface Options {
   rules: readonly Omit<Rule, 'period'>[]
@@ -33,7 +34,6 @@ export interface Findings {
 }
 
 const LOG_BYTES = 64 * 1024 * 1024
-const TIME = 0x7fffffff
 /** An entry's first number was used up when it was taken. */
 const FIRST = 1
 
@@ -46,12 +46,12 @@ export async function proveContention(options: Options): Promise<Findings> {
   try {
     file.ensure()
     // Every client has its entry before they begin: what is judged goes by the numbers of one ring.
-    let nowMs = 0
-    const windows = new SlidingWindows(openRegion(file.path), clients, rules, () => (nowMs = monotonicMs()))
+    let now = 0
+    const windows = new SlidingWindows(openRegion(file.path), clients, rules, () => Math.floor((now = fineMs())))
     const first: Entry[] = []
     for (let key = 1; key <= options.keys; key++) {
       windows.admit(key, key)
-      first.push({ key, admitted: true, number: FIRST, time: nowMs & TIME }) // the moment that it was decided at
+      first.push({ key, admitted: true, number: FIRST, time: now }) // the moment that it was decided at
     }
     const { logs, kills } = await run(folder, file.path, options, clients)
     return { ...judge([first, ...logs.map(readLog)].flat(), rules), kills }
@@ -99,15 +99,17 @@ interface Entry {
   key: number
   admitted: boolean
   number: number
+  /** In milliseconds, not cut. */
   time: number
 }
 
 function readLog(path: string): Entry[] {
   const { buffer } = new Uint8Array(readFileSync(path))
-  const words = new Int32Array(buffer)
+  const [words, times] = [new Int32Array(buffer), new Float64Array(buffer)]
   return Array.from({ length: words[0] as number }, (_, index) => {
-    const [key, admitted, number, time] = words.subarray(4 * (index + 1), 4 * (index + 2)) as unknown as number[]
-    return { key, admitted: admitted === 1, number, time } as Entry
+    const at = 6 * (index + 1)
+    const [key, admitted, number] = words.subarray(at, at + 3) as unknown as number[]
+    return { key, admitted: admitted === 1, number, time: times[at / 2 + 2] } as Entry
   })
 }
 
@@ -123,21 +125,18 @@ function judge(entries: Entry[], rules: readonly Rule[]): Omit<Findings, 'kills'
     ring.set(number, time)
     findings.admitted++
   }
-  const isWithin = (ring: Map<number, number> | undefined, number: number, time: number, { limit, periodMs }: Rule) => {
-    const earlier = ring?.get(number - limit)
-    return earlier !== undefined && ((time - earlier) & TIME) < periodMs
-  }
+  const ages = (ring: Map<number, number> | undefined, number: number, time: number) =>
+    rules.map(({ limit }) => time - (ring?.get(number - limit) ?? Number.NEGATIVE_INFINITY))
   for (const ring of rings.values()) {
     findings.unlogged += Math.max(...ring.keys()) - Math.min(...ring.keys()) + 1 - ring.size
-    for (const [number, time] of ring)
-      if (rules.some((rule) => isWithin(ring, number, time, rule))) findings.overAdmissions++
+    for (const [number, time] of ring) if (!isRight(true, ages(ring, number, time), rules)) findings.overAdmissions++
   }
   for (const { key, admitted, number, time } of entries) {
     const ring = rings.get(key)
     // Where an admission has no log, its time is not known.
     if (admitted || rules.some(({ limit }) => number - limit >= FIRST && !ring?.has(number - limit))) continue
     findings.refusalsChecked++
-    if (!rules.some((rule) => isWithin(ring, number, time, rule))) findings.falseRefusals++
+    if (!isRight(false, ages(ring, number, time), rules)) findings.falseRefusals++
   }
   return findings
 }

@@ -1,3 +1,5 @@
+import type { Rule } from '../../src/model/limits.ts'
+
 export interface Answers {
   /** Answers by status. */
   statuses: Record<number, number>
@@ -18,4 +20,64 @@ export async function ask(url: string, key: string, requests: number, connection
   }
   await Promise.all(Array.from({ length: connections }, client))
   return answers
+}
+
+/** A request by the client's own clock, in milliseconds that are not cut. */
+interface Exchange {
+  readonly sent: number
+  readonly answered: number
+  readonly admitted: boolean
+}
+
+export interface Watched {
+  admitted: number
+  refused: number
+  /** Admissions with `limit` others, from the sending of the first to the answer of the last less than a period. */
+  overAdmissions: number
+  /** Refusals of requests that fitted by a millisecond, whenever between sending and answer they were decided. */
+  falseRefusals: number
+}
+
+/** Asks without a pause, so that each admission that leaves the window lets the next in, and judges all answers. */
+export async function watch(
+  url: string,
+  key: string,
+  rule: Pick<Rule, 'limit' | 'periodMs'>,
+  forMs: number,
+  connections: number,
+): Promise<Watched> {
+  const exchanges: Exchange[] = []
+  const endMs = performance.now() + forMs
+  async function client() {
+    for (let sent = performance.now(); sent < endMs; sent = performance.now()) {
+      const response = await fetch(url, { headers: { authorization: `ApiKey ${key}` } })
+      exchanges.push({ sent, answered: performance.now(), admitted: response.status === 200 })
+      if (response.status !== 200 && response.status !== 429) throw new Error(`the answer was ${response.status}`)
+      await response.arrayBuffer()
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, client))
+  return judgeExchanges(exchanges, rule)
+}
+
+export function judgeExchanges(
+  exchanges: readonly Exchange[],
+  { limit, periodMs }: Pick<Rule, 'limit' | 'periodMs'>,
+): Watched {
+  const admitted = exchanges.filter((exchange) => exchange.admitted).sort((one, other) => other.sent - one.sent)
+  const refused = exchanges.filter((exchange) => !exchange.admitted)
+  /** Of those sent no earlier, ascending. */
+  const answers: number[] = []
+  let overAdmissions = 0
+  for (const { sent, answered } of admitted) {
+    const place = answers.findIndex((other) => other > answered)
+    answers.splice(place === -1 ? answers.length : place, 0, answered)
+    if ((answers[limit] ?? Number.POSITIVE_INFINITY) - sent < periodMs) overAdmissions++
+  }
+  const mayCount = (refusal: Exchange, { sent, answered }: Exchange) =>
+    answered > refusal.sent - periodMs - 1 && sent < refusal.answered
+  const falseRefusals = refused.filter(
+    (refusal) => admitted.filter((admission) => mayCount(refusal, admission)).length < limit,
+  ).length
+  return { admitted: admitted.length, refused: refused.length, overAdmissions, falseRefusals }
 }

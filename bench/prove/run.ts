@@ -7,11 +7,12 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { startEmbedded } from '../../src/execute/embedded.ts'
 import { run as runProgram } from '../../test/support/process.ts'
 import { proveContention } from './contention.ts'
-import { ask } from './http.ts'
+import { ask, watch } from './http.ts'
 import { proveLists } from './lists.ts'
 import { proveModel } from './model.ts'
 
 const HOUR_MS = 3_600_000
+const KEY = 'the-key-of-the-proofs'
 /** Rounds, writes from elsewhere, and disturbances. */
 const LISTS = { alone: 100, together: 8, outside: 50, disturbed: 5, states: 10, statesForMs: 5_000, statesDisturbed: 8 }
 const SHORT = [
@@ -60,6 +61,15 @@ const limiter: Record<string, Proof> = {
   },
 
   'over HTTP, two workers': proveHttp,
+
+  'over HTTP, any period by a finer clock': async (seed) => {
+    const [limit, connections] = [100 + (seed % 200), 1 + (seed % 3)]
+    const rule = { limit, periodMs: 1_000 }
+    return withServer(`${limit}/1s`, async (url) => {
+      const found = await watch(url, KEY, rule, 10_000, connections)
+      return { limit, connections, ...judge(found, { overAdmissions: 0, falseRefusals: 0 }) }
+    })
+  },
 }
 
 /** Lists asked for after a write that changed them was answered. */
@@ -115,16 +125,22 @@ function judge(found: object, expected: Record<string, number>): Record<string, 
 /** The whole server: limit + 500 requests over 32 connections give exactly the limit of 200 and 500 of 429. */
 async function proveHttp(seed: number): Promise<Record<string, unknown>> {
   const limit = 1_000 + (seed % 5_000)
+  return withServer(`${limit}/1h`, async (url) => {
+    const { statuses, remaining } = await ask(url, KEY, limit + 500, 32)
+    if (new Set(remaining).size !== limit) throw new Error(`${limit} admitted share ${new Set(remaining).size} numbers`)
+    return judge(statuses, { 200: limit, 429: 500 })
+  })
+}
+
+async function withServer<Found>(limits: string, work: (url: string) => Promise<Found>): Promise<Found> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
   const embedded = await startEmbedded({ dataDir: join(folder, 'database') })
   const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'warn' }
-  const limits = { RATE_LIMITS: `${limit}/1h`, RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: 'k' }
-  const server = runProgram([process.execPath, '--no-env-file', 'src/main.ts'], { ...settings, ...limits })
+  const keys = { RATE_LIMITS: limits, RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: KEY }
+  const server = runProgram([process.execPath, '--no-env-file', 'src/main.ts'], { ...settings, ...keys })
   try {
     const [, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
-    const { statuses, remaining } = await ask(url, 'k', limit + 500, 32)
-    if (new Set(remaining).size !== limit) throw new Error(`${limit} admitted share ${new Set(remaining).size} numbers`)
-    return judge(statuses, { 200: limit, 429: 500 })
+    return await work(url)
   } finally {
     server.kill('SIGTERM')
     await server.ended

@@ -1,9 +1,10 @@
-import { type Decision, formatRules, longestOf, type Rule } from '../model/limits.ts'
+import { countedMs, type Decision, formatRules, longestOf, type Rule } from '../model/limits.ts'
 
 /**
  * Decides for one client by all rules at once and charges all of them or none; Redis runs nothing else meanwhile.
  * The value is 18 bytes of header, then a ring with the times of the last admissions, 6 bytes each. The header is the
  * number of admissions, the first of them that the rule with the longest period still counts, and the time of the last.
+ * Times are whole milliseconds, cut; what is called a period here is how long an admission counts by them.
  */
 export const ringScript = `
 local key, now, depth, longest = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -25,7 +26,7 @@ local function time(number)
   return (struct.unpack('>I6', redis.call('GETRANGE', key, at, at + 5)))
 end
 
--- A rule admits when the request that came as many before as its limit says is a period old.
+-- A rule admits when the request that came as many before as its limit says counts no longer.
 local rule, wait = 0, 0
 for index = 0, (#ARGV - 3) / 2 - 1 do
   local limit = tonumber(ARGV[4 + 2 * index])
@@ -72,7 +73,7 @@ export function ringArguments(client: string, rules: readonly Rule[], nowMs = 0)
 
 function write(rules: readonly Rule[]) {
   const depth = Math.max(...rules.map(({ limit }) => limit))
-  const numbers = [depth, longestOf(rules), ...rules.flatMap(({ limit, periodMs }) => [limit, periodMs])]
+  const numbers = [depth, longestOf(rules), ...rules.flatMap((rule) => [rule.limit, countedMs(rule)])]
   return { text: formatRules(rules), numbers: numbers.map(String) }
 }
 

@@ -1,4 +1,4 @@
-import { type Decision, longestOf, type Rule } from '../model/limits.ts'
+import { countedMs, type Decision, longestOf, type Rule } from '../model/limits.ts'
 import type { Region } from '../share/region.ts'
 import { Directory } from './directory.ts'
 import { HEAD, HIGH, LOW, SEEN, TAIL, Table, TIME } from './table.ts'
@@ -16,15 +16,19 @@ function depthOf(rules: readonly Rule[]): number {
 
 /**
  * Exact sliding windows for many clients, in memory that several processes share: at most `limit` admissions in any
- * interval of a rule's period, and no refusal of a request that fits; a refusal charges nothing, of any rule.
+ * interval of a rule's period, and no refusal of a request that fits by a millisecond; a refusal charges nothing, of any
+ * rule. A request's moment is that at which its decision reads the clock, so between its sending and its answer: of
+ * limit + 1 admissions, from the sending of the first to the answer of the last it is a whole period, by any clock that
+ * runs as this machine's, however finely it is read.
  *
  * Each client has a ring with the times of its last admissions, as many as the largest limit. Admissions are numbered;
- * number n lives in cell n % depth. A rule admits number n when admission n - limit is at least one period old. All
- * rules read the same ring, so one write charges all of them or none.
+ * number n lives in cell n % depth. A rule admits number n when admission n - limit is over one period old, in whole
+ * milliseconds. All rules read the same ring, so one write charges all of them or none.
  *
  * To admit, a process swaps the cell of number `head` from the word it read to the time. That one compare-and-swap is
  * the decision: whoever makes it has the admission, and what was checked before it still holds, because no later number
- * can exist while that cell is unchanged. There is no lock to die with. A head that a dead process left behind shows
+ * can exist while that cell is unchanged. For the same reason times never go back from one number to the next: the clock
+ * is read for a number only after the swap of the one before, and always before its own. There is no lock to die with. A head that a dead process left behind shows
  * by the lap bit of its cell, which tells odd laps of the ring from even ones, and whoever sees it first moves it on.
  *
  * Where a table is full, strangers share one entry, so that it lets nobody through uncounted.
@@ -34,7 +38,9 @@ export class SlidingWindows {
   private readonly table: Table
   private readonly directory: Directory
   private readonly longest: number
-  private readonly longestMs: number
+  private readonly longestCountedMs: number
+  /** Of each rule. */
+  private readonly countedMs: readonly number[]
   private readonly longestLimit: number
   /** Requests that were charged to the shared entry, by this process. */
   strangers = 0
@@ -50,12 +56,13 @@ export class SlidingWindows {
     wrap?: number,
   ) {
     this.longest = longestOf(rules)
-    const { limit, periodMs } = rules[this.longest] as Rule
-    this.longestMs = periodMs
-    this.longestLimit = limit
+    const longest = rules[this.longest] as Rule
+    this.countedMs = rules.map(countedMs)
+    this.longestCountedMs = countedMs(longest)
+    this.longestLimit = longest.limit
     this.words = region.words
     this.table = new Table(region.words, clients, depthOf(rules), wrap)
-    this.directory = new Directory(region, this.table, periodMs, clock, reach)
+    this.directory = new Directory(region, this.table, longest.periodMs, clock, reach)
   }
 
   /** Decides on one request of the client, and charges it if it is admitted. The same object answers each time. */
@@ -105,7 +112,7 @@ export class SlidingWindows {
         continue
       }
       // The first admission of all is the one about to be made.
-      const leavesMs = used === 0 ? charge * this.longestMs : this.longestMs - this.age(ring, tail, now)
+      const leavesMs = used === 0 ? charge * this.longestCountedMs : this.longestCountedMs - this.age(ring, tail, now)
       if (charge === 1) {
         if (swap(words, cell, word, table.cellWord(now, head)) !== word) continue
         swap(words, entry + HEAD, head, table.after(head))
@@ -117,13 +124,13 @@ export class SlidingWindows {
 
   /** Whether a rule is against number `head`; then the decision tells the one that asks to wait longest. */
   private refuse(ring: number, head: number, used: number, now: number): boolean {
-    const { rules, table } = this
+    const { rules, countedMs, table } = this
     let waitMs = 0
     let hit = 0
     for (let index = 0; index < rules.length; index++) {
-      const { limit, periodMs } = rules[index] as Rule
+      const { limit } = rules[index] as Rule
       if (used < limit) continue
-      const wait = periodMs - this.age(ring, table.before(head, limit), now)
+      const wait = (countedMs[index] as number) - this.age(ring, table.before(head, limit), now)
       if (wait <= waitMs) continue
       waitMs = wait
       hit = index
@@ -175,7 +182,7 @@ export class SlidingWindows {
   /** An age above the half is that of a time ahead of our clock, which another process has just written. */
   private hasLeft(ring: number, number: number, now: number): boolean {
     const age = this.age(ring, number, now)
-    return age >= this.longestMs && age <= TIME >> 1
+    return age >= this.longestCountedMs && age <= TIME >> 1
   }
 
   private age(ring: number, number: number, now: number): number {

@@ -36,6 +36,14 @@ function parseRule(part: string): Rule {
   return { limit, periodMs, period: count + unit }
 }
 
+/**
+ * How long an admission counts. The moments of two requests are cut to whole milliseconds, so a whole period lies
+ * between them for certain only where they are one more apart; the second has to wait for up to that one in vain.
+ */
+export function countedMs({ periodMs }: Rule): number {
+  return periodMs + 1
+}
+
 /** The text that `parseRules` reads. */
 export function formatRules(rules: readonly Rule[]): string {
   return rules.map(({ limit, period }) => `${limit}/${period}`).join(',')

@@ -61,10 +61,10 @@ function ruleTests() {
     const rules = parseRules('3/1m')
     const client = newcomer()
     for (let n = 0; n < 30; n++) {
-      const nowMs = START_MS + n * 20_000
+      const nowMs = START_MS + n * 20_001
       const counted = Math.min(n + 1, 3)
-      expect(await decideAt(nowMs, client, rules)).toEqual(admitted(0, 3 - counted, 60_000 - (counted - 1) * 20_000))
-      if (counted === 3) expect(await decideAt(nowMs, client, rules)).toEqual(refused(0, 20_000))
+      expect(await decideAt(nowMs, client, rules)).toEqual(admitted(0, 3 - counted, 60_001 - (counted - 1) * 20_001))
+      if (counted === 3) expect(await decideAt(nowMs, client, rules)).toEqual(refused(0, 19_999))
     }
   })
 
@@ -72,31 +72,30 @@ function ruleTests() {
     const rules = parseRules('2/1m,3/1h')
     const client = newcomer()
     const at = (ms: number) => decideAt(START_MS + ms, client, rules)
-    expect(await at(0)).toEqual(admitted(1, 2, 3_600_000))
-    expect(await at(10_000)).toEqual(admitted(1, 1, 3_590_000))
-    expect(await at(20_000)).toEqual(refused(0, 40_000))
-    expect(await at(59_999)).toEqual(refused(0, 1))
-    expect(await at(60_000)).toEqual(admitted(1, 0, 3_540_000))
-    expect(await at(60_001)).toEqual(refused(1, 3_539_999))
-    expect(await at(3_599_999)).toEqual(refused(1, 1))
-    expect(await at(3_600_000)).toEqual(admitted(1, 0, 10_000))
+    expect(await at(0)).toEqual(admitted(1, 2, 3_600_001))
+    expect(await at(10_000)).toEqual(admitted(1, 1, 3_590_001))
+    expect(await at(20_000)).toEqual(refused(0, 40_001))
+    expect(await at(60_000)).toEqual(refused(0, 1))
+    expect(await at(60_001)).toEqual(admitted(1, 0, 3_540_000))
+    expect(await at(60_002)).toEqual(refused(1, 3_539_999))
+    expect(await at(3_600_000)).toEqual(refused(1, 1))
+    expect(await at(3_600_001)).toEqual(admitted(1, 0, 10_000))
   })
 
   test('of two rules with the same wait the first is named', async () => {
-    const rules = parseRules('1/1m,2/2m')
+    const rules = parseRules('2/1m,3/2m')
     const client = newcomer()
-    await decideAt(START_MS, client, rules)
-    await decideAt(START_MS + 60_000, client, rules)
-    expect(await decideAt(START_MS + 60_000, client, rules)).toEqual(refused(0, 60_000))
+    for (const ms of [0, 60_000, 60_001]) await decideAt(START_MS + ms, client, rules)
+    expect(await decideAt(START_MS + 60_001, client, rules)).toEqual(refused(0, 60_000))
   })
 
   test('what one rule refuses is charged to none', async () => {
     const rules = parseRules('1/1m,5/1h')
     const client = newcomer()
     const at = (ms: number) => decideAt(START_MS + ms, client, rules)
-    expect(await at(0)).toEqual(admitted(1, 4, 3_600_000))
-    for (let n = 1; n <= 100; n++) expect(await at(n)).toEqual(refused(0, 60_000 - n))
-    expect(await at(60_000)).toEqual(admitted(1, 3, 3_540_000))
+    expect(await at(0)).toEqual(admitted(1, 4, 3_600_001))
+    for (let n = 1; n <= 100; n++) expect(await at(n)).toEqual(refused(0, 60_001 - n))
+    expect(await at(60_001)).toEqual(admitted(1, 3, 3_540_000))
   })
 
   test('a refused request does not postpone the next admission', async () => {
@@ -104,26 +103,26 @@ function ruleTests() {
     const client = newcomer()
     await decideAt(START_MS, client, rules)
     for (let ms = 0; ms < 60_000; ms += 1_000)
-      expect(await decideAt(START_MS + ms, client, rules)).toEqual(refused(0, 60_000 - ms))
-    expect(await decideAt(START_MS + 60_000, client, rules)).toEqual(admitted(0, 0, 60_000))
+      expect(await decideAt(START_MS + ms, client, rules)).toEqual(refused(0, 60_001 - ms))
+    expect(await decideAt(START_MS + 60_001, client, rules)).toEqual(admitted(0, 0, 60_001))
   })
 
   test('a clock set back neither admits more nor makes the client wait longer', async () => {
     const rules = parseRules('2/1m')
     const client = newcomer()
     await decideAt(START_MS, client, rules)
-    expect(await decideAt(START_MS - 50_000, client, rules)).toEqual(admitted(0, 0, 60_000))
-    expect(await decideAt(START_MS - 86_400_000, client, rules)).toEqual(refused(0, 60_000))
-    expect(await decideAt(START_MS + 60_000, client, rules)).toEqual(admitted(0, 1, 60_000))
+    expect(await decideAt(START_MS - 50_000, client, rules)).toEqual(admitted(0, 0, 60_001))
+    expect(await decideAt(START_MS - 86_400_000, client, rules)).toEqual(refused(0, 60_001))
+    expect(await decideAt(START_MS + 60_001, client, rules)).toEqual(admitted(0, 1, 60_001))
   })
 
   test('clients, and the same client under other rules, are counted apart', async () => {
     const [few, more] = [parseRules('1/1h'), parseRules('2/1h')]
     const client = newcomer()
-    expect(await decideAt(START_MS, client, few)).toEqual(admitted(0, 0, 3_600_000))
-    expect(await decideAt(START_MS, client, few)).toEqual(refused(0, 3_600_000))
-    expect(await decideAt(START_MS, client, more)).toEqual(admitted(0, 1, 3_600_000))
-    expect(await decideAt(START_MS, newcomer(), few)).toEqual(admitted(0, 0, 3_600_000))
+    expect(await decideAt(START_MS, client, few)).toEqual(admitted(0, 0, 3_600_001))
+    expect(await decideAt(START_MS, client, few)).toEqual(refused(0, 3_600_001))
+    expect(await decideAt(START_MS, client, more)).toEqual(admitted(0, 1, 3_600_001))
+    expect(await decideAt(START_MS, newcomer(), few)).toEqual(admitted(0, 0, 3_600_001))
   })
 
   test('a client takes 6 bytes for each request of its largest limit, until the longest period is over', async () => {
@@ -137,7 +136,7 @@ function ruleTests() {
     expect(await redis.send('STRLEN', [key])).toBe(18 + 6 * 5_000)
     expect(await redis.send('MEMORY', ['USAGE', key])).toBeLessThan(2 * 6 * 5_000 + 500)
     const leftMs = await redis.send('PTTL', [key])
-    expect(leftMs).toBeLessThanOrEqual(43_200_000)
+    expect(leftMs).toBeLessThanOrEqual(43_200_001)
     expect(leftMs).toBeGreaterThan(43_200_000 - 60_000)
   })
 
@@ -200,7 +199,7 @@ function outageTests() {
     own = await startRedis()
     open(own.url)
     const client = newcomer()
-    expect(await decided(client)).toEqual(admitted(2, 24_999, 43_200_000))
+    expect(await decided(client)).toEqual(admitted(2, 24_999, 43_200_001))
     await Bun.sleep(1_200)
     const { waitMs, ...second } = await decided(client)
     expect(second).toEqual({ admitted: true, rule: 2, remaining: 24_998 })

@@ -8,6 +8,7 @@ import { Random } from '../support/random.ts'
 
 let nowMs = 1_000_000
 const HOUR_MS = 3_600_000
+const RULE = parseRules('1/1s')
 
 function windowsFor(clients: number, rules: readonly Rule[]): SlidingWindows {
   return new SlidingWindows(privateRegion(wordsFor(clients, rules)), clients, rules, () => nowMs)
@@ -53,22 +54,35 @@ describe('one process', () => {
     expect(refusals).toBeGreaterThan(1_000)
   })
 
+  test('never more than the limit within a period, though times are cut to whole milliseconds. D36', () => {
+    let now = 1_000_000.9
+    const windows = new SlidingWindows(privateRegion(wordsFor(16, RULE)), 16, RULE, () => Math.floor(now))
+    expect(decide(windows, 1).admitted).toBe(true)
+    // Of the whole milliseconds these are 1,000 apart, in truth 999.1 and 999.95.
+    for (now of [1_001_000, 1_001_000.85]) expect(decide(windows, 1).admitted).toBe(false)
+    // What is refused though it fits is so for less than a millisecond.
+    for (now of [1_001_001, 1_002_002]) {
+      expect(decide(windows, 1).admitted).toBe(true)
+      expect(decide(windows, 1).admitted).toBe(false)
+    }
+  })
+
   test('a refusal charges no rule: the others stay as they were. D36', () => {
     const windows = windowsFor(16, parseRules('2/1s,5/1m'))
     const answers = Array.from({ length: 50 }, () => decide(windows, 1))
     expect(answers.map(({ admitted }) => admitted).lastIndexOf(true)).toBe(1)
-    nowMs += 1_000
+    nowMs += 1_001
     expect(decide(windows, 1)).toEqual({ admitted: true, rule: 1, remaining: 2, waitMs: 59_000 })
   })
 
   test('an answer describes the rule with the longest period, a refusal the rule hit. D37', () => {
     const windows = windowsFor(16, parseRules('4/1m,3/1s'))
-    expect(decide(windows, 1)).toEqual({ admitted: true, rule: 0, remaining: 3, waitMs: 60_000 })
+    expect(decide(windows, 1)).toEqual({ admitted: true, rule: 0, remaining: 3, waitMs: 60_001 })
     nowMs += 10
     decide(windows, 1)
-    expect(decide(windows, 1)).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 59_990 })
-    expect(decide(windows, 1)).toEqual({ admitted: false, rule: 1, remaining: 0, waitMs: 990 })
-    nowMs += 990
+    expect(decide(windows, 1)).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 59_991 })
+    expect(decide(windows, 1)).toEqual({ admitted: false, rule: 1, remaining: 0, waitMs: 991 })
+    nowMs += 991
     expect(decide(windows, 1)).toEqual({ admitted: true, rule: 0, remaining: 0, waitMs: 59_000 })
     nowMs += 5
     expect(decide(windows, 1)).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 58_995 })
@@ -80,9 +94,9 @@ describe('one process', () => {
     expect(look()).toEqual({ admitted: true, rule: 0, remaining: 2, waitMs: 0 })
     decide(windows, 1)
     for (let round = 0; round < 5; round++)
-      expect(look()).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 60_000 })
+      expect(look()).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 60_001 })
     expect(decide(windows, 1).admitted).toBe(true)
-    expect(look()).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 60_000 })
+    expect(look()).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 60_001 })
   })
 
   test('clients do not touch each other', () => {
