@@ -17,6 +17,7 @@ import { createReadiness } from './observe/health.ts'
 import type { Log } from './observe/log.ts'
 import { type Memory, Resource, type ResourceRequest } from './resource.ts'
 import { respondError, respondFailure } from './respond/error.ts'
+import { fitHead } from './respond/head.ts'
 import { type Reply, respondEmpty, respondJson } from './respond/reply.ts'
 import { defineEndpoint, type Location, Router } from './route.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
@@ -212,6 +213,7 @@ function finish(
   headers['X-Request-Id'] = requestId
   // A body that nobody reads is still being sent; only a closed connection stops its sender.
   if (isDraining() || (request.body !== null && !request.bodyUsed)) headers.Connection = 'close'
+  fitHead(reply)
   if (log.tells('info')) logRequest(log, request, requestId, key, reply.status, startMs)
   return new Response(reply.body, { status: reply.status, headers })
 }

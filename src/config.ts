@@ -51,7 +51,7 @@ export const settings = {
     meaning: '0 keeps a new embedded database empty; else it gets a small sample.',
   },
   HOST: {
-    schema: Type.String({ pattern: '^[0-9A-Za-z.:_-]+$' }),
+    schema: Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,100}$' }),
     default: '127.0.0.1',
     allowed: 'an address or a name',
     meaning: 'The address to listen on; 0.0.0.0 for all.',
@@ -63,9 +63,9 @@ export const settings = {
     meaning: 'The port to listen on; 0 for any free one.',
   },
   PUBLIC_URL: {
-    schema: Type.String({ pattern: '^https?://[^\\s/?#"<>]+(/[^\\s?#"<>]*)?$' }),
+    schema: Type.String({ pattern: '^(?=[!-~]{1,128}$)https?://[^/?#"<>]+(/[^?#"<>]*)?$' }),
     default: null,
-    allowed: 'an address like https://api.example.com, without query',
+    allowed: 'an address like https://api.example.com, without query, of up to 128 ASCII characters',
     meaning: 'What links begin with; without it, the address listened on.',
   },
   WORKERS: {

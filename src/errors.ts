@@ -124,7 +124,8 @@ export const errorTable = {
   UriTooLong: {
     status: 414,
     title: 'The request target is too long',
-    explanation: 'Path and query string together may have up to 8 KiB.',
+    explanation:
+      'Path and query string together, percent-encoded, may have up to 3 KiB: the links of a page repeat them.',
   },
   UnsupportedMediaType: {
     status: 415,

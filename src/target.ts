@@ -1,4 +1,5 @@
 import { ApiError } from './errors.ts'
+import { encodeRaw, TARGET_LENGTH_MAX } from './model/uri.ts'
 
 /** What a request asks for: its path, as the client wrote it, and what stands behind `?`. */
 export interface Target {
@@ -8,7 +9,10 @@ export interface Target {
   readonly fault: ApiError | null
 }
 
-const TARGET_LENGTH_MAX = 8 * 1024
+/** Raw characters become up to three of a link. */
+const TARGET_LENGTH_SAFE = TARGET_LENGTH_MAX / 3
+/** What links add to what they repeat. */
+const PAGE_AT_END = /&page=\d{1,16}$/
 
 /** Takes an absolute URL apart. No URL object: it costs more than the rest of the routing. */
 export function readTarget({ url, headers }: Request): Target {
@@ -16,12 +20,17 @@ export function readTarget({ url, headers }: Request): Target {
   const isRelative = url.startsWith('/')
   if (isRelative && headers.has('host')) return unreadable('InvalidHost', 'The Host header is not valid.')
   const start = isRelative ? 0 : url.indexOf('/', url.indexOf('://') + 3)
-  if (url.length - start > TARGET_LENGTH_MAX)
-    return unreadable('UriTooLong', 'Path and query string together may have up to 8 KiB.')
+  if (url.length - start > TARGET_LENGTH_SAFE && isTooLong(url.slice(start)))
+    return unreadable('UriTooLong', 'Path and query string together, percent-encoded, may have up to 3 KiB.')
   const mark = url.indexOf('?', start)
   return mark === -1
     ? { path: url.slice(start), query: '', fault: null }
     : { path: url.slice(start, mark), query: url.slice(mark + 1), fault: null }
+}
+
+/** By the length that links have of it. The page's number at a link's end is not counted: links must lead somewhere. */
+function isTooLong(target: string): boolean {
+  return encodeRaw(target.replace(PAGE_AT_END, '')).length > TARGET_LENGTH_MAX
 }
 
 function unreadable(code: 'InvalidHost' | 'UriTooLong', message: string): Target {

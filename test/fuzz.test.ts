@@ -5,6 +5,7 @@ import { LEAK } from './support/hostile.ts'
 import { Random } from './support/random.ts'
 import { type RandomRequest, randomRequest } from './support/randomRequests.ts'
 import { type Json, startServer } from './support/server.ts'
+import { uriLength } from './support/uri.ts'
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_000)
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -98,10 +99,11 @@ function chunks(body: Buffer, length: number): Buffer[] {
   return [...parts, Buffer.from('0\r\n\r\n')]
 }
 
-function check({ method, headers: sent }: RandomRequest, response: RawResponse, url: string) {
-  const { status, headers, body } = response
+function check({ method, target, headers: sent }: RandomRequest, response: RawResponse, url: string) {
+  const { status, headers, body, headBytes } = response
   expect(status).toBeGreaterThanOrEqual(200)
   expect(status).toBeLessThan(500)
+  expect(headBytes).toBeLessThanOrEqual(uriLength(target) <= 700 ? 4_096 : 16_384)
   const own = sent.find(([name]) => name === 'X-Request-Id')?.[1] ?? ''
   const id = headers.get('x-request-id') ?? ''
   if (/^[\w.:/+=~-]{1,128}$/.test(own)) expect(id).toBe(own)

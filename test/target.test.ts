@@ -32,19 +32,42 @@ describe('readTarget', () => {
   })
 
   test.each(['http://api.example', 'https://a.very.long.name.of.a.host.example:65535'])(
-    'D19: 8 KiB of path and query are read, one byte more is not, whatever the host: %s',
+    'D19: 3 KiB of path and query are read, one byte more is not, whatever the host: %s',
     (origin) => {
-      const path = `/${'x'.repeat(4_000)}`
-      const query = 'y'.repeat(8 * 1024 - path.length - 1)
+      const path = `/${'x'.repeat(1_000)}`
+      const query = 'y'.repeat(3 * 1024 - path.length - 1)
       expect(readTarget(requestOf(`${origin}${path}?${query}`))).toEqual({ path, query, fault: null })
       const { fault, ...rest } = readTarget(requestOf(`${origin}${path}?${query}y`))
       expect({ ...rest, code: fault?.code }).toEqual({ path: '', query: '', code: 'UriTooLong' })
     },
   )
 
-  test('D19: 8 KiB without a Host header too', () => {
-    expect(readTarget(requestOf(`/${'x'.repeat(8 * 1024 - 1)}`, {})).fault).toBeNull()
-    expect(readTarget(requestOf(`/${'x'.repeat(8 * 1024)}`, {})).fault?.code).toBe('UriTooLong')
+  test('D19: 3 KiB without a Host header too', () => {
+    expect(readTarget(requestOf(`/${'x'.repeat(3 * 1024 - 1)}`, {})).fault).toBeNull()
+    expect(readTarget(requestOf(`/${'x'.repeat(3 * 1024)}`, {})).fault?.code).toBe('UriTooLong')
+  })
+
+  const codeOf = (target: string) => readTarget(requestOf(`http://api.example${target}`)).fault?.code
+
+  test.each(Array.from('#|\\^`{}'))('D19: a raw %s counts as the three characters that links write for it', (raw) => {
+    expect(codeOf(`/x?${raw.repeat(1_023)}`)).toBeUndefined()
+    expect(codeOf(`/x?${raw.repeat(1_024)}`)).toBe('UriTooLong')
+  })
+
+  test('D19: the number of a page, which links add at the end, is not counted, and nothing else', () => {
+    const longest = `/x?${'y'.repeat(3 * 1024 - 3)}`
+    for (const end of ['&page=2', '&page=1234567890123456']) expect(codeOf(longest + end)).toBeUndefined()
+    for (const end of [
+      '&page=',
+      '&page=x',
+      '&page=12345678901234567',
+      '&page=2&',
+      '&age=2',
+      '&Page=2',
+      '&page=2&page=2',
+    ])
+      expect({ end, code: codeOf(longest + end) }).toEqual({ end, code: 'UriTooLong' })
+    expect(codeOf(`${longest}y&page=2`)).toBe('UriTooLong')
   })
 })
 

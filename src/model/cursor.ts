@@ -8,7 +8,7 @@ const VERSION = '1'
 const SIGNS = { behind: '>', before: '<' } as const
 /** Characters of an HMAC-SHA256 in base64url: 132 bits, which nobody can guess either. */
 const MAC_LENGTH = 22
-/** Clients take headers of 16 KB in all, and a page of a list has two cursors, in two headers each. */
+/** Proxies take heads of 4 KiB; what else is in one decides whether there is room. */
 const LENGTH_MAX = 2_048
 /** Eight properties and the id: the SQL for a position grows with the square of it. */
 const KEYS_MAX = 9

@@ -67,7 +67,7 @@ describe('D32: links', () => {
   })
 
   test('have none where the server would refuse them for their length', async () => {
-    const answer = await server.get(`/Companies?Name=!=${'y'.repeat(8_130)}&PageSize=5`)
+    const answer = await server.get(`/Companies?Name=!=${'y'.repeat(3_020)}&PageSize=5`)
     expect(urlOf(answer, 'next').searchParams.has('cursor')).toBe(false)
     expect(idsOf(await follow(answer, 'next'))).toEqual(ids(10, 6).toReversed())
   })

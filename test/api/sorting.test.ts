@@ -81,7 +81,7 @@ describe('4.2 Sorting', () => {
   })
 
   test('rule 4: any number of definitions may be chained', async () => {
-    const many = Array(300).fill('-Enabled,%2BName').join(',')
+    const many = Array(170).fill('-Enabled,%2BName').join(',')
     expect(await companies(`sort=${many}`)).toEqual(await companies('sort=-Enabled,%2BName'))
     const all = 'Status,-EmployeeId,Employee,-Type,Start,-End,Period.Prefered,-Period.Days,Period.Hours,Id'
     expect(await absences(`sort=${all},-Reason`)).toEqual(['b', 'd', 'a', 'c'])

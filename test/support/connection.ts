@@ -5,6 +5,8 @@ export interface RawResponse {
   /** By lower-case name. */
   headers: Map<string, string>
   body: string
+  /** Of all that stands before the body. */
+  headBytes: number
 }
 
 /** One HTTP/1.1 connection that is kept alive and sends bytes as they stand, one request after the other. */
@@ -72,6 +74,6 @@ export class Connection {
     this.received = this.received.subarray(end + 4 + length)
     this.look = () => {}
     if (headers.get('connection')?.toLowerCase() === 'close') this.close()
-    return { status, headers, body }
+    return { status, headers, body, headBytes: end + 4 }
   }
 }

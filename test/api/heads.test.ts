@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Connection, type RawResponse } from '../support/connection.ts'
+import { Random } from '../support/random.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { uriLength } from '../support/uri.ts'
+
+/** What nginx takes of an answer's head by default, and what Node's fetch takes. */
+const [NGINX_BYTES, NODE_BYTES] = [4_096, 16_384]
+const SHORT_TARGET = 700
+const TARGET_MAX = 3 * 1024
+const ROWS = 43
+const SEED = Number(process.env.HEADS_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const REQUESTS = Number(process.env.HEADS_REQUESTS ?? 150)
+
+/** Text properties of each collection; each row has a value of the first. */
+const texts: Record<string, readonly string[]> = {
+  Companies: ['Name'],
+  Employees: ['FirstName', 'LastName', 'Title', 'WorkEmail', 'Department', 'JobTitle', 'Type', 'MiddleName', 'Status'],
+  Absences: ['Reason', 'Type', 'Status'],
+}
+
+let server: TestServer
+let behind: TestServer
+let connections: Connection[]
+beforeAll(async () => {
+  server = await startServer()
+  // As long as it may be.
+  const PUBLIC_URL = `https://${'a'.repeat(59)}.example.com/${'b'.repeat(48)}`
+  expect(PUBLIC_URL).toHaveLength(128)
+  behind = await startServer({ databaseUrl: server.databaseUrl, environment: { PUBLIC_URL } })
+  const longest = server.sql`repeat(${'😀'}, 199) || chr(65 + n)`
+  const long = server.sql`repeat(${'😀'}, 99) || chr(65 + n)`
+  await server.sql`insert into company (name) select ${longest} from generate_series(1, ${ROWS}::int) as n`
+  await server.sql`
+    insert into employee (first_name, last_name, title, work_email, department, job_title, type, status, middle_name)
+    select ${longest}, ${longest}, ${longest}, ${longest}, ${longest}, ${longest}, ${longest}, ${longest}, 'M'
+    from generate_series(1, ${ROWS}::int) as n`
+  await server.sql`
+    insert into absence (reason, type, status) select ${long}, ${long}, ${long} from generate_series(1, ${ROWS}::int) as n`
+  connections = Array.from({ length: 8 }, (_, index) => new Connection((index % 2 ? server : behind).url))
+})
+afterAll(async () => {
+  for (const connection of connections) connection.close()
+  await behind.stop()
+  await server.stop()
+})
+
+function ask(connection: Connection, target: string, requestId: string): Promise<RawResponse> {
+  const lines = [`GET ${target} HTTP/1.1`, 'Host: a', `Authorization: ApiKey ${KEY}`, `X-Request-Id: ${requestId}`]
+  return connection.send(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), false)
+}
+
+/** A filter that every row passes, in many spellings of characters, until the target is as long as it is to be. */
+function randomTarget(random: Random): { target: string; page: number } {
+  const collection = random.pick(Object.keys(texts))
+  const own = texts[collection] as readonly string[]
+  const length = random.pick([
+    () => 1 + random.below(SHORT_TARGET),
+    () => SHORT_TARGET - random.below(8),
+    () => 1 + random.below(TARGET_MAX),
+    () => TARGET_MAX - random.below(40),
+  ])()
+  const page = random.pick([1, 2, 1 + random.below(9), 9, 12, 10 ** 12])
+  const sorts = [...own].filter(() => random.chance(40)).map((name) => `${random.pick(['', '-', '+'])}${name}`)
+  const parts = [`PageSize=5`, `sort=${sorts.join(',')}`]
+  if (page !== 1 || random.chance(50)) parts.splice(random.below(3), 0, `page=${page}`)
+  let target = `/${random.pick([collection, collection.toLowerCase()])}?${parts.join('&')}&${own[0]}=!=`
+  const alphabet = random.pick([
+    ['x'],
+    ['|', '`', '{'],
+    ['%F0%9F%98%80'],
+    ['>', '"'],
+    ['😀'],
+    ['x', '^', 'é', '%20', '}'],
+  ])
+  for (let count = 0; ; count++) {
+    const next = target + (random.chance(99) || alphabet.length === 1 ? random.pick(alphabet) : 'x')
+    // A name of 200 characters is the longest there is; another filter takes the rest.
+    const wider = count % 150 === 149 ? `${next}&${own[0]}=!=` : next
+    if (uriLength(wider) > length) return { target, page }
+    target = wider
+  }
+}
+
+const linksIn = (text: string) =>
+  [...text.matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, address = '', relation]) => ({ address, relation }))
+
+/** Of a page that was asked for by its number. */
+function relationsOf(page: number): string[] {
+  const last = Math.ceil(ROWS / 5)
+  return [page > 1 && 'first', page > 1 && 'previous', page < last && 'next', page !== last && 'last'].filter(
+    (relation) => relation !== false,
+  )
+}
+
+function checkHead(target: string, { status, headers, headBytes }: RawResponse) {
+  expect(status).toBe(200)
+  expect(headers.get('x-total-count')).toBe(String(ROWS))
+  expect(headBytes).toBeLessThanOrEqual(uriLength(target) <= SHORT_TARGET ? NGINX_BYTES : NODE_BYTES)
+  const second = headers.get('location')?.replace('rel="previous"', 'rel="prev"')
+  if (headers.has('link')) expect([headers.get('link'), headBytes <= NGINX_BYTES]).toEqual([second, true])
+  else if (second) expect(headBytes + `Link: ${second}\r\n`.length).toBeGreaterThan(NGINX_BYTES)
+}
+
+describe('D31: the head of an answer', () => {
+  test(
+    `${REQUESTS} random lists: within 4 KiB up to 700 characters of target, within 16 KiB always, all links in Location`,
+    async () => {
+      console.log(`HEADS_REQUESTS=${REQUESTS} HEADS_SEED=${SEED}`)
+      const seen = { withLink: 0, withoutLink: 0, cursors: 0, noCursor: 0, followed: 0 }
+      let next = 0
+      const work = async (connection: Connection) => {
+        while (next < REQUESTS) await check(connection, next++)
+      }
+      const check = async (connection: Connection, number: number) => {
+        const random = new Random(SEED ^ Math.imul(number + 1, 0x9e3779b1))
+        const requestId = 'i'.repeat(random.pick([1, 36, 128]))
+        const { target, page } = randomTarget(random)
+        try {
+          const answer = await ask(connection, target, requestId)
+          checkHead(target, answer)
+          const links = linksIn(answer.headers.get('location') ?? '')
+          expect(links.map(({ relation }) => relation)).toEqual(relationsOf(page))
+          seen[answer.headers.has('link') ? 'withLink' : 'withoutLink']++
+          for (const { address, relation } of links)
+            if (relation === 'next' || relation === 'previous')
+              seen[address.includes('&cursor=') ? 'cursors' : 'noCursor']++
+          const { pathname, search } = new URL(random.pick(links).address)
+          const path = pathname.replace(/^\/b+/, '')
+          checkHead(path + search, await ask(connection, path + search, requestId))
+          seen.followed++
+        } catch (error) {
+          throw new Error(`request ${number} of seed ${SEED}: ${target}\n${(error as Error).message}`)
+        }
+      }
+      await Promise.all(connections.map(work))
+      // Had the generator gone astray, some would be 0.
+      for (const count of Object.values(seen)) expect(count).toBeGreaterThan(REQUESTS / 20)
+    },
+    20_000 + REQUESTS * 50,
+  )
+
+  test('a link of the longest target leads to its page, though the number takes it over 3 KiB', async () => {
+    const kept = `/Companies?PageSize=5&Name=!=`
+    const target = kept + 'x'.repeat(TARGET_MAX - kept.length)
+    const first = await server.get(target)
+    const { address } = linksIn(first.headers.get('location') ?? '')[0] as { address: string }
+    expect(address).toBe(`${server.url}${target}&page=2`)
+    const second = await server.get(address.slice(server.url.length))
+    expect([second.status, second.body.length, second.body[0].id]).toEqual([200, 5, 6])
+  })
+
+  test('has Link up to the last byte of 4 KiB, and not one more, whatever else is in it', async () => {
+    const connection = connections[0] as Connection
+    const list = (length: number, requestId: number) => {
+      const target = `/Companies?PageSize=5&Name=!=${'x'.repeat(length)}`
+      return ask(connection, target, 'i'.repeat(requestId)).then((answer) => {
+        checkHead(target, answer)
+        return answer
+      })
+    }
+    let length = 600
+    while ((await list(length, 128)).headers.has('link')) length += 10
+    const withLink: number[] = []
+    for (let requestId = 1; requestId <= 128; requestId++) {
+      const { headers, headBytes } = await list(length, requestId)
+      if (headers.has('link')) withLink.push(headBytes)
+    }
+    expect([withLink.length < 128, Math.max(...withLink)]).toEqual([true, NGINX_BYTES])
+  })
+
+  test('where one cursor alone has room, the link to the next page has it', async () => {
+    const { headers } = await server.get(`/Companies?sort=Name&PageSize=5&page=3&Name=!=${'x'.repeat(400)}`)
+    const cursors = linksIn(headers.get('location') ?? '').map(({ address, relation }) => [
+      relation,
+      /&cursor=(.*)/.exec(address)?.[1]?.length ?? 0,
+    ])
+    expect(cursors).toEqual([
+      ['first', 0],
+      ['previous', 0],
+      ['next', expect.any(Number)],
+      ['last', 0],
+    ])
+    expect(cursors[2]?.[1]).toBeGreaterThan(1_000)
+  })
+})
