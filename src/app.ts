@@ -158,8 +158,10 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     const headers = { Allow: endpoint.allow }
     throw new ApiError('MethodNotAllowed', `${method} is not among the methods here: ${endpoint.allow}.`, { headers })
   }
-  if (key !== null && endpoint.plural !== null) requireRight(key, endpoint.plural, method)
-  return handler({ request, server, url: parts.baseUrl() + target.path, query: target.query, id })
+  const { plural } = endpoint
+  if (key !== null && plural !== null) requireRight(key, plural, method)
+  const mayRead = key !== null && plural !== null && allows(key.rights, plural, 'read')
+  return handler({ request, server, url: parts.baseUrl() + target.path, query: target.query, id, mayRead })
 }
 
 /** Before anything is read, so that nobody learns what is there without the right to. */

@@ -32,6 +32,8 @@ export interface ResourceRequest {
   readonly id: string
   /** Not there: the connection stays open for however long the answer takes. */
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
+  /** Whether its key may read the entity; where not, no answer holds more of a row than its id. */
+  readonly mayRead: boolean
 }
 
 /** What the processes of this machine know and tell of lists. */
@@ -83,12 +85,12 @@ export class Resource {
     return respondJson(200, writeEntity(this.entity, await this.find(this.parseId(segment))))
   }
 
-  async create({ request, url, query }: ResourceRequest): Promise<Reply> {
+  async create({ request, url, query, mayRead }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
     const changes = parseComplete(this.entity, await readBody(request))
     const [row] = await this.write({ ...compileCreate(this.entity, changes), watch: this.writes?.create }, changes)
     const location = `${url.replace(/\/$/, '')}/${row?.[0]}`
-    return respondJson(201, writeEntity(this.entity, row as Row), { Location: location })
+    return respondJson(201, this.bodyOf(row as Row, mayRead), { Location: location })
   }
 
   async replace(call: ResourceRequest): Promise<Reply> {
@@ -115,14 +117,19 @@ export class Resource {
   }
 
   private async update(call: ResourceRequest, id: string, changes: Changes): Promise<Reply> {
-    if (changes.size === 0) return respondJson(200, writeEntity(this.entity, await this.find(id)))
+    if (changes.size === 0) return respondJson(200, this.bodyOf(await this.find(id), call.mayRead))
     const [row] = this.renames(changes)
       ? await this.rename(call, id, changes)
       : await this.write({ ...compileUpdate(this.entity, id, changes), watch: this.writes?.update }, changes)
     if (!row) throw await this.absent(id)
     // What it has found, another write may have left.
     await this.published(row, 2 * this.entity.properties.length + 1)
-    return respondJson(200, writeEntity(this.entity, this.withOwnCopies(row)))
+    return respondJson(200, this.bodyOf(this.withOwnCopies(row), call.mayRead))
+  }
+
+  /** What a write answers: the row, or its id alone. */
+  private bodyOf(row: Row, mayRead: boolean): string {
+    return mayRead ? writeEntity(this.entity, row) : `{"id":${row[0]}}`
   }
 
   /** Takes all copies along. Where they are many that takes its time, so such a row is tried as if it was not there first. */

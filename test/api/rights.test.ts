@@ -165,9 +165,90 @@ describe('D34 what belongs to no entity', () => {
   )
 })
 
-test('D34: the answer to a write carries the entity, without the right to read', async () => {
-  const { headers } = keyWith('Companies:write')
-  const { status, body } = await server.send('POST', '/Companies', { Name: 'Written' }, headers)
-  expect({ status, name: body.name }).toEqual({ status: 201, name: 'Written' })
-  expect((await server.get(`/Companies/${body.id}`, headers)).status).toBe(403)
+for (const plural of ENTITIES)
+  describe(`D34 ${plural}: a key that may write and not read`, () => {
+    const more: Record<Plural, object> = {
+      Companies: {},
+      Employees: { KnownAs: 'Secret' },
+      Absences: { Reason: 'Secret', Period: { Days: 2.5 } },
+    }
+    const rights = [`${plural}:write`, '*:write', `${next[plural]}:read,${plural}:write`]
+
+    test.each(rights)('%s: POST, PUT and PATCH answer with the id alone', async (right) => {
+      const { headers } = keyWith(right)
+      const path = `/${plural}/${rowIds[plural]}`
+      const body = { ...BODIES[plural], ...more[plural] }
+      const created = await server.send('POST', `/${plural}`, body, headers)
+      const { id } = created.body
+      expect([created.status, created.text]).toEqual([201, `{"id":${id}}`])
+      expect(created.headers.get('location')).toBe(`${server.url}/${plural}/${id}`)
+      expect(created.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      const answers = [
+        await server.send('PUT', path, body, headers),
+        await server.send('PATCH', path, body, headers),
+        await server.send('PATCH', path, {}, headers),
+        await server.send('PATCH', path, { Id: 1 }, headers),
+      ]
+      for (const { status, text, headers: got } of answers)
+        expect([status, text, got.get('content-type')]).toEqual([
+          200,
+          `{"id":${rowIds[plural]}}`,
+          'application/json; charset=utf-8',
+        ])
+      // It was written all the same.
+      const [[property, value] = []] = Object.entries(BODIES[plural])
+      const shown = (await server.get(`/${plural}/${id}`)).body
+      expect(shown[property?.replace(/^./, (letter: string) => letter.toLowerCase()) as string]).toBe(value)
+    })
+
+    test.each([{}, { Id: 1 }])(
+      'PATCH %j of a row that is not there is 404, with or without the right',
+      async (body) => {
+        for (const right of [`${plural}:write`, `${plural}:read,${plural}:write`])
+          expect(errorOf(await server.send('PATCH', `/${plural}/999999`, body, keyWith(right).headers))).toEqual({
+            status: 404,
+            code: 'NotFound',
+            target: 'Api',
+          })
+      },
+    )
+
+    test('with the right to read the row is in the answer', async () => {
+      const { headers } = keyWith(`${plural}:read,${plural}:write`)
+      for (const [method, path] of [
+        ['POST', `/${plural}`],
+        ['PUT', `/${plural}/${rowIds[plural]}`],
+        ['PATCH', `/${plural}/${rowIds[plural]}`],
+      ] as const) {
+        const { body } = await server.send(method, path, BODIES[plural], headers)
+        expect(body).toEqual((await server.get(`/${plural}/${body.id}`, headers)).body)
+      }
+    })
+  })
+
+test('D34: an error holds nothing of a row that the key may not read', async () => {
+  const { headers } = keyWith('*:write')
+  const secret = { FirstName: 'Secretname', Started: '2001-02-03T04:05:06Z' }
+  const { body: manager } = await server.post('/Employees', secret)
+  const { body: employee } = await server.post('/Employees', { ...secret, ManagerId: manager.id })
+  const times = { Start: '2001-02-03T04:05:06Z', End: '2001-02-04T00:00:00Z', Reason: 'Secretname' }
+  const { body: absence } = await server.post('/Absences', { ...times, EmployeeId: employee.id })
+  const answers = [
+    await server.send('PATCH', `/Absences/${absence.id}`, { End: '2000-01-01T00:00:00Z' }, headers),
+    await server.send('PATCH', `/Absences/${absence.id}`, { EmployeeId: 999_999 }, headers),
+    await server.send('PATCH', `/Employees/${employee.id}`, { ManagerId: 999_999, FirstName: 'x' }, headers),
+    await server.send('PATCH', `/Employees/${employee.id}`, { FirstName: 'x'.repeat(201) }, headers),
+    await server.send('DELETE', `/Employees/${employee.id}`, undefined, headers),
+    await server.send('DELETE', `/Employees/${manager.id}`, undefined, headers),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([400, 409, 409, 400, 409, 409])
+  for (const { text } of answers) expect(text).not.toMatch(/Secret|2001/)
+})
+
+test('D34: a row that refers to itself is told by its id alone too', async () => {
+  const { headers } = keyWith('Employees:write')
+  const { body } = await server.post('/Employees', { KnownAs: 'Secret' })
+  const answer = await server.send('PATCH', `/Employees/${body.id}`, { ManagerId: body.id }, headers)
+  expect([answer.status, answer.text]).toEqual([200, `{"id":${body.id}}`])
+  expect((await server.get(`/Employees/${body.id}`)).body.manager).toBe('Secret')
 })

@@ -73,14 +73,14 @@ export class ListProcess {
   async list(path: string): Promise<ListAnswer> {
     const [plural = '', query = ''] = path.slice(1).split(/\?(.*)/s)
     const url = `${BASE}/${plural}`
-    return answerOf(await this.resource(plural).list({ request: new Request(url), url, query, id: '' }))
+    return answerOf(await this.resource(plural).list({ request: new Request(url), url, query, id: '', mayRead: true }))
   }
 
   /** @throws ApiError */
   async get(path: string): Promise<ListAnswer> {
     const [plural = '', id = ''] = path.slice(1).split('/')
     const url = `${BASE}${path}`
-    return answerOf(await this.resource(plural).get({ request: new Request(url), url, query: '', id }))
+    return answerOf(await this.resource(plural).get({ request: new Request(url), url, query: '', id, mayRead: true }))
   }
 
   /** @throws ApiError */
@@ -89,7 +89,7 @@ export class ListProcess {
     const url = `${BASE}${path}`
     const headers = { 'content-type': 'application/json' }
     const request = new Request(url, { method: 'POST', body: JSON.stringify(body), headers })
-    return answerOf(await this.resource(plural)[method]({ request, url, query: '', id }))
+    return answerOf(await this.resource(plural)[method]({ request, url, query: '', id, mayRead: true }))
   }
 
   /** What it reads from the database while `work` runs. */
