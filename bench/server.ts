@@ -28,7 +28,7 @@ interface Options {
   readonly views?: boolean
 }
 
-const KEY = 'bench-key'
+const KEY = 'bench-key-0123456789'
 const ROOT = join(import.meta.dir, '..')
 
 /**

@@ -75,11 +75,11 @@ export const settings = {
     meaning: 'Processes that share the port; without it, one for each processor.',
   },
   BOOTSTRAP_API_KEY: {
-    schema: Type.String({ pattern: '^[\\x21-\\x7e]{1,256}$' }),
+    schema: Type.String({ pattern: '^[\\x21-\\x7e]{20,256}$' }),
     default: null,
-    allowed: '1 to 256 visible ASCII characters',
+    allowed: '20 to 256 visible ASCII characters',
     meaning:
-      'A key with all rights, beside those of `keys create`. Without it and DATABASE_URL a development key is made, kept in DATA_DIR and printed.',
+      'A key with all rights, beside those of `keys create`: 20 to 256 visible ASCII characters. Without it and DATABASE_URL a development key is made, kept in DATA_DIR and printed.',
   },
   RATE_LIMITS: {
     schema: Type.String(),

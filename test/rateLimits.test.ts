@@ -5,10 +5,10 @@ import { ask, judgeExchanges, watch } from '../bench/prove/http.ts'
 import { memoryFolderOf } from '../src/share/folder.ts'
 import { createDatabase } from './support/postgres.ts'
 import { type RunningProgram, runMain, temporaryFolder } from './support/process.ts'
+import { KEY } from './support/server.ts'
 
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000
-const KEY = 'k'
 
 let folder: ReturnType<typeof temporaryFolder>
 let DATABASE_URL: string

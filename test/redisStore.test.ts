@@ -5,9 +5,9 @@ import { memoryFolderOf } from '../src/share/folder.ts'
 import { createDatabase } from './support/postgres.ts'
 import { endPrograms, runMain, temporaryFolder } from './support/process.ts'
 import { hasRedis, type RunningRedis, startRedis } from './support/redis.ts'
+import { KEY } from './support/server.ts'
 
 const TIMEOUT_MS = 60_000
-const KEY = 'k'
 
 function storeTests() {
   let redis: RunningRedis

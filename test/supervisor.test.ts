@@ -6,12 +6,13 @@ import { memoryFolderOf } from '../src/share/folder.ts'
 import { startClients } from './support/clients.ts'
 import { connect, createDatabase, MIGRATIONS } from './support/postgres.ts'
 import { endPrograms, freePort, isAlive, run, runMain, temporaryFolder, until, workersOf } from './support/process.ts'
+import { KEY } from './support/server.ts'
 
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000
 const RUNS = [1, 2, 3]
 const PATH = '/Companies?PageSize=5'
-const headers = { authorization: 'ApiKey k' }
+const headers = { authorization: `ApiKey ${KEY}` }
 const onLinux = process.platform === 'linux'
 
 let folder: ReturnType<typeof temporaryFolder>
@@ -32,7 +33,7 @@ afterEach(async () => {
 async function start(environment: Record<string, string> = {}) {
   const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, DATABASE_POOL: '4', LOG_LEVEL: 'warn' }
   const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '2' }
-  const server = runMain({ ...settings, ...limits, WORKERS: '2', BOOTSTRAP_API_KEY: 'k', ...environment })
+  const server = runMain({ ...settings, ...limits, WORKERS: '2', BOOTSTRAP_API_KEY: KEY, ...environment })
   const [, url = ''] = await server.waitFor(LISTENS)
   return { server, url }
 }
@@ -78,7 +79,7 @@ describe('workers', () => {
     'one that is killed under load is replaced; only what it had in hand is lost',
     async () => {
       const { server, url } = await start()
-      const clients = startClients(url, { count: 64, path: PATH, key: 'k' })
+      const clients = startClients(url, { count: 64, path: PATH, key: KEY })
       await until(() => clients.load.good > 500)
       const before = workersOf(server.pid)
       process.kill(before[0] as number, 'SIGKILL')
@@ -100,7 +101,7 @@ describe('workers', () => {
     'one that gets SIGTERM by itself lets its clients go, and is replaced',
     async () => {
       const { server, url } = await start()
-      const clients = startClients(url, { count: 16, path: PATH, key: 'k' })
+      const clients = startClients(url, { count: 16, path: PATH, key: KEY })
       await until(() => clients.load.good > 200)
       const [first = 0, second = 0] = workersOf(server.pid)
       process.kill(first, 'SIGTERM')
@@ -136,7 +137,7 @@ describe('workers', () => {
     'stay as many as they are to be: SIGUSR2 during the start, several times, and deaths in the middle of it',
     async () => {
       const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '3' }
-      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
       await until(() => workersOf(server.pid).length >= 2)
       server.kill('SIGUSR2')
       await server.waitFor(LISTENS)
@@ -177,7 +178,7 @@ describe('workers', () => {
     'one that dies while the others start is replaced',
     async () => {
       const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '4' }
-      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
       await until(() => workersOf(server.pid).length >= 2)
       process.kill(Math.min(...workersOf(server.pid)), 'SIGKILL')
       await server.waitFor(LISTENS)
@@ -206,7 +207,7 @@ describe('no request fails', () => {
       `while workers are replaced one after the other, with 64 clients that keep their connections, run ${run}`,
       async () => {
         const { server, url } = await start()
-        const clients = startClients(url, { count: 64, path: PATH, key: 'k' })
+        const clients = startClients(url, { count: 64, path: PATH, key: KEY })
         await until(() => clients.load.good > 500)
         const before = workersOf(server.pid)
         server.kill('SIGUSR2')
@@ -222,7 +223,7 @@ describe('no request fails', () => {
     'while workers are replaced, with clients that open a connection for each request',
     async () => {
       const { server, url } = await start()
-      const clients = startClients(url, { count: 32, path: PATH, key: 'k', keepAlive: false })
+      const clients = startClients(url, { count: 32, path: PATH, key: KEY, keepAlive: false })
       await until(() => clients.load.good > 500)
       const before = workersOf(server.pid)
       server.kill('SIGUSR2')
@@ -237,7 +238,7 @@ describe('no request fails', () => {
       `when the server stops under 64 clients, beyond that no new connection is made, run ${run}`,
       async () => {
         const { server, url } = await start()
-        const clients = startClients(url, { count: 64, path: PATH, key: 'k' })
+        const clients = startClients(url, { count: 64, path: PATH, key: KEY })
         await until(() => clients.load.good > 500)
         server.kill('SIGTERM')
         expect(await server.ended).toBe(0)
@@ -271,7 +272,7 @@ describe('the port', () => {
         DATABASE_URL,
         WORKERS: '2',
         RATE_LIMIT_CLIENTS: '2',
-        BOOTSTRAP_API_KEY: 'k',
+        BOOTSTRAP_API_KEY: KEY,
       }
       const both = ['a', 'b'].map((name) => runMain({ ...settings, DATA_DIR: join(folder.path, name) }))
       const ends = await Promise.race(both.map(({ ended }) => ended))

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/execute/embedded.ts'
 
 const ROOT = join(import.meta.dir, '../..')
-const KEY = 'bench-key'
+const KEY = 'bench-key-0123456789'
 const TICKS_PER_SECOND = 100
 
 interface Sample {

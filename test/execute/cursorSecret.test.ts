@@ -3,8 +3,9 @@ import { readCursorSecret } from '../../src/execute/cursorSecret.ts'
 import { migrate } from '../../src/execute/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, runMain, temporaryFolder } from '../support/process.ts'
+import { KEY } from '../support/server.ts'
 
-const headers = { authorization: 'ApiKey k' }
+const headers = { authorization: `ApiKey ${KEY}` }
 const TIMEOUT_MS = 60_000
 
 afterAll(endPrograms)
@@ -43,7 +44,7 @@ test(
     const folders = [temporaryFolder(), temporaryFolder()]
     const start = async (DATA_DIR: string) => {
       const settings = { DATA_DIR, PORT: '0', DATABASE_URL: databaseUrl, DATABASE_POOL: '2', LOG_LEVEL: 'warn' }
-      const server = runMain({ ...settings, WORKERS: '2', RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      const server = runMain({ ...settings, WORKERS: '2', RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
       const [, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
       return { server, url }
     }

@@ -11,7 +11,7 @@ import { startWorker } from '../../src/worker.ts'
 import { temporaryMemory } from './memory.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
 
-export const KEY = 'test-key-0123456789'
+export const KEY = 'test-key-0123456789ab'
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is what it asserts
 export type Json = any

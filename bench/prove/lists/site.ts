@@ -17,7 +17,7 @@ export interface Answer {
   readonly text: string
 }
 
-const KEY = 'prove'
+const KEY = 'prove-key-0123456789'
 /** What links begin with, on both servers. */
 const PUBLIC_URL = 'http://roster.test'
 const ANSWER_MS_MAX = 12_000
