@@ -81,14 +81,17 @@ export function createApp(parts: Parts) {
         const requestId = requestIdOf(request)
         const target = readTarget(request)
         const location = router.find(target.path)
-        const key = parts.admission.keyOf(text)
+        let key = parts.admission.keyOf(text)
+        let isConfirmed = true
+        const settled = location?.endpoint.isOpen ? null : parts.admission.settle(text, key, request, server)
+        if (settled !== null) ({ key, isConfirmed } = await settled)
         const asked = location?.endpoint.isUnlimited
           ? parts.admission.look(key, request, server)
           : parts.admission.charge(key, request, server)
         const standing = asked instanceof Promise ? await asked : asked
         let reply: Reply
         try {
-          reply = await answer(parts, router, { request, server, target, location, key, standing })
+          reply = await answer(parts, router, { request, server, target, location, key, isConfirmed, standing })
         } catch (error) {
           reply = failure(parts, requestId, error)
         }
@@ -141,16 +144,18 @@ interface Call {
   readonly target: Target
   readonly location: Location | null
   readonly key: Key | null
+  readonly isConfirmed: boolean
   readonly standing: Standing
 }
 
 function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
-  const { request, server, target, location, key, standing } = call
+  const { request, server, target, location, key, isConfirmed, standing } = call
   const { method } = request
   if (!standing.admitted && !location?.endpoint.isUnlimited) throw rateLimitExceeded(standing)
   if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
   if (!location?.endpoint.isOpen && key === null) throw unauthorized()
+  if (!isConfirmed) throw unconfirmed()
   if (!location) throw notFound(router, target.path)
   const { endpoint, id } = location
   const handler = endpoint.methods[method === 'HEAD' ? 'GET' : method]
@@ -181,6 +186,11 @@ function rateLimitExceeded({ rule, retryAfterSeconds }: Standing): ApiError {
 function unauthorized(): ApiError {
   const message = 'The request needs a valid key in the header Authorization: ApiKey <key>.'
   return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': 'ApiKey' } })
+}
+
+function unconfirmed(): ApiError {
+  const message = 'Whether the key is still valid cannot be told at the moment; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
 }
 
 function notFound(router: Router, path: string): ApiError {

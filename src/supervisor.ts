@@ -195,11 +195,13 @@ export class Supervisor {
   private async watchKeys(databaseUrl: string, files: LimiterFiles) {
     let failure: unknown = null
     this.store = new KeyStore(databaseUrl)
+    files.noteNews() // from now on workers expect news
     this.watch = watchKeys(this.store, {
       onChange: (keys) => {
         this.keys = keys
         this.processes?.broadcast({ kind: 'keys', keys, memory: this.ensureMemory(files) })
       },
+      onNews: (ms) => files.noteNews(ms),
       onError: (error) => {
         failure = error
         this.log.warn('the keys cannot be read; those known stay', { error: String(error) })

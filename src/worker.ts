@@ -1,5 +1,6 @@
 import { parseNetworks } from './admit/address.ts'
 import { Admission } from './admit/admission.ts'
+import { KeyNews } from './admit/keyNews.ts'
 import { Keyring } from './admit/keyring.ts'
 import { RateLimiter } from './admit/limiter.ts'
 import type { LimiterMemory } from './admit/limiterFiles.ts'
@@ -9,6 +10,7 @@ import { compileProbe } from './compile/entity.ts'
 import type { Config } from './config.ts'
 import { ApiError } from './errors.ts'
 import { Database, type DatabaseOptions } from './execute/database.ts'
+import { keySource } from './execute/keySource.ts'
 import { LongWrites } from './execute/longWrites.ts'
 import type { ChangesMemory } from './messages.ts'
 import { Cursors } from './model/cursor.ts'
@@ -80,7 +82,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const entities = await loadEntities(surroundings.entitiesDir)
   await requireTables(entities, database)
   const memory = changes && region && openMemory(config, changes, region)
-  const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings)
+  const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings, database)
   let draining = false
   let baseUrl = config.publicUrl ?? ''
   const app = createApp({
@@ -135,7 +137,7 @@ function openMemory({ viewsMb }: Config, { ring }: ChangesMemory, region: Region
   }
 }
 
-function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: Surroundings) {
+function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: Surroundings, database: Database) {
   const { rateLimits, rateLimitsAnonymous, rateLimitClients, rateLimitStore, trustedProxies } = config
   const keyring = new Keyring(keys, bootstrapKeys)
   // All workers lose the store at once; one of them says so.
@@ -152,11 +154,13 @@ function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: S
   const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
   const limiter = new RateLimiter(shape, memory, store)
   limiter.update(memory)
+  const news = new KeyNews(keyring, keySource(database), () => limiter.newsMs())
   return {
-    admission: new Admission(keyring, limiter, trustedProxies === null ? null : parseNetworks(trustedProxies)),
+    admission: new Admission(keyring, limiter, trustedProxies === null ? null : parseNetworks(trustedProxies), news),
     replaceKeys(records: readonly KeyRecord[], now: LimiterMemory) {
       keyring.replace(records)
       limiter.update(now)
+      news.noteReplaced()
     },
     takeUsedKeys() {
       const requests = limiter.takeStrangers()

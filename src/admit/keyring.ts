@@ -9,6 +9,8 @@ import { hashKey, idOf } from './apiKey.ts'
 export interface Key {
   /** Of a key from the settings `bootstrap-1`, `bootstrap-2` and so on, which no other key can have. */
   readonly id: string
+  /** False: of the settings, where nothing is ever revoked. */
+  readonly isStored: boolean
   readonly name: string
   readonly rights: Rights
   /** Null: the server's settings decide. */
@@ -31,6 +33,8 @@ const NOBODY: readonly Entry[] = [
 
 /** The keys that are valid, in memory, by their id. Holds hashes only. */
 export class Keyring {
+  /** Another after each `replace`. */
+  serial = 0
   private readonly bootstrap: readonly (Entry & { readonly place: string })[]
   private entries = new Map<string, readonly Entry[]>()
   private used: Entry[] = []
@@ -40,6 +44,7 @@ export class Keyring {
     this.bootstrap = bootstrapKeys.map((text, index) => ({
       key: {
         id: `bootstrap-${index + 1}`,
+        isStored: false,
         name: 'bootstrap',
         rights: readRights('*:read,*:write'),
         limits: null,
@@ -60,9 +65,20 @@ export class Keyring {
     for (const record of keys) entries.set(record.id, [this.kept(record) ?? entryOf(record)])
     for (const entry of this.bootstrap) entries.set(entry.place, [...(entries.get(entry.place) ?? []), entry])
     this.entries = entries
+    this.serial++
   }
 
-  /** The key with this text. An unknown id costs one hash and one comparison too, so the time taken tells nothing. */
+  /** One more key of the database, until they are replaced. */
+  add(record: KeyRecord): void {
+    this.entries.set(record.id, [entryOf(record), ...(this.entries.get(record.id) ?? [])])
+  }
+
+  /** Whether the id is that of a key that is known. */
+  has(id: string): boolean {
+    return this.entries.has(id)
+  }
+
+  /** The key with this text. An unknown id costs one hash and one comparison too: what is known here takes no other time. */
   find(text: string | undefined): Key | null {
     if (text === undefined) return null
     const candidates = this.entries.get(idOf(text)) ?? NOBODY
@@ -94,7 +110,14 @@ export class Keyring {
 
 function entryOf(record: KeyRecord): Entry {
   const { id, name, hash, rights, limits } = record
-  const key = { id, name, rights: readRights(rights), limits: readRules(limits), client: keyClient(name) }
+  const key = {
+    id,
+    isStored: true,
+    name,
+    rights: readRights(rights),
+    limits: readRules(limits),
+    client: keyClient(name),
+  }
   return { key, hash: Buffer.from(hash, 'hex'), record, isUsed: false }
 }
 

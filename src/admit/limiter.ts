@@ -3,7 +3,7 @@ import { monotonicMs } from '../share/clock.ts'
 import { OWN_WORD, openRegion, type Region } from '../share/region.ts'
 import type { Client } from './address.ts'
 import type { Key } from './keyring.ts'
-import { anonymousClients, type LimiterMemory, type LimiterShape } from './limiterFiles.ts'
+import { anonymousClients, type LimiterMemory, type LimiterShape, NEWS_WORD } from './limiterFiles.ts'
 import { Meter, type SharedStore, type Standing } from './meter.ts'
 import { SlidingWindows } from './window.ts'
 
@@ -76,6 +76,11 @@ export class RateLimiter {
 
   storeIsBack(): boolean {
     return Atomics.compareExchange(this.region.words, OWN_WORD, 1, 0) === 1
+  }
+
+  /** When the supervisor last told the keys, or that they are the same: 32 bits of the monotonic clock; 0: there is none. */
+  newsMs(): number {
+    return Atomics.load(this.region.words, NEWS_WORD)
   }
 
   private meterOf(key: Key): Meter {

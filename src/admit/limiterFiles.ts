@@ -2,7 +2,8 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, type Rule } from '../model/limits.ts'
-import { RegionFile } from '../share/region.ts'
+import { monotonicMs } from '../share/clock.ts'
+import { OWN_WORD, RegionFile } from '../share/region.ts'
 import { wordsFor } from './window.ts'
 
 /** Where the limiter's tables lie, for the processes that map them. */
@@ -33,6 +34,8 @@ export interface LimiterShape {
 
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN = 'own-'
+/** In the table of keys: when the keys were last known to be those of the database, by the monotonic clock; 0: unknown. */
+export const NEWS_WORD = OWN_WORD + 1
 
 /** How many addresses have room at once: as many as 8 MiB hold. */
 export function anonymousClients(rules: readonly Rule[]): number {
@@ -46,6 +49,7 @@ export class LimiterFiles {
   private readonly anonymous: RegionFile
   private readonly own = new Map<string, { file: RegionFile; limits: string; serial: number }>()
   private made = 0
+  private newsMs = 0
   private serial = 0
 
   constructor(
@@ -65,6 +69,7 @@ export class LimiterFiles {
     // Somebody may have cleaned up.
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
+    this.keys.write(NEWS_WORD, this.newsMs)
     const limited = new Map(records.flatMap(({ name, limits }) => (limits === null ? [] : [[name, limits]])))
     this.dropAllBut(limited)
     for (const [name, limits] of limited) {
@@ -76,6 +81,12 @@ export class LimiterFiles {
     }
     const own = new Map([...this.own].map(([name, { file, ...table }]) => [name, { path: file.path, ...table }]))
     return { keys: this.keys.path, anonymous: this.anonymous.path, own, serial: this.serial }
+  }
+
+  /** Workers have been sent the keys as they were at `ms` of the monotonic clock. @throws Error of the file system */
+  noteNews(ms: number = monotonicMs()): void {
+    this.newsMs = ms | 0 || 1
+    this.keys.write(NEWS_WORD, this.newsMs)
   }
 
   close(): void {

@@ -16,8 +16,13 @@ export const selectVersion = toStatement(sql`
   )::text, '') as version
   from api_key_version`)
 
-export const selectCurrent = toStatement(sql`
-  select id, name, encode(hash, 'hex') as hash, rights, limits from api_key where ${isValid} order by id`)
+const record = sql`select id, name, encode(hash, 'hex') as hash, rights, limits from api_key`
+
+export const selectCurrent = toStatement(sql`${record} where ${isValid} order by id`)
+
+export function selectKey(id: string): Statement {
+  return toStatement(sql`${record} where id = ${param(id)} and ${isValid}`)
+}
 
 export const selectAll = toStatement(sql`
   select id, name, rights, limits, ${toSecond(sql`created`)} as created, ${toSecond(sql`last_used`)} as "lastUsed",

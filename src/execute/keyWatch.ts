@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../model/key.ts'
+import { monotonicMs } from '../share/clock.ts'
 import type { KeyStore } from './keys.ts'
 
 export interface KeyWatch {
@@ -13,8 +14,10 @@ interface Options {
   everyMs?: number
   /** All keys are read that often, whatever the version says: somebody may have changed the table by hand. */
   reloadEveryMs?: number
-  /** Has all valid keys. What it throws is a failed look: the same keys come again with the next one. */
+  /** Has all valid keys, after each change of any. What it throws is a failed look: the same keys come again with the next one. */
   onChange(keys: readonly KeyRecord[]): void
+  /** After each look that worked: what `onChange` had last is how the keys were at `ms` of the monotonic clock. */
+  onNews?(ms: number): void
   /** Once when looks begin to fail; they go on, and meanwhile the keys stay as they were. */
   onError(error: unknown): void
 }
@@ -25,7 +28,7 @@ const DEADLINE_MS_MAX = 5_000
 
 /** Follows the keys in the database: a change, also by the passing of time, is seen at the next look. */
 export function watchKeys(store: KeyStore, options: Options): KeyWatch {
-  const { everyMs = 250, reloadEveryMs = 60_000, onChange, onError } = options
+  const { everyMs = 250, reloadEveryMs = 60_000, onChange, onNews, onError } = options
   const { promise: first, resolve: tellFirst } = Promise.withResolvers<void>()
   let isStopped = false
   let wake = () => {}
@@ -34,16 +37,23 @@ export function watchKeys(store: KeyStore, options: Options): KeyWatch {
 
   async function look() {
     const deadlineMs = Math.min(DEADLINE_MS * 2 ** failures, DEADLINE_MS_MAX)
+    const newsMs = monotonicMs()
     // Before the keys: what changes in between is read twice, never missed.
     const version = await store.version(deadlineMs)
     const nowMs = performance.now()
-    if (version === seen.version && nowMs - seen.loadedMs < reloadEveryMs) return
+    if (version === seen.version && nowMs - seen.loadedMs < reloadEveryMs) return tellNews(newsMs)
     const keys = await store.current(deadlineMs)
     const text = JSON.stringify(keys)
     if (isStopped) return
-    if (text !== seen.keys) onChange(keys)
+    // Also when they are the same as before: a key that came and went between two looks may have been met by a worker.
+    if (text !== seen.keys || version !== seen.version) onChange(keys)
     seen = { version, keys: text, loadedMs: nowMs }
+    tellNews(newsMs)
     tellFirst()
+  }
+
+  function tellNews(ms: number) {
+    if (!isStopped) onNews?.(ms)
   }
 
   async function lookOn() {

@@ -10,3 +10,13 @@ export interface KeyRecord {
   /** As `formatRules` writes them; null: the server's settings decide. */
   readonly limits: string | null
 }
+
+/** Where a process asks for keys by itself. */
+export interface KeySource {
+  /** All that are valid now. */
+  current(): Promise<KeyRecord[]>
+  /** The one with this id, if it is valid now. */
+  find(id: string): Promise<KeyRecord | null>
+  /** Whether an error of these means that the database answers nothing at all. */
+  isAway(error: unknown): boolean
+}

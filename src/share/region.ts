@@ -66,6 +66,14 @@ export class RegionFile {
     return process.platform === 'linux' ? `/proc/${process.pid}/fd/${this.descriptor}` : this.file
   }
 
+  /** Sets a word for those that map the file. Not by a map of its own: where a file is truncated, who maps it dies. */
+  write(word: number, value: number): void {
+    const { descriptor } = this
+    // What is damaged stays as it is, so that it is found to be.
+    if (descriptor === null || fstatSync(descriptor).size !== this.words * 4) return
+    writeSync(descriptor, new Int32Array([value]), 0, 4, 4 * word)
+  }
+
   close(): void {
     if (this.descriptor !== null) closeSync(this.descriptor)
     this.descriptor = null
