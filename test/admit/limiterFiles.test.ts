@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { RateLimiter } from '../../src/admit/limiter.ts'
 import { anonymousClients, LimiterFiles, type LimiterShape } from '../../src/admit/limiterFiles.ts'
 import { wordsFor } from '../../src/admit/window.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
@@ -41,6 +42,22 @@ function mark(path: string, value: number) {
   words[words.length - 1] = value
 }
 const marked = (path: string) => openRegion(path).words.at(-1)
+
+describe('news of keys', () => {
+  const newsIn = (files: LimiterFiles) => new RateLimiter(SHAPE, ensure(files), null).newsMs()
+
+  test('there is none at first; what is told is seen, also in a table that is made anew', () => {
+    const files = start()
+    expect(newsIn(files)).toBe(0)
+    files.noteNews(2 ** 32 + 7)
+    expect(newsIn(files)).toBe(7)
+    truncateSync(join(folder.path, 'keys'), 0)
+    expect(newsIn(files)).toBe(7)
+    files.noteNews(2 ** 32)
+    expect(newsIn(files)).toBe(1) // 0 is the word for none
+    expect(newsIn(start())).toBe(0)
+  })
+})
 
 describe('the tables that all share', () => {
   test('are made with room for so many keys, and for addresses', () => {

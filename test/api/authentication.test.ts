@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { KeyStore } from '../../src/execute/keys.ts'
 import { sendRaw } from '../support/raw.ts'
-import { errorOf, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { errorOf, KEY, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -109,6 +110,41 @@ describe('5 Keys of the database', () => {
     expect([await statusOf(one), await statusOf(two)]).toEqual([401, 200])
     server.replaceKeys([])
     expect([await statusOf(one), await statusOf(two)]).toEqual([401, 401])
+  })
+
+  test('D34: a key is accepted as soon as the database has it, and charged to itself, not to its address', async () => {
+    const limited = await startServer({ environment: { RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '2/1h' } })
+    const store = new KeyStore(limited.databaseUrl)
+    const [known, unknown, late] = [makeKey(), makeKey(), makeKey()]
+    const remaining = async ({ headers }: TestKey) => {
+      const answer = await limited.get('/Companies', headers)
+      return [answer.status, answer.headers.get('x-ratelimit-remaining')]
+    }
+    await store.create(known.record)
+    expect([await remaining(known), await remaining(known)]).toEqual([
+      [200, '8'],
+      [200, '7'],
+    ])
+    expect([await remaining(unknown), await remaining(unknown), await remaining(unknown)]).toEqual([
+      [401, '1'],
+      [401, '0'],
+      [429, '0'],
+    ])
+    // An address over its limit may try no more keys; those that are known go on.
+    await store.create(late.record)
+    expect([await remaining(late), await remaining(known)]).toEqual([
+      [429, '0'],
+      [200, '6'],
+    ])
+    await Promise.all([store.end(), limited.stop()])
+  })
+
+  test('D34: a key that was made while requests with it were refused is accepted at once', async () => {
+    const [key, store] = [makeKey(), new KeyStore(server.databaseUrl)]
+    expect(await statusOf(key)).toBe(401)
+    await store.create(key.record)
+    expect(await statusOf(key)).toBe(200)
+    await store.end()
   })
 
   test('D33: a key that is gone is refused as one that never was', async () => {

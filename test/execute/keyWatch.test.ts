@@ -5,6 +5,7 @@ import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
 import { KeyStore } from '../../src/execute/keys.ts'
 import { type KeyWatch, watchKeys } from '../../src/execute/keyWatch.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
+import { monotonicMs } from '../../src/share/clock.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
@@ -67,6 +68,30 @@ test('an empty table is told too, and nothing is told while nothing changes', as
   await start({ everyMs: 5, reloadEveryMs: 20 })
   await Bun.sleep(200)
   expect(changes).toEqual([[]])
+})
+
+test('a key that came and went between two looks is told of: the keys as they are, once more', async () => {
+  await start({ everyMs: 200 })
+  await store.create(recordOf('brief'))
+  await store.revoke('brief')
+  await until(() => changes.length === 2)
+  expect(changes).toEqual([[], []])
+})
+
+test('every look that worked is news from before it began, none that failed is', async () => {
+  const news: number[] = []
+  const beganMs = monotonicMs()
+  await start({ everyMs: 5, onNews: (ms) => news.push(ms) })
+  await until(() => news.length > 3)
+  expect(news[0]).toBeGreaterThanOrEqual(beganMs)
+  expect(news).toEqual([...news].sort((one, other) => one - other))
+  await sql`alter table api_key_version rename to gone`
+  await until(() => errors.length === 1)
+  const { length } = news
+  await sql`select pg_sleep(0.1)`
+  expect(news.length).toBe(length)
+  await sql`alter table gone rename to api_key_version`
+  await until(() => news.length > length)
 })
 
 test('the end of an overlap is seen without any change in the table', async () => {
