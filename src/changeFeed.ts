@@ -61,9 +61,9 @@ export class ChangeFeed {
         noteHearing(this.region, untilMs)
         this.troubles.end('listener')
       },
-      onEnd: (reason) => {
+      onEnd: (reason, needsOperator) => {
         noteDeafness(this.region)
-        this.troubles.note('listener', reason)
+        this.troubles.note('listener', reason, needsOperator ? 0 : TROUBLE_MS)
       },
       attend: (ask) => this.settle(ask),
     })
@@ -114,11 +114,11 @@ class Troubles {
 
   constructor(private readonly log: Pick<Log, 'info' | 'warn'>) {}
 
-  note(name: string, reason: string): void {
+  note(name: string, reason: string, afterMs = TROUBLE_MS): void {
     const nowMs = performance.now()
     const trouble = this.known.get(name) ?? { sinceMs: nowMs, isTold: false }
     this.known.set(name, trouble)
-    if (trouble.isTold || nowMs - trouble.sinceMs < TROUBLE_MS) return
+    if (trouble.isTold || nowMs - trouble.sinceMs < afterMs) return
     trouble.isTold = true
     this.log.warn('lists are read from the database: changes may be unknown', { reason })
   }

@@ -39,13 +39,25 @@ export async function serve(config: Config, launcher: number): Promise<void> {
   watchLauncher(launcher, onSignal)
 
   try {
-    announce(config, log, await supervisor.start(), Date.now() - startMs)
+    const started = await supervisor.start()
+    if (started.developmentKey && !isOwnMachine(config.host))
+      log.warn('every machine that reaches HOST can write with the development key', {
+        HOST: config.host,
+        key: 'printed, and in DATA_DIR in plain text',
+        instead: 'set BOOTSTRAP_API_KEY, or HOST=127.0.0.1',
+      })
+    announce(config, log, started, Date.now() - startMs)
   } catch (error) {
     if (stoppingMs > 0) return // what a stop interrupts is no fault
     // One line is enough for what an operator can mend; the stack is for what only we can.
     console.error(error instanceof StartError ? error.message.replace(/^/gm, 'roster: ') : error)
     await stop(1)
   }
+}
+
+/** Whether no other machine can reach that address. */
+function isOwnMachine(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host)
 }
 
 /** The first screen of a developer. In JSON, which is for log collectors, no key is shown. */

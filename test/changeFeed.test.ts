@@ -5,6 +5,7 @@ import postgres from 'postgres'
 import { ChangeFeed } from '../src/changeFeed.ts'
 import { Database } from '../src/execute/database.ts'
 import type { ChangesMemory } from '../src/messages.ts'
+import type { LogFields } from '../src/observe/log.ts'
 import { addDoubt, ChangeReader, ChangeWriter } from '../src/share/changeLog.ts'
 import { MarkReader, MarkWriter } from '../src/share/marks.ts'
 import { openRegion, type Region } from '../src/share/region.ts'
@@ -39,6 +40,7 @@ afterEach(async () => {
 /** What one machine has: a feed, and one worker that reads it and has connections. */
 class Machine {
   readonly warnings: string[] = []
+  readonly reasons: unknown[] = []
   readonly memory: ChangesMemory
   readonly region: Region
   readonly reader: ChangeReader
@@ -48,7 +50,13 @@ class Machine {
   private isOver = false
 
   constructor(readonly folder = temporaryMemory()) {
-    const log = { info: () => undefined, warn: (message: string) => void this.warnings.push(message) }
+    const log = {
+      info: () => undefined,
+      warn: (message: string, fields?: LogFields) => {
+        this.warnings.push(message)
+        this.reasons.push(fields?.reason)
+      },
+    }
     this.feed = new ChangeFeed({ folder, workers: 1, databaseUrl: url, tables: TABLES, log })
     this.memory = this.feed.enter(1) as ChangesMemory
     this.region = openRegion(this.memory.path)
@@ -358,3 +366,15 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test('a table without its trigger is told at once, by name, and once', async () => {
+  await sql`drop trigger company_changes on company`
+  const here = new Machine()
+  await until(() => here.warnings.length > 0)
+  let pulses = 0
+  await until(() => ++pulses > 10)
+  expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+  expect(here.reasons).toEqual(['no trigger tells of all changes of company'])
+  expect(here.reader.isHearing).toBe(false)
+}, // Less than what trouble that may pass by itself is given.
+9_000)

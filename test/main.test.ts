@@ -27,8 +27,21 @@ describe('start', () => {
       expect(answer.output()).toContain('HTTP/1.1 200 OK')
       expect(answer.output()).toContain('X-Total-Count: 6')
       expect(answer.output()).toContain('"displayName":"Alan Mathison"')
+      expect(server.output()).not.toContain('every machine that reaches HOST')
       server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'HOST=0.0.0.0 with the development key is warned of',
+    async () => {
+      const server = runMain({ DATA_DIR: folder.path, HOST: '0.0.0.0', LOG_FORMAT: 'json' })
+      await server.waitFor(/"listening"/)
+      expect(server.output()).toContain('every machine that reaches HOST can write with the development key')
+      server.kill('SIGTERM')
+      await server.ended
     },
     TIMEOUT_MS,
   )
@@ -81,8 +94,9 @@ describe('start', () => {
   test(
     'what the database refuses does not take its row into the log of PostgreSQL',
     async () => {
-      const server = runMain({ DATA_DIR: folder.path, BOOTSTRAP_API_KEY: KEY })
+      const server = runMain({ DATA_DIR: folder.path, HOST: '0.0.0.0', BOOTSTRAP_API_KEY: KEY })
       const [, url] = await server.waitFor(LISTENS)
+      expect(server.output()).not.toContain('every machine that reaches HOST') // it has no development key
       const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
       const body = '{"EmployeeId":999999,"Reason":"a private matter"}'
       expect((await fetch(`${url}/Absences`, { method: 'POST', headers, body })).status).toBe(409)

@@ -18,8 +18,8 @@ export interface Listener {
   onBegin(): void
   /** Has heard all that was committed up to `untilMs` of the monotonic clock, but for the last moments. */
   onPulse(untilMs: number): void
-  /** Hears nothing, until it begins again. */
-  onEnd(reason: string): void
+  /** Hears nothing, until it begins again; which it does not by itself where an operator is needed. */
+  onEnd(reason: string, needsOperator?: boolean): void
   /** Before each pulse, whether anything is heard or not. */
   attend(ask: Ask): Promise<void>
 }
@@ -117,7 +117,7 @@ class Ear {
     const found = await this.ask(statements.selectTriggers, [JSON.stringify(listener.tables)])
     const missing = listener.tables.filter((table) => !found.some(([name]) => name === table))
     if (missing.length > 0 && this.triggers === null)
-      return listener.onEnd(`no trigger tells of all changes of ${missing.join(' and ')}`)
+      return listener.onEnd(`no trigger tells of all changes of ${missing.join(' and ')}`, true)
     const triggers = found.join()
     if (this.triggers === null) await this.register(triggers)
     if (triggers !== this.triggers) throw new Error('the triggers have changed')

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { KeyStore } from '../../src/execute/keys.ts'
+import { monotonicMs } from '../../src/share/clock.ts'
+import { until } from '../support/process.ts'
 import { sendRaw } from '../support/raw.ts'
 import { errorOf, KEY, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
 
@@ -145,6 +147,35 @@ describe('5 Keys of the database', () => {
     await store.create(key.record)
     expect(await statusOf(key)).toBe(200)
     await store.end()
+  })
+
+  test('D34: a key that nobody can confirm is 503, until somebody can; what needs none goes on', async () => {
+    const stale = await startServer()
+    const [key, store] = [makeKey(), new KeyStore(stale.databaseUrl)]
+    await store.create(key.record)
+    stale.replaceKeys([key.record])
+    stale.noteNews(monotonicMs() - 60_000)
+    await stale.sql`alter table api_key rename to gone`
+    for (const [method, path] of [
+      ['GET', '/Companies'],
+      ['GET', '/Nowhere'],
+      ['POST', '/Companies'],
+      ['DELETE', '/Companies/1'],
+    ] as const) {
+      const answer = await stale.send(method, path, undefined, key.headers)
+      expect(errorOf(answer)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })
+      expect(answer.headers.get('retry-after')).toBe('1')
+    }
+    for (const path of ['/', '/livez', '/readyz', '/errors/NotFound'])
+      expect([path, (await stale.get(path, key.headers)).status]).toEqual([path, 200])
+    expect((await stale.get('/Companies')).status).toBe(200) // with the key of the settings
+    expect((await stale.get('/Companies', { authorization: '' })).status).toBe(401)
+    await stale.sql`alter table gone rename to api_key`
+    await until(async () => (await stale.get('/Companies', key.headers)).status === 200)
+    // The worker's own answer is two seconds old by then, or the supervisor is back.
+    await store.revoke(key.record.name)
+    await until(async () => (await stale.get('/Companies', key.headers)).status === 401)
+    await Promise.all([store.end(), stale.stop()])
   })
 
   test('D33: a key that is gone is refused as one that never was', async () => {

@@ -38,6 +38,8 @@ export interface TestServer {
   remove(path: string): Promise<Answer>
   /** As the supervisor tells a worker when keys have changed. */
   replaceKeys(keys: readonly KeyRecord[]): void
+  /** As the supervisor tells all workers that the keys were right at `ms` of the monotonic clock. */
+  noteNews(ms: number): void
   /** `leaveMs`: how long clients are told to leave before the end. */
   stop(leaveMs?: number): Promise<void>
 }
@@ -134,6 +136,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
     patch: (path, body) => send('PATCH', path, body),
     remove: (path) => send('DELETE', path),
     replaceKeys: (keys) => worker.replaceKeys(keys, memoryOf(keys)),
+    noteNews: (ms) => files.noteNews(ms),
     async stop(leaveMs = 0) {
       const stopped = worker.stop(leaveMs)
       await sql.end()
