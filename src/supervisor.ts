@@ -204,7 +204,7 @@ export class Supervisor {
       onNews: (ms) => files.noteNews(ms),
       onError: (error) => {
         failure = error
-        this.log.warn('the keys cannot be read; those known stay', { error: String(error) })
+        this.log.warn('the keys cannot be read; workers ask for them by themselves', { error: String(error) })
       },
     })
     await Promise.race([this.watch.first, Bun.sleep(KEYS_MS_MAX)])

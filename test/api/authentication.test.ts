@@ -172,9 +172,6 @@ describe('5 Keys of the database', () => {
     expect((await stale.get('/Companies', { authorization: '' })).status).toBe(401)
     await stale.sql`alter table gone rename to api_key`
     await until(async () => (await stale.get('/Companies', key.headers)).status === 200)
-    // The worker's own answer is two seconds old by then, or the supervisor is back.
-    await store.revoke(key.record.name)
-    await until(async () => (await stale.get('/Companies', key.headers)).status === 401)
     await Promise.all([store.end(), stale.stop()])
   })
 
