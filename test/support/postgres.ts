@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { type EmbeddedPostgres, startEmbedded } from '../../src/execute/embedded.ts'
+import { startEmbedded } from '../../src/execute/embedded.ts'
 import { migrate } from '../../src/execute/migrate.ts'
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
@@ -14,48 +14,67 @@ const settings = {
   full_page_writes: 'off',
   max_wal_size: '4GB',
   log_min_messages: 'fatal',
+  // Hundreds of small databases would keep it busy; tests that need statistics gather them.
+  autovacuum: 'off',
 }
 
 // Another version than the packaged one: the folder of its `bin`, `lib` and `share`.
 const native = process.env.TEST_POSTGRES
 const options = native ? { settings, native } : { settings }
 
-let server: EmbeddedPostgres | undefined
-let dataDir = join(tmpdir(), `roster-test-${Bun.hash(import.meta.dir).toString(36)}`)
+export interface TestPostgres {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+let serverUrl = ''
 let admin: postgres.Sql
 let made = 0
 let ahead: Promise<string> | undefined
 
-/** One PostgreSQL for the whole run, on a port of its own; what a killed run left behind is stopped first. */
-export async function startPostgres(): Promise<void> {
-  server = await startEmbedded({ dataDir, ...options }).catch(() => {
+/** A PostgreSQL on a port of its own, with the template of databases; what a killed run left behind is stopped first. */
+export async function startPostgres(place = 0): Promise<TestPostgres> {
+  let dataDir = join(tmpdir(), `roster-test-${Bun.hash(import.meta.dir).toString(36)}-${place}`)
+  const server = await startEmbedded({ dataDir, ...options }).catch(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'roster-test-'))
     return startEmbedded({ dataDir, ...options })
   })
-  admin = connect(server.url)
-  await admin`drop database if exists roster_template`
-  await admin`create database roster_template`
-  await migrate(urlOf('roster_template'), MIGRATIONS)
+  const sql = connect(server.url)
+  await sql`drop database if exists roster_template`
+  await sql`create database roster_template`
+  await sql.end()
+  await migrate(urlOf('roster_template', server.url), MIGRATIONS)
+  return {
+    url: server.url,
+    async stop() {
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
 }
 
-export async function stopPostgres(): Promise<void> {
+/** From now on databases are made there. */
+export function joinPostgres(url: string): void {
+  serverUrl = url
+  admin = connect(url)
+}
+
+export async function leavePostgres(): Promise<void> {
   await ahead
   await admin?.end()
-  await server?.stop()
-  rmSync(dataDir, { recursive: true, force: true })
 }
 
 /** A database of one's own, with all migrations and no rows; `empty` without migrations. Returns its address. */
 export function createDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise<string> {
   if (kind === 'empty') return copy('template0')
   const database = ahead ?? copy('roster_template')
-  // Copied while the tests before it run, so that hardly anybody waits for one.
-  ahead = copy('roster_template')
+  // Most files need one. In the others it is copied while the tests before it run, so that hardly any waits for one.
+  if (made > 1) ahead = copy('roster_template')
   return database
 }
 
 async function copy(template: 'roster_template' | 'template0'): Promise<string> {
-  const name = `test_${process.pid}_${++made}`
+  const name = `test_${process.pid}_${Date.now().toString(36)}_${++made}`
   await admin.unsafe(`create database ${name} template ${template}`)
   return urlOf(name)
 }
@@ -64,8 +83,8 @@ export function connect(url: string): postgres.Sql {
   return postgres(url, { max: 2, onnotice: () => undefined })
 }
 
-function urlOf(database: string): string {
-  const url = new URL(server?.url ?? '')
+function urlOf(database: string, server = serverUrl): string {
+  const url = new URL(server)
   url.pathname = `/${database}`
   return url.href
 }

@@ -1,7 +1,17 @@
 import { afterAll, beforeAll } from 'bun:test'
 import { removeMemories } from './memory.ts'
-import { startPostgres, stopPostgres } from './postgres.ts'
+import { joinPostgres, leavePostgres, startPostgres, type TestPostgres } from './postgres.ts'
 
-beforeAll(startPostgres, 60_000)
-afterAll(stopPostgres, 20_000)
+// What test/run.ts has started for one file after the other; `bun test` by itself starts its own.
+const given = process.env.TEST_POSTGRES_URL
+let own: TestPostgres | undefined
+
+beforeAll(async () => {
+  if (!given) own = await startPostgres()
+  joinPostgres(given ?? own?.url ?? '')
+}, 60_000)
+afterAll(async () => {
+  await leavePostgres()
+  await own?.stop()
+}, 20_000)
 afterAll(removeMemories)

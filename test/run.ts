@@ -1,0 +1,114 @@
+// The tests: `npm test`, or `npm test -- ./test/api filtering --only-failures` for some files, with options of `bun test`.
+// Each file is a process of its own. Some run at the same time, since many wait, each beside a PostgreSQL of its own:
+// what a file locks, freezes or leaves running is not seen by the others.
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startPostgres, type TestPostgres } from './support/postgres.ts'
+
+interface Result {
+  file: string
+  passes: number
+  failures: number
+  tookMs: number
+  /** The lines of failed tests, or what else went wrong. */
+  faults: string[]
+}
+
+const ROOT = join(import.meta.dir, '..')
+/** For a file that hangs in a way that no test's own limit ends. */
+const FILE_MS_MAX = 600_000
+// Bun's 5 s are an absolute time that a busy machine does not keep.
+const TEST_MS_MAX = 30_000
+const startedMs = performance.now()
+const words = process.argv.slice(2)
+const isOption = (word: string, index: number) => word.startsWith('-') || words[index - 1] === '-t'
+const options = words.filter(isOption)
+const filters = words.filter((word, index) => !isOption(word, index)).map((word) => word.replace(/^\.\//, ''))
+const isPart = options.some((option) => /^(-t$|--test-name-pattern)/.test(option))
+
+const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(ROOT)].filter(
+  (file) => filters.length === 0 || filters.some((filter) => file.includes(filter)),
+)
+if (files.length === 0) {
+  console.error(`no test file has ${filters.join(' or ')} in its path`)
+  process.exit(1)
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'roster-test-output-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const running = new Set<Bun.Subprocess>()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(signal))
+
+const queue = files.map((file) => ({ file, weight: weigh(file) })).sort((one, other) => other.weight - one.weight)
+const results: Result[] = []
+const servers: TestPostgres[] = []
+const places = Math.min(files.length, availableParallelism() + 2)
+await Promise.all(Array.from({ length: places }, (_, place) => work(place)))
+
+const sum = (key: 'passes' | 'failures') => results.reduce((total, result) => total + result[key], 0)
+const slowest = results.sort((one, other) => other.tookMs - one.tookMs).slice(0, 5)
+console.log('\nThe files that took longest:')
+for (const { file, tookMs } of slowest) console.log(`${(tookMs / 1_000).toFixed(1).padStart(7)} s  ${file}`)
+for (const { file, faults } of results.filter(({ failures }) => failures > 0))
+  console.log(`\n${file}:\n${faults.join('\n')}`)
+const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
+console.log(`\n ${sum('passes')} pass\n ${sum('failures')} fail`)
+console.log(`Ran ${sum('passes') + sum('failures')} tests across ${files.length} files. [${seconds}s]`)
+process.exit(sum('failures') === 0 ? 0 : 1)
+
+/** More for what probably takes longer: files that start whole programs wait the most, and long files have much to do. */
+function weigh(file: string): number {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return text.length * (text.includes('support/process.ts') ? 10 : 1)
+}
+
+async function work(place: number): Promise<void> {
+  const server = await startPostgres(place)
+  servers.push(server)
+  for (let next = queue.shift(); next; next = queue.shift()) results.push(await runFile(next.file, server.url))
+  await server.stop()
+}
+
+async function runFile(file: string, TEST_POSTGRES_URL: string): Promise<Result> {
+  const beganMs = performance.now()
+  // A file, not a pipe, which a process that a test has left behind would keep open.
+  const outputFile = join(folder, file.replaceAll('/', '.'))
+  const output = openSync(outputFile, 'a')
+  const child = Bun.spawn([process.execPath, 'test', `--timeout=${TEST_MS_MAX}`, ...options, `./${file}`], {
+    cwd: ROOT,
+    env: { ...process.env, TEST_POSTGRES_URL, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
+    stdio: ['ignore', output, output],
+    timeout: FILE_MS_MAX,
+    killSignal: 'SIGKILL',
+  })
+  running.add(child)
+  await child.exited
+  running.delete(child)
+  closeSync(output)
+  const text = readFileSync(outputFile, 'utf8').replace(/^bun test v.*\n/, '')
+  // One file's sums say nothing beside those of all.
+  process.stdout.write(text.replace(/\n *\d+ pass\n[\s\S]*$/, '\n'))
+  const verdict = judge(Bun.stripANSI(text), child.signalCode ?? child.exitCode ?? 1)
+  return { file, tookMs: performance.now() - beganMs, ...verdict }
+}
+
+/** A process must say how many tests it has run, and there must be one; all else is a failure. */
+function judge(text: string, end: number | string): Pick<Result, 'passes' | 'failures' | 'faults'> {
+  const count = (what: string) => Number(text.match(new RegExp(`^ *(\\d+) ${what}$`, 'm'))?.[1] ?? 0)
+  const [passes, failures] = [count('pass'), count('fail')]
+  if (end !== 0) {
+    const faults = text.match(/^\(fail\) .*$/gm) ?? text.match(/^error: .*$/gm) ?? []
+    const lines = new Set(failures === 0 ? [...faults, `(fail) the process ended with ${end}`] : faults)
+    return { passes, failures: Math.max(failures, 1), faults: [...lines] }
+  }
+  const isEmpty = passes + failures === 0 && !isPart
+  return { passes, failures: failures + Number(isEmpty), faults: isEmpty ? ['(fail) it has no test'] : [] }
+}
+
+async function end(signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
+  queue.length = 0
+  for (const child of running) child.kill(signal)
+  await Promise.allSettled(servers.map((server) => server.stop()))
+  process.exit(signal === 'SIGINT' ? 130 : 143)
+}
