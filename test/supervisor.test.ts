@@ -40,8 +40,12 @@ async function start(environment: Record<string, string> = {}) {
 
 /** Waits until there are so many workers, none of which is among `old`. */
 async function renewed(pid: number, count: number, old: readonly number[]): Promise<number[]> {
-  await until(() => workersOf(pid).length === count && !workersOf(pid).some((worker) => old.includes(worker)))
-  return workersOf(pid)
+  let now: number[] = []
+  await until(() => {
+    now = workersOf(pid)
+    return now.length === count && !now.some((worker) => old.includes(worker))
+  })
+  return now
 }
 
 describe('workers', () => {
@@ -86,11 +90,11 @@ describe('workers', () => {
       await until(() => workersOf(server.pid).length === 2 && !workersOf(server.pid).includes(before[0] as number))
       const good = clients.load.good
       await until(() => clients.load.good > good + 500)
-      const { failures } = await clients.stop()
+      const { failures, idleCuts } = await clients.stop()
       // Each client has one request at a time, and can lose that one.
       const lost = Object.values(failures).reduce((sum, times) => sum + times, 0)
       expect(Object.keys(failures).filter((what) => !what.startsWith('cut'))).toEqual([])
-      expect([lost > 0, lost <= 64]).toEqual([true, true])
+      expect([lost + idleCuts > 0, lost <= 64]).toEqual([true, true])
       expect(workersOf(server.pid)).toContain(before[1] as number)
       expect(server.output()).toContain('a worker has ended and is replaced')
     },
@@ -148,12 +152,10 @@ describe('workers', () => {
       process.kill(first[1] as number, 'SIGKILL')
       // While one is exchanged there is one more; three seconds without a change mean that all is over.
       await until(async () => {
-        const before = workersOf(server.pid)
+        const before = await renewed(server.pid, 3, first)
         await Bun.sleep(3_000)
         return Bun.deepEquals(workersOf(server.pid), before)
       })
-      expect(workersOf(server.pid).filter((worker) => first.includes(worker))).toEqual([])
-      expect(workersOf(server.pid)).toHaveLength(3)
       server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
       expect(server.output()).not.toContain('stay as they are')
@@ -458,7 +460,7 @@ async function retried<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask()
     } catch (error) {
-      if (attempt === 20) throw error
+      if (attempt === 400) throw error
       await Bun.sleep(50)
     }
   }

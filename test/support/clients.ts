@@ -7,6 +7,8 @@ export interface Load {
   failures: Record<string, number>
   /** Answers that asked to close the connection. */
   leaves: number
+  /** Connections that were closed while nothing was asked over them: no request has failed. */
+  idleCuts: number
 }
 
 interface Options {
@@ -17,11 +19,17 @@ interface Options {
   keepAlive?: boolean
 }
 
-/** Many HTTP/1.1 clients that ask again and again, and do what answers say of their connection. */
+/**
+ * Many HTTP/1.1 clients that ask again and again, at once or after a moment, and do what answers say of their connection.
+ * Without pauses they would take all of the machine, and no connection would ever be idle when its server leaves.
+ */
+const PAUSE_MS_MAX = 60
+const pauseMs = () => (Math.random() < 0.25 ? 0 : Math.random() * PAUSE_MS_MAX)
+
 export function startClients(url: string, { count, path, key, keepAlive = true }: Options) {
   const { hostname, port, host } = new URL(url)
   const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ApiKey ${key}\r\n\r\n`
-  const load: Load = { good: 0, failures: {}, leaves: 0 }
+  const load: Load = { good: 0, failures: {}, leaves: 0, idleCuts: 0 }
   const open = new Set<() => void>()
   let isEnding = false
 
@@ -46,7 +54,12 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
       if (!isWaiting) leave(0)
     }
     open.add(end)
+    const cut = (what: string) => {
+      if (isConnected && !isWaiting) load.idleCuts++
+      else fail(what)
+    }
     const ask = () => {
+      if (isDone) return
       if (isEnding) return leave(0)
       isWaiting = true
       socket.write(request)
@@ -66,16 +79,16 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
       const isTold = /^connection: close/im.test(received.slice(0, head))
       if (isTold) load.leaves++
       received = ''
-      if (isTold || !keepAlive) leave(0)
-      else ask()
+      if (isTold || !keepAlive) leave(keepAlive ? 0 : pauseMs())
+      else setTimeout(ask, pauseMs())
     })
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A server that has ended: what counts is that nobody who was let in is cut off.
-      if (!isDone) fail(isConnected ? `cut: ${error.code}` : `not connected: ${error.code}`)
+      // A server that has ended: what counts is that no request over a connection that was let in is cut off.
+      if (!isDone) cut(isConnected ? `cut: ${error.code}` : `not connected: ${error.code}`)
       leave(20)
     })
     socket.on('close', () => {
-      if (!isDone) fail('cut')
+      if (!isDone) cut('cut')
       leave(20)
     })
   }
