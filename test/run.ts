@@ -4,7 +4,7 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startPostgres, type TestPostgres } from './support/postgres.ts'
+import { startPostgres } from './support/postgres.ts'
 
 interface Result {
   file: string
@@ -38,11 +38,11 @@ if (files.length === 0) {
 const folder = mkdtempSync(join(tmpdir(), 'roster-test-output-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 const running = new Set<Bun.Subprocess>()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(signal))
-
+let exitCode = 0
 const queue = files.map((file) => ({ file, weight: weigh(file) })).sort((one, other) => other.weight - one.weight)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt(signal))
+
 const results: Result[] = []
-const servers: TestPostgres[] = []
 const places = Math.min(files.length, availableParallelism() + 2)
 await Promise.all(Array.from({ length: places }, (_, place) => work(place)))
 
@@ -55,7 +55,7 @@ for (const { file, faults } of results.filter(({ failures }) => failures > 0))
 const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
 console.log(`\n ${sum('passes')} pass\n ${sum('failures')} fail`)
 console.log(`Ran ${sum('passes') + sum('failures')} tests across ${files.length} files. [${seconds}s]`)
-process.exit(sum('failures') === 0 ? 0 : 1)
+process.exit(exitCode || Number(sum('failures') > 0))
 
 /** More for what probably takes longer: files that start whole programs wait the most, and long files have much to do. */
 function weigh(file: string): number {
@@ -65,7 +65,6 @@ function weigh(file: string): number {
 
 async function work(place: number): Promise<void> {
   const server = await startPostgres(place)
-  servers.push(server)
   for (let next = queue.shift(); next; next = queue.shift()) results.push(await runFile(next.file, server.url))
   await server.stop()
 }
@@ -106,9 +105,9 @@ function judge(text: string, end: number | string): Pick<Result, 'passes' | 'fai
   return { passes, failures: failures + Number(isEmpty), faults: isEmpty ? ['(fail) it has no test'] : [] }
 }
 
-async function end(signal: 'SIGINT' | 'SIGTERM'): Promise<void> {
+/** No more files; those that run end at once, and each place stops its PostgreSQL. */
+function interrupt(signal: 'SIGINT' | 'SIGTERM'): void {
+  exitCode = signal === 'SIGINT' ? 130 : 143
   queue.length = 0
-  for (const child of running) child.kill(signal)
-  await Promise.allSettled(servers.map((server) => server.stop()))
-  process.exit(signal === 'SIGINT' ? 130 : 143)
+  for (const child of running) child.kill('SIGTERM')
 }

@@ -43,7 +43,7 @@ describe('the runner', () => {
     // Requests/s, least and most, three latencies, two of CPU, memory, and the ratios to the others.
     expect(program.output()).toMatch(/^ {2}roster +[\d,]+ +[\d,]+\.\.[\d,]+( +[\d.]+){3}( +[\d.,]+){3}( +[\d.-]+){9}$/m)
     expect(postmasterOf(data)).toBeNull()
-  }, 60_000)
+  }, 180_000)
 
   test('ends all that it has started when it is interrupted', async () => {
     const program = bench('--rows', '2000', '--seconds', '30', '--only', 'one-by-id', '--no-curves', '--workers', '1')
@@ -55,7 +55,7 @@ describe('the runner', () => {
     expect(await program.ended).toBe(130)
     expect(isAlive(postmaster)).toBe(false)
     await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow()
-  }, 60_000)
+  }, 180_000)
 
   test.each([
     [['--only', 'one-by-di'], 'Did you mean one-by-id?'],
