@@ -1,4 +1,4 @@
-import { closeSync, existsSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, ftruncateSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
@@ -103,11 +103,21 @@ interface Entry {
   time: number
 }
 
+/** An entry, and what stands before them all. */
+const ENTRY_WORDS = 6
+
+/** Of a log of many megabytes only what was written. */
 function readLog(path: string): Entry[] {
-  const { buffer } = new Uint8Array(readFileSync(path))
-  const [words, times] = [new Int32Array(buffer), new Float64Array(buffer)]
-  return Array.from({ length: words[0] as number }, (_, index) => {
-    const at = 6 * (index + 1)
+  const descriptor = openSync(path, 'r')
+  const head = new Int32Array(ENTRY_WORDS)
+  readSync(descriptor, head, 0, head.byteLength, 0)
+  const [length = 0] = head
+  const times = new Float64Array((ENTRY_WORDS / 2) * length)
+  readSync(descriptor, times, 0, times.byteLength, head.byteLength)
+  closeSync(descriptor)
+  const words = new Int32Array(times.buffer)
+  return Array.from({ length }, (_, entry) => {
+    const at = ENTRY_WORDS * entry
     const [key, admitted, number] = words.subarray(at, at + 3) as unknown as number[]
     return { key, admitted: admitted === 1, number, time: times[at / 2 + 2] } as Entry
   })
