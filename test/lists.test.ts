@@ -8,7 +8,7 @@ import { connect, createDatabase } from './support/postgres.ts'
 import { Random } from './support/random.ts'
 
 const ROWS = 6_000
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
 /** A place in the list for which rows would have to be counted from either end. */
 const DEEP_PAGE = 150
 const COUNT = /count\(\*\)/
