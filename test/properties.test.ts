@@ -17,7 +17,7 @@ import {
 import { create, type Known, reset } from './support/records.ts'
 import { type Answer, startServer, type TestServer } from './support/server.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
 
 let server: TestServer
 beforeAll(async () => {

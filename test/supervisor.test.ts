@@ -9,7 +9,7 @@ import { endPrograms, freePort, isAlive, run, runMain, temporaryFolder, until, w
 import { KEY } from './support/server.ts'
 
 const LISTENS = /listens on (http:\S+?),/
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
 const RUNS = [1, 2, 3]
 const PATH = '/Companies?PageSize=5'
 const headers = { authorization: `ApiKey ${KEY}` }
