@@ -81,13 +81,13 @@ export function createApp(parts: Parts) {
         const requestId = requestIdOf(request)
         const target = readTarget(request)
         const location = router.find(target.path)
-        let key = parts.admission.keyOf(text)
+        const isUnlimited = location?.endpoint.isUnlimited === true
+        // Keys are not even looked at where the asker could tell right ones from wrong ones as often as it likes.
+        let key = isUnlimited ? null : parts.admission.keyOf(text)
         let isConfirmed = true
         const settled = location?.endpoint.isOpen ? null : parts.admission.settle(text, key, request, server)
         if (settled !== null) ({ key, isConfirmed } = await settled)
-        const asked = location?.endpoint.isUnlimited
-          ? parts.admission.look(key, request, server)
-          : parts.admission.charge(key, request, server)
+        const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
         const standing = asked instanceof Promise ? await asked : asked
         let reply: Reply
         try {
@@ -145,13 +145,14 @@ interface Call {
   readonly location: Location | null
   readonly key: Key | null
   readonly isConfirmed: boolean
-  readonly standing: Standing
+  /** Null: nothing is charged here. */
+  readonly standing: Standing | null
 }
 
 function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
   const { request, server, target, location, key, isConfirmed, standing } = call
   const { method } = request
-  if (!standing.admitted && !location?.endpoint.isUnlimited) throw rateLimitExceeded(standing)
+  if (standing !== null && !standing.admitted) throw rateLimitExceeded(standing)
   if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
   if (!location?.endpoint.isOpen && key === null) throw unauthorized()
@@ -213,15 +214,17 @@ function finish(
   request: Request,
   requestId: string,
   key: Key | null,
-  { rule, remaining, reset }: Standing,
+  standing: Standing | null,
   startMs: number,
   reply: Reply,
 ) {
   const headers = reply.headers
-  // Spec 8. The limit is told by its period.
-  headers['X-RateLimit-Limit'] = rule.period
-  headers['X-RateLimit-Remaining'] = remaining
-  headers['X-RateLimit-Reset'] = reset
+  if (standing !== null) {
+    // Spec 8. The limit is told by its period.
+    headers['X-RateLimit-Limit'] = standing.rule.period
+    headers['X-RateLimit-Remaining'] = standing.remaining
+    headers['X-RateLimit-Reset'] = standing.reset
+  }
   headers['X-Request-Id'] = requestId
   // A body that nobody reads is still being sent; only a closed connection stops its sender.
   if (isDraining() || (request.body !== null && !request.bodyUsed)) headers.Connection = 'close'

@@ -55,15 +55,11 @@ export class Admission {
     return key === null ? this.limiter.chargeAddress(this.clientBehind(request, server)) : this.limiter.chargeKey(key)
   }
 
-  /** What `charge` would say, without charging. */
-  look(key: Key | null, request: Request, server: PeerAddresses | null): Standing {
-    return key === null ? this.limiter.lookAddress(this.clientBehind(request, server)) : this.limiter.lookKey(key)
-  }
-
   /** Whether nothing is known of the id in a text, and the address may try some more: it is charged where there is no key. */
   private isUnknown(text: string, request: Request, server: PeerAddresses | null): boolean {
     const id = idOf(text)
-    return id !== '' && !this.keyring.has(id) && this.look(null, request, server).admitted
+    if (id === '' || this.keyring.has(id)) return false
+    return this.limiter.lookAddress(this.clientBehind(request, server)).admitted
   }
 
   private async askAgain(text: string, holds: Promise<boolean> | boolean): Promise<Settled> {

@@ -55,11 +55,7 @@ export class RateLimiter {
     return this.anonymous.charge(address)
   }
 
-  /** What `chargeKey` would say, without charging. */
-  lookKey(key: Key): Standing {
-    return this.meterOf(key).look(key.client)
-  }
-
+  /** What `chargeAddress` would say, without charging. */
   lookAddress(address: Client): Standing {
     return this.anonymous.look(address)
   }

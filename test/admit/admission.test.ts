@@ -4,7 +4,6 @@ import { Admission } from '../../src/admit/admission.ts'
 import { Keyring } from '../../src/admit/keyring.ts'
 import { RateLimiter } from '../../src/admit/limiter.ts'
 import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
-import type { Standing } from '../../src/admit/meter.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
@@ -67,17 +66,6 @@ test('a request with a valid key is charged to the key, not to the address', asy
   const standing = await open.charge(found, request(), from('192.0.2.9'))
   expect([standing.rule.limit, standing.remaining]).toEqual([9, '8'])
   expect(await left(open, '192.0.2.9')).toBe(49)
-})
-
-test('a look charges neither', async () => {
-  const look = (own: ReturnType<Admission['keyOf']>): Standing => open.look(own, request(), from('192.0.2.10'))
-  const before = look(open.keyOf(key.text)).remaining
-  expect([look(open.keyOf(key.text)).remaining, look(null).remaining, look(null).remaining]).toEqual([
-    before,
-    '50',
-    '50',
-  ])
-  expect(await left(open, '192.0.2.10')).toBe(49)
 })
 
 test('no text and a wrong one are no key', () => {

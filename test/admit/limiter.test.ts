@@ -35,8 +35,7 @@ function limiterOf(...keys: TestKey[]) {
   const find = ({ text }: TestKey) => keyring.find(text) as NonNullable<ReturnType<Keyring['find']>>
   const said = ({ admitted, rule, remaining }: Standing) => [admitted, rule.limit, remaining]
   const charge = (key: TestKey) => said(limiter.chargeKey(find(key)) as Standing)
-  const look = (key: TestKey) => said(limiter.lookKey(find(key)))
-  return { limiter, memory, update, charge, look, said, find }
+  return { limiter, memory, update, charge, said, find }
 }
 
 let ci: TestKey
@@ -175,27 +174,6 @@ describe('addresses', () => {
     })
     expect(remaining).toEqual([...Array(65).fill('99999'), '99998', '99997'])
     expect(said(limiter.chargeAddress(address('192.0.2.5')) as Standing)[2]).toBe('99998')
-  })
-})
-
-describe('a look', () => {
-  test('charges nobody', () => {
-    const { limiter, look, charge, said } = limiterOf(ci)
-    for (let round = 0; round < 20; round++) {
-      expect(look(ci)).toEqual([true, 9, '9'])
-      expect(said(limiter.lookAddress(clientOf('192.0.2.1')))).toEqual([true, 100_000, '100000'])
-    }
-    charge(ci)
-    limiter.chargeAddress(clientOf('192.0.2.1'))
-    expect(look(ci)).toEqual([true, 9, '8'])
-    expect(said(limiter.lookAddress(clientOf('192.0.2.1')))).toEqual([true, 100_000, '99999'])
-  })
-
-  test('of a key with limits of its own tells these', () => {
-    const own = withLimits(ci, '20/1h')
-    const { look, charge } = limiterOf(own)
-    charge(own)
-    expect(look(own)).toEqual([true, 20, '19'])
   })
 })
 
