@@ -226,11 +226,20 @@ function finish(
     headers['X-RateLimit-Reset'] = standing.reset
   }
   headers['X-Request-Id'] = requestId
-  // A body that nobody reads is still being sent; only a closed connection stops its sender.
-  if (isDraining() || (request.body !== null && !request.bodyUsed)) headers.Connection = 'close'
+  if (isDraining() || hasUnreadBody(request) || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
   if (log.tells('info')) logRequest(log, request, requestId, key, reply.status, startMs)
   return new Response(reply.body, { status: reply.status, headers })
+}
+
+/**
+ * Whether a body may still be on its way: only a closed connection stops its sender. `request.body` does not tell, since
+ * it is null for GET and HEAD, whose bodies are read off the connection for as long as they last.
+ */
+function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
+  if (bodyUsed) return false
+  const length = headers.get('content-length')
+  return length === null ? headers.has('transfer-encoding') : length !== '0'
 }
 
 function logRequest(

@@ -13,13 +13,19 @@ export interface Target {
 const TARGET_LENGTH_SAFE = TARGET_LENGTH_MAX / 3
 /** What links add to what they repeat. */
 const PAGE_AT_END = /&page=\d{1,16}$/
+const ROOT: Target = { path: '/', query: '', fault: null }
 
 /** Takes an absolute URL apart. No URL object: it costs more than the rest of the routing. */
 export function readTarget({ url, headers }: Request): Target {
   // The server leaves the URL relative when the Host header is not valid, or missing, which HTTP/1.0 allows.
   const isRelative = url.startsWith('/')
-  if (isRelative && headers.has('host')) return unreadable('InvalidHost', 'The Host header is not valid.')
+  const host = headers.get('host')
+  // Several Host headers come as one, with commas between; the URL has the first of them.
+  if (host !== null && (isRelative || host.includes(',')))
+    return unreadable('InvalidHost', 'The Host header is not valid.')
   const start = isRelative ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  // CONNECT may name a host and a port alone.
+  if (start === -1) return ROOT
   if (url.length - start > TARGET_LENGTH_SAFE && isTooLong(url.slice(start)))
     return unreadable('UriTooLong', 'Path and query string together, percent-encoded, may have up to 3 KiB.')
   const mark = url.indexOf('?', start)
@@ -40,6 +46,7 @@ function unreadable(code: 'InvalidHost' | 'UriTooLong', message: string): Target
 /** The path for the log: without the query string, which can hold people's data, and not longer than a line. */
 export function pathOf(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  if (start === -1) return ROOT.path
   const mark = url.indexOf('?', start)
   return url.slice(start, Math.min(mark === -1 ? url.length : mark, start + 200))
 }

@@ -26,6 +26,16 @@ describe('readTarget', () => {
     expect(readTarget(requestOf('/Companies?a=1', {}))).toEqual({ path: '/Companies', query: 'a=1', fault: null })
   })
 
+  test.each(['a:80', 'api.example', 'http://api.example'])('%s, which has no path, is the root', (url) => {
+    expect(readTarget(requestOf(url))).toEqual({ path: '/', query: '', fault: null })
+    expect(pathOf(url)).toBe('/')
+  })
+
+  test.each(['a, b', 'a,b', 'api.example, api.example', ', a'])('the Host header %s is several: not valid', (host) => {
+    const { path, query, fault } = readTarget(requestOf('http://a/livez?a=1', { host }))
+    expect({ path, query, code: fault?.code }).toEqual({ path: '', query: '', code: 'InvalidHost' })
+  })
+
   test('a relative URL with a Host header: that header is not valid', () => {
     const { path, query, fault } = readTarget(requestOf('/livez?a=1'))
     expect({ path, query, code: fault?.code }).toEqual({ path: '', query: '', code: 'InvalidHost' })

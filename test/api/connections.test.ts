@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { Connection } from '../support/connection.ts'
+import { createRow } from '../support/rows.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { exchange } from '../support/socket.ts'
+
+let server: TestServer
+let item: string
+beforeAll(async () => {
+  server = await startServer()
+  item = `/Companies/${(await createRow(server, '/Companies', { Name: 'Acme' })).id}`
+})
+afterAll(() => server.stop())
+
+const AUTHORIZED = `Host: x\r\nAuthorization: ApiKey ${KEY}\r\n`
+const statusesOf = (answers: string) => [...answers.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
+
+describe('Host headers', () => {
+  test.each(['Host: a\r\nHost: b', 'Host: a\r\nhost: a', 'Host: a\r\nHost:', 'Host: a,b'])(
+    '%j are 400 InvalidHost',
+    async (hosts) => {
+      const answer = await exchange(server.url, `GET /Companies HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`)
+      expect(statusesOf(answer)).toEqual([400])
+      expect(answer).toContain('"Code":"InvalidHost"')
+    },
+  )
+})
+
+describe('CONNECT', () => {
+  test.each(['/Companies', '/', 'example.com:443', 'x'])('%s is 405, and its connection is closed', async (target) => {
+    const answer = await exchange(server.url, `CONNECT ${target} HTTP/1.1\r\n${AUTHORIZED}\r\n`, 30_000)
+    expect(statusesOf(answer)).toEqual([405])
+    expect(answer).toContain('\r\nConnection: close\r\n')
+    expect(answer).toContain('"Code":"MethodNotAllowed"')
+  })
+
+  test('on a connection that has been used is answered too, and what stands behind it is not', async () => {
+    const connection = new Connection(server.url)
+    const request = `GET ${item} HTTP/1.1\r\n${AUTHORIZED}\r\n`
+    expect((await connection.send(Buffer.from(request), false)).status).toBe(200)
+    const both = `CONNECT example.com:443 HTTP/1.1\r\n${AUTHORIZED}\r\n${request}`
+    const { status, headers } = await connection.send(Buffer.from(both), false)
+    expect([status, headers.get('connection')]).toEqual([405, 'close'])
+    expect(statusesOf(await exchange(server.url, both, 30_000))).toEqual([405])
+  })
+})
+
+/**
+ * Sends a head and 64 KiB of the body that it promises, and once there is an answer more and more of it, until the server
+ * closes the connection.
+ */
+function flood(head: string, piece: Buffer): Promise<{ answer: string; sentBytes: number }> {
+  const { hostname, port } = new URL(server.url)
+  return new Promise((done) => {
+    let answer = ''
+    let sentBytes = 0
+    const send = () => {
+      if (socket.destroyed) return
+      sentBytes += piece.length
+      socket.write(piece, () => answer !== '' && setTimeout(send, 1))
+    }
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(head)
+      send()
+    })
+    socket.on('data', (chunk) => {
+      if (answer === '') setTimeout(send, 1)
+      answer += chunk.toString('latin1')
+    })
+    // To a closed connection nothing can be written: that it is closed is what counts.
+    socket.on('error', () => undefined)
+    socket.on('close', () => done({ answer, sentBytes }))
+  })
+}
+
+const BYTES = Buffer.alloc(65_536, ' ')
+const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), BYTES, Buffer.from('\r\n')])
+
+describe('a body that does not end, and is not asked for,', () => {
+  const key = `Authorization: ApiKey ${KEY}\r\n`
+  const json = 'Content-Type: application/json\r\n'
+
+  test.each([
+    ['GET', '/Companies', key, 200],
+    ['GET', 'item', key, 200],
+    ['HEAD', '/Companies', key, 200],
+    ['OPTIONS', '/Companies', key, 204],
+    ['DELETE', '/Companies/999999', key, 404],
+    ['DELETE', '/Companies', key, 405],
+    ['GET', '/Nowhere', key, 404],
+    ['PATCH', '/Nowhere', key, 404],
+    ['GET', '/Companies', '', 401],
+    ['POST', '/Companies', json, 401],
+    ['GET', '/livez', '', 200],
+    ['GET', '/readyz', '', 200],
+    ['GET', '/', '', 200],
+    ['POST', '/Companies', key + json, 413],
+    ['POST', '/Companies', key, 415],
+  ])('of %s %s is not read: answered, and the connection closed', async (method, path, headers, status) => {
+    const head = `${method} ${path === 'item' ? item : path} HTTP/1.1\r\nHost: x\r\n${headers}`
+    const { answer, sentBytes } = await flood(`${head}Content-Length: 5000000000\r\n\r\n`, BYTES)
+    expect(statusesOf(answer)).toEqual([status])
+    expect(answer).toContain('\r\nConnection: close\r\n')
+    expect(sentBytes).toBeLessThan(100_000_000)
+    if (status === 413) return // without a length it is read, and counted as it comes
+    const chunked = await flood(`${head}Transfer-Encoding: chunked\r\n\r\n`, CHUNK)
+    expect(chunked.answer).toContain('\r\nConnection: close\r\n')
+    expect(chunked.sentBytes).toBeLessThan(100_000_000)
+  })
+
+  test('of no bytes leaves the connection open', async () => {
+    const connection = new Connection(server.url)
+    for (const line of ['DELETE /Companies', `GET ${item}`, 'POST /Companies']) {
+      const request = `${line} HTTP/1.1\r\n${AUTHORIZED}Content-Length: 0\r\n\r\n`
+      const { headers } = await connection.send(Buffer.from(request), false)
+      expect(headers.get('connection')).not.toBe('close')
+    }
+    connection.close()
+  })
+})
