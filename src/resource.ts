@@ -7,6 +7,7 @@ import { type Knowledge, Lists } from './lists.ts'
 import type { Cursors } from './model/cursor.ts'
 import { type CopyingColumn, copiedProperties, copyingColumns, type Entity, type Property } from './model/entity.ts'
 import type { Changes } from './model/query.ts'
+import { shown } from './model/shown.ts'
 import type { Row, Statement } from './model/sql.ts'
 import { readBody } from './parse/body.ts'
 import { parseComplete, parsePartial } from './parse/changes.ts'
@@ -207,7 +208,7 @@ export class Resource {
 
   private parseId(segment: string): string {
     const id = parseId(segment)
-    if (id === null) throw this.notFound(segment.slice(0, 100))
+    if (id === null) throw this.notFound(shown(segment))
     return id
   }
 

@@ -1,4 +1,5 @@
 import { ApiError } from './errors.ts'
+import { shown } from './model/shown.ts'
 import { encodeRaw, TARGET_LENGTH_MAX } from './model/uri.ts'
 
 /** What a request asks for: its path, as the client wrote it, and what stands behind `?`. */
@@ -13,6 +14,7 @@ export interface Target {
 const TARGET_LENGTH_SAFE = TARGET_LENGTH_MAX / 3
 /** What links add to what they repeat. */
 const PAGE_AT_END = /&page=\d{1,16}$/
+const LOGGED_LENGTH_MAX = 200
 const ROOT: Target = { path: '/', query: '', fault: null }
 
 /** Takes an absolute URL apart. No URL object: it costs more than the rest of the routing. */
@@ -48,5 +50,5 @@ export function pathOf(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   if (start === -1) return ROOT.path
   const mark = url.indexOf('?', start)
-  return url.slice(start, Math.min(mark === -1 ? url.length : mark, start + 200))
+  return shown(mark === -1 ? url.slice(start) : url.slice(start, mark), LOGGED_LENGTH_MAX)
 }

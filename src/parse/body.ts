@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.ts'
 import { JsonNumber } from '../model/kinds.ts'
+import { shown } from '../model/shown.ts'
 
 export const BODY_BYTES_MAX = 1024 * 1024
 
@@ -18,7 +19,7 @@ const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)[ \t]*(;[ \t]*charse
 export async function readBody(request: Request): Promise<Record<string, unknown>> {
   const mediaType = request.headers.get('content-type')
   if (!mediaType || !MEDIA_TYPE.test(mediaType)) {
-    const message = `The body must be declared as application/json${mediaType ? `, not as ${mediaType.slice(0, 100)}` : ''}.`
+    const message = `The body must be declared as application/json${mediaType ? `, not as ${shown(mediaType)}` : ''}.`
     throw new ApiError('UnsupportedMediaType', message, { target: 'Body' })
   }
   const encoding = request.headers.get('content-encoding') ?? 'identity'

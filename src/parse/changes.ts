@@ -3,6 +3,7 @@ import { type Entity, type Group, isGroup, type Property } from '../model/entity
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Changes } from '../model/query.ts'
+import { shown } from '../model/shown.ts'
 import { Names } from './names.ts'
 
 type Member = Property | Group
@@ -97,13 +98,8 @@ function lastName(member: Member): string {
 
 function unknownProperty(owner: string, prefix: string, members: Members, key: string): Fault {
   const hint = suggest(key, members.map(lastName))
-  // Half of a surrogate pair in an answer would be no JSON to a strict reader.
-  const shown = key.slice(0, 100).toWellFormed()
-  return {
-    code: 'UnknownProperty',
-    target: prefix + shown,
-    message: `${owner} has no property "${shown}".${hint}`,
-  }
+  const name = shown(key)
+  return { code: 'UnknownProperty', target: prefix + name, message: `${owner} has no property "${name}".${hint}` }
 }
 
 function duplicate(member: Member): Fault {

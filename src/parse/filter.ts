@@ -4,6 +4,7 @@ import { Mismatch } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 import { type Operator, operators } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
+import { shown } from '../model/shown.ts'
 import { findMember } from './names.ts'
 import type { Parameter } from './queryString.ts'
 
@@ -52,8 +53,8 @@ function unknownParameter(entity: Entity, name: string): ApiError {
   const hint = entity.byName.has(before.toLowerCase())
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
     : suggest(name, known)
-  return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${name.slice(0, 100)}".${hint}`, {
-    target: name,
+  return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${shown(name)}".${hint}`, {
+    target: shown(name),
   })
 }
 

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import { shown } from '../model/shown.ts'
 import { parseQueryString } from './queryString.ts'
 
 /** For addresses that take no query parameters: one that is there was meant to do something. @throws ApiError */
@@ -7,6 +8,6 @@ export function parseNoParameters(query: string): void {
   const [first] = parseQueryString(query)
   if (first)
     throw new ApiError('UnknownParameter', 'This address takes no query parameters.', {
-      target: first.name,
+      target: shown(first.name),
     })
 }

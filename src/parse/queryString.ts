@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import { shown } from '../model/shown.ts'
 
 /** One `name=value` of a query string, decoded; `raw` as the client wrote it. */
 export interface Parameter {
@@ -44,7 +45,7 @@ function decode(text: string): string {
     // Strict in both respects: bad escapes and bytes that are not UTF-8 throw.
     return decodeURIComponent(spaced)
   } catch {
-    const message = `The query string has a bad percent escape, or bytes that are not UTF-8, in "${text.slice(0, 60)}".`
+    const message = `The query string has a bad percent escape, or bytes that are not UTF-8, in "${shown(text, 60)}".`
     throw new ApiError('InvalidQueryString', message)
   }
 }

@@ -2,6 +2,7 @@ import { ApiError } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Sort } from '../model/query.ts'
+import { shown } from '../model/shown.ts'
 import { findMember } from './names.ts'
 
 /** Adds the definitions of one `sort` parameter, decoded, to `sorts`. Spec 4.2, Sorting. @throws ApiError InvalidSort */
@@ -22,7 +23,7 @@ function findProperty(entity: Entity, name: string): Property {
   const member = findMember(entity, name)
   if (!member) {
     const known = entity.properties.map((property) => property.name)
-    throw invalid(`${entity.plural} cannot be sorted by "${name.slice(0, 100)}".${suggest(name, known)}`)
+    throw invalid(`${entity.plural} cannot be sorted by "${shown(name)}".${suggest(name, known)}`)
   }
   if (!isGroup(member)) return member
   const parts = member.properties.map((part) => part.name).join(', ')

@@ -1,0 +1,17 @@
+/**
+ * Text of a client's, as messages show it: its beginning of up to `lengthMax` UTF-16 units, cut between characters.
+ * Half of a surrogate pair becomes U+FFFD: in an answer it would be no JSON to a strict reader.
+ */
+export function shown(text: string, lengthMax = 100): string {
+  if (text.length <= lengthMax) return text.toWellFormed()
+  const cutsPair = isHigh(text.charCodeAt(lengthMax - 1)) && isLow(text.charCodeAt(lengthMax))
+  return text.slice(0, cutsPair ? lengthMax - 1 : lengthMax).toWellFormed()
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000
+}
