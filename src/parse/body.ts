@@ -16,7 +16,7 @@ const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)[ \t]*(;[ \t]*charse
  * Reads a request's body as one JSON object. Numbers in it are JsonNumber, so that none passes through a float.
  * @throws ApiError UnsupportedMediaType, PayloadTooLarge, RequestTimeout, InvalidJson. Spec 1, rule 2
  */
-export async function readBody(request: Request): Promise<Record<string, unknown>> {
+export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<Record<string, unknown>> {
   const mediaType = request.headers.get('content-type')
   if (!mediaType || !MEDIA_TYPE.test(mediaType)) {
     const message = `The body must be declared as application/json${mediaType ? `, not as ${shown(mediaType)}` : ''}.`
@@ -29,14 +29,14 @@ export async function readBody(request: Request): Promise<Record<string, unknown
   }
   const declared = request.headers.get('content-length')
   if (Number(declared) > BODY_BYTES_MAX) throw tooLarge()
-  return parseObject(decodeUtf8(await (declared === null ? readPieces(request) : readWhole(request))))
+  return parseObject(decodeUtf8(await (declared === null ? readPieces(request, msMax) : readWhole(request, msMax))))
 }
 
 /** A body of a declared length, where HTTP ends it; a stream would cost several times as much. */
-async function readWhole(request: Request): Promise<Uint8Array> {
+async function readWhole(request: Request, msMax: number): Promise<Uint8Array> {
   let timer: Timer | undefined
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooLate()), BODY_MS_MAX)
+    timer = setTimeout(() => reject(tooLate()), msMax)
   })
   try {
     return await Promise.race([request.bytes(), deadline])
@@ -47,7 +47,7 @@ async function readWhole(request: Request): Promise<Uint8Array> {
   }
 }
 
-async function readPieces(request: Request): Promise<Uint8Array> {
+async function readPieces(request: Request, msMax: number): Promise<Uint8Array> {
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
@@ -55,8 +55,8 @@ async function readPieces(request: Request): Promise<Uint8Array> {
   let late = false
   const timer = setTimeout(() => {
     late = true
-    reader.cancel()
-  }, BODY_MS_MAX)
+    leave(reader)
+  }, msMax)
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       bytes += part.value.length
@@ -64,13 +64,18 @@ async function readPieces(request: Request): Promise<Uint8Array> {
       chunks.push(part.value)
     }
   } catch (error) {
-    reader.cancel().catch(() => undefined)
+    leave(reader)
     throw error instanceof ApiError ? error : invalidJson('The body was cut short.')
   } finally {
     clearTimeout(timer)
   }
   if (late) throw tooLate()
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}
+
+/** A connection that has broken may refuse even this. */
+function leave(reader: { cancel(): Promise<void> }) {
+  reader.cancel().catch(() => undefined)
 }
 
 function tooLate(): ApiError {

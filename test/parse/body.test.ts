@@ -169,3 +169,20 @@ test('a large body with few values keeps its numbers as written; one with many v
   const keys = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key${index}`, 1]))
   expect(Object.keys(await readBody(request(JSON.stringify(keys))))).toHaveLength(5_000)
 })
+
+test.each(['late', 'too large'])(
+  'a body that is %s, and whose stream refuses to be left, is its own error alone',
+  async (why) => {
+    const stream = new ReadableStream({
+      pull(controller) {
+        if (why === 'too large') controller.enqueue(new Uint8Array(BODY_BYTES_MAX))
+        return why === 'late' ? new Promise(() => undefined) : undefined
+      },
+      cancel: () => Promise.reject(new Error('cannot be left')),
+    })
+    const headers = { 'content-type': 'application/json' }
+    const request = new Request('http://api.example/', { method: 'POST', headers, body: stream })
+    const code = await readBody(request, 20).catch((error) => error.code)
+    expect(code).toBe(why === 'late' ? 'RequestTimeout' : 'PayloadTooLarge')
+  },
+)
