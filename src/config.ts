@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { parseNetworks } from './admit/address.ts'
+import { readDatabaseUrl } from './execute/databaseUrl.ts'
 import { parseRules, type Rule } from './model/limits.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from './observe/log.ts'
 
@@ -13,7 +14,7 @@ interface Setting {
   readonly allowed: string
   readonly meaning: string
   /** Finds what a pattern cannot. @throws Error that says what is wrong */
-  readonly check?: (text: string) => void
+  readonly check?: (text: string) => unknown
 }
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
@@ -25,6 +26,7 @@ export const settings = {
     default: null,
     allowed: 'an address like postgres://user:password@host:5432/database',
     meaning: 'PostgreSQL 14 to 18. Without it an embedded PostgreSQL is started in DATA_DIR.',
+    check: readDatabaseUrl,
   },
   DATABASE_POOL: {
     schema: Type.Integer({ minimum: 1, maximum: 1000 }),
@@ -182,8 +184,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
     const isChanged = typeof value === 'number' && String(value) !== text
     const isWrong = isChanged || !Value.Check(schema, value)
-    const reason = isWrong ? `it is "${text}"` : faultOf(check, text)
-    if (reason !== null) faults.push(`${name} must be ${allowed}${isSecret(name) ? '' : `; ${reason}`}`)
+    const reason = isWrong ? repeat(name, text) : faultOf(check, text)
+    if (reason !== null) faults.push(`${name} must be ${allowed}${reason && `; ${reason}`}`)
     return value as Value
   }
   const readRules = (name: SettingName): readonly Rule[] => {
@@ -216,7 +218,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   return Object.freeze(config)
 }
 
-/** What must not be repeated in a message. */
+function repeat(name: SettingName, text: string): string {
+  return isSecret(name) ? '' : `it is "${text}"`
+}
+
+/** What must not be repeated in a message; the checks of these repeat nothing. */
 function isSecret(name: SettingName): boolean {
   return name === 'DATABASE_URL' || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }
@@ -226,7 +232,7 @@ function parseUrl(text: string): void {
 }
 
 /** What `check` finds wrong with a text; null: nothing. */
-function faultOf(check: ((text: string) => void) | undefined, text: string): string | null {
+function faultOf(check: ((text: string) => unknown) | undefined, text: string): string | null {
   try {
     check?.(text)
     return null

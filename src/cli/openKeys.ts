@@ -1,6 +1,7 @@
 import { join } from 'node:path'
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import type { Config } from '../config.ts'
+import { connectOnce } from '../execute/connecting.ts'
 import { DataDirInUse, startEmbedded } from '../execute/embedded.ts'
 import { KeyRefused, KeyStore } from '../execute/keys.ts'
 import { migrate } from '../execute/migrate.ts'
@@ -81,7 +82,7 @@ async function requireTable(url: string) {
 }
 
 async function ask<T>(url: string, question: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(url, { max: 1, fetch_types: false, connect_timeout: 5, onnotice: () => undefined })
+  const sql = connectOnce(url)
   return question(sql).finally(() => sql.end({ timeout: 0 }))
 }
 

@@ -1,8 +1,8 @@
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import type { Row } from '../model/sql.ts'
 import { monotonicMs } from '../share/clock.ts'
 import * as statements from './changeStatements.ts'
-import { CONNECTING } from './connecting.ts'
+import { connectTo } from './connecting.ts'
 
 /** Runs a statement over the listener's connection. */
 export type Ask = (text: string, values?: readonly string[]) => Promise<Row[]>
@@ -64,13 +64,7 @@ export function listenForChanges(url: string, listener: Listener): { stop(): Pro
 
 /** Who only writes need not notify the dead either, where no listener is left to take their rows away. */
 export async function sweepListeners(url: string): Promise<void> {
-  const sql = postgres(url, {
-    max: 1,
-    fetch_types: false,
-    prepare: false,
-    connect_timeout: 2,
-    onnotice: () => undefined,
-  })
+  const sql = connectTo(url, { max: 1, prepare: false })
   try {
     await sql.unsafe(statements.deleteGone)
   } finally {
@@ -177,15 +171,14 @@ class Ear {
   }
 
   private connect(url: string): postgres.Sql {
-    return postgres(url, {
+    return connectTo(url, {
       max: 1,
-      ...CONNECTING,
       onclose: () => this.close('the connection was lost'),
       onnotify: (_: string, payload: string) => {
         const [table = '', machine = ''] = payload.split(' ')
         this.listener.onWrite(table, machine)
       },
       connection: statements.listenerSettings(this.listener.machine),
-    } as postgres.Options<Record<string, never>>)
+    })
   }
 }

@@ -1,14 +1,8 @@
-import postgres from 'postgres'
+import { connectOnce } from './connecting.ts'
 
 /** What the database signs cursors with. @throws Error when it cannot be read */
 export async function readCursorSecret(url: string): Promise<string> {
-  const sql = postgres(url, {
-    max: 1,
-    fetch_types: false,
-    onnotice: () => undefined,
-    connect_timeout: 5,
-    prepare: false,
-  })
+  const sql = connectOnce(url)
   try {
     const [row] = await sql<{ secret: string }[]>`select secret from cursor_secret`
     if (!row) throw new Error('the table cursor_secret is empty')

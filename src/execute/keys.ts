@@ -1,8 +1,8 @@
-import postgres from 'postgres'
+import type postgres from 'postgres'
 import type { KeyRecord } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Statement } from '../model/sql.ts'
-import { CONNECTING } from './connecting.ts'
+import { connectTo } from './connecting.ts'
 import * as statements from './keyStatements.ts'
 import { classify } from './sqlstate.ts'
 
@@ -163,12 +163,8 @@ function beforeDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
 }
 
 function open(url: string): Connection {
-  const options = {
-    max: 1,
-    ...CONNECTING,
-    connection: { application_name: 'roster', TimeZone: 'UTC', statement_timeout: STATEMENT_MS_MAX } as never,
-  }
-  return { sql: postgres(url, options), running: 0 }
+  const connection = { application_name: 'roster', TimeZone: 'UTC', statement_timeout: STATEMENT_MS_MAX }
+  return { sql: connectTo(url, { max: 1, connection }), running: 0 }
 }
 
 function close({ sql }: Connection) {

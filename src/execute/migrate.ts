@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import postgres from 'postgres'
+import type postgres from 'postgres'
+import { connectOnce } from './connecting.ts'
 
 export interface Migration {
   /** `0001_company.sql`. */
@@ -20,7 +21,7 @@ const LOCK = 7_067_837_101
  */
 export async function migrate(url: string, folder: string): Promise<string[]> {
   const migrations = readMigrations(folder)
-  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined, connect_timeout: 5 })
+  const sql = connectOnce(url)
   try {
     return await sql.begin(async (transaction) => {
       await requireUtf8(transaction)

@@ -1,5 +1,5 @@
-import postgres from 'postgres'
-import { CONNECTING } from './connecting.ts'
+import type postgres from 'postgres'
+import { connectTo } from './connecting.ts'
 
 export interface PoolOptions {
   url: string
@@ -56,20 +56,19 @@ export function closePool({ sql, tellClosed }: Pool) {
 }
 
 function connect({ url, poolSize, prepare, changes, statementMsMax }: PoolOptions, name: string): postgres.Sql {
-  return postgres(url, {
+  return connectTo(url, {
     max: poolSize,
     prepare,
     types: TYPES as never,
-    ...CONNECTING,
     connection: {
       application_name: name,
       TimeZone: 'UTC',
       DateStyle: 'ISO',
       statement_timeout: statementMsMax ?? STATEMENT_MS_MAX,
       // Compiling a plan costs more than any of our statements.
-      jit: false,
+      jit: 'off',
       // Writes in this isolation see who listens; in others they notify.
       ...(changes ? { 'roster.machine': changes.machine, default_transaction_isolation: 'read committed' } : {}),
-    } as never,
+    },
   })
 }

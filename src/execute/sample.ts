@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import postgres from 'postgres'
+import { connectOnce } from './connecting.ts'
 
 const FILE = 'sample.sql'
 
@@ -9,7 +9,7 @@ const FILE = 'sample.sql'
  * be loaded. The note stands with the migrations, and commits with the rows.
  */
 export async function loadSample(url: string, folder: string, wanted: boolean): Promise<void> {
-  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined })
+  const sql = connectOnce(url)
   try {
     await sql.begin(async (transaction) => {
       const noted = await transaction`

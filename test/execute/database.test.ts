@@ -86,6 +86,16 @@ describe('values', () => {
   })
 })
 
+test.each([
+  ['jit', 'off'],
+  ['TimeZone', 'UTC'],
+  ['DateStyle', 'ISO, MDY'],
+  ['statement_timeout', '3s'],
+  ['application_name', 'roster'],
+])('each connection has %s %s', async (name, value) => {
+  expect(await database.read({ text: `show ${name}`, values: [] })).toEqual([[value]])
+})
+
 describe('deadlines', () => {
   test('D39: a query beyond the statement timeout is ServiceUnavailable, and the connection goes on', async () => {
     const [answer] = await Promise.allSettled([read(sql`select pg_sleep(20)::text`)])

@@ -1,0 +1,66 @@
+/** The address of a database, and what its query parameters ask of its connections. */
+export interface DatabaseUrl {
+  /** Without query parameters: the driver would let them win over settings of ours. */
+  readonly address: string
+  /** For the driver. */
+  readonly options: Readonly<Record<string, string | number | false>>
+  /** For the database, at the start of each connection. */
+  readonly connection: Readonly<Record<string, string>>
+}
+
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
+const SESSIONS = ['read-write', 'read-only', 'primary', 'standby', 'prefer-standby']
+const oneOf = (values: readonly string[]) => (value: string) => values.includes(value)
+
+/**
+ * The parameters that there are: which values they have, and what becomes of them. All others are refused: the driver
+ * would pass them on as settings of the database, and with another time zone, time limit or name of its connections the
+ * server answers wrongly. `options` comes before ours at the database, so ours win there.
+ */
+const PARAMETERS: Record<string, { allows(value: string): boolean; option?: string }> = {
+  sslmode: { allows: oneOf(SSL_MODES), option: 'ssl' },
+  ssl: { allows: oneOf(['true', 'false', ...SSL_MODES]), option: 'ssl' },
+  sslrootcert: { allows: oneOf(['system']) },
+  sslnegotiation: { allows: oneOf(['postgres', 'direct']), option: 'sslnegotiation' },
+  connect_timeout: { allows: (value) => /^[1-9]\d?$/.test(value), option: 'connect_timeout' },
+  target_session_attrs: { allows: oneOf(SESSIONS), option: 'target_session_attrs' },
+  // With a setting of ours among them, other servers would take this one's writes for their own.
+  options: { allows: (value) => !/roster\./i.test(value) },
+  search_path: { allows: () => true },
+}
+
+/** Takes the text of DATABASE_URL apart. @throws RangeError that names what is wrong, and repeats no value */
+export function readDatabaseUrl(text: string): DatabaseUrl {
+  const address = text.replace(/[?#].*$/s, '')
+  requireReadable(address)
+  const options: Record<string, string | number | false> = {}
+  const connection: Record<string, string> = {}
+  const faults: string[] = []
+  for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
+    const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined
+    if (!parameter) faults.push(`${nameOf(name)} is not among ${Object.keys(PARAMETERS).join(', ')}`)
+    else if (!parameter.allows(value)) faults.push(`${name} has a value that cannot be used`)
+    else if (name === 'sslrootcert') options.ssl ??= 'verify-full'
+    else if (parameter.option) options[parameter.option] = optionOf(value)
+    else connection[name] = value
+  }
+  if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
+  return { address, options, connection }
+}
+
+/** As the driver reads them in an address. */
+function optionOf(value: string): string | number | false {
+  if (value === 'disable' || value === 'false') return false
+  return /^\d+$/.test(value) ? Number(value) : value
+}
+
+/** As the driver does: of several hosts the first stands for all. */
+function requireReadable(address: string) {
+  const [, hosts = ''] = /:\/\/(?:[^/]*@)?([^/]*)/.exec(address) ?? []
+  if (!URL.canParse(address.replace(hosts, hosts.split(',')[0] ?? ''))) throw new RangeError('it cannot be read')
+}
+
+/** A password with a question mark in it would look like the name of a parameter. */
+function nameOf(name: string): string {
+  return /^[a-z_.]{1,40}$/i.test(name) ? name : 'one'
+}
