@@ -146,7 +146,8 @@ export const errorTable = {
   ServiceUnavailable: {
     status: 503,
     title: 'The database does not answer',
-    explanation: 'It is away, slower than its deadline or full. Retry after the seconds in the header Retry-After.',
+    explanation:
+      'It is away, slower than its deadline, full, or denies us its files or tables. Retry after the seconds in the header Retry-After.',
   },
 } as const satisfies Record<string, { status: number; title: string; explanation: string }>
 

@@ -33,14 +33,14 @@ const BY_CODE: Record<string, Verdict> = {
   CONNECTION_DESTROYED: 'lost',
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
-  '55000': 'refused', // the database accepts no connections
   '57014': 'refused', // statement timeout
   '57P01': 'lost', // shutdown; can also be the previous connection's, so what happened is not known
   '57P02': 'lost',
   '57P03': 'notSent', // still starting
-  '55P03': 'refused', // lock not available
   '25006': 'refused', // read-only: a standby that is not promoted yet
   '3D000': 'refused', // no such database
+  '42501': 'refused', // a role without the right, or PostgreSQL without that to a file of its own: the same code
+  '42809': 'refused', // the same, where a folder stands in a file's place
 }
 
 /** SQLSTATE classes, where the whole class means one thing. PostgreSQL documentation, appendix A. */
@@ -49,8 +49,10 @@ const BY_CLASS: Record<string, Verdict> = {
   '23': 'constraint',
   '28': 'refused', // authorization
   '53': 'refused', // disk full, out of memory, too many connections
+  '55': 'refused', // no connections accepted, lock not available, in use
   '57': 'refused', // operator intervention
   '58': 'refused', // i/o
+  XX: 'refused', // corrupted data, or an error inside PostgreSQL: of a statement of ours there is another code
 }
 
 export function classify(error: unknown): Verdict {

@@ -126,7 +126,7 @@ const counted: Case[] = [
   ['a body that is too large', 413, raw('POST /Companies', { ...type, 'Content-Length': '2000000' })],
   ['a target that is too long', 414, send('GET', long)],
   ['a body of another type', 415, send('POST', '/Companies', 'x', { 'content-type': 'text/plain' })],
-  ['a failure of ours', 500, send('POST', '/Companies', { Name: 'fail with XX000' })],
+  ['a failure of ours', 500, send('POST', '/Companies', { Name: 'fail with 22012' })],
   ['a database with a full disk', 503, send('POST', '/Companies', { Name: 'fail with 53100' })],
   ['no right', 403, send('POST', '/Companies', {}), asReader],
   ['no right to another entity', 403, send('GET', '/Employees'), asReader],

@@ -1,0 +1,156 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type postgres from 'postgres'
+import type { Log } from '../../src/observe/log.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+import { errorOf, startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+/** With all rights; the server's own role has none but those it is given. */
+let databaseUrl: string
+/** Over another database, which stays whole. */
+let admin: postgres.Sql
+let name: string
+/** The folder of the database, and the first file of the table of companies. */
+let folder: string
+let file: string
+let company: number
+const logged: string[] = []
+let repair = () => {}
+
+beforeAll(async () => {
+  databaseUrl = await createDatabase()
+  name = new URL(databaseUrl).pathname.slice(1)
+  admin = connect(databaseUrl.replace(/\/\w+$/, '/postgres'))
+  await admin.unsafe(`create role "${name}" login password 'x'; grant all on database "${name}" to "${name}"`)
+  const own = connect(databaseUrl)
+  await own.unsafe(
+    `grant all on all tables in schema public to "${name}"; grant all on all sequences in schema public to "${name}"`,
+  )
+  const [row] = await own`
+    insert into company (name) values ('Acme')
+    returning id, pg_relation_filepath('company') as file, current_setting('data_directory') as data`
+  company = Number(row?.id)
+  file = join(row?.data, row?.file)
+  folder = join(file, '..')
+  await own.unsafe('checkpoint')
+  await own.end()
+  const note = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log: Log = { debug() {}, info() {}, warn: note, error: note, async flush() {}, tells: () => true }
+  const role = Object.assign(new URL(databaseUrl), { username: name, password: 'x' }).href
+  server = await startServer({ databaseUrl: role, log })
+})
+afterEach(async () => {
+  repair()
+  repair = () => {}
+  await reconnect()
+  await until(async () => (await everything()).every(({ status }) => status < 300))
+})
+afterAll(async () => {
+  await server.stop()
+  await admin.end()
+})
+
+/** New backends open files anew, and read them where no page is in memory. */
+const reconnect = () => admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
+
+async function everything() {
+  const created = await server.post('/Companies', { Name: 'New' })
+  return [
+    created,
+    await server.get(`/Companies/${company}`),
+    await server.get('/Companies'),
+    await server.patch(`/Companies/${company}`, { Enabled: true }),
+    await server.put(`/Companies/${company}`, { Name: 'Acme' }),
+    await server.remove(`/Companies/${created.body?.id ?? 999_999}`),
+  ]
+}
+
+const UNAVAILABLE = { status: 503, code: 'ServiceUnavailable', target: 'Api' }
+
+async function requireUnavailable() {
+  for (const answer of await everything()) {
+    expect(errorOf(answer)).toEqual(UNAVAILABLE)
+    expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(answer.text).not.toMatch(/ermission|relation|file|base\//)
+  }
+  expect(logged.join('\n')).not.toContain('a request failed')
+}
+
+/** What an operator, or a disk, does to the files; `undo` puts all back. */
+const harms: [string, () => () => void][] = [
+  [
+    'whose table cannot be opened',
+    () => {
+      const files = readdirSync(folder).filter((one) => join(folder, one).startsWith(file))
+      for (const one of files) chmodSync(join(folder, one), 0)
+      return () => {
+        for (const one of files) chmodSync(join(folder, one), 0o600)
+      }
+    },
+  ],
+  [
+    'whose table is not there',
+    () => {
+      renameSync(file, `${file}.away`)
+      return () => renameSync(`${file}.away`, file)
+    },
+  ],
+  [
+    'in whose table’s place a folder is',
+    () => {
+      renameSync(file, `${file}.away`)
+      mkdirSync(file)
+      return () => {
+        rmSync(file, { recursive: true })
+        renameSync(`${file}.away`, file)
+      }
+    },
+  ],
+]
+
+describe('a database', () => {
+  test.each(harms)('%s is 503, not our failure', async (_, harm) => {
+    repair = harm()
+    await reconnect()
+    await requireUnavailable()
+  })
+
+  test.each([
+    [
+      'cannot be entered',
+      () => {
+        chmodSync(folder, 0)
+        return () => chmodSync(folder, 0o700)
+      },
+    ],
+    [
+      'is not there',
+      () => {
+        renameSync(folder, `${folder}.away`)
+        return () => renameSync(`${folder}.away`, folder)
+      },
+    ],
+  ])('whose folder %s is 503, and the server not ready', async (_, harm) => {
+    repair = harm()
+    await reconnect()
+    await requireUnavailable()
+    await until(async () => (await server.get('/readyz')).status !== 200)
+    expect(errorOf(await server.get('/readyz'))).toEqual(UNAVAILABLE)
+  })
+
+  test('that takes our rights away is 503', async () => {
+    const change = async (text: string) => {
+      const own = connect(databaseUrl)
+      await own.unsafe(text)
+      await own.end()
+    }
+    await change(`revoke all on all tables in schema public from "${name}"`)
+    await requireUnavailable()
+    await until(async () => (await server.get('/readyz')).status !== 200)
+    expect(errorOf(await server.get('/readyz'))).toEqual(UNAVAILABLE)
+    await change(`grant all on all tables in schema public to "${name}"`)
+  })
+})
