@@ -25,9 +25,11 @@ interface Member {
 
 /** A worker's start went wrong. `code` as of a system error, or ''. */
 export class WorkerFailed extends Error {
+  /** `isAskedFor`: it did not die of its start: a signal, or a request to leave, ended it. */
   constructor(
     message: string,
     readonly code: string,
+    readonly isAskedFor = false,
   ) {
     super(message)
   }
@@ -40,6 +42,8 @@ const PROGRAM = join(import.meta.dir, 'workerProcess.ts')
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '80000000' }
 const START_MS_MAX = 30_000
+/** A worker that was killed while it started is started again, but not for ever: memory may be short. */
+const STARTS_MAX = 5
 /** Who has run that long has not died of its start, and is replaced without a pause. */
 const STEADY_MS = 2_000
 const PAUSE_MS_MAX = 5_000
@@ -72,10 +76,10 @@ export class WorkerProcesses {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.settled = promise
     // The first finds the port, where any will do.
-    const { url, port } = await this.launch().ready
+    const { url, port } = await this.begin()
     this.port = port
     if (this.isStopping) throw new WorkerFailed('the server was stopped while it started', '')
-    const others = Array.from({ length: this.options.count - 1 }, () => this.launch().ready)
+    const others = Array.from({ length: this.options.count - 1 }, () => this.begin())
     await Promise.all(others)
     resolve()
     return { url, processes: this.options.count }
@@ -100,7 +104,7 @@ export class WorkerProcesses {
       if (!this.members.has(member)) continue // it has died, and has a successor
       member.isLeaving = true // so that, should it die now, its successor is this one
       try {
-        await this.launch().ready
+        await this.begin()
       } catch (error) {
         if (this.isStopping) return
         member.isLeaving = false
@@ -131,6 +135,19 @@ export class WorkerProcesses {
     clearTimeout(timer)
   }
 
+  /** Resolves when a new worker is ready. @throws WorkerFailed when it cannot start */
+  private async begin(): Promise<{ url: string; port: number }> {
+    for (let starts = 1; ; starts++) {
+      try {
+        return await this.launch().ready
+      } catch (error) {
+        const isAskedFor = error instanceof WorkerFailed && error.isAskedFor
+        if (!isAskedFor || this.isStopping || starts === STARTS_MAX) throw error
+        this.options.log.error('a worker is started again', { error: error.message, starts })
+      }
+    }
+  }
+
   private launch(): Member {
     const { promise: ready, resolve, reject } = Promise.withResolvers<{ url: string; port: number }>()
     const number = ++this.launches
@@ -146,7 +163,10 @@ export class WorkerProcesses {
     send(child, message)
     const member: Member = { child, startedMs: performance.now(), ready, isLeaving: false, silence: STARTING }
     this.members.add(member)
-    const late = setTimeout(() => child.kill('SIGKILL'), START_MS_MAX)
+    const late = setTimeout(() => {
+      reject(new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, ''))
+      child.kill('SIGKILL')
+    }, START_MS_MAX)
     ready.then(
       () => {
         clearTimeout(late)
@@ -158,7 +178,8 @@ export class WorkerProcesses {
     child.exited.then(() => {
       this.members.delete(member)
       this.options.onEnd(number)
-      reject(new WorkerFailed(`a worker ended with ${endOf(child)} before it was ready`, ''))
+      const isAskedFor = child.signalCode !== null || child.exitCode === 0
+      reject(new WorkerFailed(`a worker ended with ${endOf(child)} before it was ready`, '', isAskedFor))
     })
     return member
   }
@@ -206,7 +227,7 @@ export class WorkerProcesses {
     if (this.isStopping) return
     const launchedMs = performance.now()
     try {
-      await this.launch().ready // which is watched from now on
+      await this.begin() // which is watched from now on
     } catch (error) {
       if (this.isStopping) return
       log.error('a worker cannot start', { error: (error as Error).message })

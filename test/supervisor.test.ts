@@ -190,6 +190,51 @@ describe('workers', () => {
   )
 
   test(
+    'one that is killed while it starts is started again: the first, one of the others, one in the place of a dead one',
+    async () => {
+      const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '2' }
+      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      const killed: number[] = []
+      const killNext = async (alive: number) => {
+        let fresh: number[] = []
+        await until(() => {
+          fresh = workersOf(server.pid).filter((worker) => !killed.includes(worker))
+          return fresh.length > alive
+        })
+        killed.push(Math.max(...fresh))
+        process.kill(killed.at(-1) as number, 'SIGKILL')
+      }
+      await killNext(0)
+      await killNext(0)
+      await killNext(1)
+      const [, url = ''] = await server.waitFor(LISTENS)
+      await until(() => workersOf(server.pid).length === 2)
+      expect(server.output().match(/a worker is started again/g)?.length).toBe(3)
+      await killNext(1)
+      await killNext(1)
+      await until(() => server.output().match(/a worker is started again/g)?.length === 4)
+      await until(() => workersOf(server.pid).length === 2)
+      expect((await fetch(url + PATH, { headers })).status).toBe(200)
+      expect(server.output()).not.toContain('a worker cannot start')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'one that is killed at each start ends the start, with how it ended',
+    async () => {
+      const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '1' }
+      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      let hasEnded = false
+      server.ended.then(() => (hasEnded = true))
+      for (; !hasEnded; await Bun.sleep(5)) for (const worker of workersOf(server.pid)) process.kill(worker, 'SIGKILL')
+      expect(await server.ended).toBe(1)
+      expect(server.output()).toContain('a worker ended with SIGKILL before it was ready')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
     'they end with their supervisor, even if that is killed, and the next start has the port',
     async () => {
       const { server } = await start()
