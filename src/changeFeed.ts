@@ -19,12 +19,13 @@ interface Options {
   /** All tables that lists are made of. */
   tables: readonly string[]
   log: Pick<Log, 'info' | 'warn'>
+  /** What mends itself sooner is not worth a line. */
+  troubleMs?: number
 }
 
 /** A worker that is replaced and its successor run side by side for a moment. */
 const RINGS_FOR_WORKER = 2
 const RINGS_MORE = 2
-/** What mends itself sooner is not worth a line. */
 const TROUBLE_MS = 10_000
 
 /** The log of changes of this machine's processes, and in it, what others have written. */
@@ -38,7 +39,7 @@ export class ChangeFeed {
   private readonly troubles: Troubles
 
   /** @throws Error when there is no room for the log */
-  constructor({ folder, workers, databaseUrl, tables, log }: Options) {
+  constructor({ folder, workers, databaseUrl, tables, log, troubleMs = TROUBLE_MS }: Options) {
     const last = RINGS_FOR_WORKER * workers + RINGS_MORE
     const path = join(folder, 'changes')
     // Of a server that was killed; its workers may still end, and write to theirs.
@@ -49,7 +50,7 @@ export class ChangeFeed {
     noteDeafness(this.region)
     this.rings = new ChangeRings(this.region, last)
     this.announcer = new Announcer(new ChangeWriter(this.region, 0), this.region)
-    this.troubles = new Troubles(log)
+    this.troubles = new Troubles(log, troubleMs)
     this.listener = listenForChanges(databaseUrl, {
       machine: this.machine,
       tables,
@@ -69,7 +70,7 @@ export class ChangeFeed {
     })
   }
 
-  /** For a new process; null: there is no ring for it, and its writes count as from elsewhere. */
+  /** For a new process; null: there is no ring for it, and while it lives lists come from the database. */
   enter(process: number): ChangesMemory | null {
     const connections = `roster ${crypto.randomUUID()}`
     const ring = this.rings.take(process, connections)
@@ -94,7 +95,9 @@ export class ChangeFeed {
 
   /** Ends the connections that are in doubt, and asks with the next pulse whether they are gone. */
   private async settle(ask: Ask) {
-    const { doubts } = this.rings
+    const { doubts, areTooFew } = this.rings
+    if (areTooFew) this.troubles.note('rings', 'more workers run than there are rings in the log of changes')
+    else this.troubles.end('rings')
     if (doubts.length === 0) return this.troubles.end('doubts')
     this.troubles.note('doubts', 'the connection of a write that was given up does not end')
     const left = await ask(endConnections, [JSON.stringify(doubts.map(({ connections }) => connections))])
@@ -112,9 +115,12 @@ interface Trouble {
 class Troubles {
   private readonly known = new Map<string, Trouble>()
 
-  constructor(private readonly log: Pick<Log, 'info' | 'warn'>) {}
+  constructor(
+    private readonly log: Pick<Log, 'info' | 'warn'>,
+    private readonly patienceMs: number,
+  ) {}
 
-  note(name: string, reason: string, afterMs = TROUBLE_MS): void {
+  note(name: string, reason: string, afterMs = this.patienceMs): void {
     const nowMs = performance.now()
     const trouble = this.known.get(name) ?? { sinceMs: nowMs, isTold: false }
     this.known.set(name, trouble)

@@ -43,6 +43,7 @@ afterEach(async () => {
 class Machine {
   readonly warnings: string[] = []
   readonly reasons: unknown[] = []
+  readonly infos: string[] = []
   readonly memory: ChangesMemory
   readonly region: Region
   readonly reader: ChangeReader
@@ -53,13 +54,13 @@ class Machine {
 
   constructor(readonly folder = temporaryMemory()) {
     const log = {
-      info: () => undefined,
+      info: (message: string) => void this.infos.push(message),
       warn: (message: string, fields?: LogFields) => {
         this.warnings.push(message)
         this.reasons.push(fields?.reason)
       },
     }
-    this.feed = new ChangeFeed({ folder, workers: 1, databaseUrl: url, tables: TABLES, log })
+    this.feed = new ChangeFeed({ folder, workers: 1, databaseUrl: url, tables: TABLES, log, troubleMs: 1_000 })
     this.memory = this.feed.enter(1) as ChangesMemory
     this.region = openRegion(this.memory.path)
     this.reader = new ChangeReader(this.region)
@@ -301,35 +302,67 @@ describe('from memory nothing is told', () => {
 
 describe('rings', () => {
   test(
-    'are given away once at a time, and again when the last write of the one before is certain',
+    'are given away once at a time, and again when their process has ended, while its last write is in doubt',
     async () => {
       const here = await new Machine().hears()
       const pid = await pidOf(here.sql)
-      const rings = [here.memory.ring]
-      for (let process = 2; ; process++) {
-        const memory = here.process.enter(process)
-        if (memory === null) break
-        rings.push(memory.ring)
-      }
-      expect(rings).toEqual([1, 2, 3, 4])
       new MarkWriter(here.region, 1).begin(1)
+      addDoubt(here.region, 1) // of a write that it has given up
       process.kill(pid, 'SIGSTOP')
       try {
         here.process.leave(1)
-        await Bun.sleep(300)
-        expect(here.process.enter(10)).toBe(null)
-        expect(new MarkReader(here.region).now(1)).toHaveLength(1)
+        const next = here.process.enter(2)
+        expect([next?.ring, next?.connections === here.memory.connections]).toEqual([1, false])
+        expect(new MarkReader(here.region).now(1)).toEqual([])
+        // What is said late of the one before is not the next one's.
+        here.process.disown(`${here.memory.connections}/0`)
+        await here.staysDeaf(300)
+      } finally {
+        process.kill(pid, 'SIGCONT')
+      }
+      await until(() => here.reader.isHearing)
+      expect(here.told()).toBe(null)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'are not used up by workers that die while the doubts about others cannot be settled',
+    async () => {
+      const here = await new Machine().hears()
+      const pid = await pidOf(here.sql)
+      process.kill(pid, 'SIGSTOP')
+      try {
+        for (let process = 1; process <= 20; process++) {
+          here.process.leave(process)
+          expect(here.process.enter(process + 1)?.ring).toBe(1)
+        }
+        await here.staysDeaf(200)
       } finally {
         process.kill(pid, 'SIGCONT')
       }
       await here.hears()
-      expect(new MarkReader(here.region).now(1)).toEqual([])
-      const next = here.process.enter(11)
-      expect([next?.ring, next?.connections === here.memory.connections]).toEqual([1, false])
-      // What is said late of the one before is not the next one's.
-      here.process.disown(`${here.memory.connections}/0`)
-      await Bun.sleep(200)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'that are too few: while a worker runs that has none, nothing is told from memory, and a line says so',
+    async () => {
+      const here = await new Machine().hears()
+      const rings = [2, 3, 4].map((process) => here.process.enter(process)?.ring)
+      expect(rings).toEqual([2, 3, 4])
+      expect(here.process.enter(5)).toBe(null)
+      expect(here.reader.isHearing).toBe(false)
+      expect(here.process.enter(6)).toBe(null)
+      await until(() => here.warnings.length > 0)
+      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+      here.process.leave(5)
+      await here.staysDeaf(200)
+      here.process.leave(6)
       expect(here.reader.isHearing).toBe(true)
+      expect(here.told()).toBe(null)
+      await until(() => here.infos.includes('changes are known again'))
     },
     TIMEOUT_MS,
   )
