@@ -67,6 +67,11 @@ export function bumpEpoch(region: Region): void {
   add(region.words, EPOCH, 1)
 }
 
+/** Another one whenever records may be missing, or the database may be another, or an older one of its states. */
+export function epochOf({ words }: Region): number {
+  return load(words, EPOCH)
+}
+
 /** All writes from outside this machine until `untilMs` of the monotonic clock are told to this log. */
 export function noteHearing({ words }: Region, untilMs: number = monotonicMs()): void {
   store(words, HEARD, untilMs & TIME)
@@ -99,10 +104,11 @@ export function clearWriter(region: Region, writer: number): void {
 export class ChangeReader {
   private readonly places: Places
   private readonly tails: Int32Array
-  private epoch: number
+  /** As of the last call of `read`. */
+  epoch: number
 
   constructor(private readonly region: Region) {
-    this.epoch = load(region.words, EPOCH)
+    this.epoch = epochOf(region)
     this.places = placesOf(region)
     this.tails = new Int32Array(this.places.writers)
     this.skipAll()
@@ -122,7 +128,7 @@ export class ChangeReader {
    */
   read(take: (text: string) => void): boolean {
     const { words } = this.region
-    const epoch = load(words, EPOCH)
+    const epoch = epochOf(this.region)
     let isWhole = epoch === this.epoch
     for (let writer = 0; writer < this.tails.length && isWhole; writer++) {
       if (load(words, this.places.heads + writer) !== this.tails[writer]) isWhole = this.readRing(writer, take)

@@ -58,7 +58,7 @@ export class ChangeRings {
 
   /** The process has ended, and who it was is all that is known. */
   end(process: number): void {
-    if (this.others.delete(process)) return this.lower(OWN)
+    if (this.others.delete(process)) this.lower(OWN)
     const [ring, holder] = this.find((candidate) => candidate.process === process)
     if (!holder) return
     addDoubt(this.region, OWN)

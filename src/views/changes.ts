@@ -1,5 +1,5 @@
 import type { Row } from '../model/sql.ts'
-import { bumpEpoch, type ChangeReader, type ChangeWriter } from '../share/changeLog.ts'
+import { bumpEpoch, type ChangeReader, type ChangeWriter, epochOf } from '../share/changeLog.ts'
 import { noteTransaction } from '../share/marks.ts'
 import type { Region } from '../share/region.ts'
 
@@ -24,27 +24,49 @@ const BYTES_OF_UNIT = 4
  * What the log has of a change: of a row that was there before and after, places and values of what differs. The
  * transaction is negative where more rows of it follow.
  */
-type Told =
-  | [table: string]
-  | [table: string, transaction: number, before: Row | null, differences: Differences | null, after?: Row | null]
+type Told = [table: string] | [table: string, epoch: number, transaction: number, ...Rows]
+type Rows = [before: Row | null, differences: Differences | null, after?: Row | null]
 type Differences = (number | string | null)[]
 
-/** Tells the processes of this machine what this one has written. */
+/**
+ * Tells the processes of this machine what this one has written.
+ *
+ * **A record has the epoch of the log from when its write was sent.** A process may sleep between the answer of PostgreSQL
+ * and its record, and meanwhile a standby may take over that never got the transaction, or a crash undo it, where commits
+ * do not wait for the disk. The listener has lost its connection with that, and raised the epoch when it began to hear
+ * anew; what is known since then was counted there, where the transaction never was, and its number may be another's. So
+ * a reader counts no row of a record whose epoch is not the one that it reads in. Nor can it drop the record: the epoch is
+ * raised for other reasons too, and then the write may have been done after a count of the new epoch. It takes the record
+ * for a change of rows that nobody names, and all that is known of the table is learnt anew: right in either case.
+ *
+ * With the same epoch nothing lies between the sending and the reader's knowledge that could undo the write: what comes
+ * later raises the epoch, and the reader forgets. (A machine whose listener and whose workers are connected to two
+ * servers, both of which take writes, is beyond this.)
+ */
 export class Announcer {
   constructor(
     private readonly writer: ChangeWriter,
     private readonly region: Region,
   ) {}
 
+  /** To be noted when a write is sent. */
+  get epoch(): number {
+    return epochOf(this.region)
+  }
+
   /**
-   * After the commit, and before its client is answered: from then on every list shows it. `isLast`: no other row of its
-   * transaction follows.
+   * After the commit, and before its client is answered: from then on every list shows it. `epoch`: when it was sent.
+   * `isLast`: no other row of its transaction follows.
    */
-  tell(table: string, { transaction, before, after }: Change, isLast = true): void {
+  tell(table: string, { transaction, before, after }: Change, epoch: number = this.epoch, isLast = true): void {
     const isUpdate = before !== null && after !== null
     const signed = isLast ? transaction : -transaction
-    this.append(isUpdate ? [table, signed, before, differences(before, after)] : [table, signed, before, null, after])
-    noteTransaction(this.region, transaction)
+    this.append(
+      isUpdate
+        ? [table, epoch, signed, before, differences(before, after)]
+        : [table, epoch, signed, before, null, after],
+    )
+    if (epoch === this.epoch) noteTransaction(this.region, transaction)
   }
 
   /** For rows that a cascade has changed, and writes of which nobody knows what came of them. */
@@ -118,8 +140,10 @@ export class Follower {
     const [table, ...rest] = JSON.parse(text) as Told
     let kept = this.tables.get(table)
     if (!kept) this.tables.set(table, (kept = { first: 0, changes: [], bytes: [], allBytes: 0 }))
-    const change = rest.length === 0 ? RESET : changeOf(...rest)
-    if (rest.length > 0 && (rest[0] as number) > 0) this.publish(rest[0] as number)
+    const [epoch, signed = 0, before = null, changed = null, after = null] = rest
+    const isOfNow = epoch === this.reader.epoch
+    const change = isOfNow ? changeOf(Math.abs(signed), before, changed, after) : RESET
+    if (isOfNow && signed > 0) this.publish(signed)
     const bytes = BYTES_OF_UNIT * text.length
     kept.changes.push(change)
     kept.bytes.push(bytes)
@@ -141,8 +165,7 @@ function differences(before: Row, after: Row): Differences {
   return found
 }
 
-function changeOf(signed: number, before: Row | null, changed: Differences | null, after: Row | null = null): Change {
-  const transaction = Math.abs(signed)
+function changeOf(transaction: number, before: Row | null, changed: Differences | null, after: Row | null): Change {
   if (before === null || changed === null) return { transaction, before, after }
   const row = [...before]
   for (let index = 0; index < changed.length; index += 2)

@@ -44,12 +44,13 @@ export class Writes {
   readonly remove = () => this.watch(this.own, (row) => [this.part(row, 0), null])
 
   private watch(tables: number, read: Read): Watch {
+    const { epoch } = this.announcer
     const write = this.marks.begin(tables)
     return {
       identify: write.identify,
       settle: (rows) => {
         try {
-          this.tell(rows, read, tables)
+          this.tell(rows, read, tables, epoch)
         } finally {
           write.end()
         }
@@ -57,7 +58,7 @@ export class Writes {
     }
   }
 
-  private tell(rows: readonly Row[] | null, read: Read, tables: number) {
+  private tell(rows: readonly Row[] | null, read: Read, tables: number, epoch: number) {
     if (rows === null) return this.tellReset(tables)
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as Row
@@ -66,7 +67,7 @@ export class Writes {
       // The database has changed the copies along with it; told first, so that no total shows the row without them.
       if (before && after && this.copied.some((place) => before[place] !== after[place])) this.tellCopies()
       const transaction = Number(row[parts * this.width])
-      this.announcer.tell(this.entity.table, { transaction, before, after }, index === rows.length - 1)
+      this.announcer.tell(this.entity.table, { transaction, before, after }, epoch, index === rows.length - 1)
     }
   }
 

@@ -45,7 +45,7 @@ beforeEach(() => {
 afterEach(() => spy.mockRestore())
 
 const publish = (transaction: number, isLast = true) =>
-  announcer.tell('company', { transaction, before: null, after: ['1'] }, isLast)
+  announcer.tell('company', { transaction, before: null, after: ['1'] }, announcer.epoch, isLast)
 const snapshot = (text: string) => seenBy(new Snapshot(text))
 
 describe('writes that an answer may show', () => {

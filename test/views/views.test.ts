@@ -107,6 +107,23 @@ describe('a total', () => {
     expect(totalOf(all)).toBe(10)
   })
 
+  test('is forgotten where a write was sent before the log moved on: PostgreSQL may have lost it, or done it late', () => {
+    const { epoch } = announcer
+    bumpEpoch(region)
+    learn(all, 10)
+    learn(enabled, 5)
+    // Lost, and its number is given to another now, which was counted or was not.
+    for (const transaction of [99, 101]) {
+      announcer.tell(TABLE, { transaction, before: null, after: row(1, false) }, epoch)
+      expect([totalOf(all), totalOf(enabled)]).toEqual([null, null])
+      learn(all, 10)
+      learn(enabled, 5)
+    }
+    // What was sent since counts.
+    tell(102, null, row(1, true))
+    expect([totalOf(all), totalOf(enabled)]).toEqual([11, 6])
+  })
+
   test('is forgotten where rows have changed that nobody names', () => {
     learn(all, 10)
     announcer.tellReset(TABLE)

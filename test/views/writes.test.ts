@@ -5,7 +5,7 @@ import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Row, Watch } from '../../src/model/sql.ts'
-import { ChangeReader, ChangeWriter } from '../../src/share/changeLog.ts'
+import { bumpEpoch, ChangeReader, ChangeWriter } from '../../src/share/changeLog.ts'
 import { changeRegionWords } from '../../src/share/changeRegion.ts'
 import { MarkReader, MarkWriter } from '../../src/share/marks.ts'
 import type { Region } from '../../src/share/region.ts'
@@ -23,9 +23,9 @@ beforeEach(() => {
 })
 
 class WatchedAnnouncer extends Announcer {
-  override tell(table: string, change: Change) {
+  override tell(table: string, change: Change, epoch: number) {
     told.push({ table, change, isMarked: isMarked() })
-    super.tell(table, change)
+    super.tell(table, change, epoch)
   }
 
   override tellReset(table: string) {
@@ -155,6 +155,19 @@ test('what is told is read as it was: a row that has changed is told by its diff
   expect(follower.since('table', 0)).toEqual(changes)
   expect(follower.since('table', 3)).toEqual(changes.slice(3))
   expect([follower.next('table'), follower.next('other')]).toEqual([4, 0])
+})
+
+test('a write has the epoch from when it was sent, however late it is told', () => {
+  const follower = new Follower(new ChangeReader(region), 1_000_000)
+  const { settle } = writesOf(company).create()
+  bumpEpoch(region)
+  follower.catchUp()
+  settle([[...old, '7']])
+  follower.catchUp()
+  expect([follower.next('company'), follower.since('company', 0)]).toEqual([1, null])
+  writesOf(company).create().settle([[...old, '8']])
+  follower.catchUp()
+  expect(follower.since('company', 1)).toEqual([{ transaction: 8, before: null, after: old }])
 })
 
 test('a row too long for the log makes everybody forget everything', () => {
