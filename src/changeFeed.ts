@@ -1,14 +1,17 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Copy, Stranger } from './execute/catalog.ts'
 import { type Ask, listenForChanges } from './execute/changeListener.ts'
 import { endConnections } from './execute/changeStatements.ts'
 import type { ChangesMemory } from './messages.ts'
+import type { Entity } from './model/entity.ts'
 import type { Log } from './observe/log.ts'
-import { bumpEpoch, ChangeWriter, noteDeafness, noteHearing } from './share/changeLog.ts'
+import { bumpEpoch, ChangeWriter, noteDeafness, noteHearing, withhold } from './share/changeLog.ts'
 import { changeRegionWords } from './share/changeRegion.ts'
 import { ChangeRings } from './share/changeRings.ts'
 import { openRegion, type Region, RegionFile } from './share/region.ts'
 import { Announcer } from './views/changes.ts'
+import { tableBits } from './views/writes.ts'
 
 interface Options {
   /** Where the memory is to lie. */
@@ -16,8 +19,8 @@ interface Options {
   /** Processes that are to run at once. */
   workers: number
   databaseUrl: string
-  /** All tables that lists are made of. */
-  tables: readonly string[]
+  /** All that lists are made of. */
+  entities: readonly Entity[]
   log: Pick<Log, 'info' | 'warn'>
   /** What mends itself sooner is not worth a line. */
   troubleMs?: number
@@ -39,7 +42,7 @@ export class ChangeFeed {
   private readonly troubles: Troubles
 
   /** @throws Error when there is no room for the log */
-  constructor({ folder, workers, databaseUrl, tables, log, troubleMs = TROUBLE_MS }: Options) {
+  constructor({ folder, workers, databaseUrl, entities, log, troubleMs = TROUBLE_MS }: Options) {
     const last = RINGS_FOR_WORKER * workers + RINGS_MORE
     const path = join(folder, 'changes')
     // Of a server that was killed; its workers may still end, and write to theirs.
@@ -53,7 +56,12 @@ export class ChangeFeed {
     this.troubles = new Troubles(log, troubleMs)
     this.listener = listenForChanges(databaseUrl, {
       machine: this.machine,
-      tables,
+      tables: entities.map(({ table }) => table),
+      copies: copiesOf(entities),
+      onStrangers: (strangers) => {
+        withhold(this.region, bitsOf(strangers, entities))
+        this.troubles.tellStrangers(strangers)
+      },
       onWrite: (table, machine) => {
         if (machine !== this.machine) this.announcer.tellReset(table)
       },
@@ -64,7 +72,7 @@ export class ChangeFeed {
       },
       onEnd: (reason, needsOperator) => {
         noteDeafness(this.region)
-        this.troubles.note('listener', reason, needsOperator ? 0 : TROUBLE_MS)
+        this.troubles.note('listener', reason, needsOperator ? 0 : undefined)
       },
       attend: (ask) => this.settle(ask),
     })
@@ -106,6 +114,20 @@ export class ChangeFeed {
   }
 }
 
+/** What the database changes along with a row, and `Writes` tell of. */
+function copiesOf(entities: readonly Entity[]): Copy[] {
+  return entities.flatMap(({ table, properties }) =>
+    properties.flatMap(({ reference }) =>
+      reference?.copy ? [{ table, source: reference.table, column: reference.copy.sourceColumn }] : [],
+    ),
+  )
+}
+
+function bitsOf(strangers: readonly Stranger[], entities: readonly Entity[]): number {
+  const reached = entities.filter((entity) => strangers.some(({ table }) => table === null || table === entity.table))
+  return tableBits(entities, reached)
+}
+
 interface Trouble {
   readonly sinceMs: number
   isTold: boolean
@@ -114,6 +136,7 @@ interface Trouble {
 /** Says of what lasts that lists are read from the database because of it, and says when it is over. */
 class Troubles {
   private readonly known = new Map<string, Trouble>()
+  private strangers = ''
 
   constructor(
     private readonly log: Pick<Log, 'info' | 'warn'>,
@@ -127,6 +150,16 @@ class Troubles {
     if (trouble.isTold || nowMs - trouble.sinceMs < afterMs) return
     trouble.isTold = true
     this.log.warn('lists are read from the database: changes may be unknown', { reason })
+  }
+
+  /** Lasts until an operator ends it, so it is said at once. */
+  tellStrangers(strangers: readonly Stranger[]): void {
+    const causes = [...new Set(strangers.map(({ kind, name, place }) => `${kind} ${name} of ${place}`))].join(', ')
+    if (causes === this.strangers) return
+    this.strangers = causes
+    const tables = [...new Set(strangers.map(({ table }) => table ?? 'all'))].join(', ')
+    if (causes === '') this.log.info('nothing changes rows unheard any more')
+    else this.log.warn('lists are read from the database: their rows may be changed unheard', { tables, causes })
   }
 
   end(name: string): void {

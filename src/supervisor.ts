@@ -12,6 +12,7 @@ import { KeyStore } from './execute/keys.ts'
 import { type KeyWatch, watchKeys } from './execute/keyWatch.ts'
 import { migrate, readMigrations } from './execute/migrate.ts'
 import { loadSample } from './execute/sample.ts'
+import type { Entity } from './model/entity.ts'
 import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
 import { WorkerFailed, WorkerProcesses } from './processes.ts'
@@ -68,8 +69,7 @@ export class Supervisor {
     await migrate(databaseUrl, MIGRATIONS).catch(orStartError('the database cannot be used'))
     if (this.embedded) await loadSample(databaseUrl, MIGRATIONS, config.demoData)
     const cursorSecret = await readCursorSecret(databaseUrl).catch(orStartError('the database cannot be used'))
-    const tables = (await loadEntities()).map(({ table }) => table)
-    const files = this.openMemory(databaseUrl, tables)
+    const files = this.openMemory(databaseUrl, await loadEntities())
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     await this.watchKeys(databaseUrl, files)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
@@ -148,7 +148,7 @@ export class Supervisor {
     return embedded.url
   }
 
-  private openMemory(databaseUrl: string, tables: readonly string[]): LimiterFiles {
+  private openMemory(databaseUrl: string, entities: readonly Entity[]): LimiterFiles {
     const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = this.config
     const { databasePrepare, views, workers } = this.config
     try {
@@ -158,7 +158,7 @@ export class Supervisor {
       this.releases.push(() => files.close(), folder.release)
       this.ensureMemory(files)
       if (views && databasePrepare)
-        this.changes = new ChangeFeed({ folder: folder.path, workers, databaseUrl, tables, log: this.log })
+        this.changes = new ChangeFeed({ folder: folder.path, workers, databaseUrl, entities, log: this.log })
       else {
         if (views) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
         sweepListeners(databaseUrl).catch(() => undefined) // costs time alone where it does not work out

@@ -1,8 +1,10 @@
 import type postgres from 'postgres'
 import type { Row } from '../model/sql.ts'
 import { monotonicMs } from '../share/clock.ts'
+import { type Copy, lookAt, type Stranger, type Survey, survey } from './catalog.ts'
 import * as statements from './changeStatements.ts'
 import { connectTo } from './connecting.ts'
+import { Pauses } from './pauses.ts'
 
 /** Runs a statement over the listener's connection. */
 export type Ask = (text: string, values?: readonly string[]) => Promise<Row[]>
@@ -12,9 +14,13 @@ export interface Listener {
   readonly machine: string
   /** Nothing is heard while one of them has no trigger that tells of every change. */
   readonly tables: readonly string[]
+  /** What of them changes with what else, as this machine's writers tell. */
+  readonly copies: readonly Copy[]
+  /** Before hearing begins: what changes rows unheard all the same. */
+  onStrangers(strangers: readonly Stranger[]): void
   /** Rows of the table were written through a connection of this machine; '' for one that names none. */
   onWrite(table: string, machine: string): void
-  /** Hears from now on; what came before is not known. */
+  /** Hears from now on; what came before is not known. Also while it hears: something may have been missed. */
   onBegin(): void
   /** Has heard all that was committed up to `untilMs` of the monotonic clock, but for the last moments. */
   onPulse(untilMs: number): void
@@ -29,24 +35,42 @@ const PULSE_MS = 50
 const PULSE_MS_MAX = 3_000
 const LEAVE_MS_MAX = 500
 const SWEEP_MS = 10_000
+/** A look at the catalog costs PostgreSQL a third of a millisecond. */
+const LOOK_MS = 500
 
 /** Hears of every write to the database by others, whoever they are; connects again and again. */
 export function listenForChanges(url: string, listener: Listener): { stop(): Promise<void> } {
+  const pauses = new Pauses()
   let isStopped = false
   let ear = new Ear(url, listener)
+  let wake = () => {}
 
   async function beat() {
     while (!isStopped) {
-      const late = Promise.withResolvers<never>()
-      const timer = setTimeout(() => late.reject(new Error('no pulse')), PULSE_MS_MAX)
-      try {
-        await Promise.race([ear.pulse(), late.promise])
-      } catch (error) {
-        ear.close((error as Error).message)
-        if (!isStopped) ear = new Ear(url, listener)
-      }
+      const pauseMs = await tryPulse()
+      if (isStopped) return
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        setTimeout(resolve, pauseMs)
+      })
+    }
+  }
+
+  /** How long to wait for the next one. */
+  async function tryPulse(): Promise<number> {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new Error('no pulse')), PULSE_MS_MAX)
+    try {
+      await Promise.race([ear.pulse(), late.promise])
+      if (!ear.isHearing) return pauses.after(null)
+      pauses.reset()
+      return PULSE_MS
+    } catch (error) {
+      ear.close((error as Error).message)
+      if (!isStopped) ear = new Ear(url, listener)
+      return pauses.after(error)
+    } finally {
       clearTimeout(timer)
-      await Bun.sleep(PULSE_MS)
     }
   }
 
@@ -54,6 +78,7 @@ export function listenForChanges(url: string, listener: Listener): { stop(): Pro
   return {
     async stop() {
       isStopped = true
+      wake()
       await ended
       // Others must not notify for somebody who has gone. If it does not work out, they find out by themselves.
       await Promise.race([ear.leave().catch(() => undefined), Bun.sleep(LEAVE_MS_MAX)])
@@ -81,17 +106,27 @@ export async function sweepListeners(url: string): Promise<void> {
  * after the row was committed is noted, and only when they all have let go does hearing begin: with that, all that was
  * known before is forgotten. (A prepared transaction keeps its lock. None is prepared after it has notified.)
  *
- * A pulse finds that this is still the same connection, whose row is there, and that nobody has touched the triggers
- * since; PostgreSQL has sent what was notified before it answers. Where one of that is not so, all begins anew over another
- * connection. A pooler between, which could give one client's connection to another, would not let the setting through
+ * A pulse finds that this is still the same connection, whose row is there; PostgreSQL has sent what was notified before
+ * it answers. Where that is not so, all begins anew over another connection. A pooler between, which could give one client's connection to another, would not let the setting through
  * that the pulse looks for.
+ *
+ * **What nothing tells of.** A trigger, a rule or a foreign key that is not ours changes other tables within our own
+ * statements, of which the machine's name says that they are told elsewhere; a child table is written past its parent's
+ * trigger; a column gets another type, and each row another value. `survey` finds what there is of that, before hearing
+ * begins, and some times a second a look finds whether any table has been touched since. If so, all begins anew too: with
+ * that what was known is forgotten, and while there is such a thing nothing is kept of the tables that it reaches. What was
+ * there, and has gone before anybody looked, PostgreSQL has counted, and says so some seconds later: then all is forgotten
+ * once more. (It does not count with `track_counts` off. Functions that a column's default or a constraint calls, and that
+ * write, are beyond this.)
  */
 class Ear {
   isHearing = false
   private isClosed = false
   private readonly sql: postgres.Sql
-  /** The triggers as they were when the row was written; null: there is no row yet. */
-  private triggers: string | null = null
+  /** The tables as they were before the row was written; null: there is no row yet. */
+  private found: Survey | null = null
+  private changes: string | null = null
+  private lookedMs = 0
   /** Transactions that may have written before they could see it. */
   private writers = ''
   private sweptMs = 0
@@ -108,13 +143,15 @@ class Ear {
     const { listener } = this
     const askedMs = monotonicMs()
     await listener.attend(this.ask)
-    const found = await this.ask(statements.selectTriggers, [JSON.stringify(listener.tables)])
-    const missing = listener.tables.filter((table) => !found.some(([name]) => name === table))
-    if (missing.length > 0 && this.triggers === null)
-      return listener.onEnd(`no trigger tells of all changes of ${missing.join(' and ')}`, true)
-    const triggers = found.join()
-    if (this.triggers === null) await this.register(triggers)
-    if (triggers !== this.triggers) throw new Error('the triggers have changed')
+    if (this.found === null) {
+      const found = await survey(this.ask, listener.tables, listener.copies)
+      const untold = listener.tables.filter((table) => !found.told.includes(table))
+      if (untold.length > 0) return listener.onEnd(`no trigger tells of all changes of ${untold.join(' and ')}`, true)
+      listener.onStrangers(found.strangers)
+      await this.register()
+      this.found = found
+    }
+    await this.look(this.found)
     await this.requireRow()
     if (!this.isHearing && (await this.hasOldWriters())) return listener.onEnd('who writes since before does not end')
     await this.sweep()
@@ -125,7 +162,7 @@ class Ear {
 
   /** From now on nobody has to notify. */
   async leave(): Promise<void> {
-    if (this.triggers !== null) await this.ask(statements.deleteListener, [this.listener.machine])
+    if (this.found !== null) await this.ask(statements.deleteListener, [this.listener.machine])
   }
 
   close(reason: string): void {
@@ -135,13 +172,23 @@ class Ear {
     this.sql.end({ timeout: 0 }).catch(() => undefined)
   }
 
-  private async register(triggers: string) {
+  private async register() {
     const { machine, tables } = this.listener
     await this.ask(statements.listen)
     await this.ask(statements.insertListener, [machine])
-    this.triggers = triggers
     const writers = await this.ask(statements.selectWriters, [JSON.stringify(tables)])
     this.writers = JSON.stringify(writers.flat())
+  }
+
+  /** @throws Error when a table is not any more what it was */
+  private async look({ watched, signs }: Survey) {
+    const nowMs = performance.now()
+    if (this.isHearing && nowMs - this.lookedMs < LOOK_MS) return
+    this.lookedMs = nowMs
+    const now = await lookAt(this.ask, watched)
+    if (now.signs !== signs) throw new Error('the tables, or what belongs to them, have changed')
+    if (this.isHearing && now.changes !== this.changes) this.listener.onBegin()
+    this.changes = now.changes
   }
 
   private async requireRow() {

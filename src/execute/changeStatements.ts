@@ -16,14 +16,6 @@ export function listenerSettings(machine: string): Record<string, string | numbe
 /** What the triggers of every table notify. */
 export const listen = 'listen roster_change'
 
-/** Tables whose triggers tell of every change by anybody, with what becomes another when somebody touches one. */
-export const selectTriggers = `
-select relname::text, pg_trigger.xmin::text
-from pg_trigger join pg_class on pg_class.oid = tgrelid join pg_proc on pg_proc.oid = tgfoid
-where relname = any (array(select json_array_elements_text($1::text::json))) and pg_table_is_visible(tgrelid)
-  and proname = 'tell_change' and tgenabled = 'A' and tgtype = 60 and tgqual is null and tgattr = ''
-order by 1, 2`
-
 /** Replaces the row of an earlier connection. */
 export const insertListener = `
 insert into change_listener (machine, pid, backend_start)

@@ -10,6 +10,8 @@ const EPOCH = OWN_WORD
 /** When the writes of others than this machine's workers were last heard of, by the monotonic clock. */
 const HEARD = OWN_WORD + 1
 const HEARD_MS_MAX = 500
+/** Bits of the tables of which nothing is told from memory. */
+const WITHHELD = OWN_WORD + 2
 const TIME = 0x7fffffff
 /** A record is at most so long, so that a reader knows how far a writer may be ahead of its head. */
 const RECORD_WORDS_MAX = RING_WORDS >> 3
@@ -82,6 +84,14 @@ export function noteDeafness({ words }: Region): void {
   store(words, HEARD, (monotonicMs() - HEARD_MS_MAX) & TIME)
 }
 
+/**
+ * Of tables with these bits nothing is told from memory from now on, of all others it may be. What was known before must
+ * be forgotten, on either way: see `bumpEpoch`.
+ */
+export function withhold({ words }: Region, tables: number): void {
+  store(words, WITHHELD, tables)
+}
+
 /** A write of this writer has an unknown end: from this instant on nobody tells anything from memory. */
 export function addDoubt(region: Region, writer: number): void {
   add(region.words, placesOf(region).doubts + writer, 1)
@@ -120,6 +130,11 @@ export class ChangeReader {
     const { doubts, writers } = this.places
     for (let writer = 0; writer < writers; writer++) if (load(words, doubts + writer) !== 0) return false
     return ((monotonicMs() - load(words, HEARD)) & TIME) < HEARD_MS_MAX
+  }
+
+  /** Whether one of these tables' lists come from the database, whatever is heard. */
+  isWithheld(tables: number): boolean {
+    return (load(this.region.words, WITHHELD) & tables) !== 0
   }
 
   /**

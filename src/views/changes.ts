@@ -104,6 +104,11 @@ export class Follower {
     private readonly bytesMax: number,
   ) {}
 
+  /** Whether others change one of these tables unheard, so that its lists come from the database. */
+  isWithheld(tables: number): boolean {
+    return this.reader.isWithheld(tables)
+  }
+
   /**
    * Takes in all that was published until now. Whether that may be relied on is read first: an unknown outcome moves the
    * epoch and only then stops counting, so in the other order both could look as if nothing had happened.

@@ -168,12 +168,12 @@ export class Views<T> {
 
   /**
    * Takes in what was published until now. False: lists of these tables may not be answered from memory. Which is asked
-   * first: a write that is overdue is published before it stops being so.
+   * first: a write that is overdue is published before it stops being so, and what others change unheard moves the epoch.
    */
   private catchUp(tables: number): boolean {
-    const isOverdue = this.onTheirWay.isOverdue(tables)
+    const isOff = this.onTheirWay.isOverdue(tables) || this.follower.isWithheld(tables)
     this.follower.catchUp()
-    return !isOverdue && this.follower.isHearing
+    return !isOff && this.follower.isHearing
   }
 
   /** What is known under `key`, unless it is worth nothing any more. */

@@ -7,6 +7,11 @@ import { until } from '../support/process.ts'
 
 const TIMEOUT_MS = 30_000
 const TABLES = ['absence', 'company', 'employee']
+const COPIES = [
+  { table: 'employee', source: 'company', column: 'name_key' },
+  { table: 'employee', source: 'employee', column: 'display_name_key' },
+  { table: 'absence', source: 'employee', column: 'display_name_key' },
+]
 const LISTENER = 'roster listener'
 
 let url: string
@@ -28,6 +33,7 @@ class Ear {
   begins = 0
   heardMs = 0
   reason = ''
+  strangers: string[] = []
   readonly heard: string[] = []
   readonly stop: () => Promise<void>
 
@@ -38,6 +44,12 @@ class Ear {
     this.stop = listenForChanges(url, {
       machine,
       tables,
+      copies: COPIES,
+      onStrangers: (strangers) => {
+        this.strangers = strangers.map(
+          ({ kind, name, place, table }) => `${kind} ${name} of ${place}: ${table ?? 'all'}`,
+        )
+      },
       onWrite: (table, writer) => void this.heard.push(`${table} ${writer}`),
       onBegin: () => void this.begins++,
       onPulse: (untilMs) => {
@@ -312,6 +324,135 @@ describe('goes deaf', () => {
       await until(() => ear.reason === 'no trigger tells of all changes of shop')
       await staysDeaf(ear)
       expect(await listed()).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+})
+
+const FUNCTION =
+  'create function theirs() returns trigger language plpgsql as $$ begin return null; end $$; create trigger theirs after'
+const BADGE = 'create table badge (id bigint primary key, holder bigint references employee on delete cascade)'
+const DROP_BADGE = 'drop table badge cascade'
+const DROP_FUNCTION = 'drop function theirs cascade'
+
+describe('finds what changes rows unheard, and when it has gone, and forgets what was known each time', () => {
+  const rows: [what: string, make: string, found: string[], drop: string][] = [
+    [
+      'a trigger',
+      `${FUNCTION} update on company execute function theirs()`,
+      ['trigger theirs of company: all'],
+      DROP_FUNCTION,
+    ],
+    [
+      'a rule',
+      'create rule theirs as on update to employee do also notify x',
+      ['rule theirs of employee: all'],
+      'drop rule theirs on employee',
+    ],
+    [
+      'a foreign key that sets null, and what copies',
+      'alter table employee add constraint theirs foreign key (manager_id) references employee on delete set null',
+      ['foreign key theirs of employee: absence', 'foreign key theirs of employee: employee'],
+      'alter table employee drop constraint theirs',
+    ],
+    [
+      'a foreign key of another column that copies',
+      'create unique index theirs on company (name); alter table absence add constraint theirs foreign key (reason) references company (name) on update cascade',
+      ['foreign key theirs of absence: absence'],
+      'alter table absence drop constraint theirs; drop index theirs',
+    ],
+    [
+      'a foreign key by way of a table of theirs',
+      `${BADGE}; alter table absence add badge bigint constraint theirs references badge on delete set null`,
+      ['foreign key badge_holder_fkey of badge: absence', 'foreign key theirs of absence: absence'],
+      `${DROP_BADGE}; alter table absence drop badge`,
+    ],
+    [
+      'a trigger on a table of theirs that a foreign key reaches',
+      `${BADGE}; ${FUNCTION} delete on badge execute function theirs()`,
+      ['trigger theirs of badge: all'],
+      `${DROP_BADGE}; drop function theirs`,
+    ],
+    [
+      'a child table',
+      'create table theirs () inherits (absence)',
+      ['child table theirs of absence: absence'],
+      'drop table theirs',
+    ],
+    [
+      'a parent table',
+      'create table theirs (hours numeric); alter table absence add hours numeric; alter table absence inherit theirs',
+      ['parent table theirs of absence: absence'],
+      'alter table absence no inherit theirs; drop table theirs; alter table absence drop hours',
+    ],
+  ]
+  for (const [what, make, found, drop] of rows)
+    test(
+      what,
+      async () => {
+        const ear = await hearing()
+        await sql.unsafe(make)
+        await until(() => Bun.deepEquals(ear.strangers, found) && ear.isHearing)
+        expect(ear.begins).toBeGreaterThan(1)
+        const { begins } = ear
+        await sql.unsafe(drop)
+        await until(() => ear.strangers.length === 0 && ear.isHearing)
+        expect(ear.begins).toBeGreaterThan(begins)
+        expect(ear.reason).toBe('the tables, or what belongs to them, have changed')
+      },
+      TIMEOUT_MS,
+    )
+
+  test(
+    'from the beginning; what is harmless changes nothing for good',
+    async () => {
+      await sql.unsafe(`${FUNCTION} insert on company for each row execute function theirs()`)
+      const ear = await hearing()
+      expect(ear.strangers).toEqual(['trigger theirs of company: all'])
+      await sql.unsafe('alter table company disable trigger theirs')
+      await until(() => ear.strangers.length === 0 && ear.isHearing)
+      await sql.unsafe(
+        `${BADGE}; create view names as select name from company; create index names_of on company (name)`,
+      )
+      await sql.unsafe('alter table absence add badge bigint references badge on delete cascade')
+      await sql.unsafe(
+        'alter table absence add constraint own foreign key (employee_id) references employee on update cascade',
+      )
+      // A table of theirs that changes along with ours, but none of ours with it; until it is watched, ears change.
+      await sql.unsafe('alter table absence drop badge')
+      await until(async () => {
+        const { begins } = ear
+        await Bun.sleep(700)
+        return ear.begins === begins && ear.isHearing
+      })
+      expect(ear.strangers).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a column whose values are written anew past all triggers',
+    async () => {
+      const ear = await hearing()
+      await sql.unsafe(`alter table absence alter reason type text collate "und-x-icu" using upper(reason)`)
+      await until(() => ear.begins === 2 && ear.isHearing)
+      expect(ear.strangers).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a trigger that has come and gone before anybody looked',
+    async () => {
+      const ear = await hearing()
+      const { begins } = ear
+      const session = await sql.reserve()
+      await session.unsafe(`${FUNCTION} update on company execute function theirs(); ${DROP_FUNCTION}`)
+      await session.unsafe('select pg_stat_force_next_flush()')
+      await session.unsafe('select 1')
+      session.release()
+      await until(() => ear.begins > begins && ear.isHearing)
+      expect(ear.strangers).toEqual([])
     },
     TIMEOUT_MS,
   )
