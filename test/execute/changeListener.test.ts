@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { listenForChanges } from '../../src/execute/changeListener.ts'
 import { monotonicMs } from '../../src/share/clock.ts'
+import { countConnections } from '../support/connections.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
@@ -40,8 +41,9 @@ class Ear {
   constructor(
     readonly machine: string,
     tables: readonly string[] = TABLES,
+    address: string = url,
   ) {
-    this.stop = listenForChanges(url, {
+    this.stop = listenForChanges(address, {
       machine,
       tables,
       copies: COPIES,
@@ -456,6 +458,57 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
     },
     TIMEOUT_MS,
   )
+})
+
+describe('is refused: it asks ever less often, says why, and hears when it may', () => {
+  const database = () => new URL(url).pathname.slice(1)
+  const role = `listener_${process.pid}`
+  const rows: [what: string, refuse: () => string, reason: RegExp, allow: () => string][] = [
+    [
+      'a role that may not write',
+      () => `revoke all on change_listener from ${role}`,
+      /^permission denied for table change_listener$/,
+      () => `grant select, insert, update, delete on change_listener to ${role}`,
+    ],
+    [
+      'a database that only reads',
+      () => `grant all on change_listener to ${role}; alter role ${role} set default_transaction_read_only = on`,
+      /^cannot execute INSERT in a read-only transaction$/,
+      () => `alter role ${role} reset default_transaction_read_only`,
+    ],
+    [
+      'a role that may not connect',
+      () => `grant all on change_listener to ${role}; alter role ${role} nologin`,
+      /is not permitted to log in$/,
+      () => `alter role ${role} login`,
+    ],
+  ]
+  for (const [what, refuse, reason, allow] of rows)
+    test(
+      what,
+      async () => {
+        await sql.unsafe(`create role ${role} login password 'p'; grant connect on database ${database()} to ${role}`)
+        const counter = await countConnections(url)
+        try {
+          await sql.unsafe(refuse())
+          const ear = new Ear('here', TABLES, counter.urlOf(role, 'p'))
+          await until(() => counter.timesMs.length >= 6)
+          const pausesMs = counter.timesMs.slice(1).map((ms, index) => ms - (counter.timesMs[index] as number))
+          const [first = 0, second = 0] = pausesMs
+          const [last = 0, other = 0] = pausesMs.toReversed()
+          expect(last + other).toBeGreaterThan(2 * (first + second))
+          expect([ear.begins, ear.reason]).toEqual([0, expect.stringMatching(reason)])
+          await sql.unsafe(allow())
+          await until(() => ear.isHearing)
+          await ear.stop()
+          ears.pop()
+        } finally {
+          counter.stop()
+          await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
+        }
+      },
+      TIMEOUT_MS,
+    )
 })
 
 describe('rows of listeners', () => {
