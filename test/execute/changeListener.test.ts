@@ -166,6 +166,27 @@ function sqlRows(): [what: string, write: string, tables: string[]][] {
   ]
 }
 
+test(
+  'what others have written cannot be prepared for a two-phase commit, while anybody listens',
+  async () => {
+    const ear = await hearing()
+    const prepare = () =>
+      sql.begin(async (transaction) => {
+        await transaction`insert into company (name) values ('a')`
+        await transaction.unsafe(`prepare transaction '${ear.machine}'`)
+      })
+    await expect(prepare()).rejects.toThrow('cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY')
+    await ear.stop()
+    ears.pop()
+    const writer = await sql.reserve()
+    await writer.unsafe(`begin; insert into company (name) values ('a'); prepare transaction '${ear.machine}'`)
+    await writer.unsafe(`commit prepared '${ear.machine}'`)
+    writer.release()
+    expect((await sql`select from company`).count).toBe(1)
+  },
+  TIMEOUT_MS,
+)
+
 describe('begins to hear', () => {
   test(
     'only when every transaction has ended that wrote before it could see the listener',

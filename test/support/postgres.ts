@@ -16,6 +16,7 @@ const settings = {
   log_min_messages: 'fatal',
   // Hundreds of small databases would keep it busy; tests that need statistics gather them.
   autovacuum: 'off',
+  max_prepared_transactions: '2',
 }
 
 // Another version than the packaged one: the folder of its `bin`, `lib` and `share`.
