@@ -175,7 +175,9 @@ test(
         await transaction`insert into company (name) values ('a')`
         await transaction.unsafe(`prepare transaction '${ear.machine}'`)
       })
-    await expect(prepare()).rejects.toThrow('cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY')
+    await expect(prepare()).rejects.toThrow(
+      'cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY',
+    )
     await ear.stop()
     ears.pop()
     const writer = await sql.reserve()
