@@ -74,7 +74,8 @@ export const settings = {
     schema: Type.Integer({ minimum: 1, maximum: 256 }),
     default: null,
     allowed: 'an integer from 1 to 256',
-    meaning: 'Processes that share the port; without it, one for each processor.',
+    meaning:
+      'Processes that share the port; without it, one for each processor, or for every two beside the embedded PostgreSQL.',
   },
   BOOTSTRAP_API_KEY: {
     schema: Type.String({ pattern: '^[\\x21-\\x7e]{20,256}$' }),
@@ -193,8 +194,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     return faultOf(parseRules, text) === null ? parseRules(text) : []
   }
   const publicUrl = read<string | null>('PUBLIC_URL')
+  const databaseUrl = read<string | null>('DATABASE_URL')
   const config: Config = {
-    databaseUrl: read('DATABASE_URL'),
+    databaseUrl,
     databasePool: read('DATABASE_POOL'),
     databasePrepare: read('DATABASE_PREPARE'),
     dataDir: read('DATA_DIR'),
@@ -202,7 +204,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     host: read('HOST'),
     port: read('PORT'),
     publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
-    workers: read<number | null>('WORKERS') ?? availableParallelism(),
+    workers: read<number | null>('WORKERS') ?? defaultWorkers(databaseUrl !== null, availableParallelism()),
     bootstrapApiKey: read('BOOTSTRAP_API_KEY'),
     rateLimits: readRules('RATE_LIMITS'),
     rateLimitsAnonymous: readRules('RATE_LIMITS_ANONYMOUS'),
@@ -216,6 +218,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)
+}
+
+/** One for each processor, but half of them are left to a PostgreSQL on the same machine that only we ask. */
+export function defaultWorkers(isDatabaseElsewhere: boolean, processors: number): number {
+  return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
 
 function repeat(name: SettingName, text: string): string {

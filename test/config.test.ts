@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
-import { ConfigError, readConfig, settings } from '../src/config.ts'
+import { ConfigError, defaultWorkers, readConfig, settings } from '../src/config.ts'
 import { parseRules } from '../src/model/limits.ts'
 
 const faults = (environment: Record<string, string>): string[] => {
@@ -23,7 +23,7 @@ test('nothing set: the defaults', () => {
     host: '127.0.0.1',
     port: 3000,
     publicUrl: null,
-    workers: availableParallelism(),
+    workers: defaultWorkers(false, availableParallelism()),
     bootstrapApiKey: null,
     rateLimits: parseRules('750/1m,2500/15m,25000/12h'),
     rateLimitsAnonymous: parseRules('60/1m'),
@@ -35,6 +35,14 @@ test('nothing set: the defaults', () => {
     logLevel: 'info',
     logFormat: 'pretty',
   })
+})
+
+test('WORKERS: one for each processor, or for every two where PostgreSQL is embedded', () => {
+  const embedded = [1, 2, 3, 4, 16].map((processors) => defaultWorkers(false, processors))
+  expect(embedded).toEqual([1, 1, 1, 2, 8])
+  expect([1, 2, 3].map((processors) => defaultWorkers(true, processors))).toEqual([1, 2, 3])
+  expect(readConfig({ DATABASE_URL: 'postgres://db/hr' }).workers).toBe(availableParallelism())
+  expect(readConfig({ WORKERS: '5' }).workers).toBe(5)
 })
 
 test('all set', () => {
