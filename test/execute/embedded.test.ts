@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/execute/embedded.ts'
 import { connect } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
 
 const TIMEOUT_MS = 60_000
 const settings = { fsync: 'off', synchronous_commit: 'off' }
@@ -43,6 +44,9 @@ async function query(server: EmbeddedPostgres, text: string): Promise<unknown> {
     await sql.end()
   }
 }
+
+const SELECT_BUSY =
+  "select count(*) from pg_stat_activity where state = 'active' and query like '%loop end loop%' and pid <> pg_backend_pid()"
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}/exe`)
 const postmasterOf = (folder: string) =>
@@ -155,6 +159,42 @@ describe('a cluster', () => {
         query({ ...server, url: server.url.replace(/:[0-9a-f]{48}@/, ':wrong@') }, 'select 1'),
       ).rejects.toThrow('password authentication failed')
       expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('a restart', () => {
+  test(
+    'after kill -9 waits for a statement that still runs, and has the address, the password and the data',
+    async () => {
+      const server = await start()
+      const { url } = server
+      await query(server, 'create table kept as select 1 as note; checkpoint')
+      // Busy, so that it does not look whether its postmaster lives; the statement's own limit ends it.
+      const busy = query(server, "set statement_timeout = '700ms'; do 'begin loop end loop; end'").catch(String)
+      await until(async () => (await query(server, SELECT_BUSY)) === '1')
+      const failed = server.failed
+      process.kill(postmasterOf(dataDir), 'SIGKILL')
+      expect(await failed).toContain('ready to accept connections')
+      await server.restart()
+      await busy
+      expect(server.url).toBe(url)
+      expect(await query(server, 'select note from kept')).toBe(1)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'does not go on once PostgreSQL is asked to end',
+    async () => {
+      const server = await start()
+      process.kill(postmasterOf(dataDir), 'SIGKILL')
+      await server.failed
+      const restarted = server.restart()
+      await stop(server)
+      expect(await Promise.race([restarted.then(() => 'started'), Bun.sleep(300)])).toBeUndefined()
+      expect(await query(await start(), 'select 1')).toBe(1)
     },
     TIMEOUT_MS,
   )

@@ -1,0 +1,35 @@
+import type { EmbeddedPostgres } from './embedded.ts'
+
+interface Events {
+  /** It has ended, `log` says why, and is started again after `pauseMs`. */
+  onEnd(log: string, pauseMs: number): void
+  onBack(): void
+  /** It does not go on, whatever is tried. */
+  onFailure(log: string): void
+}
+
+/** In a row; one that has run for `STEADY_MS` begins another. */
+const RESTARTS_MAX = 5
+const STEADY_MS = 60_000
+/** Before the second restart; twice as long before each one after it. */
+const PAUSE_MS = 100
+
+/** Starts PostgreSQL again each time it ends by itself, until it ends too often. */
+export async function keepRunning(postgres: EmbeddedPostgres, events: Events): Promise<void> {
+  let restarts = 0
+  let startedMs = Number.NEGATIVE_INFINITY
+  for (let log = await postgres.failed; ; ) {
+    if (performance.now() - startedMs > STEADY_MS) restarts = 0
+    if (restarts === RESTARTS_MAX) return events.onFailure(log)
+    const pauseMs = restarts === 0 ? 0 : PAUSE_MS * 2 ** (restarts - 1)
+    restarts++
+    events.onEnd(log, pauseMs)
+    await Bun.sleep(pauseMs)
+    const fault = await postgres.restart().then(nothing, String)
+    startedMs = performance.now()
+    if (fault === null) events.onBack()
+    log = fault ?? (await postgres.failed)
+  }
+}
+
+const nothing = () => null

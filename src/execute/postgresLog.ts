@@ -1,0 +1,19 @@
+import { existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const LOG_FILE = 'postgres.log'
+const LOG_BYTES_MAX = 1024 * 1024
+
+export function openLog(dataDir: string) {
+  const path = logOf(dataDir)
+  // The log of the run before stays, since it may tell why that ended; what is older goes.
+  if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
+  return { path, file: openSync(path, 'a', 0o600) }
+}
+
+export const logOf = (dataDir: string) => join(dataDir, LOG_FILE)
+
+/** The last lines, of those behind the first `from` bytes. */
+export function tail(path: string, from = 0): string {
+  return readFileSync(path).subarray(from).toString().trim().split('\n').slice(-8).join('\n')
+}

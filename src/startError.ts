@@ -1,0 +1,30 @@
+import { createServer } from 'node:net'
+
+/** What an operator can mend. */
+export class StartError extends Error {}
+
+export function orStartError(what: string) {
+  return (error: Error): never => {
+    throw new StartError(`${what}: ${error.message || String(error)}`)
+  }
+}
+
+export function asStartError(error: Error): StartError {
+  return new StartError(error.message, { cause: error })
+}
+
+/** @throws StartError */
+export function requireFree(host: string, port: number): Promise<void> {
+  return new Promise((done, fail) => {
+    const probe = createServer()
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const message = `cannot listen on ${host}:${port}: ${error.message}`
+      fail(error.code === 'EADDRINUSE' ? portTaken({ host, port }) : new StartError(message))
+    })
+    probe.listen(port, host, () => probe.close(() => done()))
+  })
+}
+
+export function portTaken({ host, port }: { host: string; port: number }): StartError {
+  return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set PORT`)
+}
