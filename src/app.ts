@@ -36,6 +36,8 @@ export interface Parts {
   baseUrl(): string
   /** True while the server is stopping: answers tell clients to leave. */
   isDraining(): boolean
+  /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
+  isWaiting(): boolean
 }
 
 /** Over the statement's and the query's deadlines, which must have their say first. */
@@ -102,7 +104,7 @@ export function createApp(parts: Parts) {
 }
 
 function createRouter(parts: Parts): Router {
-  const { entities, database, longWrites, cursors, memory, migrationFiles, baseUrl, isDraining } = parts
+  const { entities, database, longWrites, cursors, memory, migrationFiles, baseUrl, isDraining, isWaiting } = parts
   const router = new Router()
   const resources = entities.map((entity) => new Resource(entity, database, entities, cursors, memory, longWrites))
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
@@ -120,6 +122,7 @@ function createRouter(parts: Parts): Router {
   router.add(
     'readyz',
     open(async () => {
+      if (isWaiting()) throw databaseIsAway()
       if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')
       const message = isDraining() ? 'The server is stopping.' : 'The database lacks a migration.'
       throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
@@ -155,8 +158,12 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (standing !== null && !standing.admitted) throw rateLimitExceeded(standing)
   if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
-  if (!location?.endpoint.isOpen && key === null) throw unauthorized()
-  if (!isConfirmed) throw unconfirmed()
+  if (!location?.endpoint.isOpen) {
+    const isWaiting = parts.isWaiting()
+    if (key === null && !(isWaiting && request.headers.has('authorization'))) throw unauthorized()
+    if (isWaiting) throw databaseIsAway()
+    if (!isConfirmed) throw unconfirmed()
+  }
   if (!location) throw notFound(router, target.path)
   const { endpoint, id } = location
   const handler = endpoint.methods[method === 'HEAD' ? 'GET' : method]
@@ -182,6 +189,11 @@ function rateLimitExceeded({ rule, retryAfterSeconds }: Standing): ApiError {
   const seconds = String(retryAfterSeconds)
   const message = `The limit of ${rule.limit} per ${rule.period} is reached; retry after ${seconds} s.`
   return new ApiError('RateLimitExceeded', message, { headers: { RetryAfter: seconds, 'Retry-After': seconds } })
+}
+
+function databaseIsAway(): ApiError {
+  const message = 'The database is not there yet; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
 }
 
 function unauthorized(): ApiError {

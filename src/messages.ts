@@ -14,7 +14,8 @@ export interface StartMessage {
   readonly kind: 'start'
   readonly config: Config
   readonly databaseUrl: string
-  readonly cursorSecret: string
+  /** Null: the database was not there yet; `begin` follows. */
+  readonly cursorSecret: string | null
   readonly bootstrapKeys: readonly string[]
   readonly migrationFiles: readonly string[]
   readonly keys: readonly KeyRecord[]
@@ -34,9 +35,16 @@ export interface ChangesMemory {
   readonly connections: string
 }
 
+/** The database is there: requests are answered from now on. */
+interface BeginMessage extends Omit<KeysMessage, 'kind'> {
+  readonly kind: 'begin'
+  readonly cursorSecret: string
+}
+
 export type ToWorker =
   | StartMessage
   | KeysMessage
+  | BeginMessage
   /** Asked again and again; who does not answer hangs. */
   | { readonly kind: 'ping' }
   /** Let clients leave for so long, finish, and end. */

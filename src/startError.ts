@@ -5,7 +5,7 @@ export class StartError extends Error {}
 
 export function orStartError(what: string) {
   return (error: Error): never => {
-    throw new StartError(`${what}: ${error.message || String(error)}`)
+    throw new StartError(`${what}: ${error.message || String(error)}`, { cause: error })
   }
 }
 

@@ -11,6 +11,7 @@ import { KeyStore } from './execute/keys.ts'
 import { type KeyWatch, watchKeys } from './execute/keyWatch.ts'
 import { migrate, readMigrations } from './execute/migrate.ts'
 import { loadSample } from './execute/sample.ts'
+import { isAway } from './execute/sqlstate.ts'
 import type { Entity } from './model/entity.ts'
 import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
@@ -33,6 +34,8 @@ export interface Started {
 /** Until they have been read for the first time. */
 const NO_KEYS: readonly KeyRecord[] = []
 const KEYS_MS_MAX = 10_000
+/** Between looks for a database that is away. */
+const AGAIN_MS = 250
 /** What PostgreSQL takes. */
 const CONNECTIONS_MAX = 262_143
 /** Clients that send within this time are told to close their connection, so that none is cut. */
@@ -46,8 +49,12 @@ export class Supervisor {
   private store: KeyStore | null = null
   private watch: KeyWatch | null = null
   private keys = NO_KEYS
+  private keysFailure: unknown = null
+  /** Null until the database has been there. */
+  private cursorSecret: string | null = null
   private lastNote: Promise<void> = Promise.resolve()
   private isStopping = false
+  private isWaiting = false
   private memory: LimiterMemory | null = null
   private changes: ChangeFeed | null = null
 
@@ -63,12 +70,9 @@ export class Supervisor {
     const { config } = this
     await this.takePort()
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
-    await migrate(databaseUrl, MIGRATIONS).catch(orStartError('the database cannot be used'))
-    if (this.embedded) await loadSample(databaseUrl, MIGRATIONS, config.demoData)
-    const cursorSecret = await readCursorSecret(databaseUrl).catch(orStartError('the database cannot be used'))
     const files = this.openMemory(databaseUrl, await loadEntities())
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
-    await this.watchKeys(databaseUrl, files)
+    const isThere = await this.openDatabase(databaseUrl, files)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
@@ -79,7 +83,7 @@ export class Supervisor {
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
-        cursorSecret,
+        cursorSecret: this.cursorSecret,
         bootstrapKeys,
         migrationFiles,
         keys: this.keys,
@@ -94,7 +98,9 @@ export class Supervisor {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
       throw error
     })
-    return { url, workers: processes, developmentKey, hasKeys: bootstrapKeys.length + this.keys.length > 0 }
+    if (!isThere) this.awaitDatabase(databaseUrl, files)
+    const hasKeys = !isThere || bootstrapKeys.length + this.keys.length > 0
+    return { url, workers: processes, developmentKey, hasKeys }
   }
 
   /** New processes with the code and the keys of now, one after the other; no request fails. */
@@ -160,10 +166,7 @@ export class Supervisor {
       this.ensureMemory(files)
       if (views && databasePrepare)
         this.changes = new ChangeFeed({ folder: folder.path, workers, databaseUrl, entities, log: this.log })
-      else {
-        if (views) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
-        sweepListeners(databaseUrl).catch(() => undefined) // costs time alone where it does not work out
-      }
+      else if (views) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
       return files
     } catch (error) {
       throw asStartError(error as Error)
@@ -193,22 +196,56 @@ export class Supervisor {
     return this.memory
   }
 
-  private async watchKeys(databaseUrl: string, files: LimiterFiles) {
-    let failure: unknown = null
-    this.store = new KeyStore(databaseUrl)
-    files.noteNews() // from now on workers expect news
-    this.watch = watchKeys(this.store, {
+  /** Reads what workers need of the database. False: it is away. @throws StartError for what an operator must mend */
+  private async openDatabase(url: string, files: LimiterFiles): Promise<boolean> {
+    const orFail = orStartError('the database cannot be used')
+    try {
+      await migrate(url, MIGRATIONS).catch(orFail)
+      if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
+      if (!this.changes) sweepListeners(url).catch(() => undefined) // costs time alone where it does not work out
+      const cursorSecret = await readCursorSecret(url).catch(orFail)
+      await this.readKeys(url, files)
+      this.cursorSecret = cursorSecret
+      return true
+    } catch (error) {
+      if (!isAway(error)) throw error
+      if (!this.isWaiting) this.log.warn('the server waits for the database', { reason: (error as Error).message })
+      this.isWaiting = true
+      return false
+    }
+  }
+
+  /** Until it is there, whenever that is; then the workers answer. */
+  private async awaitDatabase(url: string, files: LimiterFiles) {
+    try {
+      while (!this.isStopping && !(await this.openDatabase(url, files))) await Bun.sleep(AGAIN_MS)
+    } catch (error) {
+      if (this.isStopping) return
+      this.log.error('the server cannot go on', { reason: (error as Error).message })
+      return this.onFailure()
+    }
+    if (this.isStopping || this.cursorSecret === null) return
+    const { keys, cursorSecret } = this
+    this.processes?.broadcast({ kind: 'begin', cursorSecret, keys, memory: this.ensureMemory(files) })
+    this.log.info('the database is there, and the server goes on')
+  }
+
+  private async readKeys(databaseUrl: string, files: LimiterFiles) {
+    this.store ??= new KeyStore(databaseUrl)
+    if (this.watch === null) files.noteNews() // from now on workers expect news
+    this.watch ??= watchKeys(this.store, {
       onChange: (keys) => {
         this.keys = keys
         this.processes?.broadcast({ kind: 'keys', keys, memory: this.ensureMemory(files) })
       },
       onNews: (ms) => files.noteNews(ms),
       onError: (error) => {
-        failure = error
+        this.keysFailure = error
         this.log.warn('the keys cannot be read; workers ask for them by themselves', { error: String(error) })
       },
     })
     await Promise.race([this.watch.first, Bun.sleep(KEYS_MS_MAX)])
-    if (failure !== null && this.keys === NO_KEYS) throw new StartError(`the keys cannot be read: ${failure}`)
+    const { keysFailure: cause } = this
+    if (cause !== null && this.keys === NO_KEYS) throw new StartError(`the keys cannot be read: ${cause}`, { cause })
   }
 }

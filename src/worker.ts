@@ -33,6 +33,8 @@ export interface Worker {
   readonly port: number
   /** From now on these are the keys, and that is where their requests are counted. */
   replaceKeys(keys: readonly KeyRecord[], memory: LimiterMemory): void
+  /** The database is there, with this secret: what was 503 until now is answered. @throws Error as the start does */
+  begin(cursorSecret: string): Promise<void>
   /** The ids of the keys that were used since the last call; and a line in the log if there are too many of them. */
   takeUsedKeys(): string[]
   /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
@@ -46,8 +48,8 @@ export interface Surroundings {
   /** Keys with all rights that no database has. */
   bootstrapKeys: readonly string[]
   memory: LimiterMemory
-  /** What cursors are signed with, by every worker on the database. */
-  cursorSecret: string
+  /** What cursors are signed with, by every worker on the database; null: it is not there yet, and `begin` will say. */
+  cursorSecret: string | null
   /** Null: nothing is told from memory. */
   changes?: ChangesMemory | null
   /** Writes over connections of this name were given up, and may still be done; nothing more is sent over them. */
@@ -80,22 +82,25 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const database = new Database(options)
   const longWrites = new LongWrites(database, options)
   const entities = await loadEntities(surroundings.entitiesDir)
-  await requireTables(entities, database)
+  let isWaiting = surroundings.cursorSecret === null
+  if (!isWaiting) await requireTables(entities, database)
   const memory = changes && region && openMemory(config, changes, region)
   const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings, database)
   let draining = false
   let baseUrl = config.publicUrl ?? ''
+  const cursors = new Cursors(surroundings.cursorSecret ?? '')
   const app = createApp({
     entities,
     database,
     longWrites,
     admission,
-    cursors: new Cursors(surroundings.cursorSecret),
+    cursors,
     memory,
     migrationFiles,
     log,
     baseUrl: () => baseUrl,
     isDraining: () => draining,
+    isWaiting: () => isWaiting,
   })
   // Nobody is admitted by this machine alone while the store can be asked.
   await ready
@@ -109,6 +114,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     port,
     replaceKeys,
     takeUsedKeys,
+    async begin(cursorSecret) {
+      if (!isWaiting) return
+      await requireTables(entities, database)
+      cursors.replaceSecret(cursorSecret)
+      isWaiting = false
+    },
     async stop(leaveMs) {
       draining = true
       await Bun.sleep(Math.max(0, leaveMs - SETTLE_MS))

@@ -15,6 +15,7 @@ process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
   else if (message.kind === 'ping') tell({ kind: 'pong' })
+  else if (message.kind === 'begin') begin(message)
   else replaceKeys(message)
 })
 // Without the supervisor nobody would stop this process, or replace it.
@@ -50,13 +51,20 @@ function fail(error: unknown) {
 }
 
 /** After the start, which has failed by itself if it did. */
-async function replaceKeys({ keys, memory }: ToWorker & { kind: 'keys' }) {
+async function replaceKeys({ keys, memory }: Pick<ToWorker & { kind: 'keys' }, 'keys' | 'memory'>) {
   const running = await worker?.catch(() => null)
   try {
     running?.replaceKeys(keys, memory)
   } catch (error) {
     log?.error('the tables of keys with limits of their own cannot be opened', { error: String(error) })
   }
+}
+
+/** What is wrong with the database's tables ends it, as it would have ended the start. */
+async function begin({ cursorSecret, ...message }: ToWorker & { kind: 'begin' }) {
+  await replaceKeys(message)
+  const running = await worker?.catch(() => null)
+  await running?.begin(cursorSecret)
 }
 
 async function stop(leaveMs: number, code = 0) {

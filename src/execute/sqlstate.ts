@@ -55,6 +55,17 @@ const BY_CLASS: Record<string, Verdict> = {
   XX: 'refused', // corrupted data, or an error inside PostgreSQL: of a statement of ours there is another code
 }
 
+/** Of those that refuse: what an operator has to mend, so that waiting for it would only hide it. */
+const WRONG = /^(28...|3D000|57014|55P03)$/
+const AWAY: readonly Verdict[] = ['notSent', 'lost', 'refused']
+
+/** Whether the database is not there, or cannot serve yet, which mends itself; the error or what has caused it says so. */
+export function isAway(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
+  if (code === undefined) return cause !== undefined && isAway(cause)
+  return code === 'DEADLINE_MISSED' || (AWAY.includes(classify(error)) && !WRONG.test(String(code)))
+}
+
 export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'

@@ -24,7 +24,12 @@ export class Cursors {
   /** A page has two cursors of one list. */
   private last: { list: List; scope: string } | null = null
 
-  constructor(private readonly secret: string) {}
+  constructor(private secret: string) {}
+
+  /** What was written before is not read any more. */
+  replaceSecret(secret: string): void {
+    this.secret = secret
+  }
 
   /** In the letters of base64url; null: over 2 KiB, or the list is sorted by more than eight properties. */
   write(entity: Entity, list: List, { side, position }: Seek): string | null {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { ConstraintViolation, classify, type Verdict } from '../../src/execute/sqlstate.ts'
+import { ConstraintViolation, classify, isAway, type Verdict } from '../../src/execute/sqlstate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { freePort } from '../support/process.ts'
 
 let url: string
 let sql: postgres.Sql
@@ -131,5 +132,35 @@ describe('ConstraintViolation', () => {
       constraint: 'employee_company_id_current',
       kind: 'foreignKey',
     })
+  })
+})
+
+describe('a database is away', () => {
+  const failureAt = async (change: (address: URL) => void) => {
+    const address = new URL(url)
+    change(address)
+    const own = postgres(address.href, { max: 1, connect_timeout: 2 })
+    const error = await fault(own`select 1`)
+    await own.end({ timeout: 0 })
+    return error
+  }
+  for (const [what, change, away] of [
+    ['where nothing listens', (address: URL) => (address.port = String(freePort())), true],
+    ['where the name is unknown', (address: URL) => (address.hostname = 'no-such-host.invalid'), true],
+    ['not where the password is wrong', (address: URL) => (address.password = 'wrong'), false],
+    ['not where there is no such role', (address: URL) => (address.username = 'nobody'), false],
+    ['not where there is no such database', (address: URL) => (address.pathname = '/nowhere'), false],
+  ] as const)
+    test(what, async () => {
+      const error = await failureAt(change)
+      expect(isAway(error)).toBe(away)
+      expect(isAway(new Error('the start failed', { cause: new Error('for a reason', { cause: error }) }))).toBe(away)
+    })
+
+  test('while it starts, stops, or has no connection left; not where a statement or we are wrong', () => {
+    const are = (codes: string[]) => codes.map((code) => isAway(Object.assign(new Error(), { code })))
+    expect(are(['57P03', '57P01', '53300', '25006', 'CONNECT_TIMEOUT'])).toEqual([true, true, true, true, true])
+    expect(are(['42501', '42P01', '22012', '55P03', '57014'])).toEqual([false, false, false, false, false])
+    expect(isAway(new Error('0001_company.sql was edited'))).toBe(false)
   })
 })
