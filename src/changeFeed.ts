@@ -9,6 +9,7 @@ import type { Log } from './observe/log.ts'
 import { bumpEpoch, ChangeWriter, noteDeafness, noteHearing, withhold } from './share/changeLog.ts'
 import { changeRegionWords } from './share/changeRegion.ts'
 import { ChangeRings } from './share/changeRings.ts'
+import { wasUsed } from './share/changeUse.ts'
 import { openRegion, type Region, RegionFile } from './share/region.ts'
 import { Announcer } from './views/changes.ts'
 import { tableBits } from './views/writes.ts'
@@ -30,6 +31,8 @@ interface Options {
 const RINGS_FOR_WORKER = 2
 const RINGS_MORE = 2
 const TROUBLE_MS = 10_000
+/** Who has asked for a list, or written, is likely to do so again. */
+const USED_MS = 1_000
 
 /** The log of changes of this machine's processes, and in it, what others have written. */
 export class ChangeFeed {
@@ -74,6 +77,7 @@ export class ChangeFeed {
         noteDeafness(this.region)
         this.troubles.note('listener', reason, needsOperator ? 0 : undefined)
       },
+      isWanted: () => wasUsed(this.region, USED_MS) || this.rings.doubts.length > 0,
       attend: (ask) => this.settle(ask),
     })
   }

@@ -120,7 +120,7 @@ function run(bun) {
     if (process.ppid === parent) return
     clearInterval(watch)
     passOn('SIGTERM')
-  }, 200)
+  }, 1_000)
   watch.unref()
   child.on('exit', (code, signal) => {
     if (!signal) process.exit(code ?? 1)

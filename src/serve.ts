@@ -6,6 +6,8 @@ import { type Started, Supervisor } from './supervisor.ts'
 
 /** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
 const SAME_SIGNAL_MS = 1_000
+/** Between looks whether the launcher lives. */
+const LAUNCHER_MS = 1_000
 
 /** Starts the server, and stops it on signals. `launcher`: the process that passes signals on, or not a number. */
 export async function serve(config: Config, launcher: number): Promise<void> {
@@ -89,6 +91,6 @@ function watchLauncher(launcher: number, stop: () => void) {
       clearInterval(timer)
       stop()
     }
-  }, 200)
+  }, LAUNCHER_MS)
   timer.unref()
 }

@@ -231,7 +231,7 @@ export class Supervisor {
   }
 
   private async readKeys(databaseUrl: string, files: LimiterFiles) {
-    this.store ??= new KeyStore(databaseUrl)
+    this.store ??= new KeyStore(databaseUrl, this.config.databasePrepare)
     if (this.watch === null) files.noteNews() // from now on workers expect news
     this.watch ??= watchKeys(this.store, {
       onChange: (keys) => {

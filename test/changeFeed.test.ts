@@ -378,6 +378,18 @@ describe('lists come from the database', () => {
     TIMEOUT_MS,
   )
 })
+test(
+  'after a pause in which nobody asked: deaf at first, then told of what was written meanwhile',
+  async () => {
+    const machine = await new Machine().hears()
+    await Bun.sleep(2_000)
+    expect(machine.reader.isHearing).toBe(false)
+    await sql.unsafe(INSERT)
+    await until(() => machine.reader.isHearing)
+    expect(machine.told()).toEqual(['company'])
+  },
+  TIMEOUT_MS,
+)
 
 describe('rings', () => {
   test(

@@ -26,6 +26,8 @@ export interface Listener {
   onPulse(untilMs: number): void
   /** Hears nothing, until it begins again; which it does not by itself where an operator is needed. */
   onEnd(reason: string, needsOperator?: boolean): void
+  /** False: no process asks at the moment what is heard, so that a pulse now and then will do. Default: true. */
+  isWanted?(): boolean
   /** Before each pulse, whether anything is heard or not. */
   attend(ask: Ask): Promise<void>
 }
@@ -34,6 +36,9 @@ const PULSE_MS = 50
 /** Nobody relies on a pulse that is late; a connection is given up later, since with it goes all that is known. */
 const PULSE_MS_MAX = 3_000
 const LEAVE_MS_MAX = 500
+/** While what is heard is not wanted: between looks whether it is, and between pulses. */
+const REST_MS = 500
+const REST_MS_MAX = 5_000
 const SWEEP_MS = 10_000
 /** A look at the catalog costs PostgreSQL a third of a millisecond. */
 const LOOK_MS = 500
@@ -47,12 +52,8 @@ export function listenForChanges(url: string, listener: Listener): { stop(): Pro
 
   async function beat() {
     while (!isStopped) {
-      const pauseMs = await tryPulse()
-      if (isStopped) return
-      await new Promise<void>((resolve) => {
-        wake = resolve
-        setTimeout(resolve, pauseMs)
-      })
+      await pause(await tryPulse())
+      await rest()
     }
   }
 
@@ -72,6 +73,24 @@ export function listenForChanges(url: string, listener: Listener): { stop(): Pro
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /**
+   * Most servers wait for requests most of the time, and a pulse costs here and in PostgreSQL. What was notified meanwhile is
+   * heard at once, and before the next pulse says so nothing is told from memory.
+   */
+  async function rest() {
+    const untilMs = performance.now() + REST_MS_MAX
+    const isIdle = () => !isStopped && ear.isHearing && listener.isWanted?.() === false
+    while (isIdle() && performance.now() < untilMs) await pause(REST_MS)
+  }
+
+  async function pause(ms: number) {
+    if (isStopped) return
+    await new Promise<void>((resolve) => {
+      wake = resolve
+      setTimeout(resolve, ms)
+    })
   }
 
   const ended = beat()

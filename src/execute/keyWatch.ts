@@ -28,7 +28,7 @@ const DEADLINE_MS_MAX = 5_000
 
 /** Follows the keys in the database: a change, also by the passing of time, is seen at the next look. */
 export function watchKeys(store: KeyStore, options: Options): KeyWatch {
-  const { everyMs = 250, reloadEveryMs = 60_000, onChange, onNews, onError } = options
+  const { everyMs = 500, reloadEveryMs = 60_000, onChange, onNews, onError } = options
   const { promise: first, resolve: tellFirst } = Promise.withResolvers<void>()
   let isStopped = false
   let wake = () => {}

@@ -36,7 +36,11 @@ export class KeyStore {
   private connection: Connection
   private isEnded = false
 
-  constructor(private readonly url: string) {
+  /** `prepare`: what is asked again and again; not behind a pooler in transaction mode. */
+  constructor(
+    private readonly url: string,
+    private readonly prepare = false,
+  ) {
     this.connection = open(url)
   }
 
@@ -79,8 +83,11 @@ export class KeyStore {
   }
 
   /** A text that differs as soon as the set of valid keys does, whether by a change or by time. */
-  async version(deadlineMs?: number): Promise<string> {
-    const [row] = await this.run<{ version: string }>(statements.selectVersion, deadlineMs)
+  async version(deadlineMs = QUERY_MS_MAX): Promise<string> {
+    const [row] = await this.within(deadlineMs, ({ unsafe }) => {
+      const { text } = statements.selectVersion
+      return unsafe<{ version: string }[]>(text, [], { prepare: this.prepare, simple: !this.prepare } as object)
+    })
     return row?.version ?? ''
   }
 

@@ -1,4 +1,5 @@
 import { MARKS_MAX, type Places, placesOf, RING_WORDS } from './changeRegion.ts'
+import { noteUse } from './changeUse.ts'
 import { monotonicMs } from './clock.ts'
 import { clearMark, forgetTransactions } from './marks.ts'
 import { OWN_WORD, type Region } from './region.ts'
@@ -128,8 +129,10 @@ export class ChangeReader {
   get isHearing(): boolean {
     const { words } = this.region
     const { doubts, writers } = this.places
+    const nowMs = monotonicMs()
+    noteUse(this.region, nowMs)
     for (let writer = 0; writer < writers; writer++) if (load(words, doubts + writer) !== 0) return false
-    return ((monotonicMs() - load(words, HEARD)) & TIME) < HEARD_MS_MAX
+    return ((nowMs - load(words, HEARD)) & TIME) < HEARD_MS_MAX
   }
 
   /** Whether one of these tables' lists come from the database, whatever is heard. */

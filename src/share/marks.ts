@@ -1,4 +1,5 @@
 import { MARKS_MAX, type Places, placesOf } from './changeRegion.ts'
+import { noteUse } from './changeUse.ts'
 import { OWN_WORD, type Region } from './region.ts'
 
 const { load, store, exchange, compareExchange: swap, add, sub } = Atomics
@@ -79,6 +80,7 @@ export class MarkWriter {
   /** `tables`: bits of all tables whose rows it may change. */
   begin(tables: number): InFlightWrite {
     const { words } = this.region
+    noteUse(this.region)
     const last = this.first + MARKS_MAX - 1
     this.turn = (this.turn + 1) & TURN_MAX
     for (let place = this.first; place < last; place++) {

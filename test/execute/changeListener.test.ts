@@ -33,6 +33,8 @@ class Ear {
   isHearing = false
   begins = 0
   heardMs = 0
+  pulses = 0
+  isWanted = true
   reason = ''
   strangers: string[] = []
   readonly heard: string[] = []
@@ -57,11 +59,13 @@ class Ear {
       onPulse: (untilMs) => {
         this.isHearing = true
         this.heardMs = untilMs
+        this.pulses++
       },
       onEnd: (reason) => {
         this.isHearing = false
         this.reason = reason
       },
+      isWanted: () => this.isWanted,
       attend: async () => undefined,
     }).stop
     ears.push(this)
@@ -142,6 +146,39 @@ describe('is heard once it is committed', () => {
     TIMEOUT_MS,
   )
 })
+
+test(
+  'while it is not wanted what is heard is heard at once, with hardly a pulse; wanted again, it has all before a pulse',
+  async () => {
+    const ear = await hearing()
+    ear.isWanted = false
+    await ear.pulse()
+    ear.pulses = 0
+    await sql`insert into company (name) values ('a')`
+    await until(() => ear.heard.length > 0)
+    await Bun.sleep(500)
+    expect(ear.pulses).toBeLessThanOrEqual(2) // else ten
+    await sql`insert into absence (type) values ('b')`
+    ear.isWanted = true
+    expect(await ear.pulse()).toEqual(['absence ', 'company '])
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a connection that is lost while it is not wanted is replaced all the same',
+  async () => {
+    const ear = await hearing()
+    ear.isWanted = false
+    await ear.pulse()
+    const begins = ear.begins
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${LISTENER} and datname = current_database()`
+    await until(() => ear.begins > begins)
+    await sql`insert into company (name) values ('a')`
+    await until(() => ear.heard.length > 0)
+  },
+  TIMEOUT_MS,
+)
 
 function sqlRows(): [what: string, write: string, tables: string[]][] {
   return [

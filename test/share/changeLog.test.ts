@@ -11,10 +11,11 @@ import {
   noteHearing,
   settleDoubt,
 } from '../../src/share/changeLog.ts'
+import { noteUse, wasUsed } from '../../src/share/changeUse.ts'
 import { changeRegionWords, placesOf } from '../../src/share/changeRegion.ts'
 import { monotonicMs } from '../../src/share/clock.ts'
 import { MarkReader, MarkWriter } from '../../src/share/marks.ts'
-import { openRegion, RegionFile } from '../../src/share/region.ts'
+import { openRegion, type Region, RegionFile } from '../../src/share/region.ts'
 import { temporaryMemory } from '../support/memory.ts'
 import { Random } from '../support/random.ts'
 
@@ -141,6 +142,19 @@ describe('a reader that may not be told of a write says so', () => {
     noteHearing(region)
     noteDeafness(region)
     expect(reader.isHearing).toBe(false)
+  })
+
+  test('and that it was asked, as a writer says that it writes', () => {
+    for (const use of [
+      (region: Region) => new ChangeReader(region).isHearing,
+      (region: Region) => new MarkWriter(region, 0).begin(1).end(),
+    ]) {
+      const region = log(1)
+      noteUse(region, monotonicMs() - 60_000)
+      expect(wasUsed(region, 30_000)).toBe(false)
+      use(region)
+      expect(wasUsed(region, 30_000)).toBe(true)
+    }
   })
 
   test('while there is a doubt about any writer', () => {
