@@ -27,19 +27,19 @@ export function referenceOf(path: string): Reference {
   const matching = `from ${table} where ${['true', ...filters].join(' and ')}`
   const window = `limit ${pageSize} offset ${(page - 1) * pageSize}`
   return {
-    rows: `select * ${matching} order by ${[...sorts, 'id'].join(', ')} ${window}`,
+    rows: `select * ${matching} order by ${sorts.join(', ')} ${window}`,
     total: `select count(*) ${matching}`,
   }
 }
 
 function readQuery(query: string) {
   const filters: string[] = []
-  let sorts: string[] = []
+  let sorts = ['id']
   let page = 1
   let pageSize = PAGE_SIZE
   for (const [name, value] of new URLSearchParams(query)) {
     const parameter = name.toLowerCase()
-    if (parameter === 'sort') sorts = value.split(',').map(order)
+    if (parameter === 'sort') sorts = orders(value.split(','))
     else if (parameter === 'page') page = Number(value)
     // As long as nobody writes it leads to the page of that number.
     else if (parameter === 'cursor') continue
@@ -47,6 +47,11 @@ function readQuery(query: string) {
     else filters.push(condition(name, value))
   }
   return { filters, sorts, page, pageSize }
+}
+
+/** The id breaks ties, in the direction of the last definition. */
+function orders(definitions: readonly string[]): string[] {
+  return [...definitions.map(order), definitions.at(-1)?.startsWith('-') ? 'id desc' : 'id']
 }
 
 /** A text is compared and ordered by its column's collation; PostgreSQL has nulls last, and first where descending. */

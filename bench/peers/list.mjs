@@ -26,7 +26,8 @@ export class BadRequest extends Error {
 
 /**
  * A query string, as an object of strings or arrays of strings, as
- * `{ filters: [{ key, operator, value }], sorts: [{ key, descending }], pageSize, page }`. Sorts end with the id.
+ * `{ filters: [{ key, operator, value }], sorts: [{ key, descending }], pageSize, page }`. Sorts end with the id,
+ * in the direction of the last.
  * @throws BadRequest
  */
 export function parseList(table, parameters) {
@@ -35,7 +36,8 @@ export function parseList(table, parameters) {
     const given = parameters[name]
     for (const value of typeof given === 'string' ? [given] : given) addParameter(list, table, name, value)
   }
-  if (!list.sorts.some(({ key }) => key === 'id')) list.sorts.push({ key: 'id', descending: false })
+  if (!list.sorts.some(({ key }) => key === 'id'))
+    list.sorts.push({ key: 'id', descending: list.sorts.at(-1)?.descending ?? false })
   return list
 }
 

@@ -67,10 +67,11 @@ function translateQuery(entity: Entity, query: string): string | null {
     .filter(([name]) => !OWN.includes(name))
     .map(([name, value]) => translateFilter(entity, name, value))
   if (filters.includes(null)) return null
-  const sorts = (lastOf(given, 'sort')?.split(',') ?? []).map((sort) => translateSort(entity, sort))
+  const definitions = lastOf(given, 'sort')?.split(',') ?? []
+  const sorts = definitions.map((sort) => translateSort(entity, sort))
   if (sorts.includes(null)) return null
   const place = [`limit=${pageSize}`, ...(page > 1 ? [`offset=${(page - 1) * pageSize}`] : []), 'totalCount=true']
-  return [...filters, ...sorts, 'orderby.id=asc', ...place].join('&')
+  return [...filters, ...sorts, `orderby.id=${directionOf(definitions.at(-1))}`, ...place].join('&')
 }
 
 function decodeParameter(text: string): [name: string, value: string] {
@@ -94,7 +95,11 @@ function translateFilter(entity: Entity, name: string, text: string): string | n
 
 function translateSort(entity: Entity, text: string): string | null {
   const property = propertyOf(entity, text.replace(/^[+-]/, ''))
-  return property && `orderby.${keyOf(property)}=${text.startsWith('-') ? 'desc' : 'asc'}`
+  return property && `orderby.${keyOf(property)}=${directionOf(text)}`
+}
+
+function directionOf(definition = ''): 'asc' | 'desc' {
+  return definition.startsWith('-') ? 'desc' : 'asc'
 }
 
 function propertyOf(entity: Entity, name: string): Property | null {

@@ -99,16 +99,16 @@ function rangesBehind(places: readonly Place[]): Range[] {
 
 /**
  * Behind in the last property, or equal in it and behind by the id. Compared as a pair, since for `a = $1 and id > $2`
- * the planner may prefer the index of the ids, and read all of them to find few. Where the two have one direction the
- * pair is all that has a value; else what is equal has a range of its own, in the direction of the id.
+ * the planner may prefer the index of the ids, and read all of them to find few. The pair is all that has a value, unless
+ * a sort names the id itself, in the other direction: then what is equal has a range of its own, in that of the id.
  */
 function behindPair(last: Place, id: Place): Range[] {
-  const [column, isDescending] = [columnOf(last), id.key.descending]
-  const pair = sql`(${column}, ${columnOf(id)}) ${sign(isDescending)} (${operandOf(last)}, ${operandOf(id)})`
+  const isDescending = id.key.descending
+  const pair = sql`(${columnOf(last)}, ${columnOf(id)}) ${sign(isDescending)} (${operandOf(last)}, ${operandOf(id)})`
   const others = behind(last).map((condition) => ({ conditions: [condition], keys: [last.key, id.key] }))
   if (last.key.descending === isDescending)
     return [{ conditions: [pair], keys: [last.key, id.key] }, ...others.slice(1)]
-  const end = sql`${column} ${sign(!isDescending)}= ${operandOf(last)}`
+  const end = sql`${columnOf(last)} ${sign(!isDescending)}= ${operandOf(last)}`
   return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
 }
 

@@ -7,14 +7,19 @@ export interface OrderKey {
   readonly descending: boolean
 }
 
-/** The sorts as a total order: the id, ascending, breaks ties; behind the id nothing counts any more. */
+/**
+ * The sorts as a total order: the id breaks ties, in the direction of the last sort, so that one index on (property, id)
+ * has both orders of a property, one of them backwards. Behind the id nothing counts any more.
+ */
 export function order(entity: Entity, sorts: readonly Sort[]): OrderKey[] {
   const keys: OrderKey[] = []
+  let descending = false
   for (const { property, direction } of sorts) {
-    keys.push({ property, descending: direction === 'descending' })
+    descending = direction === 'descending'
+    keys.push({ property, descending })
     if (property === entity.id) return keys
   }
-  keys.push({ property: entity.id, descending: false })
+  keys.push({ property: entity.id, descending })
   return keys
 }
 

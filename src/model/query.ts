@@ -24,7 +24,7 @@ export interface Seek {
 /** What a list request asks for, checked and typed. */
 export interface ListQuery {
   readonly filters: readonly Filter[]
-  /** Each property at most once; the id, ascending, breaks what ties are left. */
+  /** Each property at most once; the id breaks what ties are left, in the direction of the last. */
   readonly sorts: readonly Sort[]
   /** 5 to 50. */
   readonly pageSize: number

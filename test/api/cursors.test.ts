@@ -116,10 +116,10 @@ describe('D32: a page with a cursor', () => {
     await server.sql`delete from company where id > 10`
     await server.sql`insert into company (name) select 'A' from generate_series(1, 6)`
     const fifth = await follow(answer, 'next')
-    expect(idsOf(fifth)).toEqual([3, 2, 1, 24, 25])
+    expect(idsOf(fifth)).toEqual([3, 2, 1, 29, 28])
     expect(pagesOf(fifth)).toEqual({ first: '1', previous: '3', next: '4', last: '4' })
     const rest = await follow(fifth, 'next')
-    expect([idsOf(rest), pagesOf(rest)]).toEqual([ids(29, 26).toReversed(), { first: '1', previous: '3' }])
+    expect([idsOf(rest), pagesOf(rest)]).toEqual([ids(27, 24), { first: '1', previous: '3' }])
   })
 
   test('has a previous link as long as there are rows before, though its number is 1', async () => {

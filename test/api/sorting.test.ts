@@ -101,14 +101,21 @@ describe('4.2 Sorting', () => {
     expect(await companies('Name=<=Eve&Name=!=&sort=Name')).toEqual(['adam', 'adam', 'Émile', 'emma', 'Eve'])
   })
 
-  test('D26: ties are broken by id ascending, in a descending sort too', async () => {
-    for (const query of ['sort=-Enabled', 'sort=%2BEnabled'])
-      for (const enabled of ['true', 'false']) {
-        const ids: number[] = await companies(`${query}&Enabled=${enabled}`, 'id')
-        expect(ids).toEqual(ids.toSorted((a, b) => a - b))
-      }
-    const [first, second] = await companies('sort=-Name&Name=adam', 'id')
-    expect(first).toBeLessThan(second)
+  test('D26: ties are broken by id in the direction of the last definition that counts', async () => {
+    const ids: number[] = await companies('Enabled=false', 'id')
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+    const tied = (sort: string) => companies(`sort=${sort}&Enabled=false`, 'id')
+    for (const sort of ['%2BEnabled', '%2BEnabled,-Enabled', '-Enabled,Id'])
+      expect([sort, await tied(sort)]).toEqual([sort, ids])
+    for (const sort of ['-Enabled', '-Enabled,%2BEnabled', 'Enabled,-Id'])
+      expect([sort, await tied(sort)]).toEqual([sort, ids.toReversed()])
+  })
+
+  test('D26: one direction of a sort is the other, read from its end', async () => {
+    for (const property of ['Name', 'Enabled', 'Id']) {
+      const ascending: number[] = await companies(`sort=${property}`, 'id')
+      expect(await companies(`sort=-${property}`, 'id')).toEqual(ascending.toReversed())
+    }
   })
 
   test('D26: no value is after all values ascending, before them descending', async () => {

@@ -41,7 +41,7 @@ describe('translation for Platformatic DB', () => {
     ['/Absences', '/absence/?orderby.id=asc&limit=20&totalCount=true'],
     [
       '/Absences?Status=Approved&sort=-Start',
-      '/absence/?where.status.eq=Approved&orderby.start=desc&orderby.id=asc&limit=20&totalCount=true',
+      '/absence/?where.status.eq=Approved&orderby.start=desc&orderby.id=desc&limit=20&totalCount=true',
     ],
     [
       '/Absences?Start=%3E%3D2023-01-01T00:00:00Z&Start=%3C2024-01-01T00:00:00Z&PageSize=50',
@@ -54,7 +54,7 @@ describe('translation for Platformatic DB', () => {
     ],
     [
       '/Companies?sort=Enabled,-Name',
-      '/company/?orderby.enabled=asc&orderby.name=desc&orderby.id=asc&limit=20&totalCount=true',
+      '/company/?orderby.enabled=asc&orderby.name=desc&orderby.id=desc&limit=20&totalCount=true',
     ],
   ]
   for (const [path, expected] of cases)

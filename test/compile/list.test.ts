@@ -56,7 +56,7 @@ describe('page 1', () => {
       text:
         'select (select count(*) from "company" where "name" is distinct from $1 and "id" > $2), ' +
         '"id", "name", "enabled" from "company" where "name" is distinct from $1 and "id" > $2 ' +
-        'order by "name" desc, "id" limit 5',
+        'order by "name" desc, "id" desc limit 5',
       values: ['x', '3'],
     })
   })
@@ -132,9 +132,9 @@ describe('on the database', () => {
       ['', sql`id`],
       ['-Id', sql`id desc`],
       ['Name', sql`name collate "und-x-icu" asc nulls last, id`],
-      ['-Name', sql`name collate "und-x-icu" desc nulls first, id`],
+      ['-Name', sql`name collate "und-x-icu" desc nulls first, id desc`],
       ['-Enabled,Name', sql`enabled desc, name, id`],
-      ['Enabled,-Name', sql`enabled, name desc, id`],
+      ['Enabled,-Name', sql`enabled, name desc, id desc`],
     ] as const
 
   test('D26: each page of each order has the rows that plain SQL has, from the nearer end too', async () => {

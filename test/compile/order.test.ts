@@ -19,10 +19,12 @@ test('D27: no sort is by id', () => {
   expect(text(company, '')).toBe('"id"')
 })
 
-test('D26: the id, ascending, breaks ties whatever the direction', () => {
+test('D26: the id breaks ties, in the direction of the last sort', () => {
   expect(text(company, 'Name')).toBe('"name", "id"')
-  expect(text(company, '-Name')).toBe('"name" desc, "id"')
+  expect(text(company, '-Name')).toBe('"name" desc, "id" desc')
   expect(text(company, '-Enabled,+Name')).toBe('"enabled" desc, "name", "id"')
+  expect(text(company, '+Enabled,-Name')).toBe('"enabled", "name" desc, "id" desc')
+  expect(text(company, '-Name,Name')).toBe('"name" desc, "id" desc')
 })
 
 test('behind the id nothing counts', () => {
@@ -31,7 +33,7 @@ test('behind the id nothing counts', () => {
 })
 
 test('keywords and parts of objects are quoted columns', () => {
-  expect(text(absence, 'End,-Period.Days')).toBe('"end", "period_days" desc, "id"')
+  expect(text(absence, 'End,-Period.Days')).toBe('"end", "period_days" desc, "id" desc')
 })
 
 test('the opposite turns every direction round', () => {

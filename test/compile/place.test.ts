@@ -87,7 +87,7 @@ test('notes: every so many rows of the numbered list, the snapshot in the first 
   expect(compileNotes(company, parseList(company, 'Id=>3&sort=-Name'), 256)).toEqual({
     text:
       'select case when "N" = 256 then pg_current_snapshot()::text end, "name", "id" from (' +
-      'select "name", "id", row_number() over (order by "name" desc, "id") as "N" from "company" where "id" > $1' +
+      'select "name", "id", row_number() over (order by "name" desc, "id" desc) as "N" from "company" where "id" > $1' +
       ') as numbered where "N" % 256 = 0 order by "N"',
     values: ['3'],
   })

@@ -56,26 +56,27 @@ describe('the statement', () => {
     ['Name', 'behind', null, ['name is null and id > $1']],
     ['Name', 'before', 'b', ['(name, id) < ($1, $2)']],
     ['Name', 'before', null, ['name is not null', 'name is null and id < $1']],
-    ['-Name', 'behind', 'b', ['name < $1', '(name, id) > ($1, $2) and name <= $1']],
-    ['-Name', 'behind', null, ['name is not null', 'name is null and id > $1']],
-    ['-Name', 'before', 'b', ['name > $1', 'name is null', '(name, id) < ($1, $2) and name >= $1']],
-    ['-Name', 'before', null, ['name is null and id < $1']],
+    ['-Name', 'behind', 'b', ['(name, id) < ($1, $2)']],
+    ['-Name', 'behind', null, ['name is not null', 'name is null and id < $1']],
+    ['-Name', 'before', 'b', ['(name, id) > ($1, $2)', 'name is null']],
+    ['-Name', 'before', null, ['name is null and id > $1']],
     ['Enabled', 'behind', 'f', ['(enabled, id) > ($1, $2)']],
+    ['-Enabled', 'behind', 't', ['(enabled, id) < ($1, $2)']],
     ['-Enabled,-Id', 'behind', 't', ['(enabled, id) < ($1, $2)']],
+    ['-Name,Id', 'behind', 'b', ['name < $1', '(name, id) > ($1, $2) and name <= $1']],
+    ['-Name,Id', 'behind', null, ['name is not null', 'name is null and id > $1']],
+    ['-Name,Id', 'before', 'b', ['name > $1', 'name is null', '(name, id) < ($1, $2) and name >= $1']],
+    ['Name,-Id', 'behind', 'b', ['name > $1', 'name is null', '(name, id) < ($1, $2) and name >= $1']],
   ] as const)('D26: by %s %s %p', (sort, side, value, ranges) => {
     expect(rangesOf(sort, { side, position: [value, '7'] })).toEqual([...ranges])
   })
 
   test('by several properties a branch is a list filtered by the first of them', () => {
     expect(rangesOf('Enabled,-Name', { side: 'behind', position: ['f', 'b', '7'] })).toEqual([
-      ...['enabled > $1', 'enabled = $1 and name < $2', 'enabled = $1 and (name, id) > ($2, $3) and name <= $2'],
+      ...['enabled > $1', 'enabled = $1 and (name, id) < ($2, $3)'],
     ])
     expect(rangesOf('Name,-Enabled', { side: 'before', position: [null, 't', '7'] })).toEqual([
-      ...[
-        'name is not null',
-        'name is null and enabled > $1',
-        'name is null and (enabled, id) < ($1, $2) and enabled >= $1',
-      ],
+      ...['name is not null', 'name is null and (enabled, id) > ($1, $2)'],
     ])
   })
 
@@ -124,6 +125,9 @@ describe('on the database', () => {
     'sort=-EmployeeId,Status,-Type',
     'sort=Employee,-Period.Prefered&Reason=!=a&Period.Days=<7',
     'sort=-Status&Start=!=',
+    'sort=-Reason,Id',
+    'sort=Status,-Id',
+    'sort=-Status,Reason,-Id',
   ])('beside any row are the rows that are beside it in the whole list, and one more: %s', async (query) => {
     const whole = await plainly(query)
     const total = String(whole.length)

@@ -32,9 +32,18 @@ describe('which of two positions comes first', () => {
     [
       '-Period.Days',
       [
+        [null, '2'],
+        [null, '1'],
+        ['10.00000000', '1'],
+        ['2.00000000', '10'],
+        ['2.00000000', '7'],
+      ],
+    ],
+    [
+      '-Period.Days,Id',
+      [
         [null, '1'],
         [null, '2'],
-        ['10.00000000', '1'],
         ['2.00000000', '7'],
         ['2.00000000', '10'],
       ],
@@ -108,6 +117,8 @@ describe('on the database', () => {
     '-Period.Days,Start',
     'EmployeeId,-Period.Hours',
     '-EmployeeId,-Start',
+    'EmployeeId,-Id',
+    '-Start,Id',
   ])('rows that PostgreSQL has sorted ascend, each with each: %s', async (sort) => {
     const query = { ...parseList(absence, `sort=${sort}`), pageSize: 50 }
     const keys = order(absence, query.sorts)

@@ -86,14 +86,16 @@ function compareExactly(kind: Kind, one: Value, other: Value): boolean {
   return kind === 'text' ? one === other : compareValues(kind, one, other) === 0
 }
 
-/** The rows in the order of the sorts; the id breaks ties. D26, D27 */
+/** The rows in the order of the sorts; the id breaks ties, in the direction of the last one that counts. D26, D27 */
 export function inOrder(rows: Row[], sorts: Sort[]): Row[] {
+  const last = sorts.findLast((sort, index) => sorts.findIndex(({ field }) => field === sort.field) === index)
+  const idSign = last?.descending ? -1 : 1
   return rows.toSorted((one, other) => {
     for (const { field, descending } of sorts) {
       const order = compareValues(field.kind, one[field.name] ?? null, other[field.name] ?? null)
       if (order !== 0) return descending ? -order : order
     }
-    return Number(one.Id) - Number(other.Id)
+    return idSign * (Number(one.Id) - Number(other.Id))
   })
 }
 

@@ -85,8 +85,10 @@ export function truthOf({ collection, filters, sorts, page, pageSize }: List): {
   const values: string[] = []
   const conditions = filters.map((filter) => conditionOf(filter, values))
   const from = `from ${tables[collection]} where ${['true', ...conditions].join(' and ')}`
-  const keys = sorts.map(({ field, descending }) => `${columnOf(field.name)}${descending ? ' desc' : ''}`)
-  const ids = `select id ${from} order by ${[...keys, 'id'].join(', ')} limit ${pageSize} offset ${(page - 1) * pageSize}`
+  const direction = (isDescending = false) => (isDescending ? ' desc' : '')
+  const keys = sorts.map(({ field, descending }) => columnOf(field.name) + direction(descending))
+  const id = `id${direction(sorts.at(-1)?.descending)}`
+  const ids = `select id ${from} order by ${[...keys, id].join(', ')} limit ${pageSize} offset ${(page - 1) * pageSize}`
   const text = `select (select count(*) ${from})::int as total, array(${ids})::text[]::text as ids`
   return { text, values }
 }
