@@ -12,6 +12,8 @@ export interface Property {
   readonly kind: Kind
   readonly writable: boolean
   readonly examples: readonly string[]
+  /** Whether the table has an index on it and the id, with which each of its orders is found. */
+  readonly indexed: boolean
   /** Set on a property that holds the id of another entity's row. */
   readonly reference: Reference | null
 }
@@ -74,8 +76,15 @@ interface Leaf {
   readonly kind: Kind
   readonly readOnly?: boolean
   readonly examples?: readonly string[]
+  readonly indexed?: boolean
   readonly reference?: string
   readonly copied?: { readonly reference: string; readonly source: string }
+}
+
+/** What every property may say of itself, but ids and references: by those, rows of others look for it. */
+interface Indexing {
+  /** `false`: each row is written into an index less; to filter and sort by it reads all rows, within the deadline. */
+  indexed?: boolean
 }
 
 // Two names of 200 and the space between.
@@ -85,32 +94,40 @@ const READ_ONLY_LENGTH_MAX = 401
 export const identity = (): Leaf => ({ kind: integerKind(false), readOnly: true })
 
 /** Text of at most `lengthMax` (200) code points. */
-export const text = (options: { lengthMax?: number; examples?: string[] } = {}): Leaf => ({
-  kind: textKind(options.lengthMax ?? 200),
-  examples: options.examples ?? [],
+export const text = ({
+  lengthMax = 200,
+  ...options
+}: { lengthMax?: number; examples?: string[] } & Indexing = {}): Leaf => ({
+  kind: textKind(lengthMax),
+  ...options,
 })
 
 /** True or false, never null. */
-export const boolean = (): Leaf => ({ kind: booleanKind })
+export const boolean = (options: Indexing = {}): Leaf => ({ kind: booleanKind, ...options })
 
 /** A date-time to the second, in UTC. */
-export const instant = (): Leaf => ({ kind: instantKind })
+export const instant = (options: Indexing = {}): Leaf => ({ kind: instantKind, ...options })
 
 /** An exact number of 0 or more with 10 digits before the point and `scale` after it. */
-export const decimal = (scale: number): Leaf => ({ kind: decimalKind(10, scale) })
+export const decimal = (scale: number, options: Indexing = {}): Leaf => ({ kind: decimalKind(10, scale), ...options })
 
 /** The id of a row of `entity`. */
 export const reference = (entity: string): Leaf => ({ kind: integerKind(true), reference: entity })
 
 /** Read-only: the property `source` of the row that the property `reference` names, kept right by the database. */
-export const copied = (reference: string, source: string): Leaf => ({
+export const copied = (reference: string, source: string, options: Indexing = {}): Leaf => ({
   kind: textKind(READ_ONLY_LENGTH_MAX),
   readOnly: true,
   copied: { reference, source },
+  ...options,
 })
 
 /** Read-only text that the database makes from other columns of the row. */
-export const computed = (): Leaf => ({ kind: textKind(READ_ONLY_LENGTH_MAX), readOnly: true })
+export const computed = (options: Indexing = {}): Leaf => ({
+  kind: textKind(READ_ONLY_LENGTH_MAX),
+  readOnly: true,
+  ...options,
+})
 
 /** An object: its parts are properties of their own, with a dot in the name. */
 export const group = (fields: Record<string, Leaf>): Field => ({ group: fields })
@@ -168,6 +185,7 @@ function toProperty(path: string[], leaf: Leaf, siblings: Record<string, Field>)
     kind: leaf.kind,
     writable: !leaf.readOnly,
     examples: leaf.examples ?? [],
+    indexed: leaf.indexed ?? true,
     reference: leaf.reference ? toReference(path[0] as string, leaf.reference, siblings) : null,
   }
 }

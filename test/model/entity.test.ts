@@ -4,6 +4,8 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import {
+  boolean,
+  computed,
   copied,
   copiedProperties,
   decimal,
@@ -81,7 +83,7 @@ describe('defineEntity', () => {
       backupId: reference('Employee'),
       opens: instant(),
       closes: instant(),
-      cost: group({ net: decimal(2), note: text() }),
+      cost: group({ net: decimal(2), note: text({ indexed: false }) }),
     },
     { notBefore: [['closes', 'opens']] },
   )
@@ -106,6 +108,22 @@ describe('defineEntity', () => {
     })
     expect(property('backupid').reference).toEqual({ entity: 'Employee', table: 'employee', copy: null })
     expect(property('owner').reference).toBeNull()
+  })
+
+  test('a property has an index unless it says otherwise, whatever its kind', () => {
+    expect(entity.properties.flatMap(({ name, indexed }) => (indexed ? [] : [name]))).toEqual(['Cost.Note'])
+    const none = { indexed: false }
+    const { properties } = defineEntity('Plain', {
+      id: identity(),
+      label: text({ lengthMax: 5, ...none }),
+      open: boolean(none),
+      since: instant(none),
+      cost: decimal(2, none),
+      ownerId: reference('Employee'),
+      owner: copied('ownerId', 'displayName', none),
+      title: computed(none),
+    })
+    expect(properties.map(({ indexed }) => indexed)).toEqual([true, false, false, false, false, true, false, false])
   })
 
   test('a rule has the name of its constraint', () => {
