@@ -1,4 +1,4 @@
-import type { Rows } from './data/table.ts'
+import { firstOfTwo, type Rows } from './data/table.ts'
 import type { Operation } from './operation.ts'
 
 export interface Scenario {
@@ -45,6 +45,19 @@ const create = (weight = 1): Operation => {
   return { method: 'POST', path: '/Companies', body: '{"Name":"Bench","Enabled":true}', status: 201, weight }
 }
 
+const createEmployee = ({ companies }: Rows): Operation => {
+  const person = '"FirstName":"Ada","LastName":"Bench","WorkEmail":"ada.bench@example.com"'
+  const job = '"Department":"Engineering","JobTitle":"Engineer","Type":"FullTime","Started":"2026-01-05T08:00:00Z"'
+  return { method: 'POST', path: '/Employees', body: `{${person},"CompanyId":{1..${companies}},${job}}`, status: 201 }
+}
+
+/** Of a company with two employees, who have a copy of its name; to either name, see below. */
+const rename = (rows: Rows): Operation[] =>
+  ['Bench', 'Bench and Sons'].map((name) => {
+    const path = `/Companies/{${firstOfTwo(rows)}..${rows.companies}}`
+    return { method: 'PATCH', path, body: JSON.stringify({ Name: name }), status: 200 }
+  })
+
 /** Both values, so that about every second request changes the row and its indexes. */
 const patch = ({ companies }: Rows, weight = 1): Operation[] =>
   ['true', 'false'].map((enabled) => {
@@ -66,7 +79,7 @@ const listsOfDays = Array.from({ length: LIVE_LISTS }, (_, index) => {
   return `/Absences?Status=Approved&Start=%3E%3D${day(0)}T00:00:00Z&Start=%3C${day(1)}T00:00:00Z&sort=-Start`
 })
 
-/** A scenario is one entry. Every random value stands in the path, as `{1..N}`. */
+/** A scenario is one entry. Every random value stands in the path or is a whole value of the body, as `{1..N}`. */
 export const table: readonly Entry[] = [
   {
     name: 'one-by-id',
@@ -151,7 +164,13 @@ export const table: readonly Entry[] = [
     operations: (rows) => [get(`/Absences?sort=Start&page=${pagesOf(rows.absences)}`)],
   },
   { name: 'create', title: 'create a company', operations: () => [create()] },
+  {
+    name: 'create-employee',
+    title: 'create an employee of a random company',
+    operations: (rows) => [createEmployee(rows)],
+  },
   { name: 'patch', title: 'change a random company', operations: (rows) => patch(rows) },
+  { name: 'rename', title: 'change the name of a random company with two employees', operations: rename },
   {
     name: 'patch-absence',
     title: 'change the status of a random absence',

@@ -2,7 +2,7 @@ import type { Random } from '../../test/support/random.ts'
 import { companyName } from './company.ts'
 import { drawsFor, mixingOf, shares } from './drawing.ts'
 import { instantOf } from './instant.ts'
-import { keyOf, type Rows, type Table, type Value } from './table.ts'
+import { firstOfTwo, keyOf, type Rows, type Table, type Value } from './table.ts'
 import { DIVISIONS, FIRST_NAMES, JOBS, LAST_NAMES, LOCATIONS, NICKNAMES } from './words.ts'
 
 const NAME_SALT = 3
@@ -79,31 +79,34 @@ function digits(draws: Random, count: number): string {
 }
 
 /**
- * Company and manager. Companies stand in a line, each with its employees behind it, the large ones first: of 100,000
- * the largest has 633 employees, half have one or two. The first employee of each leads the next eight, and so on.
+ * Company and manager. Companies stand in a line, each with its employees behind it, two for a company. In the first half
+ * of the line they are uneven, the large ones first: of 100,000 companies the largest has 448 employees, a quarter have
+ * one or two. In the second half each has its two. The first employee of each leads the next eight, and so on.
  */
 function employer(id: number, { employees, companies }: Rows): Value[] {
   const ids = mixingOf(employees)
   const place = ids.placeOf(id)
-  const number = companyAt(place, employees, companies)
-  const first = firstPlaceOf(number, employees, companies)
-  const companyId = mixingOf(companies).idAt(number)
+  const uneven = firstOfTwo({ companies }) - 1
+  const number = companyAt(place, uneven)
+  const first = firstPlaceOf(number, uneven)
+  const companyId = number < uneven ? mixingOf(uneven).idAt(number) : number + 1
   const company = [companyId, keyOf(companyName(companyId))]
   if (place === first) return [...company, null, null]
   const managerId = ids.idAt(first + Math.floor((place - first - 1) / 8))
   return [...company, managerId, keyOf(displayName(managerId))]
 }
 
-function companyAt(place: number, employees: number, companies: number): number {
-  const part = place / employees
-  return Math.floor(companies * part * part)
+function companyAt(place: number, uneven: number): number {
+  const part = place / 2 / uneven
+  return part < 1 ? Math.floor(uneven * part * part) : Math.floor(place / 2)
 }
 
-function firstPlaceOf(company: number, employees: number, companies: number): number {
+function firstPlaceOf(company: number, uneven: number): number {
+  if (company >= uneven) return 2 * company
   // The root is near; what `companyAt` says decides.
-  let place = Math.floor(employees * Math.sqrt(company / companies))
-  while (place > 0 && companyAt(place - 1, employees, companies) >= company) place--
-  while (companyAt(place, employees, companies) < company) place++
+  let place = Math.floor(2 * uneven * Math.sqrt(company / uneven))
+  while (place > 0 && companyAt(place - 1, uneven) >= company) place--
+  while (companyAt(place, uneven) < company) place++
   return place
 }
 

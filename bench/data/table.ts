@@ -27,6 +27,11 @@ export function rowsFor(absences: number): Rows {
   return { absences: whole, employees: 2 * companies, companies }
 }
 
+/** The first id of the companies that have two employees each: from here on, all. See `employee.ts`. */
+export function firstOfTwo({ companies }: Pick<Rows, 'companies'>): number {
+  return Math.floor(companies / 2) + 1
+}
+
 /** The text with which a referring table copies a name. */
 export function keyOf(name: string | null): string {
   return name === null ? '' : `=${name}`

@@ -39,6 +39,7 @@ async function answer(request: Request): Promise<Response> {
 }
 
 function textOf(value: FloorValue, match: RegExpExecArray, body: Record<string, unknown> | null): string | null {
-  if ('place' in value) return writeRandom(value, Number(match[value.place + 1]))
-  return body && value.property !== null ? String(body[value.property]) : value.fixed
+  if (!('place' in value)) return body && value.property !== null ? String(body[value.property]) : value.fixed
+  const { place } = value
+  return typeof place === 'number' ? writeRandom(value, Number(match[place + 1])) : String(body?.[place])
 }

@@ -2,8 +2,8 @@
 export interface RandomValue {
   readonly low: number
   readonly high: number
-  /** Which of the path's random integers it is, from 0. */
-  readonly place: number
+  /** Which of the path's random integers it is, from 0; or the property of the body that brings it. */
+  readonly place: number | string
   readonly factor: number
   readonly summand: number
 }

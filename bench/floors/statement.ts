@@ -1,6 +1,7 @@
 import { compileCreate, compileGet, compileUpdate } from '../../src/compile/entity.ts'
 import { compileList, compileRows } from '../../src/compile/list.ts'
 import type { Entity } from '../../src/model/entity.ts'
+import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { readBody } from '../../src/parse/body.ts'
 import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
@@ -33,24 +34,31 @@ const PLACEHOLDER = /\{(\d+)\.\.(\d+)\}/g
  */
 export async function floorStatement(operation: Operation, isCounted = true): Promise<FloorStatement> {
   const { method, path } = operation
-  const body = operation.body === undefined ? null : await bodyOf(operation.body)
-  const ranges = [...path.matchAll(PLACEHOLDER)].map(([, low, high]) => ({ low: Number(low), high: Number(high) }))
+  const [inPath, inBody] = [rangesOf(path), rangesOf(operation.body ?? '')]
   // Beyond its range no value is a special one, as the first page is.
-  const compileAt = (raised: number) => {
+  const compileAt = async (raised: number) => {
     let place = 0
-    const filled = path.replace(PLACEHOLDER, (_, __, high) => String(Number(high) + (place++ === raised ? 2 : 1)))
-    return compile(method, filled, body, isCounted)
+    const fill = (text: string) =>
+      text.replace(PLACEHOLDER, (_, __, high) => String(Number(high) + (place++ === raised ? 2 : 1)))
+    const target = fill(path)
+    const body = operation.body === undefined ? null : await bodyOf(fill(operation.body))
+    return { body, ...(await compile(method, target, body, isCounted)) }
   }
-  const { text, values } = await compileAt(-1)
+  const { body, text, values } = await compileAt(-1)
   const parameters: FloorValue[] = values.map((value) => ({ fixed: value, property: propertyOf(body, value) }))
-  for (const [place, range] of ranges.entries()) {
-    const raised = await compileAt(place)
+  for (const [index, range] of [...inPath, ...inBody].entries()) {
+    const raised = await compileAt(index)
     const at = raised.text === text ? values.findIndex((value, index) => value !== raised.values[index]) : -1
     if (at < 0) throw new Error(`${path}: a random value is not a parameter of its SQL`)
+    const place = index < inPath.length ? index : propertyThatDiffers(body, raised.body)
     const factor = Number(raised.values[at]) - Number(values[at])
     parameters[at] = { ...range, place, factor, summand: Number(values[at]) - factor * (range.high + 1) }
   }
   return { method, pattern: patternOf(path), weight: operation.weight ?? 1, text, values: parameters }
+}
+
+function rangesOf(text: string): { low: number; high: number }[] {
+  return [...text.matchAll(PLACEHOLDER)].map(([, low, high]) => ({ low: Number(low), high: Number(high) }))
 }
 
 export function statementsOf(operations: readonly Operation[]): Promise<FloorStatement[]> {
@@ -68,7 +76,6 @@ export function patternOf(path: string): string {
 type Body = Record<string, unknown>
 
 function bodyOf(text: string): Promise<Body> {
-  if (PLACEHOLDER_WHOLE.test(text)) throw new Error(`${text}: random values stand in the path`)
   const headers = { 'Content-Type': 'application/json' }
   return readBody(new Request('http://floor/', { method: 'POST', body: text, headers }))
 }
@@ -100,5 +107,14 @@ const compilers: Record<string, { collection?: Compiler; item?: Compiler }> = {
 }
 
 function propertyOf(body: Body | null, value: string | null): string | null {
-  return Object.entries(body ?? {}).find(([, given]) => String(given) === value)?.[0] ?? null
+  return Object.entries(body ?? {}).find(([, given]) => textOf(given) === value)?.[0] ?? null
+}
+
+function propertyThatDiffers(one: Body | null, other: Body | null): string {
+  const [property] = Object.keys(one ?? {}).filter((name) => textOf(one?.[name]) !== textOf(other?.[name]))
+  return property as string
+}
+
+function textOf(given: unknown): string {
+  return given instanceof JsonNumber ? given.source : String(given)
 }

@@ -14,7 +14,12 @@ const OWN = ['page', 'PageSize', 'sort']
 
 /** For a peer that has Roster's own requests: the operation; null: it is of a part of Roster that no peer has. */
 export function translateToSame(operation: Operation): Operation | null {
-  return isPlain(operation) && addressOf(operation) ? operation : null
+  return isPlain(operation) && (addressOf(operation) || isNewEmployee(operation)) ? operation : null
+}
+
+/** All that they have of employees. */
+function isNewEmployee({ method, path }: Operation): boolean {
+  return method === 'POST' && path === '/Employees'
 }
 
 /** The operation as a request to Platformatic DB; null: it has none for it. */
@@ -42,9 +47,16 @@ const platformatic: Record<Operation['method'], Translation> = {
   },
   // Its own update of one row assigns the id too, which an identity column refuses; its update of many does not.
   PATCH(operation, { entity, id }) {
+    if (!hasWhatIsNeverNull(operation, entity)) return null
     return { ...operation, ...withOwnKeys(operation), method: 'PUT', path: `/${entity.table}/?where.id.eq=${id}` }
   },
   PUT: () => null,
+}
+
+/** Its update asks for all of that, even if it stays as it is. */
+function hasWhatIsNeverNull({ body = '' }: Operation, { properties }: Entity): boolean {
+  const needed = properties.filter(({ writable, kind }) => writable && !kind.nullable)
+  return needed.every(({ name }) => body.includes(`"${name}"`))
 }
 
 /** Neither a refusal nor a conditional request, nor one for what is behind a link of ours. */

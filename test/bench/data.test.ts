@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { copyLine, copyRows } from '../../bench/data/copy.ts'
+import { employee } from '../../bench/data/employee.ts'
 import { readStructure } from '../../bench/data/indexes.ts'
 import { load } from '../../bench/data/load.ts'
 import { bytesOf, bytesWhenLoaded } from '../../bench/data/marker.ts'
 import { Progress } from '../../bench/data/progress.ts'
 import { restore } from '../../bench/data/restore.ts'
-import { rowsFor, type Table, type Value } from '../../bench/data/table.ts'
+import { firstOfTwo, rowsFor, type Table, type Value } from '../../bench/data/table.ts'
 import { tables } from '../../bench/data/tables.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
@@ -76,6 +77,22 @@ describe('the rows', () => {
     expect(await one('employee e join employee m on m.id = e.manager_id and m.display_name = e.manager')).toBe(led)
   })
 
+  test('have two employees for each company of the second half, and uneven numbers for the others', async () => {
+    for (const absences of [50, 70, 1_000, 20_010]) {
+      const all = rowsFor(absences)
+      const counts = Array<number>(all.companies).fill(0)
+      const place = employee.columns.indexOf('company_id')
+      for (let id = 1; id <= all.employees; id++) {
+        const company = Number(employee.row(id, all)[place])
+        counts[company - 1] = (counts[company - 1] as number) + 1
+      }
+      const [others, pairs] = [counts.slice(0, firstOfTwo(all) - 1), counts.slice(firstOfTwo(all) - 1)]
+      expect([absences, new Set(pairs)]).toEqual([absences, new Set([2])])
+      expect([Math.min(...counts), pairs.length - others.length]).toEqual([1, all.companies % 2])
+      expect(Math.max(...others)).toBeGreaterThan(2)
+    }
+  })
+
   test('have managers of the same company, who are not their own', async () => {
     expect(await one('employee e join employee m on m.id = e.manager_id where m.company_id <> e.company_id')).toBe(0)
     expect(await one('employee where manager_id = id')).toBe(0)
@@ -116,6 +133,14 @@ describe('restore', () => {
       expect(await contents(sql)).toEqual(before)
       expect(await restore(url, rows)).toBe(0)
     }
+  })
+
+  test('gives employees the name of a company back that was renamed', async () => {
+    const before = await contents(sql)
+    const [renamed] = await sql`update company set name = 'Renamed' where id = ${firstOfTwo(rows)} returning id`
+    expect(await one(`employee where company = 'Renamed' and company_id = ${renamed?.id}`)).toBe(2)
+    expect(await restore(url, rows)).toBe(3)
+    expect(await contents(sql)).toEqual(before)
   })
 
   test('gives back the room of many writes', async () => {

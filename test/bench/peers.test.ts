@@ -79,6 +79,13 @@ describe('translation for Platformatic DB', () => {
     ).toEqual({ method: 'PUT', path: '/company/?where.id.eq={1..9}', body: '{"enabled":false}', status: 200 })
   })
 
+  test('a PATCH without what is never null is none that it takes', () => {
+    const rename: Operation = { method: 'PATCH', path: '/Companies/{1..9}', body: '{"Name":"Bench"}', status: 200 }
+    expect([translateToSame(rename), translateToPlatformatic(rename)]).toEqual([rename, null])
+    const absence: Operation = { method: 'PATCH', path: '/Absences/1', body: '{"Status":"Approved"}', status: 200 }
+    expect(translateToPlatformatic(absence)?.path).toBe('/absence/?where.id.eq=1')
+  })
+
   test('what it cannot do is null', () => {
     for (const path of [
       '/Absences?Status=!=Approved',
@@ -96,6 +103,12 @@ test('refusals and conditional requests are nothing to compare', () => {
     for (const translate of [translateToSame, translateToPlatformatic])
       expect(translate(get('/Absences/1', more))).toBeNull()
   expect(translateToSame(get('/Absences/1'))).toEqual(get('/Absences/1'))
+})
+
+test('of employees, peers with requests like ours create some, and have no more', () => {
+  const create: Operation = { method: 'POST', path: '/Employees', body: '{"CompanyId":{1..9}}', status: 201 }
+  expect([translateToSame(create), translateToPlatformatic(create)]).toEqual([create, null])
+  expect(translateToSame(get('/Employees/1'))).toBeNull()
 })
 
 test('rows of Platformatic DB are read as Roster writes them', () => {

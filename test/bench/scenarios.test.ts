@@ -25,7 +25,7 @@ describe('the table of scenarios', () => {
     const kinds = ['one-by-id', 'first-page', 'filter-sort', 'range-sort', 'employee-absences', 'page-2000']
     const more = ['page-20000', 'last-page', 'create', 'patch', 'crud-mix', 'lists-under-writes']
     const memory = ['different-lists', 'random-pages', 'page-20000-cursor', 'patch-absence-views']
-    const others = [...memory, 'deep-pages-under-writes', 'unauthorized', 'refused']
+    const others = [...memory, 'deep-pages-under-writes', 'create-employee', 'rename', 'unauthorized', 'refused']
     for (const name of [...kinds, ...more, ...others]) expect(names).toContain(name)
     for (const { title, operations } of all) expect([title !== '', operations.length > 0]).toEqual([true, true])
   })
@@ -62,7 +62,7 @@ describe('the table of scenarios', () => {
   test('what writes and what is refused is known', () => {
     const namesOf = (is: (scenario: Scenario) => boolean) => all.filter(is).map(({ name }) => name)
     expect(namesOf(isWriting)).toEqual([
-      ...['create', 'patch', 'patch-absence', 'patch-absence-views', 'crud-mix'],
+      ...['create', 'create-employee', 'patch', 'rename', 'patch-absence', 'patch-absence-views', 'crud-mix'],
       ...['lists-under-writes', 'deep-pages-under-writes'],
     ])
     expect(namesOf(isRefusal)).toEqual(['unauthorized', 'refused'])
@@ -114,6 +114,23 @@ describe('the SQL of a floor', () => {
       { fixed: 'Approved', property: null },
       { low: 3, high: 7, place: 0, factor: 1, summand: 0 },
       { fixed: '40', property: null },
+    ])
+  })
+
+  test('has the random values of a body as parameters, each by its property', async () => {
+    const body = '{"FirstName":"Ada","CompanyId":{1..9},"Status":"Current","ManagerId":{7..9}}'
+    const create = await floorStatement({ method: 'POST', path: '/Employees', body, status: 201 })
+    expect(create.values.filter((value) => 'low' in value || value.fixed !== null)).toEqual([
+      { fixed: 'Ada', property: 'FirstName' },
+      { low: 1, high: 9, place: 'CompanyId', factor: 1, summand: 0 },
+      { low: 7, high: 9, place: 'ManagerId', factor: 1, summand: 0 },
+      { fixed: 'Current', property: 'Status' },
+    ])
+    const move = { method: 'PATCH', path: '/Employees/{1..9}', body: '{"CompanyId":{1..50}}', status: 200 } as const
+    const { values } = await floorStatement(move)
+    expect(values).toEqual([
+      { low: 1, high: 50, place: 'CompanyId', factor: 1, summand: 0 },
+      { low: 1, high: 9, place: 0, factor: 1, summand: 0 },
     ])
   })
 
@@ -239,6 +256,21 @@ describe('floors on PostgreSQL', () => {
     const [counted] = await rowsOf(bare, 'Id=%3E100')
     const [row] = await rowsOf(uncounted, 'Id=%3E100')
     expect([counted?.count, Object.values(row ?? {}).includes(counted?.count as string)]).toEqual(['100', false])
+  })
+
+  test('the bare floor and those of SQL alone take random values of a body', async () => {
+    await sql`delete from employee where company_id is not null`
+    const create = { method: 'POST', path: '/Employees', body: '{"CompanyId":{2..4}}', status: 201 } as const
+    const bare = await startBare(databaseUrl, [create])
+    servers.push(bare)
+    const answer = await fetch(`${bare.url}/Employees`, { method: 'POST', body: '{"CompanyId":7}' })
+    expect(await answer.json()).toMatchObject([{ company_id: '7', first_name: null }])
+    for (const floor of floors) {
+      const job = { databaseUrl, statements: [await floorStatement(create)], connections: 2, seconds: 0.2, rate: null }
+      expect((await runSqlFloor(floor, { ...job, seed: 1 })).requests).toBeGreaterThan(5)
+    }
+    const found = await sql`select distinct company_id::int as id from employee where company_id <> 7 order by id`
+    expect(found.map(({ id }) => id)).toEqual([2, 3, 4])
   })
 
   test('a statement that fails is an error that says what failed', async () => {
