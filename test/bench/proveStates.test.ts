@@ -38,7 +38,7 @@ const body = (...rows: [number, string][]) => `[${rows.map(([id, text]) => compa
 const answer = (total: number, text: string, link: string): Answer => ({ status: 200, total, text, link })
 const FIRST = `<${BASE}&page=2&cursor=x>; rel="next", <${BASE}&page=2>; rel="last"`
 const LAST = `<${BASE}&page=1>; rel="first", <${BASE}&page=1&cursor=y>; rel="prev"`
-const firstPage = body([2, 'c2'], [5, 'c2'], [8, 'c2'], [1, 'c1'], [4, 'c1'])
+const firstPage = body([8, 'c2'], [5, 'c2'], [2, 'c2'], [7, 'c1'], [4, 'c1'])
 const faults = () => findings.differences.map((difference) => difference.slice(0, difference.indexOf(': {')))
 
 describe('an answer under load', () => {
@@ -50,7 +50,7 @@ describe('an answer under load', () => {
   test('is good if it is that of a state that was allowed', () => {
     expect(judge.judge(page, answer(8, firstPage, FIRST), 0, 0)).not.toBe(null)
     write(2, 'c0', true)
-    const moved = body([5, 'c2'], [8, 'c2'], [1, 'c1'], [4, 'c1'], [7, 'c1'])
+    const moved = body([8, 'c2'], [5, 'c2'], [7, 'c1'], [4, 'c1'], [1, 'c1'])
     expect(judge.judge(page, answer(8, moved, FIRST), 1, 1)).not.toBe(null)
     expect(judge.judge(page, answer(8, firstPage, FIRST), 0, 1)).not.toBe(null)
     expect(faults()).toEqual([])
@@ -65,7 +65,7 @@ describe('an answer under load', () => {
 
   test('of several states is a difference, though each part is allowed', () => {
     write(2, 'c2', false)
-    const left = body([5, 'c2'], [8, 'c2'], [1, 'c1'], [4, 'c1'], [7, 'c1'])
+    const left = body([8, 'c2'], [5, 'c2'], [7, 'c1'], [4, 'c1'], [1, 'c1'])
     judge.judge(page, answer(8, left, FIRST), 0, 1)
     judge.judge(page, answer(7, firstPage, FIRST), 0, 1)
     expect(faults()).toEqual(['a page of several moments', 'a page of several moments'])
@@ -83,10 +83,10 @@ describe('an answer under load', () => {
     const next = pageBeside(first, judge.judge(page, first, 0, 0) ?? { state: 0, rows: [] }, page, 'next') as Page
     expect(next.path).toBe('/Companies?PageSize=5&page=2&cursor=x')
     write(2, 'c0', true)
-    const behind = body([7, 'c1'], [2, 'c0'], [3, 'c0'], [6, 'c0'])
+    const behind = body([1, 'c1'], [6, 'c0'], [3, 'c0'], [2, 'c0'])
     const version = judge.judge(next, answer(8, behind, LAST), 1, 1)
     expect(version).not.toBe(null)
-    judge.judge(next, answer(8, body([2, 'c0'], [3, 'c0'], [6, 'c0']), LAST), 1, 1)
+    judge.judge(next, answer(8, body([6, 'c0'], [3, 'c0'], [2, 'c0']), LAST), 1, 1)
     expect(faults()).toEqual(['wrong: text'])
   })
 })
