@@ -11,8 +11,8 @@ import {
   noteHearing,
   settleDoubt,
 } from '../../src/share/changeLog.ts'
-import { noteUse, wasUsed } from '../../src/share/changeUse.ts'
 import { changeRegionWords, placesOf } from '../../src/share/changeRegion.ts'
+import { noteUse, wasUsed } from '../../src/share/changeUse.ts'
 import { monotonicMs } from '../../src/share/clock.ts'
 import { MarkReader, MarkWriter } from '../../src/share/marks.ts'
 import { openRegion, type Region, RegionFile } from '../../src/share/region.ts'
