@@ -11,10 +11,10 @@ import type { Database } from './execute/database.ts'
 import type { LongWrites } from './execute/longWrites.ts'
 import type { Cursors } from './model/cursor.ts'
 import type { Entity } from './model/entity.ts'
-import { suggest } from './model/nearest.ts'
 import { allows } from './model/rights.ts'
 import { createReadiness } from './observe/health.ts'
 import type { Log } from './observe/log.ts'
+import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 import { type Memory, Resource, type ResourceRequest } from './resource.ts'
 import { respondError, respondFailure } from './respond/error.ts'
 import { fitHead } from './respond/head.ts'
@@ -164,7 +164,7 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
     if (isWaiting) throw databaseIsAway()
     if (!isConfirmed) throw unconfirmed()
   }
-  if (!location) throw notFound(router, target.path)
+  if (!location) throw notFound(router.names, target.path)
   const { endpoint, id } = location
   const handler = endpoint.methods[method === 'HEAD' ? 'GET' : method]
   if (!handler) {
@@ -175,40 +175,6 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (key !== null && plural !== null) requireRight(key, plural, method)
   const mayRead = key !== null && plural !== null && allows(key.rights, plural, 'read')
   return handler({ request, server, url: parts.baseUrl() + target.path, query: target.query, id, mayRead })
-}
-
-/** Before anything is read, so that nobody learns what is there without the right to. */
-function requireRight({ rights }: Key, plural: string, method: string) {
-  const action = method === 'GET' || method === 'HEAD' ? 'read' : 'write'
-  if (!allows(rights, plural, action))
-    throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
-}
-
-/** Spec 7, rule 1: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. */
-function rateLimitExceeded({ rule, retryAfterSeconds }: Standing): ApiError {
-  const seconds = String(retryAfterSeconds)
-  const message = `The limit of ${rule.limit} per ${rule.period} is reached; retry after ${seconds} s.`
-  return new ApiError('RateLimitExceeded', message, { headers: { RetryAfter: seconds, 'Retry-After': seconds } })
-}
-
-function databaseIsAway(): ApiError {
-  const message = 'The database is not there yet; retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
-}
-
-function unauthorized(): ApiError {
-  const message = 'The request needs a valid key in the header Authorization: ApiKey <key>.'
-  return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': 'ApiKey' } })
-}
-
-function unconfirmed(): ApiError {
-  const message = 'Whether the key is still valid cannot be told at the moment; retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
-}
-
-function notFound(router: Router, path: string): ApiError {
-  const [first = ''] = path.slice(1).split('/')
-  return new ApiError('NotFound', `There is nothing at this path.${suggest(first, router.names)}`)
 }
 
 function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): Reply {

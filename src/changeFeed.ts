@@ -19,9 +19,6 @@ interface Options {
   folder: string
   /** Processes that are to run at once. */
   workers: number
-  databaseUrl: string
-  /** All that lists are made of. */
-  entities: readonly Entity[]
   log: Pick<Log, 'info' | 'warn'>
   /** What mends itself sooner is not worth a line. */
   troubleMs?: number
@@ -41,11 +38,11 @@ export class ChangeFeed {
   private readonly region: Region
   private readonly rings: ChangeRings
   private readonly announcer: Announcer
-  private readonly listener: { stop(): Promise<void> }
+  private listener: { stop(): Promise<void> } | null = null
   private readonly troubles: Troubles
 
   /** @throws Error when there is no room for the log */
-  constructor({ folder, workers, databaseUrl, entities, log, troubleMs = TROUBLE_MS }: Options) {
+  constructor({ folder, workers, log, troubleMs = TROUBLE_MS }: Options) {
     const last = RINGS_FOR_WORKER * workers + RINGS_MORE
     const path = join(folder, 'changes')
     // Of a server that was killed; its workers may still end, and write to theirs.
@@ -57,7 +54,11 @@ export class ChangeFeed {
     this.rings = new ChangeRings(this.region, last)
     this.announcer = new Announcer(new ChangeWriter(this.region, 0), this.region)
     this.troubles = new Troubles(log, troubleMs)
-    this.listener = listenForChanges(databaseUrl, {
+  }
+
+  /** Hears of what others write from now on: not before the tables are there, with their triggers. */
+  listen(databaseUrl: string, entities: readonly Entity[]): void {
+    this.listener ??= listenForChanges(databaseUrl, {
       machine: this.machine,
       tables: entities.map(({ table }) => table),
       copies: copiesOf(entities),
@@ -100,7 +101,7 @@ export class ChangeFeed {
   }
 
   async stop(): Promise<void> {
-    await this.listener.stop()
+    await this.listener?.stop()
     this.region.close()
     this.file.close()
   }

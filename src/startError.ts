@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import { lockPort } from './share/folder.ts'
 
 /** What an operator can mend. */
 export class StartError extends Error {}
@@ -13,8 +14,24 @@ export function asStartError(error: Error): StartError {
   return new StartError(error.message, { cause: error })
 }
 
+/**
+ * Takes the port before anything is started, so that one that is taken costs nothing: workers share it, servers must not.
+ * Returns what releases it. @throws StartError
+ */
+export async function takePort({ host, port }: { host: string; port: number }): Promise<() => void> {
+  const lock = port === 0 ? null : lockPort(host, port)
+  if (lock === null && port !== 0) throw portTaken({ host, port })
+  try {
+    await requireFree(host, port)
+  } catch (error) {
+    lock?.release()
+    throw error
+  }
+  return () => lock?.release()
+}
+
 /** @throws StartError */
-export function requireFree(host: string, port: number): Promise<void> {
+function requireFree(host: string, port: number): Promise<void> {
   return new Promise((done, fail) => {
     const probe = createServer()
     probe.once('error', (error: NodeJS.ErrnoException) => {

@@ -17,8 +17,8 @@ import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
 import { WorkerFailed, WorkerProcesses } from './processes.ts'
 import { loadEntities } from './registry.ts'
-import { lockPort, takeMemoryFolder } from './share/folder.ts'
-import { asStartError, orStartError, portTaken, requireFree, StartError } from './startError.ts'
+import { takeMemoryFolder } from './share/folder.ts'
+import { asStartError, orStartError, portTaken, StartError, takePort } from './startError.ts'
 
 const MIGRATIONS = join(import.meta.dir, '../sql')
 
@@ -57,6 +57,7 @@ export class Supervisor {
   private isWaiting = false
   private memory: LimiterMemory | null = null
   private changes: ChangeFeed | null = null
+  private entities: readonly Entity[] = []
 
   /** `onFailure`: what cannot be mended from here has happened. */
   constructor(
@@ -68,9 +69,10 @@ export class Supervisor {
   /** @throws StartError, and Error for what nobody expects */
   async start(): Promise<Started> {
     const { config } = this
-    await this.takePort()
+    this.releases.push(await takePort(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
-    const files = this.openMemory(databaseUrl, await loadEntities())
+    const files = this.openMemory()
+    this.entities = await loadEntities()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const isThere = await this.openDatabase(databaseUrl, files)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
@@ -126,17 +128,6 @@ export class Supervisor {
     embedded?.kill()
   }
 
-  /** Asked before anything is started, so that a taken port costs nothing. Workers share it, servers must not. */
-  private async takePort() {
-    const { host, port } = this.config
-    if (port !== 0) {
-      const lock = lockPort(host, port)
-      if (!lock) throw portTaken(this.config)
-      this.releases.push(lock.release)
-    }
-    await requireFree(host, port)
-  }
-
   private async startDatabase(): Promise<string> {
     const { dataDir, databasePool, workers } = this.config
     // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes.
@@ -155,7 +146,7 @@ export class Supervisor {
     return embedded.url
   }
 
-  private openMemory(databaseUrl: string, entities: readonly Entity[]): LimiterFiles {
+  private openMemory(): LimiterFiles {
     const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = this.config
     const { databasePrepare, views, workers } = this.config
     try {
@@ -164,8 +155,7 @@ export class Supervisor {
       const files = new LimiterFiles(folder.path, shape)
       this.releases.push(() => files.close(), folder.release)
       this.ensureMemory(files)
-      if (views && databasePrepare)
-        this.changes = new ChangeFeed({ folder: folder.path, workers, databaseUrl, entities, log: this.log })
+      if (views && databasePrepare) this.changes = new ChangeFeed({ folder: folder.path, workers, log: this.log })
       else if (views) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
       return files
     } catch (error) {
@@ -202,7 +192,8 @@ export class Supervisor {
     try {
       await migrate(url, MIGRATIONS).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
-      if (!this.changes) sweepListeners(url).catch(() => undefined) // costs time alone where it does not work out
+      if (this.changes) this.changes.listen(url, this.entities)
+      else sweepListeners(url).catch(() => undefined) // costs time alone where it does not work out
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await this.readKeys(url, files)
       this.cursorSecret = cursorSecret

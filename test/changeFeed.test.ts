@@ -65,7 +65,8 @@ class Machine {
         this.details.push(details)
       },
     }
-    this.feed = new ChangeFeed({ folder, workers: 1, databaseUrl: url, entities, log, troubleMs: 1_000 })
+    this.feed = new ChangeFeed({ folder, workers: 1, log, troubleMs: 1_000 })
+    this.feed.listen(url, entities)
     this.memory = this.feed.enter(1) as ChangesMemory
     this.region = openRegion(this.memory.path)
     this.reader = new ChangeReader(this.region)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { shown } from '../src/model/shown.ts'
 import { hostileTexts, LEAK } from './support/hostile.ts'
 import { collections, properties, writable } from './support/model.ts'
 import { type Answer, errorOf, startServer, type TestServer } from './support/server.ts'
@@ -79,7 +80,7 @@ describe('hostile text in a query', () => {
     await all(hostileTexts, async (text) => {
       const answer = await server.get(`/Absences?${encodeURIComponent(text)}=1`)
       expectHarmless(text, answer)
-      expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'UnknownParameter', target: text })
+      expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'UnknownParameter', target: shown(text) })
     })
     expect(await everything()).toBe(before)
   })

@@ -193,7 +193,7 @@ describe('workers', () => {
     'one that is killed while it starts is started again: the first, one of the others, one in the place of a dead one',
     async () => {
       const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '2' }
-      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
       const killed: number[] = []
       const killNext = async (alive: number) => {
         let fresh: number[] = []
@@ -224,7 +224,7 @@ describe('workers', () => {
     'one that is killed at each start ends the start, with how it ended',
     async () => {
       const settings = { DATA_DIR: folder.path, PORT: String(port), DATABASE_URL, LOG_LEVEL: 'warn', WORKERS: '1' }
-      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: 'k' })
+      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
       let hasEnded = false
       server.ended.then(() => (hasEnded = true))
       for (; !hasEnded; await Bun.sleep(5)) for (const worker of workersOf(server.pid)) process.kill(worker, 'SIGKILL')

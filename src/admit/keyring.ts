@@ -27,6 +27,9 @@ interface Entry {
   isUsed: boolean
 }
 
+/** Of more keys that were revoked or have expired it is asked again. */
+const ENDED_MAX = 1_000
+
 const NOBODY: readonly Entry[] = [
   entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null }),
 ]
@@ -37,6 +40,7 @@ export class Keyring {
   serial = 0
   private readonly bootstrap: readonly (Entry & { readonly place: string })[]
   private entries = new Map<string, readonly Entry[]>()
+  private readonly ended = new Set<string>()
   private used: Entry[] = []
   private readonly presented = Buffer.alloc(32)
 
@@ -63,6 +67,9 @@ export class Keyring {
   replace(keys: readonly KeyRecord[]): void {
     const entries = new Map<string, readonly Entry[]>()
     for (const record of keys) entries.set(record.id, [this.kept(record) ?? entryOf(record)])
+    if (this.ended.size > ENDED_MAX) this.ended.clear()
+    for (const id of this.entries.keys()) if (!entries.has(id)) this.ended.add(id)
+    for (const id of entries.keys()) this.ended.delete(id)
     for (const entry of this.bootstrap) entries.set(entry.place, [...(entries.get(entry.place) ?? []), entry])
     this.entries = entries
     this.serial++
@@ -73,9 +80,9 @@ export class Keyring {
     this.entries.set(record.id, [entryOf(record), ...(this.entries.get(record.id) ?? [])])
   }
 
-  /** Whether the id is that of a key that is known. */
+  /** Whether the id is that of a key that is known, or was and has ended: the database need not be asked for it. */
   has(id: string): boolean {
-    return this.entries.has(id)
+    return this.entries.has(id) || this.ended.has(id)
   }
 
   /** The key with this text. An unknown id costs one hash and one comparison too: what is known here takes no other time. */

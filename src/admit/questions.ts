@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../model/key.ts'
 
-/** So many at once, and so many a second after that. */
-const BURST = 5
+/** So many at once, and one more for each of these times after that. */
+const BURST = 20
 const EACH_MS = 200
 
 /**

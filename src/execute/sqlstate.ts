@@ -56,7 +56,7 @@ const BY_CLASS: Record<string, Verdict> = {
 }
 
 /** Of those that refuse: what an operator has to mend, so that waiting for it would only hide it. */
-const WRONG = /^(28...|3D000|57014|55P03)$/
+const WRONG = /^(28...|3D000|42...|57014|55P03)$/
 const AWAY: readonly Verdict[] = ['notSent', 'lost', 'refused']
 
 /** Whether the database is not there, or cannot serve yet, which mends itself; the error or what has caused it says so. */

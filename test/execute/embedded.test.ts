@@ -170,7 +170,8 @@ describe('a restart', () => {
     async () => {
       const server = await start()
       const { url } = server
-      await query(server, 'create table kept as select 1 as note; checkpoint')
+      await query(server, 'create table kept as select 1 as note')
+      await query(server, 'checkpoint') // commits do not wait for the disk here
       // Busy, so that it does not look whether its postmaster lives; the statement's own limit ends it.
       const busy = query(server, "set statement_timeout = '700ms'; do 'begin loop end loop; end'").catch(String)
       await until(async () => (await query(server, SELECT_BUSY)) === '1')
