@@ -1,0 +1,68 @@
+import { afterEach, beforeEach } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { memoryFolderOf } from '../../src/share/folder.ts'
+import { createDatabase } from './postgres.ts'
+import { endPrograms, freePort, runMain, temporaryFolder, until, workersOf } from './process.ts'
+import { KEY } from './server.ts'
+
+export const LISTENS = /listens on (http:\S+?),/
+export const PATH = '/Companies?PageSize=5'
+export const headers = { authorization: `ApiKey ${KEY}` }
+
+/** What each test of a whole server has to itself. */
+export interface Place {
+  folder: string
+  port: number
+  DATABASE_URL: string
+  /** A server with two workers over a database of the tests, so that nothing but it is started. */
+  start(environment?: Record<string, string>): Promise<{ server: ReturnType<typeof runMain>; url: string }>
+}
+
+/** For the top of a test file: a folder, a port and a database for each test, and no server left behind it. */
+export function usePlace(): Place {
+  const place = { start } as Place
+  let folder: ReturnType<typeof temporaryFolder>
+  beforeEach(async () => {
+    folder = temporaryFolder()
+    place.folder = folder.path
+    place.port = freePort()
+    place.DATABASE_URL = await createDatabase('empty')
+  })
+  afterEach(async () => {
+    await endPrograms()
+    rmSync(memoryFolderOf(place.folder, place.port), { recursive: true, force: true })
+    folder.remove()
+  })
+
+  async function start(environment: Record<string, string> = {}) {
+    const { DATABASE_URL, port } = place
+    const settings = { DATA_DIR: place.folder, PORT: String(port), DATABASE_URL, DATABASE_POOL: '4', LOG_LEVEL: 'warn' }
+    const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '2' }
+    const server = runMain({ ...settings, ...limits, WORKERS: '2', BOOTSTRAP_API_KEY: KEY, ...environment })
+    const [, url = ''] = await server.waitFor(LISTENS)
+    return { server, url }
+  }
+  return place
+}
+
+/** Waits until there are so many workers, none of which is among `old`. */
+export async function renewed(pid: number, count: number, old: readonly number[]): Promise<number[]> {
+  let now: number[] = []
+  await until(() => {
+    now = workersOf(pid)
+    return now.length === count && !now.some((worker) => old.includes(worker))
+  })
+  return now
+}
+
+/** A connection that was kept to a worker that has died is found out by its first use. */
+export async function retried<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (attempt === 400) throw error
+      await Bun.sleep(50)
+    }
+  }
+}
