@@ -37,7 +37,7 @@ const PULSE_MS = 50
 const PULSE_MS_MAX = 3_000
 const LEAVE_MS_MAX = 500
 /** While what is heard is not wanted: between looks whether it is, and between pulses. */
-const REST_MS = 500
+const REST_MS = 100
 const REST_MS_MAX = 5_000
 const SWEEP_MS = 10_000
 /** A look at the catalog costs PostgreSQL a third of a millisecond. */
@@ -126,8 +126,8 @@ export async function sweepListeners(url: string): Promise<void> {
  * known before is forgotten. (A prepared transaction keeps its lock. None is prepared after it has notified.)
  *
  * A pulse finds that this is still the same connection, whose row is there; PostgreSQL has sent what was notified before
- * it answers. Where that is not so, all begins anew over another connection. A pooler between, which could give one client's connection to another, would not let the setting through
- * that the pulse looks for.
+ * it answers. Where that is not so, all begins anew over another connection. A pooler between, which could give one
+ * client's connection to another, would not let the setting through that the pulse looks for.
  *
  * **What nothing tells of.** A trigger, a rule or a foreign key that is not ours changes other tables within our own
  * statements, of which the machine's name says that they are told elsewhere; a child table is written past its parent's
