@@ -2,51 +2,54 @@
 -- them read backwards, and a row is written into half as many.
 --
 -- To drop an index takes its table for itself until the commit, but only to change the catalog and to unlink a file: no
--- row is read. It waits for what is under way on the table, whose time servers bound, and then holds up what comes for
--- some milliseconds. A server of the version before goes on with the indexes that are left: where its order was another,
+-- row is read. It waits for what is under way on the table, and what comes waits behind it: for some milliseconds beside
+-- servers of ours, but a backup or a session that leaves its transaction open would hold up all. So it gives up soon; then
+-- nothing has changed, and the server is started again when that has ended. A server of the version before goes on with the indexes that are left: where its order was another,
 -- it sorts what ties.
 --
 -- First only writes are kept out, of referred tables before those that refer: a write has its own table when it comes to
 -- another one, to look at it or to cascade to it. Taken one by one as they are dropped, they were a deadlock with it.
+set local lock_timeout = '5s';
+
 lock table company, employee, absence in share row exclusive mode;
 
-drop index company_name_descending;
-drop index company_enabled_descending;
-drop index employee_employee_number_descending;
-drop index employee_title_descending;
-drop index employee_first_name_descending;
-drop index employee_middle_name_descending;
-drop index employee_last_name_descending;
-drop index employee_known_as_descending;
-drop index employee_display_name_descending;
-drop index employee_work_email_descending;
-drop index employee_work_phone_descending;
-drop index employee_work_mobile_descending;
-drop index employee_company_id_descending;
-drop index employee_company_descending;
-drop index employee_department_descending;
-drop index employee_division_descending;
-drop index employee_location_descending;
-drop index employee_job_title_descending;
-drop index employee_job_level_descending;
-drop index employee_manager_id_descending;
-drop index employee_manager_descending;
-drop index employee_type_descending;
-drop index employee_status_descending;
-drop index employee_started_descending;
-drop index employee_continuous_start_descending;
-drop index employee_contract_end_descending;
-drop index employee_employment_end_descending;
-drop index absence_status_descending;
-drop index absence_employee_id_descending;
-drop index absence_employee_descending;
-drop index absence_type_descending;
-drop index absence_reason_descending;
-drop index absence_start_descending;
-drop index absence_end_descending;
-drop index absence_period_prefered_descending;
-drop index absence_period_days_descending;
-drop index absence_period_hours_descending;
+drop index if exists company_name_descending;
+drop index if exists company_enabled_descending;
+drop index if exists employee_employee_number_descending;
+drop index if exists employee_title_descending;
+drop index if exists employee_first_name_descending;
+drop index if exists employee_middle_name_descending;
+drop index if exists employee_last_name_descending;
+drop index if exists employee_known_as_descending;
+drop index if exists employee_display_name_descending;
+drop index if exists employee_work_email_descending;
+drop index if exists employee_work_phone_descending;
+drop index if exists employee_work_mobile_descending;
+drop index if exists employee_company_id_descending;
+drop index if exists employee_company_descending;
+drop index if exists employee_department_descending;
+drop index if exists employee_division_descending;
+drop index if exists employee_location_descending;
+drop index if exists employee_job_title_descending;
+drop index if exists employee_job_level_descending;
+drop index if exists employee_manager_id_descending;
+drop index if exists employee_manager_descending;
+drop index if exists employee_type_descending;
+drop index if exists employee_status_descending;
+drop index if exists employee_started_descending;
+drop index if exists employee_continuous_start_descending;
+drop index if exists employee_contract_end_descending;
+drop index if exists employee_employment_end_descending;
+drop index if exists absence_status_descending;
+drop index if exists absence_employee_id_descending;
+drop index if exists absence_employee_descending;
+drop index if exists absence_type_descending;
+drop index if exists absence_reason_descending;
+drop index if exists absence_start_descending;
+drop index if exists absence_end_descending;
+drop index if exists absence_period_prefered_descending;
+drop index if exists absence_period_days_descending;
+drop index if exists absence_period_hours_descending;
 
 -- Their names need no direction any more. For a name alone nothing is locked but the index.
 alter index company_name_ascending rename to company_name_sorted;
@@ -86,3 +89,6 @@ alter index absence_end_ascending rename to absence_end_sorted;
 alter index absence_period_prefered_ascending rename to absence_period_prefered_sorted;
 alter index absence_period_days_ascending rename to absence_period_days_sorted;
 alter index absence_period_hours_ascending rename to absence_period_hours_sorted;
+
+-- As for other migrations.
+set local lock_timeout = '60s';

@@ -160,9 +160,9 @@ function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Repl
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
   if (!location?.endpoint.isOpen) {
     const isWaiting = parts.isWaiting()
-    if (key === null && !(isWaiting && request.headers.has('authorization'))) throw unauthorized()
-    if (isWaiting) throw databaseIsAway()
+    if (isWaiting && (key !== null || request.headers.has('authorization'))) throw databaseIsAway()
     if (!isConfirmed) throw unconfirmed()
+    if (key === null) throw unauthorized()
   }
   if (!location) throw notFound(router.names, target.path)
   const { endpoint, id } = location

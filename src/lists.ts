@@ -38,6 +38,8 @@ export interface Knowledge {
   readonly fence: ReadFence
   /** The bit of the entity's table in the marks of writes. */
   readonly tables: number
+  /** Those of the tables that it copies from. */
+  readonly copied: number
 }
 
 /** From where the rows of a page are found without counting all that lie before them. */

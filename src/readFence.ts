@@ -13,8 +13,13 @@ export class ReadFence {
     private readonly onTheirWay: OnTheirWay,
   ) {}
 
-  /** For one row. `xmin`: the transaction that wrote it, modulo 2^32. True: at once. */
-  row(tables: number, xmin: string): Promise<boolean> | true {
+  /**
+   * For one row. `xmin`: the transaction that wrote it, modulo 2^32; `copied`: the tables that it copies from, whose
+   * renames it may show though another transaction wrote it. True: at once.
+   */
+  row(tables: number, copied: number, xmin: string): Promise<unknown> | true {
+    if (this.onTheirWay.isNone(tables)) return true
+    if (copied !== 0 && this.onTheirWay.areTogether(tables, copied)) return this.rows(tables, null)
     return this.onTheirWay.allTold(tables, versionOf(xmin))
   }
 

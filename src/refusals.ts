@@ -29,7 +29,7 @@ export function unauthorized(): ApiError {
 }
 
 export function unconfirmed(): ApiError {
-  const message = 'Whether the key is still valid cannot be told at the moment; retry after the seconds in Retry-After.'
+  const message = 'Whether the key is valid cannot be told at the moment; retry after the seconds in Retry-After.'
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
 }
 

@@ -4,8 +4,9 @@ import type { Database } from './execute/database.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from './execute/longWrites.ts'
 import { ConstraintViolation } from './execute/sqlstate.ts'
 import { type Knowledge, Lists } from './lists.ts'
+import { type CopyingColumn, copiedEntities, copiedProperties, copyingColumns, ownCopiesOf } from './model/copies.ts'
 import type { Cursors } from './model/cursor.ts'
-import { type CopyingColumn, copiedProperties, copyingColumns, type Entity, type Property } from './model/entity.ts'
+import type { Entity, Property } from './model/entity.ts'
 import type { Changes } from './model/query.ts'
 import { shown } from './model/shown.ts'
 import type { Row, Statement } from './model/sql.ts'
@@ -50,6 +51,8 @@ export class Resource {
   /** What rows of any entity copy from this one. */
   private readonly copied: readonly Property[]
   private readonly copying: readonly CopyingColumn[]
+  /** Whether what is copied is what clients write, and no text that is computed. */
+  private readonly isNameWritten: boolean
   /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
   private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
   private readonly lists: Lists
@@ -67,12 +70,14 @@ export class Resource {
   ) {
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
+    this.isNameWritten = this.copied.every(({ writable }) => writable)
     this.ownCopies = ownCopiesOf(entity)
     this.writes = memory && new Writes(entity, entities, memory.announcer, memory.marks)
     this.knowledge = memory && {
       views: memory.views,
       fence: new ReadFence(database, memory.onTheirWay),
       tables: tableBits(entities, [entity]),
+      copied: tableBits(entities, copiedEntities(entity, entities)),
     }
     this.lists = new Lists(entity, database, cursors, this.knowledge)
   }
@@ -133,14 +138,21 @@ export class Resource {
     return mayRead ? writeEntity(this.entity, row) : `{"id":${row[0]}}`
   }
 
-  /** Takes all copies along. Where they are many that takes its time, so such a row is tried as if it was not there first. */
+  /**
+   * Takes all copies along. A few are written together with those of others; many by themselves; and where they are very
+   * many, one such rename at a time. Each is tried first as if there were no more.
+   */
   private async rename({ request, server }: ResourceRequest, id: string, changes: Changes): Promise<Row[]> {
     const watch = this.writes?.rename
     const copying = this.longWrites === null ? [] : this.copying
-    const few = { ...compileUpdate(this.entity, id, changes, copying), batch: null, watch }
-    const rows = await this.write(few, changes)
+    const few = { ...compileUpdate(this.entity, id, changes, copying), watch }
+    const alone = { ...few, batch: null }
+    // Of what is computed it is not known whether it changes, and batches would be left by those with many copies.
+    const rows = await this.write(this.isNameWritten ? few : alone, changes)
     if (rows.length > 0 || this.longWrites === null) return rows
     await this.find(id)
+    const again = this.isNameWritten ? await this.write(alone, changes) : []
+    if (again.length > 0) return again
     server?.timeout(request, LONG_WRITE_MS_MAX / 1_000)
     return this.write({ ...compileUpdate(this.entity, id, changes), batch: null, watch }, changes, this.longWrites)
   }
@@ -174,9 +186,12 @@ export class Resource {
     return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
   }
 
-  /** Whether the changes may reach rows that copy from this one; what is computed may depend on any property. */
+  /** Whether the changes may reach rows that copy from this one. */
   private renames(changes: Changes): boolean {
-    return this.copied.some((property) => !property.writable || changes.has(property))
+    const isChanged = (column: string) => [...changes.keys()].some((property) => property.column === column)
+    return this.copied.some((property) =>
+      property.writable ? changes.has(property) : property.computedFrom.some(isChanged),
+    )
   }
 
   /** A row that refers to itself gets its copies behind the statement that has returned it: of what it has now. */
@@ -196,8 +211,10 @@ export class Resource {
   }
 
   /** Until no list from memory can be without what the row shows. `version`: where its transaction stands in the row. */
-  private published(row: Row, version: number): Promise<boolean> | true {
-    return this.knowledge?.fence.row(this.knowledge.tables, row[version] as string) ?? true
+  private published(row: Row, version: number): Promise<unknown> | true {
+    if (this.knowledge === null) return true
+    const { fence, tables, copied } = this.knowledge
+    return fence.row(tables, copied, row[version] as string)
   }
 
   /** A row that another write has deleted must not come back in a list. */
@@ -220,15 +237,6 @@ export class Resource {
     const message = `${this.entity.name} ${id} was not deleted: other rows refer to it.`
     return new ApiError('StillReferenced', message)
   }
-}
-
-function ownCopiesOf({ properties, table }: Entity) {
-  const place = (column: string) => properties.findIndex((property) => property.column === column)
-  return properties.flatMap(({ reference }, index) =>
-    reference?.copy && reference.table === table
-      ? [{ reference: index, copy: place(reference.copy.column), source: place(reference.copy.source) }]
-      : [],
-  )
 }
 
 function conflict(cause: ConstraintViolation): ApiError {

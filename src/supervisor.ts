@@ -45,6 +45,8 @@ const LEAVE_MS = 250
 export class Supervisor {
   private readonly releases: (() => void)[] = []
   private embedded: Promise<EmbeddedPostgres> | null = null
+  /** The same, once it has started. */
+  private running: EmbeddedPostgres | null = null
   private processes: WorkerProcesses | null = null
   private store: KeyStore | null = null
   private watch: KeyWatch | null = null
@@ -124,8 +126,7 @@ export class Supervisor {
   /** Ends what runs without waiting for it. */
   async kill(): Promise<void> {
     this.processes?.kill()
-    const embedded = await Promise.race([this.embedded?.catch(() => null), null])
-    embedded?.kill()
+    this.running?.kill()
   }
 
   private async startDatabase(): Promise<string> {
@@ -135,6 +136,7 @@ export class Supervisor {
     const settings = { max_connections: String(connections) }
     this.embedded = startEmbedded({ dataDir, settings })
     const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
+    this.running = embedded
     keepRunning(embedded, {
       onEnd: (log, pauseMs) => this.log.error('PostgreSQL has ended and is started again', { pauseMs, log }),
       onBack: () => this.log.info('PostgreSQL is there again'),

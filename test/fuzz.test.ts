@@ -39,8 +39,7 @@ test(
     const faults: string[] = []
     let next = 0
 
-    const isWanted = () =>
-      next < REQUESTS || (next < 10 * REQUESTS && EXPECTED.some((kind) => !seen.has(kind)))
+    const isWanted = () => next < REQUESTS || (next < 10 * REQUESTS && EXPECTED.some((kind) => !seen.has(kind)))
 
     async function work() {
       const connection = new Connection(server.url)

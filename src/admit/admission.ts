@@ -14,7 +14,7 @@ interface PeerAddresses {
 /** Who asks, once the database was asked. */
 export interface Settled {
   readonly key: Key | null
-  /** False: the key was valid some time ago, and whether it still is cannot be told. */
+  /** False: whether there is such a key, or still is, cannot be told. */
   readonly isConfirmed: boolean
 }
 
@@ -74,6 +74,9 @@ export class Admission {
   }
 }
 
-async function confirmed(found: Promise<Key | null>): Promise<Settled> {
-  return { key: await found, isConfirmed: true }
+function confirmed(found: Promise<Key | null>): Promise<Settled> {
+  return found.then(
+    (key) => ({ key, isConfirmed: true }),
+    () => ({ key: null, isConfirmed: false }),
+  )
 }

@@ -52,11 +52,11 @@ export class KeyNews {
     return asked.then(() => this.isAway || this.ageMs() < CONFIRMED_MS_MAX)
   }
 
-  /** The key with a text whose id is not known here, if the database has it by now. */
+  /** The key with a text whose id is not known here, if the database has it by now. @throws where that cannot be told */
   async find(text: string): Promise<Key | null> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const { serial } = this.keyring
-      const record = await this.questions.ask(idOf(text)).catch(() => null)
+      const record = await this.questions.ask(idOf(text))
       if (record !== null && !isOf(text, record)) return null
       // A key with limits of its own is not charged by others: the supervisor tells of their table with the key.
       if (record !== null && record.limits !== null)

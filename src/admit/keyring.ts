@@ -41,6 +41,7 @@ export class Keyring {
   private readonly bootstrap: readonly (Entry & { readonly place: string })[]
   private entries = new Map<string, readonly Entry[]>()
   private readonly ended = new Set<string>()
+  private readonly added = new Set<string>()
   private used: Entry[] = []
   private readonly presented = Buffer.alloc(32)
 
@@ -68,7 +69,9 @@ export class Keyring {
     const entries = new Map<string, readonly Entry[]>()
     for (const record of keys) entries.set(record.id, [this.kept(record) ?? entryOf(record)])
     if (this.ended.size > ENDED_MAX) this.ended.clear()
-    for (const id of this.entries.keys()) if (!entries.has(id)) this.ended.add(id)
+    // What was added since may be newer than these.
+    for (const id of this.entries.keys()) if (!entries.has(id) && !this.added.has(id)) this.ended.add(id)
+    this.added.clear()
     for (const id of entries.keys()) this.ended.delete(id)
     for (const entry of this.bootstrap) entries.set(entry.place, [...(entries.get(entry.place) ?? []), entry])
     this.entries = entries
@@ -78,6 +81,7 @@ export class Keyring {
   /** One more key of the database, until they are replaced. */
   add(record: KeyRecord): void {
     this.entries.set(record.id, [entryOf(record), ...(this.entries.get(record.id) ?? [])])
+    this.added.add(record.id)
   }
 
   /** Whether the id is that of a key that is known, or was and has ended: the database need not be asked for it. */

@@ -51,9 +51,15 @@ export interface UpdateParts {
   readonly sources: readonly { readonly table: Sql; readonly id: Param }[]
 }
 
-/** Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. */
+/** The id of a row, in conditions that it has to meet. */
+export const OWN_ID = sql`own.id`
+
+/**
+ * Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. A row that does not
+ * meet the conditions is left as it is.
+ */
 export function batchUpdate(
-  { table, sets, returning, columns, sources }: UpdateParts,
+  { table, sets, returning, columns, sources, conditions }: UpdateParts & { readonly conditions: readonly Sql[] },
   operands: readonly Operand[],
 ): Batch {
   const value = columnOf(operands)
@@ -64,7 +70,8 @@ export function batchUpdate(
     const ids = arrays[operands.findIndex(({ param }) => param === id)] as Sql
     return sql` and (select count(*) from (select from ${table} where id = any (${ids}) for key share) as source) is not null`
   })
-  const before = sql`(select ${columns} from ${table} where id = any (${arrays.at(-1) as Sql}) and ${PATIENCE} is not null${join(locks, sql``)} order by id for no key update) as before`
+  const met = conditions.map((condition) => sql` and ${condition}`)
+  const before = sql`(select ${columns} from ${table} as own where id = any (${arrays.at(-1) as Sql}) and ${PATIENCE} is not null${join([...locks, ...met], sql``)} order by id for no key update) as before`
   const piece = sql`update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id} where t.id = before.id ${returning}, b."N"`
   return { text: toStatement(piece).text, rows: 'numbered', distinct: operands.length - 1 }
 }

@@ -1,7 +1,8 @@
-import type { CopyingColumn, Entity, Property, Reference } from '../model/entity.ts'
+import type { CopyingColumn } from '../model/copies.ts'
+import type { Entity, Property, Reference } from '../model/entity.ts'
 import type { Changes } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { batchInsert, batchQuery, batchUpdate, type Operand, type UpdateParts } from './batch.ts'
+import { batchInsert, batchQuery, batchUpdate, type Operand, OWN_ID, type UpdateParts } from './batch.ts'
 import { columns } from './columns.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 
@@ -55,7 +56,8 @@ export function compileCreate(entity: Entity, changes: Changes): Statement {
 
 /**
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
- * version that the row had before. `copying`: no row where more than `COPIES_MAX` rows of one of these copy from it.
+ * version that the row had before. `copying`: no row where more than `COPIES_MAX` rows of one of these copy from it, in a
+ * batch where more than a few do.
  */
 export function compileUpdate(
   entity: Entity,
@@ -79,8 +81,10 @@ export function compileUpdate(
     }
     return {
       text: toStatement(updateOne(parts, operands, copying), paramsOf(operands)).text,
-      // A rename takes its copies along; others must not wait for it.
-      batch: copying.length === 0 ? batchUpdate(parts, operands) : null,
+      batch: batchUpdate(
+        { ...parts, conditions: copying.map((copies) => areFew(copies, OWN_ID, COPIES_BATCHED_MAX)) },
+        operands,
+      ),
     }
   })
   return { text, values: [...valuesOf(changed, changes), id], batch }
@@ -99,18 +103,19 @@ function updateOne(
   const locks = sources.map(
     ({ table, id }) => sql` and (select true from ${table} where id = ${id} for key share) is not false`,
   )
-  const few = copying.map((copies) => sql` and ${areFew(copies, id)}`)
+  const few = copying.map((copies) => sql` and ${areFew(copies, id, COPIES_MAX)}`)
   const conditions = join([...locks, ...few], sql``)
   const before = sql`(select ${columns} from ${table} where id = ${id}${conditions} for no key update) as before`
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
 
-/** So many copies are written within the deadline of any statement. */
+/** So many copies are written within the deadline of any statement, and so many hold up no others of its batch. */
 export const COPIES_MAX = 1_000
+const COPIES_BATCHED_MAX = 10
 
-function areFew({ table, column }: CopyingColumn, id: Param): Sql {
-  const some = sql`select from ${name(table)} where ${name(column)} = ${id} limit ${integer(COPIES_MAX + 1)}`
-  return sql`(select count(*) from (${some}) as copies) <= ${integer(COPIES_MAX)}`
+function areFew({ table, column }: CopyingColumn, id: Param | Sql, most: number): Sql {
+  const some = sql`select from ${name(table)} as copying where copying.${name(column)} = ${id} limit ${integer(most + 1)}`
+  return sql`(select count(*) from (${some}) as copies) <= ${integer(most)}`
 }
 
 /** Deletes one row; returns it as it was, and the transaction. */

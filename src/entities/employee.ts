@@ -8,7 +8,7 @@ export default defineEntity('Employee', {
   middleName: text(),
   lastName: text(),
   knownAs: text(),
-  displayName: computed(),
+  displayName: computed(['knownAs', 'firstName', 'lastName']),
   workEmail: text(),
   workPhone: text(),
   workMobile: text(),

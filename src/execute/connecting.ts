@@ -13,8 +13,6 @@ const CONNECTING = {
 export interface ConnectOptions extends Omit<postgres.Options<Record<string, postgres.PostgresType>>, 'connection'> {
   /** Settings of the database for these connections; they win over those of the address. */
   connection?: Readonly<Record<string, string | number>>
-  /** How many statements a connection takes beside the one that it runs. */
-  max_pipeline?: number
   onnotify?(channel: string, payload: string): void
 }
 

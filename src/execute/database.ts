@@ -23,6 +23,11 @@ const WRITING_MS_MAX = 100
 /** Between attempts after a lost connection: PostgreSQL drops all of them when one backend crashes, and recovers. */
 const PAUSES_MS = [50, 150, 450]
 const ATTEMPTS_MAX = PAUSES_MS.length + 1
+/**
+ * For what may wait for a lock: the driver sends nothing behind it over its connection, while other connections are free
+ * or take what is quick. (A hook of the driver's own: what it returns says whether the connection takes more.)
+ */
+const HOLDING = { simple: false, onexecute: () => false }
 /** So many answers missing in a row mean that the connections are dead, not slow. */
 const STUCK_MAX = 4
 
@@ -56,7 +61,9 @@ export class Database {
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   write(statement: Statement): Promise<Row[]> {
     return this.admit(() =>
-      statement.batch ? this.writes.ask(statement) : this.run(statement, false, performance.now() + this.queryMsMax),
+      statement.batch
+        ? this.writes.ask(statement)
+        : this.run(statement, false, performance.now() + this.queryMsMax, true),
     )
   }
 
@@ -73,9 +80,10 @@ export class Database {
   private batcher(repeatable: boolean): Batcher {
     return new Batcher(
       {
-        alone: (statement, untilMs) => this.run(statement, repeatable, untilMs),
+        // A batch gives up on locks soon, a write by itself does not; what only reads meets none.
+        alone: (statement, untilMs) => this.run(statement, repeatable, untilMs, !repeatable),
         together: (statement, untilMs) =>
-          this.run(statement, repeatable, untilMs).catch((error) => {
+          this.run(statement, repeatable, untilMs, false).catch((error) => {
             if (isUndone(error)) return null
             throw error
           }),
@@ -97,7 +105,7 @@ export class Database {
   }
 
   /** Sends nothing after `untilMs`: its client has been told that nothing came of it, and may try again. */
-  private async run(statement: Statement, repeatable: boolean, untilMs: number): Promise<Row[]> {
+  private async run(statement: Statement, repeatable: boolean, untilMs: number, mayWait: boolean): Promise<Row[]> {
     for (let attempt = 1; ; attempt++) {
       if (performance.now() >= untilMs) throw missedDeadline()
       const prepare = this.shapes.shouldPrepare(statement.text)
@@ -105,7 +113,7 @@ export class Database {
       const { pool } = this
       const watch = statement.watch?.()
       try {
-        const rows = await this.attempt(statement, pool, prepare)
+        const rows = await this.attempt(statement, pool, prepare, mayWait)
         watch?.settle(rows)
         return rows
       } catch (error) {
@@ -122,9 +130,13 @@ export class Database {
     }
   }
 
-  private async attempt({ text, values }: Statement, pool: Pool, prepare: boolean): Promise<Row[]> {
+  private async attempt({ text, values }: Statement, pool: Pool, prepare: boolean, mayWait: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
-    const query = pool.sql.unsafe(text, values as string[], { prepare, simple: false } as object)
+    const query = pool.sql.unsafe(
+      text,
+      values as string[],
+      (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object,
+    )
     pool.running++
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, missedDeadline)

@@ -60,9 +60,6 @@ function connect({ url, poolSize, prepare, changes, statementMsMax }: PoolOption
     max: poolSize,
     prepare,
     types: TYPES as never,
-    // Else a statement is sent behind one that waits for a lock, though other connections are free. (`sql.begin` would
-    // not work so; there is none here.)
-    max_pipeline: 0,
     connection: {
       application_name: name,
       TimeZone: 'UTC',

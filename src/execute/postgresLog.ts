@@ -13,7 +13,8 @@ export function openLog(dataDir: string) {
 
 export const logOf = (dataDir: string) => join(dataDir, LOG_FILE)
 
-/** The last lines, of those behind the first `from` bytes. */
+/** The last lines, of those behind the first `from` bytes; '' where an operator has taken the file away. */
 export function tail(path: string, from = 0): string {
+  if (!existsSync(path)) return ''
   return readFileSync(path).subarray(from).toString().trim().split('\n').slice(-8).join('\n')
 }

@@ -14,6 +14,8 @@ export interface Property {
   readonly examples: readonly string[]
   /** Whether the table has an index on it and the id, with which each of its orders is found. */
   readonly indexed: boolean
+  /** Columns from which the database makes its value; none: clients write it, or it is a copy. */
+  readonly computedFrom: readonly string[]
   /** Set on a property that holds the id of another entity's row. */
   readonly reference: Reference | null
 }
@@ -78,6 +80,7 @@ interface Leaf {
   readonly examples?: readonly string[]
   readonly indexed?: boolean
   readonly reference?: string
+  readonly computedFrom?: readonly string[]
   readonly copied?: { readonly reference: string; readonly source: string }
 }
 
@@ -122,10 +125,11 @@ export const copied = (reference: string, source: string, options: Indexing = {}
   ...options,
 })
 
-/** Read-only text that the database makes from other columns of the row. */
-export const computed = (options: Indexing = {}): Leaf => ({
+/** Read-only text that the database makes from other properties of the row, which `from` names. */
+export const computed = (from: readonly string[], options: Indexing = {}): Leaf => ({
   kind: textKind(READ_ONLY_LENGTH_MAX),
   readOnly: true,
+  computedFrom: from,
   ...options,
 })
 
@@ -186,11 +190,12 @@ function toProperty(path: string[], leaf: Leaf, siblings: Record<string, Field>)
     writable: !leaf.readOnly,
     examples: leaf.examples ?? [],
     indexed: leaf.indexed ?? true,
+    computedFrom: (leaf.computedFrom ?? []).map(snakeCase),
     reference: leaf.reference ? toReference(path[0] as string, leaf.reference, siblings) : null,
   }
 }
 
-function keyColumnOf(column: string): string {
+export function keyColumnOf(column: string): string {
   return `${column}_key`
 }
 
@@ -205,31 +210,6 @@ function toReference(key: string, entity: string, siblings: Record<string, Field
 function toCopy(column: string, sourceName: string): Copy {
   const source = snakeCase(sourceName)
   return { column, source, keyColumn: keyColumnOf(column), sourceColumn: keyColumnOf(source) }
-}
-
-/** The properties of `entity` that rows of any of `entities` copy. */
-export function copiedProperties(entity: Entity, entities: readonly Entity[]): Property[] {
-  const copies = entities
-    .flatMap(({ properties }) => properties)
-    .flatMap(({ reference }) =>
-      reference?.copy && reference.table === entity.table ? [reference.copy.sourceColumn] : [],
-    )
-  return entity.properties.filter(({ column }) => copies.includes(keyColumnOf(column)))
-}
-
-/** A column of another table, or of the same, whose rows copy from those that it names. */
-export interface CopyingColumn {
-  readonly table: string
-  readonly column: string
-}
-
-/** Where rows of any of `entities` refer to those of `entity` and copy from them. */
-export function copyingColumns(entity: Entity, entities: readonly Entity[]): CopyingColumn[] {
-  return entities.flatMap(({ table, properties }) =>
-    properties.flatMap(({ column, reference }) =>
-      reference?.copy && reference.table === entity.table ? [{ table, column }] : [],
-    ),
-  )
 }
 
 function schemaOf(members: readonly (Property | Group)[]): TSchema {

@@ -68,6 +68,8 @@ export class ChangeWriter {
 export function bumpEpoch(region: Region): void {
   forgetTransactions(region)
   add(region.words, EPOCH, 1)
+  // Of a writer that still saw the epoch of before.
+  forgetTransactions(region)
 }
 
 /** Another one whenever records may be missing, or the database may be another, or an older one of its states. */

@@ -50,7 +50,7 @@ export function isIdentified({ word }: Mark): boolean {
 export function noteTransaction({ words }: Region, transaction: number): void {
   const newest = load(words, NEWEST)
   // What another process stores at the same moment may be a little older: a bound that is too low costs time alone.
-  if (newest === 0 || (transaction | 0) - newest > 0) store(words, NEWEST, transaction | 0)
+  if (newest === 0 || ((transaction - newest) | 0) > 0) store(words, NEWEST, transaction | 0)
 }
 
 /** Another database may have fewer transactions than the one before. */
@@ -92,10 +92,17 @@ export class MarkWriter {
     }
     if (this.crowd++ === 0) {
       add(words, this.count, 1)
-      store(words, last + this.bounds, 0)
+      store(words, last + this.bounds, load(words, NEWEST))
       store(words, last, ALL_TABLES)
-    }
+    } else this.lowerBound(last + this.bounds)
     return { identify: () => undefined, end: () => void (--this.crowd === 0 && this.clear(last)) }
+  }
+
+  /** Of a crowd: after an epoch transactions may be counted from further back. */
+  private lowerBound(bound: number) {
+    const { words } = this.region
+    const newest = load(words, NEWEST)
+    if (newest === 0 || ((newest - load(words, bound)) | 0) < 0) store(words, bound, newest)
   }
 
   private identify(place: number, transaction: number) {
@@ -140,6 +147,11 @@ export class MarkReader {
       }
     }
     return found
+  }
+
+  /** Whether a write on its way may change rows of both. */
+  areTogether(tables: number, others: number): boolean {
+    return this.now(tables).some(({ word }) => (word & others) !== 0)
   }
 
   /** Those of them that have not ended, as they are now. */

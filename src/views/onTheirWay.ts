@@ -56,6 +56,11 @@ export class OnTheirWay {
     return this.marks.now(tables).length === 0
   }
 
+  /** Whether a write is on its way that changes rows of one of these along with rows of one of the others. */
+  areTogether(tables: number, others: number): boolean {
+    return this.marks.areTogether(tables, others)
+  }
+
   /** Whether a write to these tables was waited for in vain, and has not ended: see `allTold`. */
   isOverdue(tables: number): boolean {
     return this.marks.isOverdue(tables)

@@ -1,4 +1,5 @@
-import { copiedProperties, type Entity } from '../model/entity.ts'
+import { copiedProperties } from '../model/copies.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Row, Watch } from '../model/sql.ts'
 import { type MarkWriter, tableBit } from '../share/marks.ts'
 import type { Announcer } from './changes.ts'
@@ -60,15 +61,19 @@ export class Writes {
 
   private tell(rows: readonly Row[] | null, read: Read, tables: number, epoch: number) {
     if (rows === null) return this.tellReset(tables)
+    // The database has changed the copies along with them; told first, so that no total shows a row without them.
+    if (tables !== this.own && rows.some((row) => this.isRenamed(read(row)))) this.tellCopies()
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as Row
       const [before, after] = read(row)
       const parts = Number(before !== null) + Number(after !== null)
-      // The database has changed the copies along with it; told first, so that no total shows the row without them.
-      if (before && after && this.copied.some((place) => before[place] !== after[place])) this.tellCopies()
       const transaction = Number(row[parts * this.width])
       this.announcer.tell(this.entity.table, { transaction, before, after }, epoch, index === rows.length - 1)
     }
+  }
+
+  private isRenamed([before, after]: ReturnType<Read>): boolean {
+    return this.copied.some((place) => before?.[place] !== after?.[place])
   }
 
   private tellReset(tables: number) {

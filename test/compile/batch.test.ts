@@ -69,7 +69,7 @@ describe('text', () => {
       text:
         'update "company" as t set "enabled" = b."V1" ' +
         'from unnest($1::boolean[], $2::bigint[]) with ordinality as b("V1", "V2", "N") ' +
-        'join (select "id", "name", "enabled", xmin::text as "X" from "company" where id = any ($2::bigint[]) ' +
+        'join (select "id", "name", "enabled", xmin::text as "X" from "company" as own where id = any ($2::bigint[]) ' +
         "and (select set_config('lock_timeout', '100', true)) is not null order by id for no key update) as before " +
         'on before.id = b."V2" where t.id = before.id returning t."id", t."name", t."enabled", ' +
         'before."id", before."name", before."enabled", pg_current_xact_id()::text, before."X", b."N"',

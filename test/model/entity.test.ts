@@ -3,11 +3,11 @@ import { Value } from '@sinclair/typebox/value'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
+import { copiedProperties } from '../../src/model/copies.ts'
 import {
   boolean,
   computed,
   copied,
-  copiedProperties,
   decimal,
   defineEntity,
   group,
@@ -121,7 +121,7 @@ describe('defineEntity', () => {
       cost: decimal(2, none),
       ownerId: reference('Employee'),
       owner: copied('ownerId', 'displayName', none),
-      title: computed(none),
+      title: computed(['owner'], none),
     })
     expect(properties.map(({ indexed }) => indexed)).toEqual([true, false, false, false, false, true, false, false])
   })

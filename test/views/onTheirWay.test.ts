@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import { privateRegion } from '../../bench/prove/model.ts'
 import { bumpEpoch, ChangeReader, ChangeWriter, clearWriter } from '../../src/share/changeLog.ts'
-import { changeRegionWords } from '../../src/share/changeRegion.ts'
+import { changeRegionWords, MARKS_MAX } from '../../src/share/changeRegion.ts'
 import { type Mark, MarkReader, MarkWriter } from '../../src/share/marks.ts'
 import type { Region } from '../../src/share/region.ts'
 import { Announcer, Follower } from '../../src/views/changes.ts'
@@ -160,6 +160,26 @@ describe('an answer with a snapshot need not wait', () => {
     expect(onTheirWay.allTold(COMPANY, snapshot(`${first + 4}:${first + 4}:`))).not.toBe(true)
     write.identify(first + 3)
     expect(onTheirWay.allTold(COMPANY, snapshot(`${first + 3}:${first + 4}:${first + 3}`))).toBe(true)
+  })
+
+  test('where transactions pass half of 32 bits', () => {
+    const half = 2 ** 31
+    publish(half - 1)
+    publish(half)
+    publish(half + 5)
+    marks.begin(COMPANY)
+    expect(onTheirWay.allTold(COMPANY, snapshot(`${half + 6}:${half + 6}:`))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, snapshot(`${half + 7}:${half + 7}:`))).not.toBe(true)
+  })
+
+  test('for more writes than have marks of their own neither', () => {
+    publish(100)
+    for (let write = 0; write < MARKS_MAX; write++) marks.begin(COMPANY)
+    publish(103)
+    marks.begin(COMPANY)
+    expect(onTheirWay.allTold(COMPANY, snapshot('101:101:'))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, versionOf('99'))).toBe(true)
+    expect(onTheirWay.allTold(COMPANY, versionOf('102'))).not.toBe(true)
   })
 
   test('but has to where nothing is known of the write, or of what was before', () => {

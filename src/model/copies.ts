@@ -1,0 +1,43 @@
+import { type Entity, keyColumnOf, type Property } from './entity.ts'
+
+/** The properties of `entity` that rows of any of `entities` copy. */
+export function copiedProperties(entity: Entity, entities: readonly Entity[]): Property[] {
+  const copies = entities
+    .flatMap(({ properties }) => properties)
+    .flatMap(({ reference }) =>
+      reference?.copy && reference.table === entity.table ? [reference.copy.sourceColumn] : [],
+    )
+  return entity.properties.filter(({ column }) => copies.includes(keyColumnOf(column)))
+}
+
+/** A column of another table, or of the same, whose rows copy from those that it names. */
+export interface CopyingColumn {
+  readonly table: string
+  readonly column: string
+}
+
+/** Where rows of any of `entities` refer to those of `entity` and copy from them. */
+export function copyingColumns(entity: Entity, entities: readonly Entity[]): CopyingColumn[] {
+  return entities.flatMap(({ table, properties }) =>
+    properties.flatMap(({ column, reference }) =>
+      reference?.copy && reference.table === entity.table ? [{ table, column }] : [],
+    ),
+  )
+}
+
+/** Those whose rows the entity's refer to and copy from. */
+export function copiedEntities({ properties }: Entity, entities: readonly Entity[]): Entity[] {
+  return entities.filter(({ table }) =>
+    properties.some(({ reference }) => reference?.copy && reference.table === table),
+  )
+}
+
+/** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
+export function ownCopiesOf({ properties, table }: Entity) {
+  const place = (column: string) => properties.findIndex((property) => property.column === column)
+  return properties.flatMap(({ reference }, index) =>
+    reference?.copy && reference.table === table
+      ? [{ reference: index, copy: place(reference.copy.column), source: place(reference.copy.source) }]
+      : [],
+  )
+}
