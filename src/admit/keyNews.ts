@@ -5,20 +5,20 @@ import { hashKey, idOf } from './apiKey.ts'
 import type { Key, Keyring } from './keyring.ts'
 import { Questions } from './questions.ts'
 
-/** The supervisor looks every 250 ms; after this time without its news a process asks by itself. */
+/** The supervisor looks every half second; after this time without its news a process asks by itself. */
 const ASK_AFTER_MS = 2_000
 /** Keys that were last confirmed longer ago let no request in. */
 const CONFIRMED_MS_MAX = 5_000
 const ASK_EVERY_MS = 250
 /** So long after a question that went unanswered the database counts as away. */
 const AWAY_MS = 1_000
-/** The supervisor, which looks every 250 ms, has told of a new key by then. */
+/** The supervisor, which looks every half second, has told of a new key by then. */
 const TABLE_MS_MAX = 1_000
 const ATTEMPTS_MAX = 3
 
 /**
  * Whether the keys known here are still those of the database, and which have come since. The supervisor tells both within
- * a quarter of a second. Where it cannot, since its one connection is stuck or none is to be had, the process asks by
+ * half a second. Where it cannot, since its one connection is stuck or none is to be had, the process asks by
  * itself over the connections that it serves with: what serves also hears.
  */
 export class KeyNews {
@@ -28,6 +28,8 @@ export class KeyNews {
   private asking: Promise<void> | null = null
   private isAway = false
   private readonly questions: Questions
+  /** By the key's text: being asked for. */
+  private readonly learning = new Map<string, Promise<void>>()
   private replaced = Promise.withResolvers<void>()
 
   constructor(
@@ -54,19 +56,32 @@ export class KeyNews {
 
   /** The key with a text whose id is not known here, if the database has it by now. @throws where that cannot be told */
   async find(text: string): Promise<Key | null> {
-    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const before = this.learning.get(text)
+    await (before ?? this.learn(text))
+    const key = this.keyring.find(text)
+    if (key !== null || before === undefined) return key
+    // What was under way already may have missed what this request knows to be there.
+    await (this.learning.get(text) ?? this.learn(text))
+    return this.keyring.find(text)
+  }
+
+  /** Once for all who ask with the same key meanwhile: where it has limits of its own that takes a moment. */
+  private learn(text: string): Promise<void> {
+    const learning = this.tryToLearn(text).finally(() => this.learning.delete(text))
+    this.learning.set(text, learning)
+    return learning
+  }
+
+  private async tryToLearn(text: string) {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX && !this.keyring.knows(idOf(text)); attempt++) {
       const { serial } = this.keyring
       const record = await this.questions.ask(idOf(text))
-      if (record !== null && !isOf(text, record)) return null
+      if (record === null || !isOf(text, record)) return
       // A key with limits of its own is not charged by others: the supervisor tells of their table with the key.
-      if (record !== null && record.limits !== null)
-        await Promise.race([this.replaced.promise, Bun.sleep(TABLE_MS_MAX)])
-      if (record !== null && this.keyring.serial === serial) this.keyring.add(record)
-      const key = this.keyring.find(text)
+      if (record.limits !== null) await Promise.race([this.replaced.promise, Bun.sleep(TABLE_MS_MAX)])
       // What was told while the answer was on its way may be newer than the answer: not there means to ask again.
-      if (key !== null || record === null) return key
+      if (this.keyring.serial === serial) this.keyring.add(record)
     }
-    return null
   }
 
   /** The supervisor has replaced the keys. */

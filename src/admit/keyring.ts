@@ -84,6 +84,11 @@ export class Keyring {
     this.added.add(record.id)
   }
 
+  /** Whether the id is that of a key that is known. */
+  knows(id: string): boolean {
+    return this.entries.has(id)
+  }
+
   /** Whether the id is that of a key that is known, or was and has ended: the database need not be asked for it. */
   has(id: string): boolean {
     return this.entries.has(id) || this.ended.has(id)
