@@ -7,7 +7,8 @@ import { endPrograms, runMain, temporaryFolder } from './support/process.ts'
 import { hasRedis, type RunningRedis, startRedis } from './support/redis.ts'
 import { KEY } from './support/server.ts'
 
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
+const ATTEMPTS_MAX = 10
 
 function storeTests() {
   let redis: RunningRedis
@@ -43,16 +44,24 @@ function storeTests() {
   test(
     'two machines of two workers admit exactly the limit together, and tell it in the same headers',
     async () => {
-      const [one, two] = await Promise.all([startMachine('1000/1h'), startMachine('1000/1h')])
-      const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 750, 16)))
-      const statuses = answers.map(({ statuses }) => statuses)
-      const sum = (status: number) => statuses.reduce((total, each) => total + (each[status] ?? 0), 0)
-      expect([sum(200), sum(429)]).toEqual([1_000, 500])
-      const remaining = answers.flatMap((each) => each.remaining)
-      expect([new Set(remaining).size, Math.max(...remaining), Math.min(...remaining)]).toEqual([1_000, 999, 0])
-      const refused = await fetch(one.url, { headers: { authorization: `ApiKey ${KEY}` } })
-      expect(refused.headers.get('x-ratelimit-limit')).toBe('1h')
-      expect(Number(refused.headers.get('retryafter'))).toBeGreaterThan(3_500)
+      for (let limit = 1_000; ; limit++) {
+        const [one, two] = await Promise.all([startMachine(`${limit}/1h`), startMachine(`${limit}/1h`)])
+        const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 750, 16)))
+        // A machine that is too busy for the store's 30 ms decides alone, as the next test has it; then with another limit.
+        if ([one, two].some(({ server }) => times(server.output(), 'is away') > 0) && limit < 1_000 + ATTEMPTS_MAX) {
+          await endPrograms()
+          continue
+        }
+        const statuses = answers.map(({ statuses }) => statuses)
+        const sum = (status: number) => statuses.reduce((total, each) => total + (each[status] ?? 0), 0)
+        expect([sum(200), sum(429)]).toEqual([limit, 1_500 - limit])
+        const remaining = answers.flatMap((each) => each.remaining)
+        expect([new Set(remaining).size, Math.max(...remaining), Math.min(...remaining)]).toEqual([limit, limit - 1, 0])
+        const refused = await fetch(one.url, { headers: { authorization: `ApiKey ${KEY}` } })
+        expect(refused.headers.get('x-ratelimit-limit')).toBe('1h')
+        expect(Number(refused.headers.get('retryafter'))).toBeGreaterThan(3_500)
+        return
+      }
     },
     TIMEOUT_MS,
   )
