@@ -194,14 +194,16 @@ describe('what is answered', () => {
   test('shows a write that was answered while the same list was on its way', async () => {
     const path = '/Companies?Name=crossing'
     const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+    let isRead = false
     one.database.instead(COUNT, async (read) => {
       const rows = await read()
+      isRead = true
       await gate
       return rows
     })
     const early = one.list(path)
     const same = one.list(path)
-    await Bun.sleep(5)
+    while (!isRead) await Bun.sleep(1)
     await other.write('create', '/Companies', { Name: 'crossing' })
     const late = one.list(path)
     await Bun.sleep(5)
