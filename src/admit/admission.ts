@@ -24,7 +24,7 @@ export class Admission {
     private readonly keyring: Keyring,
     private readonly limiter: RateLimiter,
     private readonly trustedProxies: BlockList | null,
-    /** Null: the keys are as they were told. */
+    /** Null: the keys known here are all there are. */
     private readonly news: KeyNews | null = null,
   ) {}
 

@@ -79,7 +79,7 @@ export class KeyNews {
       if (record === null || !isOf(text, record)) return
       // A key with limits of its own is not charged by others: the supervisor tells of their table with the key.
       if (record.limits !== null) await Promise.race([this.replaced.promise, Bun.sleep(TABLE_MS_MAX)])
-      // What was told while the answer was on its way may be newer than the answer: not there means to ask again.
+      // Keys that the supervisor sent meanwhile may be newer than the answer: a key missing there is asked for again.
       if (this.keyring.serial === serial) this.keyring.add(record)
     }
   }

@@ -154,7 +154,7 @@ export class SlidingWindows {
     const { words } = this
     const second = Math.floor(nowMs / 1_000)
     const seen = load(words, entry + SEEN)
-    // Until it says so, or more: what is admitted must never look older than it is, whoever else writes it.
+    // Until the word holds this second or a later one: an admission must never look older than it is, whichever process wrote last.
     for (let told = seen; second > told; ) {
       const before = swap(words, entry + SEEN, told, second)
       if (before === told) break
