@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Copy, Stranger } from './execute/catalog.ts'
-import { type Ask, listenForChanges } from './execute/changeListener.ts'
+import { type Ask, type Listening, listenForChanges } from './execute/changeListener.ts'
 import { endConnections } from './execute/changeStatements.ts'
 import type { ChangesMemory } from './messages.ts'
 import type { Entity } from './model/entity.ts'
@@ -38,7 +38,7 @@ export class ChangeFeed {
   private readonly region: Region
   private readonly rings: ChangeRings
   private readonly announcer: Announcer
-  private listener: { stop(): Promise<void> } | null = null
+  private listener: Listening | null = null
   private readonly troubles: Troubles
 
   /** @throws Error when there is no room for the log */
@@ -98,6 +98,11 @@ export class ChangeFeed {
   /** The same of what was sent over connections of this name. */
   disown(connections: string): void {
     this.rings.disown(connections)
+  }
+
+  /** A process needs the log again after a rest. */
+  wake(): void {
+    this.listener?.wake()
   }
 
   async stop(): Promise<void> {

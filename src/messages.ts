@@ -50,11 +50,19 @@ export type ToWorker =
   /** Let clients leave for so long, finish, and end. */
   | { readonly kind: 'stop'; readonly leaveMs: number }
 
-export type FromWorker =
+export type FromWorker = StateMessage | ReportMessage
+
+/** How the process itself is. */
+type StateMessage =
   | { readonly kind: 'ready'; readonly url: string; readonly port: number }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   | { readonly kind: 'pong' }
+
+/** What the process has to report of its work. */
+export type ReportMessage =
   /** Ids of keys that have been used since the last such message. */
   | { readonly kind: 'used'; readonly ids: readonly string[] }
   /** Writes over connections of this name may have been done, or will be, and nobody tells of them. */
   | { readonly kind: 'disown'; readonly connections: string }
+  /** The log of changes is needed again after a rest. */
+  | { readonly kind: 'wake' }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { FromWorker, StartMessage, ToWorker } from './messages.ts'
+import type { FromWorker, ReportMessage, StartMessage, ToWorker } from './messages.ts'
 import type { Log } from './observe/log.ts'
 
 interface Options {
@@ -9,9 +9,7 @@ interface Options {
   startMessage(port: number | null, process: number): StartMessage
   /** The process with this number has ended, or never began. */
   onEnd(process: number): void
-  /** What a process has sent over connections of this name may have come to something, or will yet. */
-  onDisown(connections: string): void
-  onUsedKeys(ids: readonly string[]): void
+  onReport(report: ReportMessage): void
 }
 
 interface Member {
@@ -154,10 +152,9 @@ export class WorkerProcesses {
     const message = this.options.startMessage(this.port, number)
     const hear = (told: FromWorker) => {
       if (told.kind === 'pong') member.silence = 0
-      else if (told.kind === 'used') this.options.onUsedKeys(told.ids)
       else if (told.kind === 'ready') resolve(told)
-      else if (told.kind === 'disown') this.options.onDisown(told.connections)
-      else reject(new WorkerFailed(told.message, told.code))
+      else if (told.kind === 'failed') reject(new WorkerFailed(told.message, told.code))
+      else this.options.onReport(told)
     }
     const child = this.spawn(number, hear)
     send(child, message)

@@ -3,7 +3,6 @@ import { readDevelopmentKey } from './admit/developmentKey.ts'
 import { LimiterFiles, type LimiterMemory } from './admit/limiterFiles.ts'
 import { ChangeFeed } from './changeFeed.ts'
 import type { Config } from './config.ts'
-import { sweepListeners } from './execute/changeListener.ts'
 import { readCursorSecret } from './execute/cursorSecret.ts'
 import { type EmbeddedPostgres, startEmbedded } from './execute/embedded.ts'
 import { keepRunning } from './execute/keepRunning.ts'
@@ -12,6 +11,8 @@ import { type KeyWatch, watchKeys } from './execute/keyWatch.ts'
 import { migrate, readMigrations } from './execute/migrate.ts'
 import { loadSample } from './execute/sample.ts'
 import { isAway } from './execute/sqlstate.ts'
+import { sweepListeners } from './execute/sweepListeners.ts'
+import type { ReportMessage } from './messages.ts'
 import type { Entity } from './model/entity.ts'
 import type { KeyRecord } from './model/key.ts'
 import type { Log } from './observe/log.ts'
@@ -95,8 +96,7 @@ export class Supervisor {
         changes: this.changes?.enter(process) ?? null,
       }),
       onEnd: (process) => this.changes?.leave(process),
-      onDisown: (connections) => this.changes?.disown(connections),
-      onUsedKeys: (ids) => this.noteUsed(ids),
+      onReport: (report) => this.take(report),
     })
     const { url, processes } = await this.processes.start().catch((error) => {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
@@ -105,6 +105,12 @@ export class Supervisor {
     if (!isThere) this.awaitDatabase(databaseUrl, files)
     const hasKeys = !isThere || bootstrapKeys.length + this.keys.length > 0
     return { url, workers: processes, developmentKey, hasKeys }
+  }
+
+  private take(report: ReportMessage) {
+    if (report.kind === 'used') this.noteUsed(report.ids)
+    else if (report.kind === 'disown') this.changes?.disown(report.connections)
+    else this.changes?.wake()
   }
 
   /** New processes with the code and the keys of now, one after the other; no request fails. */

@@ -20,6 +20,7 @@ import type { Log } from './observe/log.ts'
 import { loadEntities } from './registry.ts'
 import type { Memory } from './resource.ts'
 import { addDoubt, ChangeReader, ChangeWriter } from './share/changeLog.ts'
+import { onWake } from './share/changeUse.ts'
 import { turnAway } from './share/listener.ts'
 import { MarkReader, MarkWriter } from './share/marks.ts'
 import { openRegion, type Region } from './share/region.ts'
@@ -54,6 +55,8 @@ export interface Surroundings {
   changes?: ChangesMemory | null
   /** Writes over connections of this name were given up, and may still be done; nothing more is sent over them. */
   onDisown?(connections: string): void
+  /** The log of changes is needed again after a rest. */
+  onWake?(): void
   migrationFiles: readonly string[]
   log: Log
   /** Where the entities are declared; default: the project's own. */
@@ -69,6 +72,7 @@ const FINISH_MS = 1_000
 export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
   const { log, databaseUrl, migrationFiles, changes = null } = surroundings
   const region = changes && openRegion(changes.path)
+  if (region) onWake(region, () => surroundings.onWake?.())
   const options: DatabaseOptions = {
     url: databaseUrl,
     poolSize: config.databasePool,

@@ -32,6 +32,7 @@ async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) 
     ...surroundings,
     log,
     onDisown: (connections) => tell({ kind: 'disown', connections }),
+    onWake: () => tell({ kind: 'wake' }),
   })
   try {
     const { url, port, takeUsedKeys } = await worker

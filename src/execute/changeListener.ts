@@ -36,15 +36,21 @@ const PULSE_MS = 50
 /** Nobody relies on a pulse that is late; a connection is given up later, since with it goes all that is known. */
 const PULSE_MS_MAX = 3_000
 const LEAVE_MS_MAX = 500
-/** While what is heard is not wanted: between looks whether it is, and between pulses. */
-const REST_MS = 100
+/** While what is heard is not wanted: between looks whether it is, should a call of `wake` get lost; between pulses. */
+const REST_MS = 1_000
 const REST_MS_MAX = 5_000
 const SWEEP_MS = 10_000
 /** A look at the catalog costs PostgreSQL a third of a millisecond. */
 const LOOK_MS = 500
 
-/** Hears of every write to the database by others, whoever they are; connects again and again. */
-export function listenForChanges(url: string, listener: Listener): { stop(): Promise<void> } {
+export interface Listening {
+  /** What is heard is wanted again: ends a rest. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+/** Hears of every write to the database by others; connects again and again. */
+export function listenForChanges(url: string, listener: Listener): Listening {
   const pauses = new Pauses()
   let isStopped = false
   let ear = new Ear(url, listener)
@@ -95,6 +101,7 @@ export function listenForChanges(url: string, listener: Listener): { stop(): Pro
 
   const ended = beat()
   return {
+    wake: () => wake(),
     async stop() {
       isStopped = true
       wake()
@@ -103,16 +110,6 @@ export function listenForChanges(url: string, listener: Listener): { stop(): Pro
       await Promise.race([ear.leave().catch(() => undefined), Bun.sleep(LEAVE_MS_MAX)])
       ear.close('stopped')
     },
-  }
-}
-
-/** Who only writes need not notify the dead either, where no listener is left to take their rows away. */
-export async function sweepListeners(url: string): Promise<void> {
-  const sql = connectTo(url, { max: 1, prepare: false })
-  try {
-    await sql.unsafe(statements.deleteGone)
-  } finally {
-    await sql.end({ timeout: 0 })
   }
 }
 

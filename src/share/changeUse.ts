@@ -7,11 +7,23 @@ const { load, store } = Atomics
 const USED = OWN_WORD + 7
 const USED_STEP_MS = 250
 const TIME = 0x7fffffff
+/** Short of the time after which the listener may rest, so that no use falls between the two. */
+const RESTED_MS = 750
+
+const wakers = new WeakMap<Region, () => void>()
+
+/** Calls `wake` when this process is the first to need the log after a rest. */
+export function onWake(region: Region, wake: () => void): void {
+  wakers.set(region, wake)
+}
 
 /** Says that what is heard matters at the moment. */
-export function noteUse({ words }: Region, nowMs: number = monotonicMs()): void {
+export function noteUse(region: Region, nowMs: number = monotonicMs()): void {
+  const restMs = (nowMs - load(region.words, USED)) & TIME
   // Hardly ever stored: all processes read the words beside it with each list.
-  if (((nowMs - load(words, USED)) & TIME) >= USED_STEP_MS) store(words, USED, nowMs & TIME)
+  if (restMs < USED_STEP_MS) return
+  store(region.words, USED, nowMs & TIME)
+  if (restMs >= RESTED_MS) wakers.get(region)?.()
 }
 
 /** Whether a process has said so within the last `withinMs`. */

@@ -39,13 +39,14 @@ class Ear {
   strangers: string[] = []
   readonly heard: string[] = []
   readonly stop: () => Promise<void>
+  readonly wake: () => void
 
   constructor(
     readonly machine: string,
     tables: readonly string[] = TABLES,
     address: string = url,
   ) {
-    this.stop = listenForChanges(address, {
+    const { stop, wake } = listenForChanges(address, {
       machine,
       tables,
       copies: COPIES,
@@ -67,7 +68,9 @@ class Ear {
       },
       isWanted: () => this.isWanted,
       attend: async () => undefined,
-    }).stop
+    })
+    this.stop = stop
+    this.wake = wake
     ears.push(this)
   }
 
@@ -160,6 +163,7 @@ test(
     expect(ear.pulses).toBeLessThanOrEqual(2) // else ten
     await sql`insert into absence (type) values ('b')`
     ear.isWanted = true
+    ear.wake()
     expect(await ear.pulse()).toEqual(['absence ', 'company '])
   },
   TIMEOUT_MS,
