@@ -177,6 +177,33 @@ test(
   TIMEOUT_MS,
 )
 
+/** How many transactions have last written the rows. */
+async function transactionsOf(table: string): Promise<number> {
+  const [row] = await server.sql`select count(distinct xmin::text)::int as n from ${server.sql(table)}`
+  return row?.n
+}
+
+test(
+  'renames share batches where what is copied is sent; where it is computed, each is a statement of its own',
+  async () => {
+    const rows = times(20, () => ({}))
+    const companies = await createRows(server, '/Companies', rows)
+    const employees = await createRows(server, '/Employees', rows)
+    let fewest = rows.length
+    // Those that come while a connection is free go at once and alone.
+    for (let round = 0; round < 20 && fewest === rows.length; round++) {
+      await Promise.all(companies.map(({ id }) => server.patch(`/Companies/${id}`, { Name: `c${round}` })))
+      fewest = Math.min(fewest, await transactionsOf('company'))
+    }
+    expect(fewest).toBeLessThan(rows.length)
+    await Promise.all(employees.map(({ id }) => server.patch(`/Employees/${id}`, { LastName: 'renamed' })))
+    expect(await transactionsOf('employee')).toBe(rows.length)
+    const [row] = await server.sql`select count(*)::int as n from employee where display_name = 'renamed'`
+    expect(row?.n).toBe(rows.length)
+  },
+  TIMEOUT_MS,
+)
+
 test(
   'connections that are killed: reads answer, writes say 201 or 503, and nothing is written twice',
   async () => {
