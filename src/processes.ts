@@ -36,9 +36,10 @@ export class WorkerFailed extends Error {
 const PROGRAM = join(import.meta.dir, 'workerProcess.ts')
 /**
  * The engine collects garbage when the heap has doubled, or later the more memory the machine has: with 24 GB a worker
- * that needs 40 MB took 150. Told of so many bytes, it collects earlier.
+ * that needs 40 MB took 150. With so many bytes it collects earlier. (It takes mapped files for heap: 80 MB, and the
+ * first seconds of load took 186 MB instead of 115.)
  */
-const MEMORY = { BUN_JSC_forceRAMSize: '80000000' }
+const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
 /** A worker that was killed while it started is started again, but not for ever: memory may be short. */
 const STARTS_MAX = 5
