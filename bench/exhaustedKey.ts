@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { generateKey, hashKey, idOf } from '../src/admit/apiKey.ts'
-import { KeyStore } from '../src/execute/keys.ts'
+import { KeyStore } from '../src/keys/store.ts'
 
 const NAME = 'bench-exhausted'
 

@@ -2,7 +2,7 @@
 // Figures of one run compare with each other; the machine's noise is larger than most differences between runs.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { DataDirInUse } from '../src/execute/embedded.ts'
+import { DataDirInUse } from '../src/postgres/embedded.ts'
 import { type Bench, checkBench, openTargets, rosterSite, type Started, startBench, warmUp } from './bench.ts'
 import { stopChildren } from './children.ts'
 import { measureCurves } from './curves.ts'

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { memoryFolderOf } from '../src/share/folder.ts'
+import { memoryFolderOf } from '../src/os/folder.ts'
 import { type Child, startAndWait } from './children.ts'
 import { descendants } from './cpu.ts'
 

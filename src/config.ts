@@ -2,9 +2,9 @@ import { availableParallelism } from 'node:os'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { parseNetworks } from './admit/address.ts'
-import { readDatabaseUrl } from './execute/databaseUrl.ts'
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from './log.ts'
+import { readDatabaseUrl } from './model/databaseUrl.ts'
 import { parseRules, type Rule } from './model/limits.ts'
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from './observe/log.ts'
 
 interface Setting {
   readonly schema: TSchema

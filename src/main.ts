@@ -3,7 +3,7 @@ import { version } from '../package.json'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config.ts'
-import { serve } from './serve.ts'
+import { serve } from './processes/serve.ts'
 
 const program = new Command('roster')
   .description('An HTTP API server for people data. Settings are environment variables, or lines of a .env file.')

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import postgres from 'postgres'
-import { migrate, readMigrations } from '../../src/execute/migrate.ts'
+import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
 import { load } from '../data/load.ts'
 import { Progress } from '../data/progress.ts'
 import { restore } from '../data/restore.ts'

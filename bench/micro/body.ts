@@ -4,8 +4,8 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import type { Entity } from '../../src/model/entity.ts'
+import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { readBody } from '../../src/parse/body.ts'
-import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
 import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
 
 export interface Body {

@@ -8,7 +8,7 @@ import employee from '../../src/entities/employee.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Changes, ListQuery } from '../../src/model/query.ts'
-import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
+import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
 

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type EmbeddedPostgres, startEmbedded } from '../../src/execute/embedded.ts'
+import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const KEY = 'bench-key-0123456789'
@@ -55,7 +55,7 @@ function without(folder: string): string {
   for (const part of ['src', 'sql', 'package.json', 'tsconfig.json', 'bunfig.toml'])
     cpSync(join(ROOT, part), join(copy, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  const file = join(copy, 'src/app.ts')
+  const file = join(copy, 'src/http/app.ts')
   let text = readFileSync(file, 'utf8')
   for (const [from, to] of CUTS) {
     if (!text.includes(from)) throw new Error(`app.ts has no ${from}`)

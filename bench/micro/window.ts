@@ -2,9 +2,9 @@
 import { Meter } from '../../src/admit/meter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import { monotonicMs } from '../../src/share/clock.ts'
+import { monotonicMs } from '../../src/os/clock.ts'
+import { privateRegion } from '../../test/prove/model.ts'
 import { Random } from '../../test/support/random.ts'
-import { privateRegion } from '../prove/model.ts'
 import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
 
 const WINDOWS = [

@@ -1,4 +1,4 @@
-import { type Region, SEED_WORD } from '../share/region.ts'
+import { type Region, SEED_WORD } from '../os/region.ts'
 import { HEAD, HIGH, LAP, LOW, OWNER, SEEN, TAIL, type Table } from './table.ts'
 
 const { load, store, compareExchange: swap } = Atomics

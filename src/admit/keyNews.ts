@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { KeyRecord, KeySource } from '../model/key.ts'
-import { monotonicMs } from '../share/clock.ts'
+import { monotonicMs } from '../os/clock.ts'
 import { hashKey, idOf } from './apiKey.ts'
 import type { Key, Keyring } from './keyring.ts'
 import { Questions } from './questions.ts'

@@ -1,6 +1,6 @@
 import { parseRules, type Rule } from '../model/limits.ts'
-import { monotonicMs } from '../share/clock.ts'
-import { OWN_WORD, openRegion, type Region } from '../share/region.ts'
+import { monotonicMs } from '../os/clock.ts'
+import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
 import type { Client } from './address.ts'
 import type { Key } from './keyring.ts'
 import { anonymousClients, type LimiterMemory, type LimiterShape, NEWS_WORD } from './limiterFiles.ts'

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, type Rule } from '../model/limits.ts'
-import { monotonicMs } from '../share/clock.ts'
-import { OWN_WORD, RegionFile } from '../share/region.ts'
+import { monotonicMs } from '../os/clock.ts'
+import { OWN_WORD, RegionFile } from '../os/region.ts'
 import { wordsFor } from './window.ts'
 
 /** Where the limiter's tables lie, for the processes that map them. */

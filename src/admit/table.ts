@@ -1,4 +1,4 @@
-import { HEADER_WORDS } from '../share/region.ts'
+import { HEADER_WORDS } from '../os/region.ts'
 
 /** The words of an entry: who it is of, the numbers of the next admission and of the oldest that counts, the second of
  * the last request, and who it was of when somebody began to take it away. */

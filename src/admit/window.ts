@@ -1,5 +1,5 @@
 import { countedMs, type Decision, longestOf, type Rule } from '../model/limits.ts'
-import type { Region } from '../share/region.ts'
+import type { Region } from '../os/region.ts'
 import { Directory } from './directory.ts'
 import { HEAD, HIGH, LOW, SEEN, TAIL, Table, TIME } from './table.ts'
 

@@ -1,4 +1,4 @@
-import type { ListedKey } from '../execute/keys.ts'
+import type { ListedKey } from '../keys/store.ts'
 
 const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import type { Config } from '../config.ts'
-import { connectOnce } from '../execute/connecting.ts'
-import { DataDirInUse, startEmbedded } from '../execute/embedded.ts'
-import { KeyRefused, KeyStore } from '../execute/keys.ts'
-import { migrate } from '../execute/migrate.ts'
-import { runningPostgres } from '../execute/postmaster.ts'
+import { connectOnce } from '../execute/connect.ts'
+import { KeyRefused, KeyStore } from '../keys/store.ts'
+import { DataDirInUse, startEmbedded } from '../postgres/embedded.ts'
+import { migrate } from '../postgres/migrate.ts'
+import { runningPostgres } from '../postgres/postmaster.ts'
 import { CommandError } from './run.ts'
 
 const MIGRATIONS = join(import.meta.dir, '../../sql')

@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { connectTo } from './connecting.ts'
+import { connectTo } from './connect.ts'
 
 export interface PoolOptions {
   url: string

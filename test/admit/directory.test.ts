@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { privateRegion } from '../../bench/prove/model.ts'
 import { Directory } from '../../src/admit/directory.ts'
 import { HEAD, SEEN, TAIL, Table } from '../../src/admit/table.ts'
-import type { Region } from '../../src/share/region.ts'
+import type { Region } from '../../src/os/region.ts'
+import { privateRegion } from '../prove/model.ts'
 
 const SILENT_MS = 10_000
 let nowMs = 5_000_000

@@ -6,7 +6,7 @@ import { anonymousClients, LimiterFiles, type LimiterShape } from '../../src/adm
 import { wordsFor } from '../../src/admit/window.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import { openRegion } from '../../src/share/region.ts'
+import { openRegion } from '../../src/os/region.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { privateRegion } from '../../bench/prove/model.ts'
 import { type Client, keyClient } from '../../src/admit/address.ts'
 import { Meter, type SharedStore } from '../../src/admit/meter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
+import { privateRegion } from '../prove/model.ts'
 
 const client = keyClient('ci')
 let nowMs = 1_000_000

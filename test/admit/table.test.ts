@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { HEAD, HIGH, LAP, LOW, SEEN, TAIL, Table, TIME } from '../../src/admit/table.ts'
-import { HEADER_WORDS } from '../../src/share/region.ts'
+import { HEADER_WORDS } from '../../src/os/region.ts'
 
 const tableOf = (clients: number, depth: number, wrap?: number) =>
   new Table(new Int32Array(Table.words(clients, depth)), clients, depth, wrap)

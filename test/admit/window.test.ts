@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { proveContention } from '../../bench/prove/contention.ts'
-import { Model, privateRegion, proveModel } from '../../bench/prove/model.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
+import { proveContention } from '../prove/contention.ts'
+import { Model, privateRegion, proveModel } from '../prove/model.ts'
 import { Random } from '../support/random.ts'
 
 let nowMs = 1_000_000
@@ -171,7 +171,7 @@ describe('several processes', () => {
   }, 60_000)
 
   test('a process that dies at any atomic step leaves the state before its decision, or after it', async () => {
-    const program = join(import.meta.dir, '../../bench/prove/deaths.ts')
+    const program = join(import.meta.dir, '../prove/deaths.ts')
     const child = Bun.spawn([process.execPath, program, '200', '4'], { stdout: 'pipe', stderr: 'inherit' })
     const { deaths, before, after, intrusions, lags } = (await new Response(child.stdout).json()) as Record<
       string,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { KeyStore } from '../../src/execute/keys.ts'
-import { monotonicMs } from '../../src/share/clock.ts'
+import { KeyStore } from '../../src/keys/store.ts'
+import { monotonicMs } from '../../src/os/clock.ts'
 import { until } from '../support/process.ts'
 import { sendRaw } from '../support/raw.ts'
 import { errorOf, KEY, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'

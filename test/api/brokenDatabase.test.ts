@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
-import type { Log } from '../../src/observe/log.ts'
+import type { Log } from '../../src/log.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { errorOf, startServer, type TestServer } from '../support/server.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import type { Log, LogFields, LogLevel } from '../../src/observe/log.ts'
+import type { Log, LogFields, LogLevel } from '../../src/log.ts'
 import { connect } from '../support/postgres.ts'
 import { createRow } from '../support/rows.ts'
 import { type Answer, errorOf, KEY, startServer, type TestServer } from '../support/server.ts'

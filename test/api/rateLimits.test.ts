@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Log } from '../../src/observe/log.ts'
+import type { Log } from '../../src/log.ts'
 import { createRow } from '../support/rows.ts'
 import { type Answer, errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
 

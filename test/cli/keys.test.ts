@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
 import { hashKey, idOf } from '../../src/admit/apiKey.ts'
-import { startEmbedded } from '../../src/execute/embedded.ts'
+import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { postmasterOf, temporaryFolder } from '../support/process.ts'
 

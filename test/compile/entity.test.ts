@@ -13,7 +13,7 @@ import employee from '../../src/entities/employee.ts'
 import { Database } from '../../src/execute/database.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
-import { parseComplete, parsePartial } from '../../src/parse/changes.ts'
+import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 let sql: postgres.Sql

@@ -4,7 +4,7 @@ import type postgres from 'postgres'
 import { compileCreate } from '../../src/compile/entity.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
-import { parseComplete } from '../../src/parse/changes.ts'
+import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const TIMEOUT_MS = 30_000

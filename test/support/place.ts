@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'bun:test'
 import { rmSync } from 'node:fs'
-import { memoryFolderOf } from '../../src/share/folder.ts'
+import { memoryFolderOf } from '../../src/os/folder.ts'
 import { createDatabase } from './postgres.ts'
 import { endPrograms, freePort, runMain, temporaryFolder, until, workersOf } from './process.ts'
 import { KEY } from './server.ts'

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { startEmbedded } from '../../src/execute/embedded.ts'
-import { migrate } from '../../src/execute/migrate.ts'
+import { startEmbedded } from '../../src/postgres/embedded.ts'
+import { migrate } from '../../src/postgres/migrate.ts'
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
 

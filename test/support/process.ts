@@ -130,7 +130,7 @@ function childrenOf(pid: number): number[] {
 
 /** The worker processes of a server, by its own process. */
 export function workersOf(pid: number): number[] {
-  return childrenOf(pid).filter((child) => commandOf(child).includes('workerProcess'))
+  return childrenOf(pid).filter((child) => commandOf(child).includes('workerMain'))
 }
 
 /** '' of a process that has just ended. */

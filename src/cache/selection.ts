@@ -1,0 +1,64 @@
+import type { Change } from '../changes/publishing.ts'
+import type { Entity } from '../model/entity.ts'
+import { comparePositions, type OrderKey, order, type Position } from '../model/order.ts'
+import { compilePredicate } from '../model/predicate.ts'
+import type { Filter, Sort } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+
+/** Rows of one table, told apart by a test that is equal to the SQL's. */
+export interface Selection {
+  readonly table: string
+  /** The bit of the table in the marks of writes. */
+  readonly tables: number
+  /** Two selections of the same rows may differ in it; two of different rows must. */
+  readonly key: string
+  /** Null: TypeScript cannot tell. */
+  readonly matches: ((row: Row) => boolean) | null
+}
+
+/** The rows that match all filters, in whatever order these were written. */
+export function selectionOf(entity: Entity, filters: readonly Filter[], tables: number): Selection {
+  const parts = filters.map(({ property, operator, value }) =>
+    JSON.stringify([property.column, operator.prefix, value]),
+  )
+  return {
+    table: entity.table,
+    tables,
+    key: `${entity.table} ${parts.sort().join()}`,
+    matches: compilePredicate(entity, filters),
+  }
+}
+
+/** Whether a change may have added a row to the selection, taken one away, or changed one. */
+export function touches({ matches }: Selection, { before, after }: Change): boolean {
+  if (matches === null) return true
+  return (before !== null && matches(before)) || (after !== null && matches(after))
+}
+
+/** How many rows more the selection has by these changes; null: TypeScript cannot tell. */
+export function sumOf({ matches }: Selection, changes: readonly Change[]): number | null {
+  if (changes.length === 0) return 0
+  if (matches === null) return null
+  let sum = 0
+  for (const { before, after } of changes)
+    sum += Number(after !== null && matches(after)) - Number(before !== null && matches(before))
+  return sum
+}
+
+/** An order of the rows of an entity. */
+export interface Ordering {
+  readonly key: string
+  positionOf(row: Row): Position
+  /** Null: PostgreSQL alone knows which position comes first. */
+  readonly compare: ((one: Position, other: Position) => number) | null
+}
+
+export function orderingOf(entity: Entity, sorts: readonly Sort[]): Ordering {
+  const keys: readonly OrderKey[] = order(entity, sorts)
+  const places = keys.map(({ property }) => entity.properties.indexOf(property))
+  return {
+    key: keys.map(({ property, descending }) => `${property.column}${descending ? ' desc' : ''}`).join(),
+    positionOf: (row) => places.map((place) => row[place] as string | null),
+    compare: comparePositions(keys),
+  }
+}

@@ -1,0 +1,32 @@
+import { monotonicMs } from '../os/clock.ts'
+import { OWN_WORD, type Region } from '../os/region.ts'
+
+const { load, store } = Atomics
+
+/** When a process of this machine last asked for what is heard, or wrote; to a quarter of a second. */
+const USED = OWN_WORD + 7
+const USED_STEP_MS = 250
+const TIME = 0x7fffffff
+/** Short of the time after which the listener may rest, so that no use falls between the two. */
+const RESTED_MS = 750
+
+const wakers = new WeakMap<Region, () => void>()
+
+/** Calls `wake` when this process is the first to need the log after a rest. */
+export function onWake(region: Region, wake: () => void): void {
+  wakers.set(region, wake)
+}
+
+/** Says that what is heard matters at the moment. */
+export function noteUse(region: Region, nowMs: number = monotonicMs()): void {
+  const restMs = (nowMs - load(region.words, USED)) & TIME
+  // Hardly ever stored: all processes read the words beside it with each list.
+  if (restMs < USED_STEP_MS) return
+  store(region.words, USED, nowMs & TIME)
+  if (restMs >= RESTED_MS) wakers.get(region)?.()
+}
+
+/** Whether a process has said so within the last `withinMs`. */
+export function wasUsed({ words }: Region, withinMs: number): boolean {
+  return ((monotonicMs() - load(words, USED)) & TIME) < withinMs
+}

@@ -1,0 +1,207 @@
+import { monotonicMs } from '../os/clock.ts'
+import { OWN_WORD, type Region } from '../os/region.ts'
+import { noteUse } from './demand.ts'
+import { clearMark, forgetTransactions } from './inFlight.ts'
+import { MARKS_MAX, type Places, placesOf, RING_WORDS } from './layout.ts'
+
+const { load, store, add, sub } = Atomics
+
+/** Bumped when records may be missing: whoever sees another value knows nothing any more. */
+const EPOCH = OWN_WORD
+/** When the writes of others than this machine's workers were last heard of, by the monotonic clock. */
+const HEARD = OWN_WORD + 1
+const HEARD_MS_MAX = 500
+/** Bits of the tables of which nothing is told from memory. */
+const WITHHELD = OWN_WORD + 2
+const TIME = 0x7fffffff
+/** A record is at most so long, so that a reader knows how far a writer may be ahead of its head. */
+const RECORD_WORDS_MAX = RING_WORDS >> 3
+/** In the place of a length: the next record is at the ring's beginning. */
+const SKIP = -1
+
+/**
+ * What the processes of one machine tell each other of their writes: a ring in shared memory for each writer, read by all.
+ *
+ * Only its owner writes to a ring, so nothing is locked, and a process that dies holds nobody up. A record is there for
+ * others once `append` has returned: its words are stored before the head, and the head is what a reader loads first.
+ * Heads count words, modulo 2^32. A reader copies a record and then looks at the head again: while the writer was less
+ * than a ring ahead, nothing of the copy was overwritten; else the reader has lost records, and says so.
+ */
+export class ChangeWriter {
+  private readonly base: number
+  private readonly head: number
+
+  constructor(
+    private readonly region: Region,
+    writer: number,
+  ) {
+    const { heads, rings } = placesOf(region)
+    this.head = heads + writer
+    this.base = rings + writer * RING_WORDS
+  }
+
+  /** Tells all readers. False: the text is too long for a record; nothing was told. */
+  append(text: string): boolean {
+    const { words } = this.region
+    const bytes = Buffer.from(text)
+    const length = 1 + ((bytes.length + 3) >> 2)
+    if (length > RECORD_WORDS_MAX) return false
+    const before = load(words, this.head)
+    let head = before
+    let place = head & (RING_WORDS - 1)
+    if (place + length > RING_WORDS) {
+      store(words, this.base + place, SKIP)
+      head = (head + RING_WORDS - place) | 0
+      place = 0
+    }
+    store(words, this.base + place, bytes.length)
+    for (let at = 1, byte = 0; at < length; at++, byte += 4) store(words, this.base + place + at, wordOf(bytes, byte))
+    const next = (head + length) | 0
+    // Who has not looked for 2^32 words would take an old head for the new one.
+    if (next >= 0 && before < 0) bumpEpoch(this.region)
+    store(words, this.head, next)
+    return true
+  }
+}
+
+/** Records may be missing, as of a writer that has died: everybody forgets what it knows. */
+export function bumpEpoch(region: Region): void {
+  forgetTransactions(region)
+  add(region.words, EPOCH, 1)
+  // Of a writer that still saw the epoch of before.
+  forgetTransactions(region)
+}
+
+/** Another one whenever records may be missing, or the database may be another, or an older one of its states. */
+export function epochOf({ words }: Region): number {
+  return load(words, EPOCH)
+}
+
+/** All writes from outside this machine until `untilMs` of the monotonic clock are told to this log. */
+export function noteHearing({ words }: Region, untilMs: number = monotonicMs()): void {
+  store(words, HEARD, untilMs & TIME)
+}
+
+/** Writes from outside this machine are not told, until `noteHearing` says so. */
+export function noteDeafness({ words }: Region): void {
+  store(words, HEARD, (monotonicMs() - HEARD_MS_MAX) & TIME)
+}
+
+/**
+ * Of tables with these bits nothing is told from memory from now on, of all others it may be. What was known before must
+ * be forgotten, on either way: see `bumpEpoch`.
+ */
+export function withhold({ words }: Region, tables: number): void {
+  store(words, WITHHELD, tables)
+}
+
+/** A write of this writer has an unknown end: from this instant on nobody tells anything from memory. */
+export function addDoubt(region: Region, writer: number): void {
+  add(region.words, placesOf(region).doubts + writer, 1)
+}
+
+/** One doubt of the writer's less. What was known before must have been forgotten: see `bumpEpoch`. */
+export function settleDoubt(region: Region, writer: number): void {
+  sub(region.words, placesOf(region).doubts + writer, 1)
+}
+
+/** Of a process that has ended: what it had on its way, and the doubts about it, are no more. Its ring goes on. */
+export function clearWriter(region: Region, writer: number): void {
+  const { counts, doubts, marks } = placesOf(region)
+  for (let mark = 0; mark < MARKS_MAX; mark++) clearMark(region, marks + writer * MARKS_MAX + mark)
+  store(region.words, counts + writer, 0)
+  store(region.words, doubts + writer, 0)
+}
+
+/** Reads what all writers append, from now on. */
+export class ChangeReader {
+  private readonly places: Places
+  private readonly tails: Int32Array
+  /** As of the last call of `read`. */
+  epoch: number
+
+  constructor(private readonly region: Region) {
+    this.epoch = epochOf(region)
+    this.places = placesOf(region)
+    this.tails = new Int32Array(this.places.writers)
+    this.skipAll()
+  }
+
+  /** False: there may be writes, from elsewhere or with an unknown end, that nobody tells of. */
+  get isHearing(): boolean {
+    const { words } = this.region
+    const { doubts, writers } = this.places
+    const nowMs = monotonicMs()
+    noteUse(this.region, nowMs)
+    for (let writer = 0; writer < writers; writer++) if (load(words, doubts + writer) !== 0) return false
+    return ((nowMs - load(words, HEARD)) & TIME) < HEARD_MS_MAX
+  }
+
+  /** Whether one of these tables' lists come from the database, whatever is heard. */
+  isWithheld(tables: number): boolean {
+    return (load(this.region.words, WITHHELD) & tables) !== 0
+  }
+
+  /**
+   * Gives each record since the last call to `take`, in the order of its writer. False: some are lost, and what is known
+   * from before is worth nothing; the next call begins with what comes after this one.
+   */
+  read(take: (text: string) => void): boolean {
+    const { words } = this.region
+    const epoch = epochOf(this.region)
+    let isWhole = epoch === this.epoch
+    for (let writer = 0; writer < this.tails.length && isWhole; writer++) {
+      if (load(words, this.places.heads + writer) !== this.tails[writer]) isWhole = this.readRing(writer, take)
+    }
+    if (!isWhole) {
+      this.epoch = epoch
+      this.skipAll()
+    }
+    return isWhole
+  }
+
+  private readRing(writer: number, take: (text: string) => void): boolean {
+    const { words } = this.region
+    const base = this.places.rings + writer * RING_WORDS
+    const head = load(words, this.places.heads + writer)
+    let tail = this.tails[writer] as number
+    while (tail !== head) {
+      const place = tail & (RING_WORDS - 1)
+      const bytes = load(words, base + place)
+      const length = 1 + ((bytes + 3) >> 2)
+      const isRecord = bytes >= 0 && length <= RECORD_WORDS_MAX
+      const text = isRecord ? this.copy(base + place + 1, bytes) : ''
+      if ((!isRecord && bytes !== SKIP) || this.isOverwritten(writer, tail)) return false
+      tail = (tail + (isRecord ? length : RING_WORDS - place)) | 0
+      if (isRecord) take(text)
+    }
+    this.tails[writer] = tail
+    return true
+  }
+
+  /** Whether the writer may have come round to `tail`, with the record that it is writing. */
+  private isOverwritten(writer: number, tail: number): boolean {
+    const ahead = (load(this.region.words, this.places.heads + writer) - tail) >>> 0
+    return ahead > RING_WORDS - 2 * RECORD_WORDS_MAX
+  }
+
+  private copy(from: number, byteLength: number): string {
+    const bytes = Buffer.allocUnsafe((byteLength + 3) & ~3)
+    for (let byte = 0, at = from; byte < byteLength; byte += 4, at++)
+      bytes.writeInt32LE(load(this.region.words, at), byte)
+    return bytes.toString('utf8', 0, byteLength)
+  }
+
+  private skipAll() {
+    for (let writer = 0; writer < this.tails.length; writer++)
+      this.tails[writer] = load(this.region.words, this.places.heads + writer)
+  }
+}
+
+/** Four bytes, or what is left, with zeros behind. */
+function wordOf(bytes: Buffer, from: number): number {
+  if (from + 4 <= bytes.length) return bytes.readInt32LE(from)
+  let word = 0
+  for (let byte = from; byte < bytes.length; byte++) word |= (bytes[byte] as number) << (8 * (byte - from))
+  return word
+}

@@ -1,0 +1,179 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Log } from '../log.ts'
+import type { Entity } from '../model/entity.ts'
+import { openRegion, type Region, RegionFile } from '../os/region.ts'
+import type { ChangesMemory } from '../processes/messages.ts'
+import type { Copy, Stranger } from './catalog.ts'
+import { wasUsed } from './demand.ts'
+import { changeRegionWords } from './layout.ts'
+import { type Ask, type Listening, listenForChanges } from './listener.ts'
+import { endConnections } from './listenerStatements.ts'
+import { bumpEpoch, ChangeWriter, noteDeafness, noteHearing, withhold } from './log.ts'
+import { Announcer } from './publishing.ts'
+import { tableBits } from './recorder.ts'
+import { ChangeRings } from './writerSlots.ts'
+
+interface Options {
+  /** Where the memory is to lie. */
+  folder: string
+  /** Processes that are to run at once. */
+  workers: number
+  log: Pick<Log, 'info' | 'warn'>
+  /** What mends itself sooner is not worth a line. */
+  troubleMs?: number
+}
+
+/** A worker that is replaced and its successor run side by side for a moment. */
+const RINGS_FOR_WORKER = 2
+const RINGS_MORE = 2
+const TROUBLE_MS = 10_000
+/** Who has asked for a list, or written, is likely to do so again. */
+const USED_MS = 1_000
+
+/** The log of changes of this machine's processes, and in it, what others have written. */
+export class ChangeFeed {
+  private readonly machine = crypto.randomUUID()
+  private readonly file: RegionFile
+  private readonly region: Region
+  private readonly rings: ChangeRings
+  private readonly announcer: Announcer
+  private listener: Listening | null = null
+  private readonly troubles: Troubles
+
+  /** @throws Error when there is no room for the log */
+  constructor({ folder, workers, log, troubleMs = TROUBLE_MS }: Options) {
+    const last = RINGS_FOR_WORKER * workers + RINGS_MORE
+    const path = join(folder, 'changes')
+    // Of a server that was killed; its workers may still end, and write to theirs.
+    rmSync(path, { force: true })
+    this.file = new RegionFile(path, `changes ${1 + last}`, changeRegionWords(1 + last))
+    this.file.ensure()
+    this.region = openRegion(this.file.path)
+    noteDeafness(this.region)
+    this.rings = new ChangeRings(this.region, last)
+    this.announcer = new Announcer(new ChangeWriter(this.region, 0), this.region)
+    this.troubles = new Troubles(log, troubleMs)
+  }
+
+  /** Hears of what others write from now on: not before the tables are there, with their triggers. */
+  listen(databaseUrl: string, entities: readonly Entity[]): void {
+    this.listener ??= listenForChanges(databaseUrl, {
+      machine: this.machine,
+      tables: entities.map(({ table }) => table),
+      copies: copiesOf(entities),
+      onStrangers: (strangers) => {
+        withhold(this.region, bitsOf(strangers, entities))
+        this.troubles.tellStrangers(strangers)
+      },
+      onWrite: (table, machine) => {
+        if (machine !== this.machine) this.announcer.tellReset(table)
+      },
+      onBegin: () => bumpEpoch(this.region),
+      onPulse: (untilMs) => {
+        noteHearing(this.region, untilMs)
+        this.troubles.end('listener')
+      },
+      onEnd: (reason, needsOperator) => {
+        noteDeafness(this.region)
+        this.troubles.note('listener', reason, needsOperator ? 0 : undefined)
+      },
+      isWanted: () => wasUsed(this.region, USED_MS) || this.rings.doubts.length > 0,
+      attend: (ask) => this.settle(ask),
+    })
+  }
+
+  /** For a new process; null: there is no ring for it, and while it lives lists come from the database. */
+  enter(process: number): ChangesMemory | null {
+    const connections = `roster ${crypto.randomUUID()}`
+    const ring = this.rings.take(process, connections)
+    return ring === null ? null : { path: this.file.path, ring, machine: this.machine, connections }
+  }
+
+  /** The process has ended. What it wrote last may be told by nobody, or may only be done from now on. */
+  leave(process: number): void {
+    this.rings.end(process)
+  }
+
+  /** The same of what was sent over connections of this name. */
+  disown(connections: string): void {
+    this.rings.disown(connections)
+  }
+
+  /** A process needs the log again after a rest. */
+  wake(): void {
+    this.listener?.wake()
+  }
+
+  async stop(): Promise<void> {
+    await this.listener?.stop()
+    this.region.close()
+    this.file.close()
+  }
+
+  /** Ends the connections that are in doubt, and asks with the next pulse whether they are gone. */
+  private async settle(ask: Ask) {
+    const { doubts, areTooFew } = this.rings
+    if (areTooFew) this.troubles.note('rings', 'more workers run than there are rings in the log of changes')
+    else this.troubles.end('rings')
+    if (doubts.length === 0) return this.troubles.end('doubts')
+    this.troubles.note('doubts', 'the connection of a write that was given up does not end')
+    const left = await ask(endConnections, [JSON.stringify(doubts.map(({ connections }) => connections))])
+    const names = new Set(left.map(([name]) => name))
+    for (const doubt of doubts) if (!names.has(doubt.connections)) this.rings.settle(doubt)
+  }
+}
+
+/** What the database changes along with a row, and `Writes` tell of. */
+function copiesOf(entities: readonly Entity[]): Copy[] {
+  return entities.flatMap(({ table, properties }) =>
+    properties.flatMap(({ reference }) =>
+      reference?.copy ? [{ table, source: reference.table, column: reference.copy.sourceColumn }] : [],
+    ),
+  )
+}
+
+function bitsOf(strangers: readonly Stranger[], entities: readonly Entity[]): number {
+  const reached = entities.filter((entity) => strangers.some(({ table }) => table === null || table === entity.table))
+  return tableBits(entities, reached)
+}
+
+interface Trouble {
+  readonly sinceMs: number
+  isTold: boolean
+}
+
+/** Says of what lasts that lists are read from the database because of it, and says when it is over. */
+class Troubles {
+  private readonly known = new Map<string, Trouble>()
+  private strangers = ''
+
+  constructor(
+    private readonly log: Pick<Log, 'info' | 'warn'>,
+    private readonly patienceMs: number,
+  ) {}
+
+  note(name: string, reason: string, afterMs = this.patienceMs): void {
+    const nowMs = performance.now()
+    const trouble = this.known.get(name) ?? { sinceMs: nowMs, isTold: false }
+    this.known.set(name, trouble)
+    if (trouble.isTold || nowMs - trouble.sinceMs < afterMs) return
+    trouble.isTold = true
+    this.log.warn('lists are read from the database: changes may be unknown', { reason })
+  }
+
+  /** Lasts until an operator ends it, so it is said at once. */
+  tellStrangers(strangers: readonly Stranger[]): void {
+    const causes = [...new Set(strangers.map(({ kind, name, place }) => `${kind} ${name} of ${place}`))].join(', ')
+    if (causes === this.strangers) return
+    this.strangers = causes
+    const tables = [...new Set(strangers.map(({ table }) => table ?? 'all'))].join(', ')
+    if (causes === '') this.log.info('nothing changes rows unheard any more')
+    else this.log.warn('lists are read from the database: their rows may be changed unheard', { tables, causes })
+  }
+
+  end(name: string): void {
+    if (this.known.get(name)?.isTold) this.log.info('changes are known again')
+    this.known.delete(name)
+  }
+}

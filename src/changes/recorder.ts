@@ -1,0 +1,111 @@
+import { copiedProperties } from '../model/copies.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Row, Watch } from '../model/sql.ts'
+import { type MarkWriter, tableBit } from './inFlight.ts'
+import type { Announcer } from './publishing.ts'
+
+/** Rows as they were and are, in what a statement returned for one of them. */
+type Read = (row: Row) => [before: Row | null, after: Row | null]
+
+/** Tells of one entity's writes what others have to know: that they are on their way, and what they have come to. */
+export class Writes {
+  private readonly width: number
+  /** Places of the properties that other rows copy, and the tables of those rows. */
+  private readonly copied: readonly number[]
+  private readonly copying: readonly string[]
+  /** Bits of the entity's own table, and of those too that a rename reaches. */
+  private readonly own: number
+  private readonly reached: number
+
+  constructor(
+    private readonly entity: Entity,
+    entities: readonly Entity[],
+    private readonly announcer: Announcer,
+    private readonly marks: MarkWriter,
+  ) {
+    const { properties } = entity
+    this.width = properties.length
+    this.copied = copiedProperties(entity, entities).map((property) => properties.indexOf(property))
+    const copying = copyingOf(entity, entities)
+    this.copying = copying.map((other) => other.table)
+    this.own = tableBits(entities, [entity])
+    this.reached = tableBits(entities, [entity, ...copying])
+  }
+
+  /** For `compileCreate`. */
+  readonly create = () => this.watch(this.own, (row) => [null, this.part(row, 0)])
+
+  /** For `compileUpdate` of what no other row copies. */
+  readonly update = () => this.watch(this.own, (row) => [this.part(row, 1), this.part(row, 0)])
+
+  /** For `compileUpdate` of what other rows copy. */
+  readonly rename = () => this.watch(this.reached, (row) => [this.part(row, 1), this.part(row, 0)])
+
+  /** For `compileRemove`. */
+  readonly remove = () => this.watch(this.own, (row) => [this.part(row, 0), null])
+
+  private watch(tables: number, read: Read): Watch {
+    const { epoch } = this.announcer
+    const write = this.marks.begin(tables)
+    return {
+      identify: write.identify,
+      settle: (rows) => {
+        try {
+          this.tell(rows, read, tables, epoch)
+        } finally {
+          write.end()
+        }
+      },
+    }
+  }
+
+  private tell(rows: readonly Row[] | null, read: Read, tables: number, epoch: number) {
+    if (rows === null) return this.tellReset(tables)
+    // The database has changed the copies along with them; told first, so that no total shows a row without them.
+    if (tables !== this.own && rows.some((row) => this.isRenamed(read(row)))) this.tellCopies()
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index] as Row
+      const [before, after] = read(row)
+      const parts = Number(before !== null) + Number(after !== null)
+      const transaction = Number(row[parts * this.width])
+      this.announcer.tell(this.entity.table, { transaction, before, after }, epoch, index === rows.length - 1)
+    }
+  }
+
+  private isRenamed([before, after]: ReturnType<Read>): boolean {
+    return this.copied.some((place) => before?.[place] !== after?.[place])
+  }
+
+  private tellReset(tables: number) {
+    this.announcer.tellReset(this.entity.table)
+    if (tables !== this.own) this.tellCopies()
+  }
+
+  private tellCopies() {
+    for (const table of this.copying) this.announcer.tellReset(table)
+  }
+
+  private part(row: Row, index: number): Row {
+    return row.slice(index * this.width, (index + 1) * this.width)
+  }
+}
+
+/** Whose rows copy from the entity's, and whose copy from those. */
+function copyingOf(entity: Entity, entities: readonly Entity[]): Entity[] {
+  const found = new Set<Entity>()
+  const add = ({ table }: Entity) => {
+    for (const other of entities) {
+      const isCopying = other.properties.some(({ reference }) => reference?.copy && reference.table === table)
+      if (!isCopying || found.has(other)) continue
+      found.add(other)
+      add(other)
+    }
+  }
+  add(entity)
+  return [...found]
+}
+
+/** Which tables a write may change, or a list is of; every process has the same entities in the same order. */
+export function tableBits(all: readonly Entity[], some: readonly Entity[]): number {
+  return some.reduce((bits, entity) => bits | tableBit(all.indexOf(entity)), 0)
+}

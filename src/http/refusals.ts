@@ -1,0 +1,39 @@
+import type { Key } from '../admit/keyring.ts'
+import type { Standing } from '../admit/meter.ts'
+import { ApiError } from '../errors.ts'
+import { suggest } from '../model/nearest.ts'
+import { allows } from '../model/rights.ts'
+
+/** Before anything is read, so that a key learns nothing of what it has no right to. @throws ApiError Forbidden */
+export function requireRight({ rights }: Key, plural: string, method: string) {
+  const action = method === 'GET' || method === 'HEAD' ? 'read' : 'write'
+  if (!allows(rights, plural, action))
+    throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
+}
+
+/** Spec 7, rule 1: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. */
+export function rateLimitExceeded({ rule, retryAfterSeconds }: Standing): ApiError {
+  const seconds = String(retryAfterSeconds)
+  const message = `The limit of ${rule.limit} per ${rule.period} is reached; retry after ${seconds} s.`
+  return new ApiError('RateLimitExceeded', message, { headers: { RetryAfter: seconds, 'Retry-After': seconds } })
+}
+
+export function databaseIsAway(): ApiError {
+  const message = 'The database is not there yet; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
+}
+
+export function unauthorized(): ApiError {
+  const message = 'The request needs a valid key in the header Authorization: ApiKey <key>.'
+  return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': 'ApiKey' } })
+}
+
+export function unconfirmed(): ApiError {
+  const message = 'Whether the key is valid cannot be told at the moment; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
+}
+
+export function notFound(names: readonly string[], path: string): ApiError {
+  const [first = ''] = path.slice(1).split('/')
+  return new ApiError('NotFound', `There is nothing at this path.${suggest(first, names)}`)
+}

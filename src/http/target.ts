@@ -1,0 +1,54 @@
+import { ApiError } from '../errors.ts'
+import { shown } from '../model/shown.ts'
+import { encodeRaw, TARGET_LENGTH_MAX } from '../model/uri.ts'
+
+/** What a request asks for: its path, as the client wrote it, and what stands behind `?`. */
+export interface Target {
+  readonly path: string
+  readonly query: string
+  /** Why the two cannot be read, and are empty. */
+  readonly fault: ApiError | null
+}
+
+/** Raw characters become up to three of a link. */
+const TARGET_LENGTH_SAFE = TARGET_LENGTH_MAX / 3
+/** What links add to what they repeat. */
+const PAGE_AT_END = /&page=\d{1,16}$/
+const LOGGED_LENGTH_MAX = 200
+const ROOT: Target = { path: '/', query: '', fault: null }
+
+/** Takes an absolute URL apart. No URL object: it costs more than the rest of the routing. */
+export function readTarget({ url, headers }: Request): Target {
+  // The server leaves the URL relative when the Host header is not valid, or missing, which HTTP/1.0 allows.
+  const isRelative = url.startsWith('/')
+  const host = headers.get('host')
+  // Several Host headers come as one, with commas between; the URL has the first of them.
+  if (host !== null && (isRelative || host.includes(',')))
+    return unreadable('InvalidHost', 'The Host header is not valid.')
+  const start = isRelative ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  // CONNECT may name a host and a port alone.
+  if (start === -1) return ROOT
+  if (url.length - start > TARGET_LENGTH_SAFE && isTooLong(url.slice(start)))
+    return unreadable('UriTooLong', 'Path and query string together, percent-encoded, may have up to 3 KiB.')
+  const mark = url.indexOf('?', start)
+  return mark === -1
+    ? { path: url.slice(start), query: '', fault: null }
+    : { path: url.slice(start, mark), query: url.slice(mark + 1), fault: null }
+}
+
+/** By the length that links have of it. The page's number at a link's end is not counted: links must lead somewhere. */
+function isTooLong(target: string): boolean {
+  return encodeRaw(target.replace(PAGE_AT_END, '')).length > TARGET_LENGTH_MAX
+}
+
+function unreadable(code: 'InvalidHost' | 'UriTooLong', message: string): Target {
+  return { path: '', query: '', fault: new ApiError(code, message) }
+}
+
+/** The path for the log: without the query string, which can hold people's data, and not longer than a line. */
+export function pathOf(url: string): string {
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
+  if (start === -1) return ROOT.path
+  const mark = url.indexOf('?', start)
+  return shown(mark === -1 ? url.slice(start) : url.slice(start, mark), LOGGED_LENGTH_MAX)
+}

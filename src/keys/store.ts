@@ -1,0 +1,184 @@
+import type postgres from 'postgres'
+import { connectTo } from '../execute/connect.ts'
+import { classify } from '../execute/sqlstate.ts'
+import type { KeyRecord } from '../model/key.ts'
+import { suggest } from '../model/nearest.ts'
+import type { Statement } from '../model/sql.ts'
+import * as statements from './statements.ts'
+
+/** The keys there are do not allow the change; the message is for an operator. */
+export class KeyRefused extends Error {}
+
+/** A key as a list shows it; times in UTC, to the second. */
+export interface ListedKey {
+  readonly id: string
+  readonly name: string
+  readonly rights: string
+  readonly limits: string | null
+  readonly created: string
+  readonly lastUsed: string | null
+  readonly expires: string | null
+  readonly revoked: string | null
+  readonly state: 'active' | 'expiring' | 'expired' | 'revoked'
+}
+
+/** What a rotation left: the old key's id, when it ends (null: it has ended), and what the new one took over. */
+export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
+  readonly id: string
+  readonly expires: string | null
+}
+
+const STATEMENT_MS_MAX = 3_000
+const QUERY_MS_MAX = 5_000
+
+/** The keys in the database, over one connection of its own. */
+export class KeyStore {
+  private connection: Connection
+  private isEnded = false
+
+  /** `prepare`: what is asked again and again; not behind a pooler in transaction mode. */
+  constructor(
+    private readonly url: string,
+    private readonly prepare = false,
+  ) {
+    this.connection = open(url)
+  }
+
+  /** @throws KeyRefused when the name has a current key already */
+  create(key: KeyRecord): Promise<void> {
+    return this.change(async (run) => {
+      const made = await run(statements.insertKey(key))
+      if (made.length === 0)
+        throw new KeyRefused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
+    })
+  }
+
+  /** Ends every valid key of that name, replaced ones too. Returns their ids. @throws KeyRefused when there is none */
+  revoke(name: string): Promise<string[]> {
+    return this.change(async (run) => {
+      const revoked = await run<{ id: string }>(statements.revokeKeys(name))
+      if (revoked.length === 0) throw await unknownName(run, name)
+      return revoked.map(({ id }) => id)
+    })
+  }
+
+  /** Replaces the current key of that name, which stays valid for `overlapMs`. @throws KeyRefused when there is none */
+  rotate(name: string, fresh: Pick<KeyRecord, 'id' | 'hash'>, overlapMs: number): Promise<Rotation> {
+    return this.change(async (run) => {
+      const [old] = await run<Rotation>(statements.retireKey(name, overlapMs))
+      if (!old) throw await unknownName(run, name)
+      await run(statements.insertKey({ ...fresh, name, rights: old.rights, limits: old.limits }))
+      return old
+    })
+  }
+
+  /** Every key there ever was, by name, the latest first. */
+  list(): Promise<ListedKey[]> {
+    return this.run(statements.selectAll)
+  }
+
+  /** The keys that are valid now. */
+  current(deadlineMs?: number): Promise<KeyRecord[]> {
+    return this.run(statements.selectCurrent, deadlineMs)
+  }
+
+  /** A text that differs as soon as the set of valid keys does, whether by a change or by time. */
+  async version(deadlineMs = QUERY_MS_MAX): Promise<string> {
+    const [row] = await this.within(deadlineMs, ({ unsafe }) => {
+      const { text } = statements.selectVersion
+      return unsafe<{ version: string }[]>(text, [], { prepare: this.prepare, simple: !this.prepare } as object)
+    })
+    return row?.version ?? ''
+  }
+
+  /** Notes that these keys were used just now. */
+  async touch(ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.run(statements.touchKeys(ids))
+  }
+
+  /** Closes the connection; what still runs fails. */
+  async end(): Promise<void> {
+    this.isEnded = true
+    await this.connection.sql.end({ timeout: 0 })
+  }
+
+  /** One change after the other: each sees all of the one before, so no key is made that a revocation did not see. */
+  private change<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    return this.within(QUERY_MS_MAX, (connection) => {
+      const changed = connection.begin('isolation level read committed', async (transaction) => {
+        const run: Run = (statement) => send(transaction, statement)
+        await run(statements.raiseVersion)
+        return work(run)
+      })
+      return changed as Promise<T>
+    })
+  }
+
+  private run<T>(statement: Statement, deadlineMs = QUERY_MS_MAX): Promise<T[]> {
+    return this.within(deadlineMs, (connection) => send<T>(connection, statement))
+  }
+
+  private async within<T>(deadlineMs: number, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+    const { connection } = this
+    connection.running++
+    try {
+      return await beforeDeadline(work(connection.sql), deadlineMs)
+    } catch (error) {
+      // The driver can take many seconds to replace what was lost or is stuck; a new connection takes none.
+      if (!this.isEnded && connection === this.connection && isBroken(error)) this.renew()
+      throw error
+    } finally {
+      if (--connection.running === 0 && connection !== this.connection) close(connection)
+    }
+  }
+
+  private renew() {
+    this.connection = open(this.url)
+  }
+}
+
+type Run = <T>(statement: Statement) => Promise<T[]>
+
+interface Connection {
+  readonly sql: postgres.Sql
+  running: number
+}
+
+class DeadlineMissed extends Error {
+  readonly code = 'DEADLINE_MISSED'
+}
+
+async function unknownName(run: Run, name: string): Promise<KeyRefused> {
+  const names = await run<{ name: string }>(statements.selectValidNames)
+  const near = suggest(
+    name,
+    names.map((row) => row.name),
+  )
+  return new KeyRefused(`there is no valid key named "${name}".${near}`)
+}
+
+function isBroken(error: unknown): boolean {
+  return error instanceof DeadlineMissed || ['lost', 'notSent'].includes(classify(error))
+}
+
+function beforeDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const miss = () => reject(new DeadlineMissed(`no answer within ${deadlineMs} ms`))
+    const timer = setTimeout(miss, deadlineMs)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+function open(url: string): Connection {
+  const connection = { application_name: 'roster', TimeZone: 'UTC', statement_timeout: STATEMENT_MS_MAX }
+  return { sql: connectTo(url, { max: 1, connection }), running: 0 }
+}
+
+function close({ sql }: Connection) {
+  sql.end({ timeout: 0 }).catch(() => undefined)
+}
+
+/** Never prepared: behind a pooler in transaction mode the next statement may be on another connection. */
+function send<T>(on: postgres.Sql | postgres.TransactionSql, { text, values }: Statement): Promise<T[]> {
+  return on.unsafe(text, values as string[], { prepare: false }) as unknown as Promise<T[]>
+}

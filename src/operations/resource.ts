@@ -1,0 +1,244 @@
+import type { Views } from '../cache/listCache.ts'
+import type { MarkWriter } from '../changes/inFlight.ts'
+import type { Announcer } from '../changes/publishing.ts'
+import { tableBits, Writes } from '../changes/recorder.ts'
+import type { OnTheirWay } from '../changes/settling.ts'
+import { compileCreate, compileGet, compileMissingReferences, compileRemove, compileUpdate } from '../compile/entity.ts'
+import { ApiError, type Fault, faultsError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
+import { ConstraintViolation } from '../execute/sqlstate.ts'
+import { type CopyingColumn, copiedEntities, copiedProperties, copyingColumns, ownCopiesOf } from '../model/copies.ts'
+import type { Cursors } from '../model/cursor.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import type { Changes } from '../model/query.ts'
+import { shown } from '../model/shown.ts'
+import type { Row, Statement } from '../model/sql.ts'
+import { parseComplete, parsePartial } from '../parse/assignments.ts'
+import { readBody } from '../parse/body.ts'
+import { parseId } from '../parse/id.ts'
+import { parseNoParameters } from '../parse/noParameters.ts'
+import { writeEntity } from '../respond/json.ts'
+import { type Reply, respondEmpty, respondJson } from '../respond/reply.ts'
+import { type Knowledge, Lists } from './lists.ts'
+import { ReadFence } from './readFence.ts'
+
+/** A request whose path is understood. */
+export interface ResourceRequest {
+  readonly request: Request
+  /** The path as the client wrote it, behind the server's address. */
+  readonly url: string
+  /** Without `?`. */
+  readonly query: string
+  /** The path segment behind the collection's. */
+  readonly id: string
+  /** Not there: the connection stays open for however long the answer takes. */
+  readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
+  /** Whether its key may read the entity; where not, no answer holds more of a row than its id. */
+  readonly mayRead: boolean
+}
+
+/** What the processes of this machine know and tell of lists. */
+export interface Memory {
+  readonly views: Views<Reply>
+  readonly announcer: Announcer
+  readonly marks: MarkWriter
+  readonly onTheirWay: OnTheirWay
+}
+
+/** The operations on one entity, each as visible steps. Spec 4.1. */
+export class Resource {
+  /** What rows of any entity copy from this one. */
+  private readonly copied: readonly Property[]
+  private readonly copying: readonly CopyingColumn[]
+  /** Whether what is copied is what clients write, and no text that is computed. */
+  private readonly isNameWritten: boolean
+  /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
+  private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
+  private readonly lists: Lists
+  /** Null, as `knowledge`: there is no cache. */
+  private readonly writes: Writes | null
+  private readonly knowledge: Knowledge | null
+
+  constructor(
+    readonly entity: Entity,
+    private readonly database: Database,
+    entities: readonly Entity[],
+    cursors: Cursors,
+    memory: Memory | null = null,
+    private readonly longWrites: LongWrites | null = null,
+  ) {
+    this.copied = copiedProperties(entity, entities)
+    this.copying = copyingColumns(entity, entities)
+    this.isNameWritten = this.copied.every(({ writable }) => writable)
+    this.ownCopies = ownCopiesOf(entity)
+    this.writes = memory && new Writes(entity, entities, memory.announcer, memory.marks)
+    this.knowledge = memory && {
+      views: memory.views,
+      fence: new ReadFence(database, memory.onTheirWay),
+      tables: tableBits(entities, [entity]),
+      copied: tableBits(entities, copiedEntities(entity, entities)),
+    }
+    this.lists = new Lists(entity, database, cursors, this.knowledge)
+  }
+
+  list({ query, url }: ResourceRequest): Promise<Reply> | Reply {
+    return this.lists.read(query, url)
+  }
+
+  async get({ id: segment, query }: ResourceRequest): Promise<Reply> {
+    parseNoParameters(query)
+    return respondJson(200, writeEntity(this.entity, await this.find(this.parseId(segment))))
+  }
+
+  async create({ request, url, query, mayRead }: ResourceRequest): Promise<Reply> {
+    parseNoParameters(query)
+    const changes = parseComplete(this.entity, await readBody(request))
+    const [row] = await this.write({ ...compileCreate(this.entity, changes), watch: this.writes?.create }, changes)
+    const location = `${url.replace(/\/$/, '')}/${row?.[0]}`
+    return respondJson(201, this.bodyOf(row as Row, mayRead), { Location: location })
+  }
+
+  async replace(call: ResourceRequest): Promise<Reply> {
+    parseNoParameters(call.query)
+    const id = this.parseId(call.id)
+    return this.update(call, id, parseComplete(this.entity, await readBody(call.request)))
+  }
+
+  async patch(call: ResourceRequest): Promise<Reply> {
+    parseNoParameters(call.query)
+    const id = this.parseId(call.id)
+    return this.update(call, id, parsePartial(this.entity, await readBody(call.request)))
+  }
+
+  async remove({ id: segment, query }: ResourceRequest): Promise<Reply> {
+    parseNoParameters(query)
+    const id = this.parseId(segment)
+    const statement = { ...compileRemove(this.entity, id), watch: this.writes?.remove }
+    const rows = await this.database.write(statement).catch((error) => {
+      throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
+    })
+    if (rows.length === 0) throw await this.absent(id)
+    return respondEmpty()
+  }
+
+  private async update(call: ResourceRequest, id: string, changes: Changes): Promise<Reply> {
+    if (changes.size === 0) return respondJson(200, this.bodyOf(await this.find(id), call.mayRead))
+    const [row] = this.renames(changes)
+      ? await this.rename(call, id, changes)
+      : await this.write({ ...compileUpdate(this.entity, id, changes), watch: this.writes?.update }, changes)
+    if (!row) throw await this.absent(id)
+    // What it has found, another write may have left.
+    await this.published(row, 2 * this.entity.properties.length + 1)
+    return respondJson(200, this.bodyOf(this.withOwnCopies(row), call.mayRead))
+  }
+
+  /** What a write answers: the row, or its id alone. */
+  private bodyOf(row: Row, mayRead: boolean): string {
+    return mayRead ? writeEntity(this.entity, row) : `{"id":${row[0]}}`
+  }
+
+  /**
+   * Takes all copies along. A few are written together with those of others; many by themselves; and where they are very
+   * many, one such rename at a time. Each is tried first as if there were no more.
+   */
+  private async rename({ request, server }: ResourceRequest, id: string, changes: Changes): Promise<Row[]> {
+    const watch = this.writes?.rename
+    const copying = this.longWrites === null ? [] : this.copying
+    const few = { ...compileUpdate(this.entity, id, changes, copying), watch }
+    const alone = { ...few, batch: null }
+    // Of what is computed it is not known whether it changes, and batches would be left by those with many copies.
+    const rows = await this.write(this.isNameWritten ? few : alone, changes)
+    if (rows.length > 0 || this.longWrites === null) return rows
+    await this.find(id)
+    const again = this.isNameWritten ? await this.write(alone, changes) : []
+    if (again.length > 0) return again
+    server?.timeout(request, LONG_WRITE_MS_MAX / 1_000)
+    return this.write({ ...compileUpdate(this.entity, id, changes), batch: null, watch }, changes, this.longWrites)
+  }
+
+  /** Runs a write; what the table's constraints refuse becomes the error that explains it. */
+  private write(
+    statement: Statement,
+    changes: Changes,
+    writes: Pick<Database, 'write'> = this.database,
+  ): Promise<Row[]> {
+    return writes.write(statement).catch(async (error) => {
+      throw error instanceof ConstraintViolation ? await this.explain(error, changes) : error
+    })
+  }
+
+  private async explain(violation: ConstraintViolation, changes: Changes): Promise<ApiError> {
+    const rule = this.entity.rules.find(({ constraint }) => constraint === violation.constraint)
+    if (rule) {
+      const [target, message] = [rule.later.name, `${rule.later.name} must not be before ${rule.earlier.name}.`]
+      return faultsError([{ code: 'InvalidValue', target, message }])
+    }
+    const statement = compileMissingReferences(changes)
+    const missing = statement ? await this.database.read(statement) : []
+    const faults = missing.map(([column]) => this.missingReference(column as string, changes))
+    return faults.length > 0 ? faultsError(faults as [Fault, ...Fault[]]) : conflict(violation)
+  }
+
+  private missingReference(column: string, changes: Changes): Fault {
+    const [property, value] = [...changes].find(([candidate]) => candidate.column === column) ?? []
+    const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
+    return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
+  }
+
+  /** Whether the changes may reach rows that copy from this one. */
+  private renames(changes: Changes): boolean {
+    const isChanged = (column: string) => [...changes.keys()].some((property) => property.column === column)
+    return this.copied.some((property) =>
+      property.writable ? changes.has(property) : property.computedFrom.some(isChanged),
+    )
+  }
+
+  /** A row that refers to itself gets its copies behind the statement that has returned it: of what it has now. */
+  private withOwnCopies(row: Row): Row {
+    let whole = row
+    for (const { reference, copy, source } of this.ownCopies)
+      if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)
+    return whole
+  }
+
+  private async find(id: string): Promise<Row> {
+    const [row] = await this.database.read(compileGet(this.entity, id))
+    if (!row) throw await this.absent(id)
+    const published = this.published(row, this.entity.properties.length)
+    if (published !== true) await published
+    return row
+  }
+
+  /** Until no list from memory can be without what the row shows. `version`: where its transaction stands in the row. */
+  private published(row: Row, version: number): Promise<unknown> | true {
+    if (this.knowledge === null) return true
+    const { fence, tables, copied } = this.knowledge
+    return fence.row(tables, copied, row[version] as string)
+  }
+
+  /** A row that another write has deleted must not come back in a list. */
+  private async absent(id: string): Promise<ApiError> {
+    await this.knowledge?.fence.rows(this.knowledge.tables, null)
+    return this.notFound(id)
+  }
+
+  private parseId(segment: string): string {
+    const id = parseId(segment)
+    if (id === null) throw this.notFound(shown(segment))
+    return id
+  }
+
+  private notFound(id: string): ApiError {
+    return new ApiError('NotFound', `There is no ${this.entity.name} with id ${id}.`)
+  }
+
+  private stillReferenced(id: string): ApiError {
+    const message = `${this.entity.name} ${id} was not deleted: other rows refer to it.`
+    return new ApiError('StillReferenced', message)
+  }
+}
+
+function conflict(cause: ConstraintViolation): ApiError {
+  return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
+}

@@ -1,0 +1,184 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import { tryLock } from '../os/lock.ts'
+import { initialize } from './initdb.ts'
+import { logOf, openLog, tail } from './postgresLog.ts'
+import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
+import { endOf, prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
+
+export interface EmbeddedPostgres {
+  url: string
+  /** Resolves with the end of PostgreSQL's log if the one that runs now ends before it is asked to. */
+  readonly failed: Promise<string>
+  /**
+   * After `failed`: starts it again, under the same address. Never settles once PostgreSQL was asked to end.
+   * @throws Error when it does not come up: the message says why
+   */
+  restart(): Promise<void>
+  /** Ends PostgreSQL at once, without waiting; the next start recovers. */
+  kill(): void
+  /** Asks for a fast shutdown and resolves when the postmaster has ended. */
+  stop(): Promise<void>
+}
+
+/** Another process holds the data folder. */
+export class DataDirInUse extends Error {}
+
+interface Options extends RunnerOptions {
+  dataDir: string
+  /** False: for this process alone; `runningPostgres` then finds nothing. Default: true. */
+  isShared?: boolean
+  /** Server settings, as for `postgres -c`. */
+  settings?: Record<string, string>
+}
+
+const QUIT_AFTER_MS = 1_200
+const READY_MS_MAX = 30_000
+/** What the log says while processes of the one before, or a connection of a client's, have not ended. */
+const HELD = /is still in use|could not bind/
+const HELD_MS = 100
+const HELD_MS_MAX = 10_000
+
+/**
+ * Starts PostgreSQL on a free port of 127.0.0.1, with its cluster, log and password in `dataDir`.
+ * An orphan that a killed server left behind is stopped first.
+ * @throws DataDirInUse; Error when PostgreSQL does not come up: the message says why
+ */
+export async function startEmbedded(options: Options): Promise<EmbeddedPostgres> {
+  const dataDir = resolve(options.dataDir)
+  mkdirSync(dataDir, { recursive: true })
+  const lock = tryLock(lockFile(dataDir))
+  if (!lock) throw new DataDirInUse(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
+  try {
+    return await startLocked(dataDir, options, lock.release)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function startLocked(dataDir: string, options: Options, release: () => void): Promise<EmbeddedPostgres> {
+  publish(dataDir, '')
+  const runner = prepareRunner(dataDir, options)
+  await stopOrphan(runner.cluster)
+  const password = readPassword(runner.cluster)
+  if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir, password)
+  const settings = { ...DEFAULT_SETTINGS, ...options.settings }
+  const first = await launchOnFreePort(runner, dataDir, settings)
+  if (options.isShared !== false) publish(dataDir, runner.cluster)
+
+  const { port } = first
+  let { child } = first
+  let isStopping = false
+  const failureOf = (running: ChildProcess) =>
+    endOf(running).then(() => (isStopping ? new Promise<string>(() => undefined) : tail(logOf(dataDir))))
+  let failed = failureOf(child)
+  return {
+    url: addressOf(port, password),
+    get failed() {
+      return failed
+    },
+    async restart() {
+      const giveUpMs = Date.now() + HELD_MS_MAX
+      // It names a process that has ended, and says of it that it is ready.
+      for (await stopOrphan(runner.cluster); !isStopping; await Bun.sleep(HELD_MS)) {
+        const launched = launch(runner, dataDir, { ...settings, port: String(port) })
+        child = launched.child
+        failed = failureOf(child)
+        const log = await launched.log
+        if (log === null) return
+        if (!HELD.test(log) || Date.now() > giveUpMs) throw new Error(`PostgreSQL did not start:\n${log}`)
+      }
+      await new Promise(() => undefined)
+    },
+    kill() {
+      isStopping = true
+      child.kill('SIGQUIT')
+    },
+    async stop() {
+      isStopping = true
+      await end(child, 'SIGINT')
+      release()
+    },
+  }
+}
+
+function readPassword(cluster: string): string {
+  const file = passwordFile(cluster)
+  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 })
+  return readFileSync(file, 'utf8')
+}
+
+/** Another program can take the port between our look and PostgreSQL's bind, so a loss is tried again. */
+async function launchOnFreePort(runner: Runner, dataDir: string, settings: Record<string, string>) {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort()
+    const { child, log } = launch(runner, dataDir, { ...settings, port: String(port) })
+    const reason = await log
+    if (reason === null) return { port, child }
+    if (attempt === 3 || !reason.includes('could not bind')) throw new Error(`PostgreSQL did not start:\n${reason}`)
+  }
+}
+
+/** `log`: null when it is ready; else what it has said before it ended. */
+function launch(runner: Runner, dataDir: string, settings: Record<string, string>) {
+  const { path, file } = openLog(dataDir)
+  const from = fstatSync(file).size
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = runner.launch('postgres', ['-D', runner.cluster, ...args], file)
+  closeSync(file)
+  const log = ready(child, runner.cluster).then((isThere) => (isThere ? null : tail(path, from)))
+  return { child, log }
+}
+
+const DEFAULT_SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '100',
+  // A full disk stops writes with an error; a full WAL stops the server.
+  max_wal_size: '512MB',
+  // Not the errors of statements: with their rows they would carry people's data, and a client could fill the disk.
+  log_min_messages: 'log',
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
+}
+
+/** True once the postmaster's own status line says ready; false when it has ended. */
+async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
+  let ended = false
+  child.once('exit', () => (ended = true))
+  child.once('error', () => (ended = true))
+  const giveUpMs = Date.now() + READY_MS_MAX
+  while (!ended && Date.now() < giveUpMs) {
+    if (isReady(cluster)) return true
+    await Bun.sleep(5)
+  }
+  if (!ended) await end(child, 'SIGQUIT')
+  return false
+}
+
+async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = endOf(child)
+  child.kill(signal)
+  // Harder each time; what an immediate end leaves undone, the next start recovers.
+  const quit = setTimeout(() => child.kill('SIGQUIT'), QUIT_AFTER_MS)
+  const kill = setTimeout(() => child.kill('SIGKILL'), 2 * QUIT_AFTER_MS)
+  await ended
+  clearTimeout(quit)
+  clearTimeout(kill)
+}
+
+function freePort(): Promise<number> {
+  return new Promise((done, fail) => {
+    const probe = createServer()
+    probe.once('error', fail)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() => done(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type postgres from 'postgres'
+import { connectOnce } from '../execute/connect.ts'
+
+export interface Migration {
+  /** `0001_company.sql`. */
+  readonly file: string
+  readonly checksum: string
+  readonly text: string
+}
+
+/** Any number that no other program on the database is likely to lock. */
+const LOCK = 7_067_837_101
+
+/**
+ * Applies the files of `folder` that the database does not have yet, in the order of their names, in one transaction.
+ * Of several processes one does the work and the others wait for it. Returns the files applied.
+ * @throws Error naming an applied file that has been edited or is out of order
+ */
+export async function migrate(url: string, folder: string): Promise<string[]> {
+  const migrations = readMigrations(folder)
+  const sql = connectOnce(url)
+  try {
+    return await sql.begin(async (transaction) => {
+      await requireUtf8(transaction)
+      await transaction`set local lock_timeout = '60s'`
+      await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
+      // Asked first, so that a role without the right to create can start once all is there.
+      const [there] = await transaction`select to_regclass('migration') is not null as yes`
+      if (!there?.yes)
+        await transaction`
+        create table migration (
+          file text primary key,
+          checksum text not null,
+          applied timestamptz not null default now()
+        )`
+      const applied = await transaction<{ file: string; checksum: string }[]>`select file, checksum from migration`
+      const pending = pendingOf(migrations, applied)
+      for (const { file, checksum, text } of pending) {
+        await transaction.unsafe(text).catch((error) => {
+          throw new Error(`${file} failed: ${error.message}`, { cause: error })
+        })
+        await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
+      }
+      return pending.map(({ file }) => file)
+    })
+  } finally {
+    await sql.end()
+  }
+}
+
+async function requireUtf8(sql: postgres.TransactionSql) {
+  const [row] = await sql`select current_setting('server_encoding') as encoding`
+  if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
+}
+
+/** The files of a folder that are migrations, by name: four digits, an underscore, what it is about. */
+export function readMigrations(folder: string): Migration[] {
+  const files = readdirSync(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file))
+  return files.sort().map((file) => {
+    const text = readFileSync(join(folder, file), 'utf8')
+    return { file, text, checksum: createHash('sha256').update(text).digest('hex') }
+  })
+}
+
+function pendingOf(migrations: Migration[], applied: readonly { file: string; checksum: string }[]): Migration[] {
+  const checksums = new Map(applied.map(({ file, checksum }) => [file, checksum]))
+  const edited = migrations.find(({ file, checksum }) => (checksums.get(file) ?? checksum) !== checksum)
+  if (edited)
+    throw new Error(`${edited.file} was edited after it had been applied: undo that, and add a new file instead`)
+  const pending = migrations.filter(({ file }) => !checksums.has(file))
+  // A database that a newer version has migrated may have files that we do not know; ours must still be in order.
+  const last = migrations.findLast(({ file }) => checksums.has(file))
+  const late = pending.find(({ file }) => last && file < last.file)
+  if (late) throw new Error(`${late.file} comes before ${last?.file}, which is applied already: give it a later number`)
+  return pending
+}

@@ -1,0 +1,96 @@
+import { version } from '../../package.json'
+import type { Config } from '../config.ts'
+import { createLog, type Log } from '../log.ts'
+import { StartError } from './startError.ts'
+import { type Started, Supervisor } from './supervisor.ts'
+
+/** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
+const SAME_SIGNAL_MS = 1_000
+/** Between looks whether the launcher lives. */
+const LAUNCHER_MS = 1_000
+
+/** Starts the server, and stops it on signals. `launcher`: the process that passes signals on, or not a number. */
+export async function serve(config: Config, launcher: number): Promise<void> {
+  const startMs = Date.now()
+  const log = createLog(config.logLevel, config.logFormat)
+  let stoppingMs = 0
+
+  async function stop(code: number) {
+    if (stoppingMs > 0) return
+    stoppingMs = Date.now()
+    await supervisor.stop()
+    await log.flush()
+    process.exit(code)
+  }
+  async function onSignal() {
+    if (stoppingMs === 0) return stop(0)
+    if (Date.now() - stoppingMs < SAME_SIGNAL_MS) return
+    await supervisor.kill()
+    process.exit(1)
+  }
+
+  const supervisor = new Supervisor(config, log, () => stop(1))
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  process.on('SIGUSR2', () => supervisor.restartWorkers())
+  const onFault = (error: unknown) => {
+    log.error('the server failed', { error: String((error as Error | null)?.stack ?? error) })
+    stop(1)
+  }
+  process.on('uncaughtException', onFault)
+  process.on('unhandledRejection', onFault)
+  watchLauncher(launcher, onSignal)
+
+  try {
+    const started = await supervisor.start()
+    if (started.developmentKey && !isOwnMachine(config.host))
+      log.warn('every machine that reaches HOST can write with the development key', {
+        HOST: config.host,
+        key: 'printed, and in DATA_DIR in plain text',
+        instead: 'set BOOTSTRAP_API_KEY, or HOST=127.0.0.1',
+      })
+    announce(config, log, started, Date.now() - startMs)
+  } catch (error) {
+    if (stoppingMs > 0) return // what a stop interrupts is no fault
+    // One line is enough for what an operator can mend; the stack is for what only we can.
+    console.error(error instanceof StartError ? error.message.replace(/^/gm, 'roster: ') : error)
+    await stop(1)
+  }
+}
+
+/** Whether no other machine can reach that address. */
+function isOwnMachine(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host)
+}
+
+/** The first screen of a developer. In JSON, which is for log collectors, no key is shown. */
+function announce(config: Config, log: Log, started: Started, tookMs: number) {
+  const { url, workers, developmentKey, hasKeys } = started
+  if (config.logFormat === 'json') {
+    log.info('listening', { url, version, workers, pid: process.pid, ms: tookMs })
+    return
+  }
+  const seconds = (tookMs / 1_000).toFixed(1)
+  const processes = workers === 1 ? '1 worker' : `${workers} workers`
+  const lines = [`Roster ${version} listens on ${url}, ready in ${seconds} s; ${processes}, process ${process.pid}`]
+  if (developmentKey) lines.push(`Key for development: ${developmentKey}`)
+  if (!hasKeys)
+    lines.push("No key is valid yet: npm run --silent roster -- keys create --name first --rights '*:read,*:write'")
+  const query = '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5'
+  lines.push('Try it:', `  curl -i -H 'Authorization: ApiKey ${developmentKey ?? '<your key>'}' '${url}${query}'`)
+  console.log(lines.join('\n'))
+}
+
+/** Ends with the launcher, however that ended: without it nobody would pass a signal on. */
+function watchLauncher(launcher: number, stop: () => void) {
+  if (!launcher || launcher !== process.ppid) return
+  const timer = setInterval(() => {
+    try {
+      process.kill(launcher, 0)
+    } catch {
+      clearInterval(timer)
+      stop()
+    }
+  }, LAUNCHER_MS)
+  timer.unref()
+}

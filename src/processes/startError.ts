@@ -1,0 +1,47 @@
+import { createServer } from 'node:net'
+import { lockPort } from '../os/folder.ts'
+
+/** What an operator can mend. */
+export class StartError extends Error {}
+
+export function orStartError(what: string) {
+  return (error: Error): never => {
+    throw new StartError(`${what}: ${error.message || String(error)}`, { cause: error })
+  }
+}
+
+export function asStartError(error: Error): StartError {
+  return new StartError(error.message, { cause: error })
+}
+
+/**
+ * Takes the port before anything is started, so that one that is taken costs nothing: workers share it, servers must not.
+ * Returns what releases it. @throws StartError
+ */
+export async function takePort({ host, port }: { host: string; port: number }): Promise<() => void> {
+  const lock = port === 0 ? null : lockPort(host, port)
+  if (lock === null && port !== 0) throw portTaken({ host, port })
+  try {
+    await requireFree(host, port)
+  } catch (error) {
+    lock?.release()
+    throw error
+  }
+  return () => lock?.release()
+}
+
+/** @throws StartError */
+function requireFree(host: string, port: number): Promise<void> {
+  return new Promise((done, fail) => {
+    const probe = createServer()
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const message = `cannot listen on ${host}:${port}: ${error.message}`
+      fail(error.code === 'EADDRINUSE' ? portTaken({ host, port }) : new StartError(message))
+    })
+    probe.listen(port, host, () => probe.close(() => done()))
+  })
+}
+
+export function portTaken({ host, port }: { host: string; port: number }): StartError {
+  return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set PORT`)
+}

@@ -1,0 +1,206 @@
+import { parseNetworks } from '../admit/address.ts'
+import { Admission } from '../admit/admission.ts'
+import { KeyNews } from '../admit/keyNews.ts'
+import { Keyring } from '../admit/keyring.ts'
+import { RateLimiter } from '../admit/limiter.ts'
+import type { LimiterMemory } from '../admit/limiterFiles.ts'
+import { RedisWindows } from '../admit/redis.ts'
+import { Views } from '../cache/listCache.ts'
+import { onWake } from '../changes/demand.ts'
+import { MarkReader, MarkWriter } from '../changes/inFlight.ts'
+import { addDoubt, ChangeReader, ChangeWriter } from '../changes/log.ts'
+import { Announcer, Follower } from '../changes/publishing.ts'
+import { OnTheirWay } from '../changes/settling.ts'
+import { compileProbe } from '../compile/entity.ts'
+import type { Config } from '../config.ts'
+import { ApiError } from '../errors.ts'
+import { Database, type DatabaseOptions } from '../execute/database.ts'
+import { LongWrites } from '../execute/longWrites.ts'
+import { createApp } from '../http/app.ts'
+import { keySource } from '../keys/source.ts'
+import type { Log } from '../log.ts'
+import { Cursors } from '../model/cursor.ts'
+import type { Entity } from '../model/entity.ts'
+import type { KeyRecord } from '../model/key.ts'
+import type { Memory } from '../operations/resource.ts'
+import { turnAway } from '../os/listenSocket.ts'
+import { openRegion, type Region } from '../os/region.ts'
+import { loadEntities } from '../registry.ts'
+import type { ChangesMemory } from './messages.ts'
+
+export interface Worker {
+  /** `http://127.0.0.1:3000`. */
+  readonly url: string
+  readonly port: number
+  /** From now on these are the keys, and that is where their requests are counted. */
+  replaceKeys(keys: readonly KeyRecord[], memory: LimiterMemory): void
+  /** The database is there, with this secret: what was 503 until now is answered. @throws Error as the start does */
+  begin(cursorSecret: string): Promise<void>
+  /** The ids of the keys that were used since the last call; and a line in the log if there are too many of them. */
+  takeUsedKeys(): string[]
+  /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
+  stop(leaveMs: number): Promise<void>
+}
+
+/** What a worker needs beyond the settings. */
+export interface Surroundings {
+  databaseUrl: string
+  keys: readonly KeyRecord[]
+  /** Keys with all rights that no database has. */
+  bootstrapKeys: readonly string[]
+  memory: LimiterMemory
+  /** What cursors are signed with, by every worker on the database; null: it is not there yet, and `begin` will say. */
+  cursorSecret: string | null
+  /** Null: nothing is told from memory. */
+  changes?: ChangesMemory | null
+  /** Writes over connections of this name were given up, and may still be done; nothing more is sent over them. */
+  onDisown?(connections: string): void
+  /** The log of changes is needed again after a rest. */
+  onWake?(): void
+  migrationFiles: readonly string[]
+  log: Log
+  /** Where the entities are declared; default: the project's own. */
+  entitiesDir?: string
+}
+
+/** Connections that have begun are accepted, and their first request has come, within this time. */
+const SETTLE_MS = 50
+/** Short of a statement's own limit: an operator's stop has the last word. */
+const FINISH_MS = 1_000
+
+/** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
+export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
+  const { log, databaseUrl, migrationFiles, changes = null } = surroundings
+  const region = changes && openRegion(changes.path)
+  if (region) onWake(region, () => surroundings.onWake?.())
+  const options: DatabaseOptions = {
+    url: databaseUrl,
+    poolSize: config.databasePool,
+    prepare: config.databasePrepare,
+    changes,
+    onDisown(connections, closed) {
+      if (changes && region) addDoubt(region, changes.ring)
+      closed.then(() => surroundings.onDisown?.(connections))
+    },
+  }
+  const database = new Database(options)
+  const longWrites = new LongWrites(database, options)
+  const entities = await loadEntities(surroundings.entitiesDir)
+  let isWaiting = surroundings.cursorSecret === null
+  if (!isWaiting) await requireTables(entities, database)
+  const memory = changes && region && openMemory(config, changes, region)
+  const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings, database)
+  let draining = false
+  let baseUrl = config.publicUrl ?? ''
+  const cursors = new Cursors(surroundings.cursorSecret ?? '')
+  const app = createApp({
+    entities,
+    database,
+    longWrites,
+    admission,
+    cursors,
+    memory,
+    migrationFiles,
+    log,
+    baseUrl: () => baseUrl,
+    isDraining: () => draining,
+    isWaiting: () => isWaiting,
+  })
+  // Nobody is admitted by this machine alone while the store can be asked.
+  await ready
+  // Workers share the port; that no second server does is the supervisor's business.
+  app.listen({ hostname: config.host, port: config.port, reusePort: true })
+  const port = app.server?.port as number
+  const url = `http://${hostInUrl(config.host)}:${port}`
+  baseUrl ||= url
+  return {
+    url,
+    port,
+    replaceKeys,
+    takeUsedKeys,
+    async begin(cursorSecret) {
+      if (!isWaiting) return
+      await requireTables(entities, database)
+      cursors.replaceSecret(cursorSecret)
+      isWaiting = false
+    },
+    async stop(leaveMs) {
+      draining = true
+      await Bun.sleep(Math.max(0, leaveMs - SETTLE_MS))
+      turnAway(port)
+      await Bun.sleep(Math.min(leaveMs, SETTLE_MS))
+      const deadlineMs = performance.now() + FINISH_MS
+      while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
+      // What still runs is answered 503 when its connection ends; so the listener goes last.
+      await Promise.all([database.end(0), longWrites.end()])
+      await Bun.sleep(20)
+      app.server?.stop(true)
+      close()
+    },
+  }
+}
+
+function openMemory({ viewsMb }: Config, { ring }: ChangesMemory, region: Region): Memory {
+  const bytes = viewsMb * 2 ** 20
+  const follower = new Follower(new ChangeReader(region), bytes / 8)
+  const onTheirWay = new OnTheirWay(new MarkReader(region), follower)
+  return {
+    views: new Views(follower, onTheirWay, bytes),
+    onTheirWay,
+    announcer: new Announcer(new ChangeWriter(region, ring), region),
+    marks: new MarkWriter(region, ring),
+  }
+}
+
+function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: Surroundings, database: Database) {
+  const { rateLimits, rateLimitsAnonymous, rateLimitClients, rateLimitStore, trustedProxies } = config
+  const keyring = new Keyring(keys, bootstrapKeys)
+  // All workers lose the store at once; one of them says so.
+  const storeEvents = {
+    onAway(error: Error) {
+      if (limiter.storeIsAway())
+        log.warn('the store of the limits is away; this machine decides alone', { error: error.message })
+    },
+    onBack() {
+      if (limiter.storeIsBack()) log.info('the store of the limits is back')
+    },
+  }
+  const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
+  const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
+  const limiter = new RateLimiter(shape, memory, store)
+  limiter.update(memory)
+  const news = new KeyNews(keyring, keySource(database), () => limiter.newsMs())
+  return {
+    admission: new Admission(keyring, limiter, trustedProxies === null ? null : parseNetworks(trustedProxies), news),
+    replaceKeys(records: readonly KeyRecord[], now: LimiterMemory) {
+      keyring.replace(records)
+      limiter.update(now)
+      news.noteReplaced()
+    },
+    takeUsedKeys() {
+      const requests = limiter.takeStrangers()
+      if (requests > 0)
+        log.warn('more keys are in use than RATE_LIMIT_CLIENTS: those without room share one limit', { requests })
+      return keyring.takeUsed()
+    },
+    // A worker that has died may have been the one to say that it was away.
+    ready: store?.greeted.then((isHere) => isHere && storeEvents.onBack()),
+    close: () => store?.close(),
+  }
+}
+
+/** @throws Error that names the first entity whose table is not as declared */
+async function requireTables(entities: readonly Entity[], database: Database) {
+  for (const entity of entities)
+    await database.read(compileProbe(entity)).catch(async (error) => {
+      if (error instanceof ApiError) return // away for the moment, which requests are told too
+      await database.end(0)
+      throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
+    })
+}
+
+/** What a client on this machine can call: an address for all interfaces is none to connect to. */
+function hostInUrl(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}

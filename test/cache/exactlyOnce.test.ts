@@ -1,0 +1,283 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { Look, Place } from '../../src/cache/entries.ts'
+import { Views } from '../../src/cache/listCache.ts'
+import type { Ordering, Selection } from '../../src/cache/selection.ts'
+import { MarkReader } from '../../src/changes/inFlight.ts'
+import { changeRegionWords } from '../../src/changes/layout.ts'
+import { bumpEpoch, ChangeReader, ChangeWriter, noteDeafness, noteHearing } from '../../src/changes/log.ts'
+import { Announcer, Follower } from '../../src/changes/publishing.ts'
+import { OnTheirWay } from '../../src/changes/settling.ts'
+import type { Position } from '../../src/model/order.ts'
+import type { Row } from '../../src/model/sql.ts'
+import type { Region } from '../../src/os/region.ts'
+import { privateRegion } from '../prove/model.ts'
+import { ModelDatabase, type ModelSnapshot, type ModelWrite } from '../support/modelDatabase.ts'
+
+const TABLE = 'row'
+const WRITERS = 2
+const IDS = 12
+const STEP = 2
+
+/** A row is its id, whether it is in, and its rank. */
+const isIn = (row: Row) => row[1] === 't'
+const selections: { selection: Selection; truth: (row: Row) => boolean }[] = [
+  { selection: { table: TABLE, tables: 1, key: 'in', matches: isIn }, truth: isIn },
+  { selection: { table: TABLE, tables: 1, key: 'all', matches: () => true }, truth: () => true },
+  // Only PostgreSQL knows which rows it has.
+  { selection: { table: TABLE, tables: 1, key: 'untold', matches: null }, truth: isIn },
+]
+const byRank: Ordering = {
+  key: 'rank',
+  positionOf: (row) => [row[2] as string, row[0] as string],
+  compare: (one, other) => Number(one[0]) - Number(other[0]) || Number(one[1]) - Number(other[1]),
+}
+const compare = byRank.compare as (one: Position, other: Position) => number
+
+interface Written {
+  readonly write: ModelWrite
+  readonly writer: number
+  /** Told without saying what it was. */
+  readonly isReset: boolean
+  isTold: boolean
+}
+
+/** A question to the database, from its look to its answer. */
+interface Question {
+  readonly kind: 'total' | 'page' | 'notes' | 'placed' | 'ready'
+  readonly which: number
+  readonly look: Look
+  readonly place: Place | null
+  snapshot: ModelSnapshot | null
+}
+
+const kinds = ['total', 'page', 'notes', 'placed', 'placed', 'ready'] as const
+const operations = {
+  begin: 5,
+  commit: 5,
+  tell: 4,
+  ask: 8,
+  run: 8,
+  answer: 8,
+  read: 3,
+  die: 1,
+  deafen: 1,
+  hear: 3,
+} as const
+type Operation = keyof typeof operations
+interface Step {
+  readonly operation: Operation
+  readonly n: number
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  operation: fc.oneof(
+    ...Object.entries(operations).map(([name, weight]) => ({ weight, arbitrary: fc.constant(name as Operation) })),
+  ),
+  n: fc.noBias(fc.nat(1_000_000)),
+})
+
+/** So often something was told from memory, and was held against the model. */
+const compared = { totals: 0, places: 0, pages: 0, looks: 0 }
+
+class Told extends OnTheirWay {
+  constructor(
+    region: Region,
+    follower: Follower,
+    private readonly tellAll: () => void,
+  ) {
+    super(new MarkReader(region), follower)
+  }
+
+  override allTold(): true {
+    this.tellAll()
+    return true
+  }
+}
+
+/** Writers, a reader, and a database whose moments come in any order. */
+class Site {
+  private readonly region = privateRegion(changeRegionWords(WRITERS + 1))
+  private readonly announcers = Array.from(
+    { length: WRITERS },
+    (_, writer) => new Announcer(new ChangeWriter(this.region, writer), this.region),
+  )
+  private readonly database = new ModelDatabase()
+  private readonly views: Views<string>
+  private readonly ready = new Map<string, ModelSnapshot>()
+  private running: Written[] = []
+  private committed: Written[] = []
+  private questions: Question[] = []
+  private isDeaf = false
+
+  constructor() {
+    const tellAll = () => {
+      // In another order than they were committed in.
+      for (const written of this.untold().reverse()) this.tell(written)
+    }
+    noteHearing(this.region)
+    const follower = new Follower(new ChangeReader(this.region), 100_000)
+    this.views = new Views(follower, new Told(this.region, follower, tellAll), 1_000_000)
+  }
+
+  async follow(steps: readonly Step[]) {
+    for (const { operation, n } of steps) {
+      // Of the real clock, on which a step may be long.
+      if (!this.isDeaf) noteHearing(this.region)
+      await this[operation](n)
+    }
+  }
+
+  begin(n: number) {
+    const row = (id: number): Row => [`${id}`, n % 3 === 0 ? 'f' : 't', `${(n >> 4) % 8}`]
+    const id = n % IDS
+    const write = this.database.begin(id, (before) => (before !== null && n % 5 === 0 ? null : row(id)))
+    if (write) this.running.push({ write, writer: (n >> 3) % WRITERS, isReset: n % 37 === 0, isTold: false })
+  }
+
+  commit(n: number) {
+    const [written] = takeAt(this.running, n)
+    if (!written) return
+    this.database.commit(written.write)
+    this.committed.push(written)
+  }
+
+  tell(which: number | Written) {
+    const untold = this.untold()
+    const written = typeof which === 'number' ? untold[which % Math.max(untold.length, 1)] : which
+    if (!written) return
+    written.isTold = true
+    const announcer = this.announcers[written.writer] as Announcer
+    if (written.isReset) announcer.tellReset(TABLE)
+    else announcer.tell(TABLE, written.write)
+  }
+
+  ask(n: number) {
+    const kind = kinds[n % kinds.length] as Question['kind']
+    const which = (n >> 3) % (n % 7 === 0 ? selections.length : 1)
+    const { selection, truth } = selections[which] as (typeof selections)[number]
+    const look = this.views.look(selection)
+    if (look === null) return
+    if (look.total !== null && this.untold().length === 0) {
+      compared.looks++
+      expect(look.total).toBe(this.database.snapshot().rows.filter(truth).length)
+    }
+    if (n % 11 === 0) {
+      // More is told, and taken in, before the question is put together.
+      this.tell(n >> 2)
+      this.views.isFresh(look)
+    }
+    const place = kind === 'placed' ? this.views.placeBefore(look, byRank, (n >> 5) % IDS) : null
+    if (kind === 'placed' && place === null) return
+    this.questions.push({ kind, which, look, place, snapshot: null })
+  }
+
+  run(n: number) {
+    const waiting = this.questions.filter(({ snapshot }) => snapshot === null)
+    const question = waiting[n % Math.max(waiting.length, 1)]
+    if (question) question.snapshot = this.database.snapshot()
+  }
+
+  async answer(n: number) {
+    const asked = this.questions.filter(({ snapshot }) => snapshot !== null)
+    const question = asked[n % Math.max(asked.length, 1)]
+    if (!question) return
+    this.questions = this.questions.filter((other) => other !== question)
+    await this.learn(question, question.snapshot as ModelSnapshot)
+  }
+
+  read(n: number) {
+    const { selection, truth } = selections[n % selections.length] as (typeof selections)[number]
+    const content = this.views.page(selection.key)
+    if (content === null) return
+    expect(this.isDeaf).toBe(false)
+    const { text } = this.ready.get(selection.key) as ModelSnapshot
+    const state = this.stateAsTold(text)
+    if (state === null) return
+    compared.pages++
+    expect(content).toBe(contentOf(state.filter(truth)))
+  }
+
+  /** A writer dies: what it has not told, nobody will. */
+  die(n: number) {
+    if (n % 9 !== 0) return
+    for (const written of this.untold()) written.isTold = true
+    bumpEpoch(this.region)
+  }
+
+  deafen(n: number) {
+    if (n % 9 !== 0) return
+    this.isDeaf = true
+    noteDeafness(this.region)
+  }
+
+  hear(n: number) {
+    if (!this.isDeaf) return
+    const elsewhere = this.database.begin(n % IDS, () => [`${n % IDS}`, 't', '1'])
+    if (elsewhere) {
+      this.database.commit(elsewhere)
+      this.committed.push({ write: elsewhere, writer: 0, isReset: true, isTold: true })
+    }
+    bumpEpoch(this.region)
+    this.isDeaf = false
+    noteHearing(this.region)
+  }
+
+  private async learn({ kind, which, look, place }: Question, snapshot: ModelSnapshot) {
+    const { selection, truth } = selections[which] as (typeof selections)[number]
+    const rows = snapshot.rows.filter(truth)
+    if (kind === 'total') return this.views.learnTotal(look, rows.length, snapshot.text)
+    if (kind === 'ready') {
+      this.ready.set(selection.key, snapshot)
+      return this.views.keepPage(selection.key, look, snapshot.text, contentOf(rows), 100)
+    }
+    const positions = rows.map(byRank.positionOf).sort(compare)
+    if (kind === 'notes') {
+      const noted = positions.filter((_, index) => (index + 1) % STEP === 0)
+      return void this.views.learnNotes(look, byRank, { positions: noted, step: STEP, snapshot: snapshot.text })
+    }
+    const sight = await this.views.sight(look, snapshot.text)
+    if (sight === null) return
+    compared.totals++
+    expect(sight.total).toBe(rows.length)
+    if (place === null || !this.views.hasStayed(look, byRank, place, sight)) return
+    compared.places++
+    expect(positions.filter((other) => compare(other, place.position) <= 0)).toHaveLength(place.rows)
+  }
+
+  private untold() {
+    return this.committed.filter(({ isTold }) => !isTold)
+  }
+
+  /** All rows as of a snapshot and of all that was told; null: a row was told on that nobody has told of yet. */
+  private stateAsTold(snapshot: string): Row[] | null {
+    const [oldest, next, running = ''] = snapshot.split(':')
+    const sees = ({ transaction }: ModelWrite) =>
+      transaction < Number(oldest) || (transaction < Number(next) && !running.split(',').includes(`${transaction}`))
+    const rows = new Map<number, Row>()
+    const untold = new Set<number>()
+    for (const { write, isTold } of this.committed) {
+      if (!isTold && !sees(write)) untold.add(write.id)
+      else if (untold.has(write.id)) return null
+      else if (write.after) rows.set(write.id, write.after)
+      else rows.delete(write.id)
+    }
+    return [...rows.values()]
+  }
+}
+
+function takeAt<T>(items: T[], n: number): T[] {
+  return items.length === 0 ? [] : items.splice(n % items.length, 1)
+}
+
+function contentOf(rows: readonly Row[]): string {
+  return JSON.stringify([...rows].sort((one, other) => Number(one[0]) - Number(other[0])))
+}
+
+test('totals, places and pages are those of the database, however commits, tidings and snapshots lie', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 150, maxLength: 300 }), (steps) => new Site().follow(steps)),
+    { numRuns: 1_000 },
+  )
+  for (const count of Object.values(compared)) expect(count).toBeGreaterThan(300)
+}, 60_000)

@@ -1,0 +1,508 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import type { Look } from '../../src/cache/entries.ts'
+import { Views } from '../../src/cache/listCache.ts'
+import type { Ordering, Selection } from '../../src/cache/selection.ts'
+import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
+import { changeRegionWords } from '../../src/changes/layout.ts'
+import {
+  addDoubt,
+  bumpEpoch,
+  ChangeReader,
+  ChangeWriter,
+  noteDeafness,
+  noteHearing,
+  settleDoubt,
+} from '../../src/changes/log.ts'
+import { Announcer, Follower } from '../../src/changes/publishing.ts'
+import { OnTheirWay } from '../../src/changes/settling.ts'
+import type { Row } from '../../src/model/sql.ts'
+import type { Region } from '../../src/os/region.ts'
+import { privateRegion } from '../prove/model.ts'
+
+const TABLE = 'company'
+const TABLES = 1
+const enabled: Selection = { table: TABLE, tables: TABLES, key: 'enabled', matches: (row) => row[1] === 't' }
+const all: Selection = { table: TABLE, tables: TABLES, key: 'all', matches: () => true }
+const untestable: Selection = { table: TABLE, tables: TABLES, key: 'untestable', matches: null }
+const byId: Ordering = {
+  key: 'id',
+  positionOf: (row) => [row[0] as string],
+  compare: (one, other) => Number(one[0]) - Number(other[0]),
+}
+const row = (id: number, isEnabled: boolean): Row => [`${id}`, isEnabled ? 't' : 'f']
+/** Everything below 100 is seen, nothing from 100 on. */
+const SNAPSHOT = '100:100:'
+const LATER = '200:200:'
+const BYTES_MAX = 1_000_000
+
+let region: Region
+let announcer: Announcer
+let marks: MarkWriter
+let views: Views<string>
+beforeEach(() => {
+  region = privateRegion(changeRegionWords(2))
+  noteHearing(region)
+  announcer = new Announcer(new ChangeWriter(region, 0), region)
+  marks = new MarkWriter(region, 0)
+  views = viewsOf(BYTES_MAX)
+})
+
+const viewsOf = (bytesMax: number, changesBytesMax = BYTES_MAX, InFlight = OnTheirWay, Reader = ChangeReader) => {
+  const follower = new Follower(new Reader(region), changesBytesMax)
+  return new Views<string>(follower, new InFlight(new MarkReader(region), follower), bytesMax)
+}
+function look(selection: Selection): Look {
+  // However slow the machine is.
+  noteHearing(region)
+  return views.look(selection) as Look
+}
+const totalOf = (selection: Selection) => look(selection).total
+const learn = (selection: Selection, total: number, snapshot = SNAPSHOT) =>
+  views.learnTotal(look(selection), total, snapshot)
+const tell = (transaction: number, before: Row | null, after: Row | null) =>
+  announcer.tell(TABLE, { transaction, before, after })
+const keep = (key: string, selection: Selection, snapshot: string | null = SNAPSHOT) =>
+  views.keepPage(key, look(selection), snapshot, 'content', 100)
+
+describe('a total', () => {
+  test('is not known before it was counted', () => expect(totalOf(all)).toBe(null))
+
+  test('follows rows that come, go, and change sides', () => {
+    learn(enabled, 10)
+    expect(totalOf(enabled)).toBe(10)
+    tell(101, null, row(1, true))
+    expect(totalOf(enabled)).toBe(11)
+    tell(102, row(1, true), row(1, false))
+    expect(totalOf(enabled)).toBe(10)
+    tell(103, row(1, false), row(1, true))
+    tell(104, row(1, true), row(1, true))
+    tell(105, row(2, false), null)
+    expect(totalOf(enabled)).toBe(11)
+    tell(106, row(1, true), null)
+    expect(totalOf(enabled)).toBe(10)
+  })
+
+  test('counts what is told while it is counted once: by the snapshot that saw it, or after', () => {
+    const before = look(all)
+    tell(99, null, row(1, true)) // was counted
+    tell(100, null, row(2, true)) // was not
+    views.learnTotal(before, 10, SNAPSHOT)
+    expect(totalOf(all)).toBe(11)
+    tell(98, null, row(3, true)) // was counted, and is told late
+    expect(totalOf(all)).toBe(11)
+  })
+
+  test('a transaction that ran while the snapshot was taken was not counted', () => {
+    const before = look(all)
+    tell(95, null, row(1, true))
+    tell(96, null, row(2, true))
+    views.learnTotal(before, 10, '95:100:95,97')
+    expect(totalOf(all)).toBe(11)
+  })
+
+  test('is of its table alone', () => {
+    learn(all, 10)
+    announcer.tell('employee', { transaction: 101, before: null, after: row(1, true) })
+    announcer.tellReset('employee')
+    expect(totalOf(all)).toBe(10)
+  })
+
+  test('is forgotten where a write was sent before the log moved on: PostgreSQL may have lost it, or done it late', () => {
+    const { epoch } = announcer
+    bumpEpoch(region)
+    learn(all, 10)
+    learn(enabled, 5)
+    // Lost, and its number is given to another now, which was counted or was not.
+    for (const transaction of [99, 101]) {
+      announcer.tell(TABLE, { transaction, before: null, after: row(1, false) }, epoch)
+      expect([totalOf(all), totalOf(enabled)]).toEqual([null, null])
+      learn(all, 10)
+      learn(enabled, 5)
+    }
+    // What was sent since counts.
+    tell(102, null, row(1, true))
+    expect([totalOf(all), totalOf(enabled)]).toEqual([11, 6])
+  })
+
+  test('is forgotten where rows have changed that nobody names', () => {
+    learn(all, 10)
+    announcer.tellReset(TABLE)
+    expect(totalOf(all)).toBe(null)
+    learn(all, 12, LATER)
+    expect(totalOf(all)).toBe(12)
+  })
+
+  test('that was asked for before such a change is not known after it', () => {
+    const before = look(all)
+    announcer.tellReset(TABLE)
+    views.learnTotal(before, 10, SNAPSHOT)
+    expect(totalOf(all)).toBe(null)
+  })
+
+  test('that TypeScript cannot test is forgotten with the first change that it has not counted', () => {
+    const before = look(untestable)
+    tell(50, null, row(1, true))
+    views.learnTotal(before, 10, SNAPSHOT)
+    expect(totalOf(untestable)).toBe(10)
+    tell(101, null, row(2, true))
+    expect(totalOf(untestable)).toBe(null)
+  })
+
+  test('of less than none is forgotten: who tells that a row is gone came before who tells that it was there', () => {
+    learn(all, 0)
+    tell(102, row(1, true), null)
+    expect(totalOf(all)).toBe(null)
+    tell(101, null, row(1, true))
+    expect(totalOf(all)).toBe(null)
+    learn(all, 0, LATER)
+    expect(totalOf(all)).toBe(0)
+  })
+
+  test('is forgotten with all else when a writer has died, also while it is counted', () => {
+    learn(all, 10)
+    const before = look(enabled)
+    bumpEpoch(region)
+    expect(totalOf(all)).toBe(null)
+    views.learnTotal(before, 5, SNAPSHOT)
+    expect(totalOf(enabled)).toBe(null)
+  })
+
+  test('is forgotten when more was told than the log holds', () => {
+    learn(all, 10)
+    for (let index = 0; index < 20_000; index++) tell(101 + index, null, row(index, true))
+    expect(totalOf(all)).toBe(null)
+  })
+
+  test('is forgotten when more was told than is kept, and no sooner: who asks again and again still knows it', () => {
+    views = viewsOf(BYTES_MAX, 20_000)
+    learn(all, 10)
+    learn(enabled, 10)
+    for (let index = 0; index < 1_000; index++) {
+      tell(101 + index, null, row(index, true))
+      expect(totalOf(all)).toBe(11 + index)
+    }
+    expect(totalOf(enabled)).toBe(null)
+  })
+
+  test('is not told while writers elsewhere are not heard of, nor learnt', () => {
+    learn(all, 10)
+    noteDeafness(region)
+    expect(views.look(all)).toBe(null)
+    noteHearing(region)
+    expect(totalOf(all)).toBe(10)
+  })
+})
+
+describe('what an answer has seen', () => {
+  test('is the total of its own snapshot: what was told since the look counts if it has seen it', async () => {
+    learn(all, 10)
+    const before = look(all)
+    tell(101, null, row(1, true))
+    tell(150, null, row(2, true))
+    tell(102, row(3, true), null)
+    tell(99, null, row(4, true)) // was in the total
+    const sight = await views.sight(before, '120:120:')
+    expect(sight).toMatchObject({ total: 10 })
+    expect(sight?.seen.map(({ transaction }) => transaction)).toEqual([101, 102, 99])
+    // The total known goes on from the look, by all.
+    expect(totalOf(all)).toBe(11)
+  })
+
+  test('is told once what was on its way is told', async () => {
+    learn(all, 10)
+    const before = look(all)
+    const end = marks.begin(TABLES).end
+    const sight = views.sight(before, LATER)
+    tell(150, null, row(1, true))
+    end()
+    expect(await sight).toMatchObject({ total: 11 })
+  })
+
+  test('is not told where a write is on its way for long', async () => {
+    learn(all, 10)
+    const end = marks.begin(TABLES).end
+    expect(await views.sight(look(all), LATER)).toBe(null)
+    // From now on it is overdue, and the cache of its table off.
+    expect(views.look(all)).toBe(null)
+    expect(views.look({ ...all, tables: TABLES << 1 })).not.toBe(null)
+    end()
+    expect(await views.sight(look(all), LATER)).not.toBe(null)
+  })
+
+  test('is not told where no total is known, rows have changed that nobody names, or changes were lost', async () => {
+    expect(await views.sight(look(all), LATER)).toBe(null)
+    const disturbances = [
+      () => announcer.tellReset(TABLE),
+      () => bumpEpoch(region),
+      () => noteDeafness(region),
+      // A row that is gone, and of which nobody has told that it was there.
+      () => tell(101, row(1, true), null),
+    ]
+    for (const disturb of disturbances) {
+      learn(all, 0)
+      const before = look(all)
+      expect(before.total).toBe(0)
+      disturb()
+      expect(await views.sight(before, LATER)).toBe(null)
+      noteHearing(region)
+    }
+  })
+})
+
+describe('a place', () => {
+  const note = (positions: string[], step: number, selection = all, snapshot = SNAPSHOT) =>
+    views.learnNotes(look(selection), byId, { positions: positions.map((id) => [id]), step, snapshot })
+  const placeAt = (rows: number) => views.placeBefore(look(all), byId, rows)
+
+  test('is the last noted position with at most so many rows up to it, as of now', () => {
+    expect(placeAt(10)).toBe(null)
+    expect(note(['10', '20', '30'], 10)).toBe(true)
+    expect([9, 10, 19, 20, 1_000].map((rows) => placeAt(rows)?.rows ?? null)).toEqual([null, 10, 10, 20, 30])
+    tell(101, null, row(15, true))
+    tell(99, null, row(16, true)) // was noted
+    expect(placeAt(25)).toMatchObject({ position: ['20'], rows: 21 })
+    expect(placeAt(20)).toMatchObject({ position: ['10'], rows: 10 })
+  })
+
+  test('has stayed where nothing that the answer has seen came before it', async () => {
+    learn(all, 30)
+    note(['10', '20', '30'], 10)
+    const ask = async (change: () => void, snapshot: string) => {
+      const before = look(all)
+      const place = views.placeBefore(before, byId, 20)
+      change()
+      const sight = await views.sight(before, snapshot)
+      if (!place || !sight) throw new Error('nothing is known')
+      return views.hasStayed(before, byId, place, sight)
+    }
+    expect(await ask(() => undefined, SNAPSHOT)).toBe(true)
+    expect(await ask(() => tell(101, null, row(25, true)), LATER)).toBe(true)
+    expect(await ask(() => tell(102, null, row(15, true)), LATER)).toBe(false)
+    expect(await ask(() => tell(250, null, row(15, true)), LATER)).toBe(true)
+    expect(await ask(() => tell(99, null, row(15, true)), LATER)).toBe(true)
+  })
+
+  test('is not known of another moment than the look', () => {
+    note(['10', '20', '30'], 10)
+    const before = look(all)
+    tell(101, null, row(5, true))
+    expect(views.isFresh(look(all))).toBe(true)
+    expect(views.placeBefore(before, byId, 20)).toBe(null)
+    expect(placeAt(20)).toMatchObject({ rows: 11 })
+  })
+
+  test.each([
+    ['rows have changed that nobody names', () => announcer.tellReset(TABLE)],
+    ['changes were lost', () => bumpEpoch(region)],
+  ])('is not known any more after %s', (_, disturb) => {
+    note(['10', '20', '30'], 10)
+    disturb()
+    expect(placeAt(20)).toBe(null)
+    expect(note(['10', '20', '30'], 10, all, LATER)).toBe(true)
+    expect(placeAt(20)).toMatchObject({ rows: 20 })
+  })
+
+  test('is learnt for the second who wants it, and after that not soon again', () => {
+    const should = () => views.shouldNote(look(all), byId)
+    expect([should(), should(), should()]).toEqual([false, true, false])
+    note(['10'], 10)
+    announcer.tellReset(TABLE)
+    expect(placeAt(20)).toBe(null)
+    const asked = Array.from({ length: 100 }, should)
+    expect(asked.filter(Boolean)).toHaveLength(1)
+    expect(asked.indexOf(true)).toBeGreaterThan(20)
+  })
+
+  test('is not learnt from nothing, nor where it takes too much memory', () => {
+    expect(views.learnNotes(look(all), byId, null)).toBe(false)
+    expect(note([], 10)).toBe(false)
+    views = viewsOf(10_000)
+    const many = Array.from({ length: 1_000 }, (_, index) => `${index}`)
+    expect(note(many, 10)).toBe(false)
+    expect(placeAt(20)).toBe(null)
+  })
+})
+
+describe('a page', () => {
+  test('is not told when a row was changed that another write, not told yet, may have moved out of it', () => {
+    views.keepPage('key', look(enabled), null, 'content', 100)
+    const end = marks.begin(TABLES).end
+    expect(views.page('key')).toBe('content')
+    tell(102, row(1, false), row(1, false))
+    expect(views.page('key')).toBe(null)
+    tell(101, row(1, true), row(1, false))
+    end()
+    views.keepPage('key', look(enabled), null, 'content', 100)
+    tell(103, row(1, false), row(1, false))
+    expect(views.page('key')).toBe('content')
+  })
+
+  test('is not certified beyond the look at the writes in flight: what is published behind it may hide one of them', () => {
+    let meanwhile = () => {}
+    class Watched extends OnTheirWay {
+      override isNone(tables: number) {
+        const isNone = super.isNone(tables)
+        meanwhile()
+        return isNone
+      }
+    }
+    views = viewsOf(BYTES_MAX, BYTES_MAX, Watched)
+    views.keepPage('key', look(enabled), null, 'content', 100)
+    tell(101, row(2, false), row(2, false))
+    let end = () => {}
+    meanwhile = () => {
+      // Row 1 leaves the page, in a write that is not published yet, and its next change is published already.
+      end = marks.begin(TABLES).end
+      tell(103, row(1, false), row(1, false))
+    }
+    expect(views.page('key')).toBe('content')
+    meanwhile = () => {}
+    // The client of 103 has its answer.
+    expect(views.page('key')).toBe(null)
+    end()
+  })
+
+  test('is not served between the epoch of an unknown outcome and the end of its doubt', () => {
+    let meanwhile = () => {}
+    class Watched extends ChangeReader {
+      override read(take: (text: string) => void) {
+        const isWhole = super.read(take)
+        meanwhile()
+        return isWhole
+      }
+    }
+    views = viewsOf(BYTES_MAX, BYTES_MAX, OnTheirWay, Watched)
+    views.keepPage('key', look(enabled), null, 'content', 100)
+    addDoubt(region, 1)
+    meanwhile = () => {
+      bumpEpoch(region)
+      settleDoubt(region, 1)
+    }
+    expect(views.page('key')).toBe(null)
+    meanwhile = () => {}
+    expect(views.page('key')).toBe(null)
+  })
+
+  test('is there until a change touches its selection, whichever way', () => {
+    const changes: [Row | null, Row | null, stays: boolean][] = [
+      [null, row(1, false), true],
+      [row(1, false), null, true],
+      [row(1, false), row(1, false), true],
+      [null, row(1, true), false],
+      [row(1, true), null, false],
+      [row(1, true), row(1, false), false],
+      [row(1, false), row(1, true), false],
+      // In it before and after, with other values.
+      [row(1, true), [...row(1, true), 'new'], false],
+    ]
+    for (const [before, after, stays] of changes) {
+      keep('key', enabled)
+      expect(views.page('key')).toBe('content')
+      tell(101, before, after)
+      expect(views.page('key')).toBe(stays ? 'content' : null)
+    }
+  })
+
+  test('has what its snapshot has seen, however late that is told; without one it has what came before its look', () => {
+    for (const [snapshot, transaction, stays] of [
+      [SNAPSHOT, 99, true],
+      [SNAPSHOT, 100, false],
+      [null, 99, false],
+    ] as const) {
+      const before = look(all)
+      tell(transaction, null, row(1, true))
+      views.keepPage('key', before, snapshot, 'content', 100)
+      expect([snapshot, transaction, views.page('key')]).toEqual([snapshot, transaction, stays ? 'content' : null])
+    }
+  })
+
+  test('of a selection that TypeScript cannot test goes with any change of its table', () => {
+    keep('key', untestable)
+    announcer.tell('employee', { transaction: 101, before: null, after: row(1, true) })
+    expect(views.page('key')).toBe('content')
+    tell(101, null, row(1, false))
+    expect(views.page('key')).toBe(null)
+  })
+
+  test('goes with a change of rows that nobody names, and when a writer has died while it was asked for', () => {
+    keep('key', all)
+    announcer.tellReset(TABLE)
+    expect(views.page('key')).toBe(null)
+    const before = look(all)
+    bumpEpoch(region)
+    views.keepPage('key', before, SNAPSHOT, 'content', 100)
+    expect(views.page('key')).toBe(null)
+  })
+
+  test('is not told while writers elsewhere are not heard of', () => {
+    keep('key', all)
+    noteDeafness(region)
+    expect(views.page('key')).toBe(null)
+    noteHearing(region)
+    expect(views.page('key')).toBe('content')
+  })
+})
+
+describe('an answer that is on its way', () => {
+  test('is as good as a new one until a change touches its selection', () => {
+    const before = look(enabled)
+    expect(views.isFresh(before)).toBe(true)
+    tell(101, null, row(1, false))
+    expect(views.isFresh(before)).toBe(true)
+    tell(102, null, row(1, true))
+    expect(views.isFresh(before)).toBe(false)
+  })
+
+  test('is not, once changes were lost, rows have changed that nobody names, or nobody hears', () => {
+    for (const disturb of [() => bumpEpoch(region), () => announcer.tellReset(TABLE), () => noteDeafness(region)]) {
+      const before = look(enabled)
+      expect(views.isFresh(before)).toBe(true)
+      disturb()
+      expect(views.isFresh(before)).toBe(false)
+      noteHearing(region)
+    }
+  })
+})
+
+describe('memory is bounded, and the least recently used goes first', () => {
+  const COUNT = 2_000
+
+  test('of pages', () => {
+    views = viewsOf(100_000)
+    for (let index = 0; index < COUNT; index++) {
+      views.keepPage(`page ${index}`, look(all), SNAPSHOT, 'x', 1_000)
+      expect(views.page('page 0')).toBe('x')
+    }
+    const kept = Array.from({ length: COUNT }, (_, index) => views.page(`page ${index}`)).filter(Boolean)
+    expect(kept.length).toBeLessThan(100)
+    expect(kept.length).toBeGreaterThan(20)
+  })
+
+  test('of totals', () => {
+    views = viewsOf(200_000)
+    const selection = (index: number): Selection => ({ ...all, key: `selection ${index}` })
+    for (let index = 0; index < COUNT; index++) {
+      learn(selection(index), index)
+      expect(totalOf(selection(0))).toBe(0)
+    }
+    const kept = Array.from({ length: COUNT }, (_, index) => totalOf(selection(index))).filter(
+      (total) => total !== null,
+    )
+    expect(kept.length).toBeLessThan(60)
+    expect(kept.length).toBeGreaterThan(10)
+  })
+
+  test('of positions', () => {
+    views = viewsOf(200_000)
+    const positions = Array.from({ length: 50 }, (_, index) => [`${index}`])
+    const ordering = (index: number): Ordering => ({ ...byId, key: `order ${index}` })
+    const placeIn = (index: number) => views.placeBefore(look(all), ordering(index), 10)
+    for (let index = 0; index < COUNT; index++) {
+      views.learnNotes(look(all), ordering(index), { positions, step: 1, snapshot: SNAPSHOT })
+      expect(placeIn(0)).not.toBe(null)
+    }
+    const kept = Array.from({ length: COUNT }, (_, index) => placeIn(index)).filter((place) => place !== null)
+    expect(kept.length).toBeLessThan(30)
+    expect(kept.length).toBeGreaterThan(3)
+  })
+})

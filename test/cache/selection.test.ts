@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'bun:test'
+import { orderingOf, selectionOf, sumOf, touches } from '../../src/cache/selection.ts'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import type { Row } from '../../src/model/sql.ts'
+import { parseList } from '../../src/parse/list.ts'
+
+const of = (entity: Entity, query: string) => selectionOf(entity, parseList(entity, query).filters, 1)
+const orderOf = (query: string) => orderingOf(absence, parseList(absence, query).sorts)
+
+describe('the key of a selection', () => {
+  test('is one for the same filters in any order and spelling, whatever the sort and the page', () => {
+    const { key } = of(company, 'Name=a&Id=>3')
+    for (const query of ['Id=>3&Name=a', 'id=%3E003&NAME==a', 'Name=a&Id=>3&sort=-Name&page=7&PageSize=5'])
+      expect(of(company, query).key).toBe(key)
+  })
+
+  test('is another for any other rows', () => {
+    const queries = [
+      ...['', 'Name=a', 'Name=!=a', 'Name=', 'Name=!=', 'Name=b', 'Name=A', 'Name=a&Id=3', 'Name=a&Id=>3', 'Id=3'],
+      // What looks like the end of a filter, and the beginning of another.
+      ...['Name="]', 'Name=a"],["id","=","3', 'Name= by id', 'Name=a,Id=3'],
+    ]
+    const keys = queries.map((query) => of(company, query).key)
+    expect(new Set(keys).size).toBe(queries.length)
+    expect(of(absence, '').key).not.toBe(of(company, '').key)
+  })
+})
+
+describe('what a change does to a selection', () => {
+  const row = (name: string | null): Row => ['1', name, 'f']
+  const change = (before: Row | null, after: Row | null) => ({ transaction: 1, before, after })
+
+  test('a row that matches comes, goes, stays, or is none of it', () => {
+    const named = of(company, 'Name=a')
+    for (const [before, after, more, isTouched] of [
+      [null, row('a'), 1, true],
+      [row('b'), row('a'), 1, true],
+      [row('a'), null, -1, true],
+      [row('a'), row(null), -1, true],
+      [row('a'), row('a'), 0, true],
+      [null, row('b'), 0, false],
+      [row('b'), row(null), 0, false],
+    ] as const) {
+      expect(sumOf(named, [change(before, after)])).toBe(more)
+      expect(touches(named, change(before, after))).toBe(isTouched)
+    }
+    expect(sumOf(named, [change(null, row('a')), change(row('a'), null), change(null, row('a'))])).toBe(1)
+  })
+
+  test('is not known where TypeScript cannot tell; nothing is nothing there too', () => {
+    const untold = of(company, 'Name=>a')
+    expect(sumOf(untold, [change(null, row('a'))])).toBe(null)
+    expect(touches(untold, change(null, row('a')))).toBe(true)
+    expect(sumOf(untold, [])).toBe(0)
+  })
+})
+
+describe('an ordering', () => {
+  test('has a key of its own for each property, direction and place, up to the id', () => {
+    const sorts = ['', '-Id', 'Start', '-Start', 'Start,End', 'End,Start', 'Start,-End']
+    expect(new Set(sorts.map((sort) => orderOf(`sort=${sort}`).key)).size).toBe(sorts.length)
+    expect(orderOf('sort=Start,Id,End').key).toBe(orderOf('sort=Start').key)
+  })
+
+  test('takes the values of its keys from a row', () => {
+    const row = absence.properties.map(({ name }) => name)
+    expect(orderOf('sort=-Period.Days,Start').positionOf(row)).toEqual(['Period.Days', 'Start', 'Id'])
+  })
+})

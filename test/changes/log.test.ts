@@ -1,0 +1,231 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { noteUse, wasUsed } from '../../src/changes/demand.ts'
+import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
+import { changeRegionWords, placesOf } from '../../src/changes/layout.ts'
+import {
+  addDoubt,
+  bumpEpoch,
+  ChangeReader,
+  ChangeWriter,
+  clearWriter,
+  noteDeafness,
+  noteHearing,
+  settleDoubt,
+} from '../../src/changes/log.ts'
+import { monotonicMs } from '../../src/os/clock.ts'
+import { openRegion, type Region, RegionFile } from '../../src/os/region.ts'
+import { privateRegion } from '../prove/model.ts'
+import { temporaryMemory } from '../support/memory.ts'
+import { Random } from '../support/random.ts'
+
+const log = (writers = 2) => privateRegion(changeRegionWords(writers))
+
+function readAll(reader: ChangeReader): string[] | null {
+  const texts: string[] = []
+  return reader.read((text) => texts.push(text)) ? texts : null
+}
+
+describe('what is appended', () => {
+  test('is read once by each reader, in the order of its writer, from the moment on at which the reader began', () => {
+    const region = log()
+    const [one, two] = [new ChangeWriter(region, 0), new ChangeWriter(region, 1)]
+    one.append('before')
+    const readers = [new ChangeReader(region), new ChangeReader(region)]
+    one.append('a')
+    two.append('x')
+    one.append('b')
+    for (const reader of readers) expect(readAll(reader)).toEqual(['a', 'b', 'x'])
+    one.append('c')
+    expect(readers.map(readAll)).toEqual([['c'], ['c']])
+    expect(readers.map(readAll)).toEqual([[], []])
+  })
+
+  test('comes back as it was: empty, of every length, beyond ASCII', () => {
+    const region = log(1)
+    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const texts = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', 'ä', '€uro', '\u{10ffff}', '\0', 'x'.repeat(30_000)]
+    for (const text of texts) expect(writer.append(text)).toBe(true)
+    expect(readAll(reader)).toEqual(texts)
+  })
+
+  test('is refused where it is too long for any reader to copy it whole', () => {
+    const region = log(1)
+    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    expect(writer.append('x'.repeat(40_000))).toBe(false)
+    expect(readAll(reader)).toEqual([])
+  })
+
+  test('goes round the ring many times', () => {
+    const region = log(1)
+    const random = new Random(1)
+    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    for (let round = 0; round < 2_000; round++) {
+      const texts = Array.from({ length: random.below(5) }, (_, index) =>
+        `${round}.${index} `.repeat(random.below(400)),
+      )
+      for (const text of texts) writer.append(text)
+      expect(readAll(reader)).toEqual(texts)
+    }
+  })
+
+  test('goes on where the head passes 2^31 and 2^32 words; the second makes readers forget', () => {
+    for (const [start, isWhole] of [
+      [2 ** 31 - 40, true],
+      [-40, false],
+    ] as const) {
+      const region = log(1)
+      region.words[placesOf(region).heads] = start | 0
+      const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+      const texts = Array.from({ length: 40 }, (_, index) => `record ${index}`)
+      for (const text of texts) writer.append(text)
+      expect(readAll(reader)).toEqual(isWhole ? texts : null)
+      writer.append('next')
+      expect(readAll(reader)).toEqual(['next'])
+    }
+  })
+})
+
+describe('a reader that may have lost something says so, and begins anew', () => {
+  test('when a writer has come round', () => {
+    const region = log(2)
+    const [writer, reader] = [new ChangeWriter(region, 1), new ChangeReader(region)]
+    for (let index = 0; index < 100; index++) writer.append('x'.repeat(4_000))
+    expect(readAll(reader)).toBe(null)
+    writer.append('after')
+    expect(readAll(reader)).toEqual(['after'])
+  })
+
+  test('when it is told that a writer has died', () => {
+    const region = log(2)
+    const [writer, reader] = [new ChangeWriter(region, 1), new ChangeReader(region)]
+    writer.append('lost')
+    bumpEpoch(region)
+    expect(readAll(reader)).toBe(null)
+    expect(readAll(reader)).toEqual([])
+  })
+
+  test('never in between: what it gives is what was appended, however it falls behind', () => {
+    const region = log(1)
+    const random = new Random(7)
+    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    let next = 0
+    let expected = 0
+    let lost = 0
+    for (let round = 0; round < 400; round++) {
+      for (let count = random.below(120); count > 0; count--)
+        writer.append(`${next++}:${'y'.repeat(random.below(6_000))}`)
+      const texts = readAll(reader)
+      if (texts === null) lost++
+      else for (const text of texts) expect(Number(text.split(':')[0])).toBe(expected++)
+      expected = next
+    }
+    expect(lost).toBeGreaterThan(10)
+    expect(lost).toBeLessThan(390)
+  })
+})
+
+describe('a reader that may not be told of a write says so', () => {
+  test('where nobody has said yet that others are heard of', () => {
+    const region = log(1)
+    noteDeafness(region)
+    expect(new ChangeReader(region).isHearing).toBe(false)
+  })
+
+  test('a moment after it was noted that they are, and at once when it is noted that they are not', () => {
+    const region = log(1)
+    const reader = new ChangeReader(region)
+    noteHearing(region)
+    expect(reader.isHearing).toBe(true)
+    noteHearing(region, monotonicMs() - 1_000)
+    expect(reader.isHearing).toBe(false)
+    noteHearing(region)
+    noteDeafness(region)
+    expect(reader.isHearing).toBe(false)
+  })
+
+  test('and that it was asked, as a writer says that it writes', () => {
+    for (const use of [
+      (region: Region) => new ChangeReader(region).isHearing,
+      (region: Region) => new MarkWriter(region, 0).begin(1).end(),
+    ]) {
+      const region = log(1)
+      noteUse(region, monotonicMs() - 60_000)
+      expect(wasUsed(region, 30_000)).toBe(false)
+      use(region)
+      expect(wasUsed(region, 30_000)).toBe(true)
+    }
+  })
+
+  test('while there is a doubt about any writer', () => {
+    const region = log(3)
+    const reader = new ChangeReader(region)
+    noteHearing(region)
+    const isHearing = () => {
+      noteHearing(region)
+      return reader.isHearing
+    }
+    for (const writer of [2, 0, 2]) addDoubt(region, writer)
+    const seen: boolean[] = [isHearing()]
+    for (const writer of [2, 0, 2]) {
+      settleDoubt(region, writer)
+      seen.push(isHearing())
+    }
+    expect(seen).toEqual([false, false, false, true])
+  })
+
+  test('until a writer that has ended is cleared away with all its doubts and marks, and those of no other', () => {
+    const region = log(3)
+    const reader = new ChangeReader(region)
+    const marks = new MarkReader(region)
+    for (const writer of [0, 1, 2]) new MarkWriter(region, writer).begin(1)
+    for (const writer of [1, 1, 2]) addDoubt(region, writer)
+    const before = marks.now(1)
+    clearWriter(region, 1)
+    noteHearing(region)
+    expect(reader.isHearing).toBe(false)
+    expect(marks.still(before)).toEqual([before[0], before[2]] as never)
+    clearWriter(region, 2)
+    expect(reader.isHearing).toBe(true)
+    expect(marks.still(before)).toEqual([before[0]] as never)
+  })
+})
+
+test('processes that write at full speed, and die: a reader gets the records of each whole and in order', async () => {
+  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeRegionWords(3))
+  file.ensure()
+  const region = openRegion(file.path)
+  const reader = new ChangeReader(region)
+  const program = join(import.meta.dir, 'logWriter.ts')
+  const start = (writer: number, from: number) =>
+    Bun.spawn([process.execPath, program, file.path, String(writer), String(from)], { stdout: 'inherit' })
+  const children = [start(0, 0), start(1, 0), start(2, 0)]
+  const seen = [-1, -1, -1]
+  let records = 0
+  let losses = 0
+  let deaths = 0
+  const untilMs = performance.now() + 4_000
+  while (performance.now() < untilMs) {
+    const isWhole = reader.read((text) => {
+      const [writer, number, padding] = JSON.parse(text) as [number, number, string]
+      expect(padding).toBe('z'.repeat(number % 700))
+      if (losses === 0 && deaths === 0 && seen[writer] !== -1) expect(number).toBe((seen[writer] as number) + 1)
+      else expect(number).toBeGreaterThan(seen[writer] as number)
+      seen[writer] = number
+      records++
+    })
+    if (!isWhole) losses++
+    if (records > 20_000 * (deaths + 1) && deaths < 3) {
+      const victim = deaths++
+      children[victim]?.kill('SIGKILL')
+      await children[victim]?.exited
+      children[victim] = start(victim, 1e9 * (deaths + 1))
+    }
+    await Bun.sleep(0)
+  }
+  for (const child of children) child.kill('SIGKILL')
+  await Promise.all(children.map(({ exited }) => exited))
+  region.close()
+  file.close()
+  expect(records).toBeGreaterThan(1_000)
+}, 20_000)

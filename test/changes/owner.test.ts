@@ -1,0 +1,512 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import type { Look } from '../../src/cache/entries.ts'
+import { Views } from '../../src/cache/listCache.ts'
+import type { Selection } from '../../src/cache/selection.ts'
+import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
+import { addDoubt, ChangeReader, ChangeWriter } from '../../src/changes/log.ts'
+import { ChangeFeed } from '../../src/changes/owner.ts'
+import { Follower } from '../../src/changes/publishing.ts'
+import { tableBits } from '../../src/changes/recorder.ts'
+import { OnTheirWay } from '../../src/changes/settling.ts'
+import { Database } from '../../src/execute/database.ts'
+import type { LogFields } from '../../src/log.ts'
+import { openRegion, type Region } from '../../src/os/region.ts'
+import type { ChangesMemory } from '../../src/processes/messages.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { temporaryMemory } from '../support/memory.ts'
+import { overhear } from '../support/notifications.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+import { watching } from '../support/watching.ts'
+
+const TIMEOUT_MS = 40_000
+/** Less than what trouble that may pass by itself is given. */
+const AT_ONCE_MS = 9_000
+const entities = await loadEntities()
+const INSERT = "insert into company (name) values ('a')"
+const [ABSENCES, COMPANIES, EMPLOYEES] = entities.map((entity): Selection => {
+  return { table: entity.table, tables: tableBits(entities, [entity]), key: entity.table, matches: () => true }
+}) as [Selection, Selection, Selection]
+
+let url: string
+let sql: postgres.Sql
+let machines: Machine[]
+beforeEach(async () => {
+  url = await createDatabase()
+  sql = connect(url)
+  machines = []
+})
+afterEach(async () => {
+  await Promise.all(machines.map((machine) => machine.stop()))
+  await sql.end()
+})
+
+/** What one machine has: a feed, and one worker that reads it and has connections. */
+class Machine {
+  readonly warnings: string[] = []
+  readonly details: LogFields[] = []
+  readonly infos: string[] = []
+  readonly memory: ChangesMemory
+  readonly region: Region
+  readonly reader: ChangeReader
+  /** As the worker's. */
+  readonly sql: postgres.Sql
+  private readonly feed: ChangeFeed
+  private isOver = false
+
+  constructor(readonly folder = temporaryMemory()) {
+    const log = {
+      info: (message: string) => void this.infos.push(message),
+      warn: (message: string, details: LogFields = {}) => {
+        this.warnings.push(message)
+        this.details.push(details)
+      },
+    }
+    this.feed = new ChangeFeed({ folder, workers: 1, log, troubleMs: 1_000 })
+    this.feed.listen(url, entities)
+    this.memory = this.feed.enter(1) as ChangesMemory
+    this.region = openRegion(this.memory.path)
+    this.reader = new ChangeReader(this.region)
+    this.sql = this.connections('0')
+    machines.push(this)
+  }
+
+  get process() {
+    return this.feed
+  }
+
+  connections(number: string): postgres.Sql {
+    const { machine, connections } = this.memory
+    const connection = { 'roster.machine': machine, application_name: `${connections}/${number}` }
+    return postgres(url, { max: 1, backoff: () => 0.1, onnotice: () => undefined, connection } as object)
+  }
+
+  /** The tables of which something was told; null: all is to be forgotten. */
+  told(): string[] | null {
+    const tables: string[] = []
+    return this.reader.read((text) => tables.push(JSON.parse(text)[0])) ? tables : null
+  }
+
+  async hears(): Promise<this> {
+    await until(() => this.reader.isHearing)
+    this.told()
+    return this
+  }
+
+  views(): Views<string> {
+    const follower = new Follower(this.reader, 1e6)
+    return new Views<string>(follower, new OnTheirWay(new MarkReader(this.region), follower), 1e6)
+  }
+
+  async staysDeaf(ms: number): Promise<void> {
+    for (const untilMs = performance.now() + ms; performance.now() < untilMs; await Bun.sleep(10))
+      expect(this.reader.isHearing).toBe(false)
+  }
+
+  async stop(): Promise<void> {
+    if (this.isOver) return
+    this.isOver = true
+    await this.sql.end({ timeout: 0 })
+    this.region.close()
+    await this.feed.stop()
+  }
+}
+
+const pidOf = async (connection: postgres.Sql): Promise<number> =>
+  (await connection`select pg_backend_pid() as pid`)[0]?.pid
+const isThere = async (pid: number) => (await sql`select from pg_stat_activity where pid = ${pid}`).count > 0
+const written = async () => (await sql`select from company`).count
+
+async function learn(views: Views<string>, selection: Selection) {
+  const look = views.look(selection) as Look
+  const count = `select count(*)::int as total, pg_current_snapshot()::text as snapshot from ${selection.table}`
+  const [row] = await sql.unsafe(count)
+  views.learnTotal(look, row?.total, row?.snapshot)
+}
+
+describe('who is notified', () => {
+  test(
+    'nobody of a machine’s own writes while no other one listens; others of each',
+    async () => {
+      const outsider = await overhear(url)
+      await sql.unsafe(INSERT)
+      expect(await outsider.take()).toEqual([]) // nobody listens
+      const here = await new Machine().hears()
+      await here.sql.unsafe(INSERT)
+      expect(await outsider.take()).toEqual([])
+      const there = await new Machine().hears()
+      for (const writer of [here, there]) {
+        await writer.sql.unsafe(INSERT)
+        expect(await outsider.take()).toEqual([`company ${writer.memory.machine}`])
+      }
+      await there.stop()
+      await here.sql.unsafe(INSERT)
+      expect(await outsider.take()).toEqual([])
+      await sql.unsafe(INSERT)
+      expect(await outsider.take()).toEqual(['company '])
+      await here.stop()
+      await sql.unsafe(INSERT)
+      expect(await outsider.take()).toEqual([])
+      await outsider.stop()
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'everybody, of own writes too, by who does not see at each moment who listens',
+    async () => {
+      const outsider = await overhear(url)
+      const here = await new Machine().hears()
+      for (const level of ['repeatable read', 'serializable'])
+        await here.sql.begin(`isolation level ${level}`, (transaction) => transaction.unsafe(INSERT))
+      expect(await outsider.take()).toEqual([`company ${here.memory.machine}`, `company ${here.memory.machine}`])
+      await outsider.stop()
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'what a machine’s workers write it does not tell itself; what others write it does',
+    async () => {
+      const [here, there] = await Promise.all([new Machine().hears(), new Machine().hears()])
+      await here.sql.unsafe(INSERT)
+      await until(() => there.told()?.includes('company') ?? false)
+      await here.sql.unsafe('truncate absence')
+      await until(() => there.told()?.includes('absence') ?? false)
+      expect(here.told()).toEqual([])
+      await sql.unsafe("insert into employee (known_as) values ('k')")
+      for (const machine of [here, there]) await until(() => machine.told()?.includes('employee') ?? false)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('from memory nothing is told', () => {
+  test(
+    'until every write has ended that began before anybody listened; it counts then',
+    async () => {
+      const writer = await sql.reserve()
+      await writer`begin`
+      await writer.unsafe(INSERT)
+      const here = new Machine()
+      const views = here.views()
+      for (let look = 0; look < 50; look++) {
+        expect(views.look(COMPANIES)).toBe(null)
+        await Bun.sleep(10)
+      }
+      await writer`commit`
+      writer.release()
+      await until(() => views.look(COMPANIES) !== null)
+      await learn(views, COMPANIES)
+      expect(views.look(COMPANIES)?.total).toBe(1)
+      // Another one that nobody has seen coming.
+      await sql.unsafe(INSERT)
+      await until(() => views.look(COMPANIES)?.total === null)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'from the loss of the listener on, and what was known before never again',
+    async () => {
+      const here = await new Machine().hears()
+      await sql`select pg_terminate_backend(pid) from change_listener`
+      await until(() => !here.reader.isHearing)
+      await sql.unsafe(INSERT)
+      await until(() => here.reader.isHearing)
+      expect(here.told()).toBe(null)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'from the moment on at which a write is given up, until its connection has ended',
+    async () => {
+      const here = await new Machine().hears()
+      const events: string[] = []
+      const { machine, connections, ring } = here.memory
+      const database = new Database({
+        url,
+        poolSize: 1,
+        prepare: true,
+        changes: { machine, connections },
+        onDisown(name, closed) {
+          addDoubt(here.region, ring)
+          events.push(`disowned, hearing: ${here.reader.isHearing}`)
+          closed.then(() => {
+            events.push('closed')
+            here.process.disown(name)
+          })
+        },
+      })
+      const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
+      process.kill(Number(pid), 'SIGSTOP')
+      try {
+        const watch = () => watching((rows) => void events.push(`settled: ${rows}`))
+        const [answer] = await Promise.allSettled([database.write({ text: INSERT, values: [], watch })])
+        expect(answer?.status).toBe('rejected')
+        expect(events.slice(0, 2)).toEqual(['disowned, hearing: false', 'settled: null'])
+        await until(() => events.includes('closed'))
+        await here.staysDeaf(1_000)
+        // The pool goes on with other connections, under another name.
+        expect(await database.read({ text: "select current_setting('application_name')", values: [] })).toEqual([
+          [`${connections}/1`],
+        ])
+        await here.staysDeaf(200)
+      } finally {
+        process.kill(Number(pid), 'SIGCONT')
+      }
+      await until(() => here.reader.isHearing)
+      expect(here.told()).toBe(null)
+      expect(await isThere(Number(pid))).toBe(false)
+      const now = await written()
+      await Bun.sleep(300)
+      expect(await written()).toBe(now)
+      await database.end(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'after the end of a worker until its connections have ended, which it is helped to; others’ go on',
+    async () => {
+      const here = await new Machine().hears()
+      const [frozen, idle] = [here.connections('7'), here.connections('8')]
+      const other = here.process.enter(2) as ChangesMemory
+      const others = postgres(url, { max: 1, connection: { application_name: `${other.connections}/7` } })
+      const pids = await Promise.all([frozen, idle, others].map(pidOf))
+      process.kill(pids[0] as number, 'SIGSTOP')
+      try {
+        frozen.unsafe(INSERT).catch(() => undefined)
+        here.process.leave(1)
+        expect(here.reader.isHearing).toBe(false)
+        await until(async () => !(await isThere(pids[1] as number)))
+        await here.staysDeaf(500)
+      } finally {
+        process.kill(pids[0] as number, 'SIGCONT')
+      }
+      await until(() => here.reader.isHearing)
+      expect(here.told()).toBe(null)
+      expect(await Promise.all(pids.map(isThere))).toEqual([false, false, true])
+      await Promise.all([frozen, idle, others].map((connection) => connection.end({ timeout: 0 })))
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'while one of several writes is in doubt; a worker that ends takes its doubts along',
+    async () => {
+      const here = await new Machine().hears()
+      const { ring, connections } = here.memory
+      for (const _ of [1, 2, 3]) addDoubt(here.region, ring)
+      for (const _ of [1, 2]) here.process.disown(`${connections}/0`)
+      await until(
+        async () => (await sql`select from pg_stat_activity where application_name like 'roster %/0'`).count === 0,
+      )
+      await here.staysDeaf(500) // the third has not been told yet
+      here.process.leave(1)
+      here.process.disown(`${connections}/0`)
+      await here.hears()
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('lists come from the database', () => {
+  const LINE = 'lists are read from the database: their rows may be changed unheard'
+
+  test(
+    'all of them, while a trigger of an operator’s writes along with a worker, and nothing from before is told afterwards',
+    async () => {
+      const here = await new Machine().hears()
+      const views = here.views()
+      for (const selection of [COMPANIES, EMPLOYEES]) await learn(views, selection)
+      expect([COMPANIES, EMPLOYEES].map((selection) => views.look(selection)?.total)).toEqual([0, 0])
+      await sql.unsafe(`
+        create function theirs() returns trigger language plpgsql as
+          $$ begin insert into employee (known_as) values ('k'); return null; end $$;
+        create trigger theirs after insert on company for each row execute function theirs()`)
+      await here.sql.unsafe(INSERT)
+      await until(() => here.warnings.length > 0)
+      await until(() => here.reader.isHearing)
+      for (let look = 0; look < 20; look++, await Bun.sleep(10))
+        expect([ABSENCES, COMPANIES, EMPLOYEES].map((selection) => views.look(selection))).toEqual([null, null, null])
+      expect(here.warnings).toEqual([LINE])
+      expect(here.details).toEqual([{ tables: 'all', causes: 'trigger theirs of company' }])
+      await sql`drop trigger theirs on company`
+      await until(() => views.look(EMPLOYEES) !== null)
+      expect(views.look(EMPLOYEES)?.total).toBe(null)
+      expect(here.infos).toContain('nothing changes rows unheard any more')
+      await learn(views, EMPLOYEES)
+      expect(views.look(EMPLOYEES)?.total).toBe(1)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'those of one table, while another table inherits from it; those of the others come from memory',
+    async () => {
+      const here = await new Machine().hears()
+      const views = here.views()
+      await learn(views, ABSENCES)
+      await sql`create table theirs () inherits (absence)`
+      await sql`insert into theirs (id) values (1)`
+      await until(() => here.warnings.length > 0 && views.look(COMPANIES) !== null)
+      expect(views.look(ABSENCES)).toBe(null)
+      expect(here.details).toEqual([{ tables: 'absence', causes: 'child table theirs of absence' }])
+      await learn(views, COMPANIES)
+      expect(views.look(COMPANIES)?.total).toBe(0)
+      await sql`drop table theirs`
+      await until(() => views.look(ABSENCES) !== null)
+      expect(views.look(ABSENCES)?.total).toBe(null)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'for a moment, where a column gets another type',
+    async () => {
+      const here = await new Machine().hears()
+      const views = here.views()
+      await learn(views, ABSENCES)
+      await sql`alter table absence alter reason type text collate "und-x-icu" using upper(reason)`
+      await until(() => views.look(ABSENCES) !== null && views.look(ABSENCES)?.total === null)
+      expect(here.warnings).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+})
+
+test(
+  'after a pause in which nobody asked: deaf at first, then told of what was written meanwhile',
+  async () => {
+    const machine = await new Machine().hears()
+    await Bun.sleep(2_000)
+    expect(machine.reader.isHearing).toBe(false)
+    await sql.unsafe(INSERT)
+    await until(() => machine.reader.isHearing)
+    // It may have been sent behind the pulse.
+    await until(() => machine.told()?.includes('company') ?? false)
+  },
+  TIMEOUT_MS,
+)
+
+describe('rings', () => {
+  test(
+    'are given away once at a time, and again when their process has ended, while its last write is in doubt',
+    async () => {
+      const here = await new Machine().hears()
+      const pid = await pidOf(here.sql)
+      new MarkWriter(here.region, 1).begin(1)
+      addDoubt(here.region, 1) // of a write that it has given up
+      process.kill(pid, 'SIGSTOP')
+      try {
+        here.process.leave(1)
+        const next = here.process.enter(2)
+        expect([next?.ring, next?.connections === here.memory.connections]).toEqual([1, false])
+        expect(new MarkReader(here.region).now(1)).toEqual([])
+        // What is said late of the one before is not the next one's.
+        here.process.disown(`${here.memory.connections}/0`)
+        await here.staysDeaf(300)
+      } finally {
+        process.kill(pid, 'SIGCONT')
+      }
+      await until(() => here.reader.isHearing)
+      expect(here.told()).toBe(null)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'are not used up by workers that die while the doubts about others cannot be settled',
+    async () => {
+      const here = await new Machine().hears()
+      const pid = await pidOf(here.sql)
+      process.kill(pid, 'SIGSTOP')
+      try {
+        for (let process = 1; process <= 20; process++) {
+          here.process.leave(process)
+          expect(here.process.enter(process + 1)?.ring).toBe(1)
+        }
+        await here.staysDeaf(200)
+      } finally {
+        process.kill(pid, 'SIGCONT')
+      }
+      await here.hears()
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'that are too few: while a worker runs that has none, nothing is told from memory, and a line says so',
+    async () => {
+      const here = await new Machine().hears()
+      const rings = [2, 3, 4].map((process) => here.process.enter(process)?.ring)
+      expect(rings).toEqual([2, 3, 4])
+      expect(here.process.enter(5)).toBe(null)
+      expect(here.reader.isHearing).toBe(false)
+      expect(here.process.enter(6)).toBe(null)
+      await until(() => here.warnings.length > 0)
+      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+      here.process.leave(5)
+      await here.staysDeaf(200)
+      here.process.leave(6)
+      expect(here.reader.isHearing).toBe(true)
+      expect(here.told()).toBe(null)
+      await until(() => here.infos.includes('changes are known again'))
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'of a server that was killed are nobody’s any more',
+    async () => {
+      const before = await new Machine().hears()
+      const writer = new ChangeWriter(before.region, before.memory.ring)
+      writer.append('["company"]')
+      addDoubt(before.region, before.memory.ring)
+      expect(existsSync(join(before.folder, 'changes'))).toBe(true)
+      const after = await new Machine(before.folder).hears()
+      writer.append('["company"]')
+      expect([after.told(), after.reader.isHearing, before.reader.isHearing]).toEqual([[], true, false])
+    },
+    TIMEOUT_MS,
+  )
+})
+
+test(
+  'a doubt that does not end is told once, and its end',
+  async () => {
+    const here = await new Machine().hears()
+    const pid = await pidOf(here.sql)
+    process.kill(pid, 'SIGSTOP')
+    try {
+      here.process.leave(1)
+      await until(() => here.warnings.length > 0)
+      await Bun.sleep(500)
+      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    await here.hears()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a table without its trigger is told at once, by name, and once',
+  async () => {
+    await sql`drop trigger company_changes on company`
+    const here = new Machine()
+    await until(() => here.warnings.length > 0)
+    let looks = 0
+    await until(() => ++looks > 10) // over several pulses
+    expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+    expect(here.details.map(({ reason }) => reason)).toEqual(['no trigger tells of all changes of company'])
+    expect(here.reader.isHearing).toBe(false)
+  },
+  AT_ONCE_MS,
+)

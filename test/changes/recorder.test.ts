@@ -1,0 +1,181 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
+import { changeRegionWords } from '../../src/changes/layout.ts'
+import { bumpEpoch, ChangeReader, ChangeWriter } from '../../src/changes/log.ts'
+import { Announcer, type Change, Follower } from '../../src/changes/publishing.ts'
+import { tableBits, Writes } from '../../src/changes/recorder.ts'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import type { Row, Watch } from '../../src/model/sql.ts'
+import type { Region } from '../../src/os/region.ts'
+import { privateRegion } from '../prove/model.ts'
+
+const entities = [absence, company, employee]
+
+let region: Region
+/** What was told, and whether the write was marked as on its way then. */
+let told: { table: string; change: Change | 'reset'; isMarked: boolean }[]
+beforeEach(() => {
+  region = privateRegion(changeRegionWords(1))
+  told = []
+})
+
+class WatchedAnnouncer extends Announcer {
+  override tell(table: string, change: Change, epoch: number) {
+    told.push({ table, change, isMarked: isMarked() })
+    super.tell(table, change, epoch)
+  }
+
+  override tellReset(table: string) {
+    told.push({ table, change: 'reset', isMarked: isMarked() })
+    super.tellReset(table)
+  }
+}
+
+const isMarked = () => new MarkReader(region).now(0xffff).length > 0
+const writesOf = (entity: Entity) =>
+  new Writes(entity, entities, new WatchedAnnouncer(new ChangeWriter(region, 0), region), new MarkWriter(region, 0))
+
+/** A row with these values, each property's own name elsewhere. */
+const rowOf = ({ properties }: Entity, values: Record<string, string | null>): Row =>
+  properties.map(({ name }) => (name in values ? (values[name] as string | null) : name))
+
+function settled(watch: Watch, rows: readonly Row[] | null) {
+  watch.settle(rows)
+  expect(isMarked()).toBe(false)
+  for (const { isMarked } of told) expect(isMarked).toBe(true)
+  return told.map(({ table, change }) => [table, change])
+}
+
+const [old, renamed] = [rowOf(company, { Name: 'old' }), rowOf(company, { Name: 'new' })]
+
+describe('what a statement has come to is told of each of its rows, and only then it is not on its way any more', () => {
+  test('new rows', () => {
+    expect(
+      settled(writesOf(company).create(), [
+        [...old, '7'],
+        [...renamed, '7', '2'],
+      ]),
+    ).toEqual([
+      ['company', { transaction: 7, before: null, after: old }],
+      ['company', { transaction: 7, before: null, after: renamed }],
+    ])
+  })
+
+  test('changed rows, with the number of their run or without', () => {
+    const change = rowOf(absence, { Status: 'new' })
+    const before = rowOf(absence, { Status: 'old' })
+    expect(
+      settled(writesOf(absence).update(), [
+        [...change, ...before, '7'],
+        [...before, ...change, '7', '1'],
+      ]),
+    ).toEqual([
+      ['absence', { transaction: 7, before, after: change }],
+      ['absence', { transaction: 7, before: change, after: before }],
+    ])
+  })
+
+  test('rows that are gone', () => {
+    const change = { transaction: 7, before: old, after: null }
+    expect(settled(writesOf(company).remove(), [[...old, '7']])).toEqual([['company', change]])
+  })
+
+  test('none', () => {
+    expect(settled(writesOf(company).update(), [])).toEqual([])
+  })
+})
+
+describe('rows that copy from others', () => {
+  test('are told to have changed along with a name, before the name is told', () => {
+    expect(settled(writesOf(company).rename(), [[...renamed, ...old, '7']])).toEqual([
+      ['employee', 'reset'],
+      ['absence', 'reset'],
+      ['company', { transaction: 7, before: old, after: renamed }],
+    ])
+  })
+
+  test('are not, where something else has changed', () => {
+    const disabled = rowOf(company, { Name: 'old', Enabled: 'f' })
+    expect(settled(writesOf(company).update(), [[...disabled, ...old, '7']]).map(([table]) => table)).toEqual([
+      'company',
+    ])
+  })
+
+  test('of the same table too', () => {
+    const [before, after] = [rowOf(employee, { DisplayName: 'A' }), rowOf(employee, { DisplayName: 'B' })]
+    const tables = settled(writesOf(employee).rename(), [[...after, ...before, '7']]).map(([table, change]) => [
+      table,
+      change === 'reset',
+    ])
+    expect(tables.slice(0, -1).sort()).toEqual([
+      ['absence', true],
+      ['employee', true],
+    ])
+    expect(tables.at(-1)).toEqual(['employee', false])
+  })
+
+  test('are marked as on their way with the row, where it is renamed', () => {
+    const reader = new MarkReader(region)
+    const rename = writesOf(company).rename()
+    for (const entity of entities) expect(reader.now(tableBits(entities, [entity]))).toHaveLength(1)
+    rename.settle([])
+    for (const begin of ['create', 'update', 'remove'] as const) {
+      const write = writesOf(company)[begin]()
+      expect(reader.now(tableBits(entities, [company]))).toHaveLength(1)
+      expect(reader.now(tableBits(entities, [employee, absence]))).toEqual([])
+      write.settle([])
+    }
+  })
+})
+
+test('where nobody knows what a write has come to, its rows and all that copy from them may have changed', () => {
+  expect(settled(writesOf(absence).update(), null)).toEqual([['absence', 'reset']])
+  told.length = 0
+  expect(settled(writesOf(company).rename(), null)).toEqual([
+    ['company', 'reset'],
+    ['employee', 'reset'],
+    ['absence', 'reset'],
+  ])
+})
+
+test('what is told is read as it was: a row that has changed is told by its differences', () => {
+  const follower = new Follower(new ChangeReader(region), 1_000_000)
+  const changes: Change[] = [
+    { transaction: 2 ** 40, before: null, after: rowOf(employee, { FirstName: 'Zoë "\\\n', Title: null }) },
+    { transaction: 8, before: rowOf(employee, { Title: null }), after: rowOf(employee, { Type: null, Title: '' }) },
+    { transaction: 9, before: old, after: old },
+    { transaction: 10, before: old, after: null },
+  ]
+  const announcer = new Announcer(new ChangeWriter(region, 0), region)
+  for (const change of changes) announcer.tell('table', change)
+  follower.catchUp()
+  expect(follower.since('table', 0)).toEqual(changes)
+  expect(follower.since('table', 3)).toEqual(changes.slice(3))
+  expect([follower.next('table'), follower.next('other')]).toEqual([4, 0])
+})
+
+test('a write has the epoch from when it was sent, however late it is told', () => {
+  const follower = new Follower(new ChangeReader(region), 1_000_000)
+  const { settle } = writesOf(company).create()
+  bumpEpoch(region)
+  follower.catchUp()
+  settle([[...old, '7']])
+  follower.catchUp()
+  expect([follower.next('company'), follower.since('company', 0)]).toEqual([1, null])
+  writesOf(company)
+    .create()
+    .settle([[...old, '8']])
+  follower.catchUp()
+  expect(follower.since('company', 1)).toEqual([{ transaction: 8, before: null, after: old }])
+})
+
+test('a row too long for the log makes everybody forget everything', () => {
+  const follower = new Follower(new ChangeReader(region), 1_000_000)
+  const announcer = new Announcer(new ChangeWriter(region, 0), region)
+  announcer.tell('table', { transaction: 1, before: null, after: ['x'.repeat(100_000)] })
+  follower.catchUp()
+  expect(follower.generation).toBe(1)
+})

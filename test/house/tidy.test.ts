@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import manifest from '../../package.json'
+import { settings } from '../../src/config.ts'
+import { errorTable } from '../../src/errors.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** What the repository has, and what is about to be added to it. */
+const { stdout } = Bun.spawnSync(['git', 'ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'], {
+  cwd: ROOT,
+})
+const { stdout: gone } = Bun.spawnSync(['git', 'ls-files', '--deleted'], { cwd: ROOT })
+const lines = (bytes: Uint8Array) => new TextDecoder().decode(bytes).split('\n').filter(Boolean)
+const deleted = new Set(lines(gone))
+const tracked = lines(stdout).filter((path) => !deleted.has(path))
+const source = tracked.filter((path) => /^src\/.*\.(ts|mjs)$/.test(path))
+const code = tracked.filter((path) => /\.(ts|mjs|js|sql)$/.test(path))
+
+/** `path:line` of every line that matches. */
+function found(pattern: RegExp, paths: string[]): string[] {
+  return paths.flatMap((path) =>
+    read(path)
+      .split('\n')
+      .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}`] : [])),
+  )
+}
+
+test('the files are found at all', () => {
+  expect(source).toContain('src/main.ts')
+  expect(source).toContain('src/launch.mjs')
+  expect(source.length).toBeGreaterThan(30)
+})
+
+describe('files', () => {
+  test('no file of src has more than 250 lines', () => {
+    expect(source.filter((path) => read(path).trimEnd().split('\n').length > 250)).toEqual([])
+  })
+
+  test('no file or folder has a name that says nothing', () => {
+    const empty = /^(utils?|helpers?|common|managers?)(\.\w+)*$/i
+    expect(tracked.filter((path) => path.split('/').some((part) => empty.test(part)))).toEqual([])
+  })
+
+  test('there is one lockfile, and one of the programs that benches compare with', () => {
+    const locks = ['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'bun.lockb']
+    expect(tracked.filter((path) => locks.includes(basename(path)))).toEqual([
+      'bench/peers/package-lock.json',
+      'package-lock.json',
+    ])
+  })
+})
+
+describe('dependencies', () => {
+  const { dependencies, devDependencies, optionalDependencies } = manifest
+  const versions = { ...dependencies, ...devDependencies, ...optionalDependencies }
+
+  test('each has an exact version', () => {
+    const loose = Object.entries(versions).filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+    expect(loose).toEqual([])
+    expect(Object.keys(versions).length).toBeGreaterThan(10)
+  })
+
+  test('the lockfile names no registry, so that any mirror will do', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, object> }
+    expect(Object.entries(packages).filter(([, entry]) => 'resolved' in entry)).toEqual([])
+    expect(Object.keys(packages).length).toBeGreaterThan(50)
+  })
+
+  test('the lockfile has the versions of package.json', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version?: string }> }
+    const locked = Object.keys(versions).map((name) => [name, packages[`node_modules/${name}`]?.version ?? ''])
+    expect(Object.fromEntries(locked)).toEqual(versions)
+  })
+})
+
+describe('nothing is left undone', () => {
+  // In pieces, so that this file does not find itself.
+  const words = ['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')
+  const leftOut = ['sk' + 'ip', 'on' + 'ly', 'to' + 'do', 'fail' + 'ing', 'sk' + 'ipIf', 'to' + 'doIf', 'i' + 'f'].join(
+    '|',
+  )
+
+  test('no note of work to do', () => {
+    const texts = tracked.filter((path) => path !== 'package-lock.json' && !/\.(png|jpe?g|ico|gz|woff2?)$/.test(path))
+    expect(found(new RegExp(`\\b(${words})\\b`), texts)).toEqual([])
+  })
+
+  test('no test is left out', () => {
+    const tests = code.filter((path) => path.startsWith('test/'))
+    expect(found(new RegExp(`\\b(test|it|describe)\\.(${leftOut})\\b|\\b[xf](it|describe|test)\\(`), tests)).toEqual([])
+    expect(tests.length).toBeGreaterThan(10)
+  })
+})
+
+describe('each thing has one place', () => {
+  test('settings are read in config.ts', () => {
+    const allowed = [
+      'src/main.ts', // hands the environment to config.ts, and asks who launched it
+      'src/launch.mjs', // runs before anything of ours can be imported
+      'src/processes/workerPool.ts', // passes it on to the workers
+      'src/postgres/runner.ts', // passes PATH on to PostgreSQL
+    ]
+    const readers = found(/\b(process\.env|Bun\.env|import\.meta\.env)\b/, source).map((place) => place.split(':')[0])
+    expect(
+      [...new Set(readers)].filter((path) => path !== 'src/config.ts' && !allowed.includes(path as string)),
+    ).toEqual([])
+    expect(readers).toContain('src/main.ts')
+  })
+
+  test('SQL is made in model/sql.ts', () => {
+    const makers = found(/\bnew Sql\(/, source).map((place) => place.split(':')[0])
+    expect([...new Set(makers)]).toEqual(['src/model/sql.ts'])
+  })
+
+  test('errors become statuses in respond/', () => {
+    const mappers = found(/\berrorTable\[/, source).map((place) => place.split(':')[0] as string)
+    expect(mappers.filter((path) => !path.startsWith('src/respond/'))).toEqual([])
+    expect(mappers).toContain('src/respond/error.ts')
+  })
+})
+
+describe('what is written about the program is what the program does', () => {
+  /** The cells of the rows that begin with a name in backquotes. */
+  const rows = read('README.md')
+    .split('\n')
+    .filter((line) => /^\| `\w+` \|/.test(line))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
+    )
+
+  test('the README lists every setting with its default, and no other', () => {
+    const listed = rows.filter(([name]) => /^[A-Z][A-Z0-9_]+$/.test(name as string))
+    expect(listed.map(([name, fallback]) => [name as string, fallback as string])).toEqual(
+      Object.entries(settings).map(([name, { default: fallback }]) => [name, fallback ?? '']),
+    )
+  })
+
+  test('.env.example lists every setting, and no other', () => {
+    const names = [...read('.env.example').matchAll(/^#? ?([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name)
+    expect(names.sort()).toEqual(Object.keys(settings).sort())
+  })
+
+  test('the README lists every error code with its status, and no other', () => {
+    // A status stands without backquotes, unlike a default that is a number.
+    const listed = rows.filter(([name, status]) => /[a-z]/.test(name as string) && /^\d{3}$/.test(status as string))
+    expect(Object.fromEntries(listed.map(([name, status]) => [name, Number(status)]))).toEqual(
+      Object.fromEntries(Object.entries(errorTable).map(([name, { status }]) => [name, status])),
+    )
+    expect(listed).toHaveLength(Object.keys(errorTable).length)
+  })
+
+  for (const name of Object.keys(errorTable))
+    test(`${name} is thrown somewhere`, () => {
+      // The table's own keys have no quotes.
+      expect(found(new RegExp(`'${name}'`), source)).not.toEqual([])
+    })
+})

@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import company from '../../src/entities/company.ts'
+import { Database } from '../../src/execute/database.ts'
+import { defineEndpoint, Router } from '../../src/http/router.ts'
+import { Cursors } from '../../src/model/cursor.ts'
+import { defineEntity, identity } from '../../src/model/entity.ts'
+import { Resource } from '../../src/operations/resource.ts'
+import { respondEmpty } from '../../src/respond/reply.ts'
+
+const handler = () => respondEmpty()
+const home = defineEndpoint({ GET: handler }, { isOpen: true })
+const live = defineEndpoint({ GET: handler }, { isOpen: true })
+const pages = defineEndpoint({ GET: handler }, { isOpen: true })
+// Opens a connection with its first statement, and there is none here.
+const database = new Database({ url: 'postgres://nobody@127.0.0.1:9/none', poolSize: 1, prepare: true })
+
+let router: Router
+beforeEach(() => {
+  router = new Router()
+  router.add('', home)
+  router.add('livez', live)
+  router.add('errors/*', pages)
+  router.addResource(new Resource(company, database, [company], new Cursors('secret')))
+})
+
+const allowed = (path: string) => {
+  const found = router.find(path)
+  return found && [found.endpoint.allow, found.id]
+}
+const COLLECTION = 'GET, HEAD, POST, OPTIONS'
+const ITEM = 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'
+
+describe('D1: paths', () => {
+  for (const path of ['/Companies', '/companies', '/COMPANIES/', '/companies/', '/%43ompanies'])
+    test(`${path} is the collection`, () => expect(allowed(path)).toEqual([COLLECTION, '']))
+
+  for (const [path, id] of [
+    ['/Companies/7', '7'],
+    ['/companies/7/', '7'],
+    ['/Companies/abc', 'abc'],
+    ['/Companies/%37', '7'],
+    ['/Companies/..', '..'],
+    ['/Companies/%ZZ', '%ZZ'],
+  ])
+    test(`${path} is one of them`, () => expect(allowed(path as string)).toEqual([ITEM, id as string]))
+
+  for (const path of [
+    '/Company',
+    '/Companies//',
+    '/Companies//7',
+    '/Companies/7//',
+    '/Companies/7/employees',
+    '/livez/7',
+    '/errors',
+    '/errors/',
+    '/x',
+    '/%ZZ',
+    '/constructor',
+  ])
+    test(`${path} is nothing`, () => expect(router.find(path)).toBeNull())
+})
+
+test('the root, pages, and pages with a name', () => {
+  expect(router.find('/')).toEqual({ endpoint: home, id: '' })
+  expect(router.find('//')).toBeNull()
+  expect(router.find('/Livez/')).toEqual({ endpoint: live, id: '' })
+  expect(router.find('/errors/NotFound')).toEqual({ endpoint: pages, id: 'NotFound' })
+})
+
+test('D33: pages are open, entities are not', () => {
+  expect(
+    ['/', '/livez', '/errors/x', '/Companies', '/Companies/1'].map((path) => router.find(path)?.endpoint.isOpen),
+  ).toEqual([true, true, true, false, false])
+})
+
+test('D19: Allow names the methods; HEAD comes with GET, OPTIONS with every path', () => {
+  expect(defineEndpoint({ GET: handler }).allow).toBe('GET, HEAD, OPTIONS')
+  expect(defineEndpoint({ POST: handler }).allow).toBe('POST, OPTIONS')
+})
+
+test('an endpoint keeps the methods it has', () => {
+  expect(Object.keys(router.find('/Companies/1')?.endpoint.methods ?? {})).toEqual(['GET', 'PUT', 'PATCH', 'DELETE'])
+  expect(Object.keys(router.find('/Companies')?.endpoint.methods ?? {})).toEqual(['GET', 'POST'])
+})
+
+test('two entities with one path stop the start, as does an entity with the path of a page', () => {
+  const claim = (plural: string) => () =>
+    router.addResource(
+      new Resource(defineEntity('Firm', { id: identity() }, { plural }), database, [], new Cursors('secret')),
+    )
+  expect(claim('COMPANIES')).toThrow('two entities or pages claim /companies')
+  expect(claim('Livez')).toThrow('two entities or pages claim /livez')
+  expect(claim('Errors')).toThrow('two entities or pages claim /errors')
+})
+
+test('the first segments, for a hint', () => {
+  expect(router.names).toEqual(['livez', 'companies'])
+})

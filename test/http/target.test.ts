@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test'
+import { pathOf, readTarget } from '../../src/http/target.ts'
+
+const HOST = { host: 'api.example' }
+/** A request as Bun gives it: `Request` itself would not take a relative URL. */
+const requestOf = (url: string, headers: Record<string, string> = HOST) =>
+  ({ url, headers: new Headers(headers) }) as Request
+
+describe('readTarget', () => {
+  test.each([
+    ['http://api.example/', '/', ''],
+    ['http://api.example/Companies', '/Companies', ''],
+    ['http://api.example:3000/Companies/1', '/Companies/1', ''],
+    ['https://[::1]:3000/Companies', '/Companies', ''],
+    ['http://api.example/Companies?', '/Companies', ''],
+    ['http://api.example/Companies?Name=a', '/Companies', 'Name=a'],
+    ['http://api.example/Companies?Name=a?b/c', '/Companies', 'Name=a?b/c'],
+    ['http://api.example/?x=http://y/z', '/', 'x=http://y/z'],
+    ['http://api.example/Com%70anies?a=%20+', '/Com%70anies', 'a=%20+'],
+    ['http://api.example//Companies', '//Companies', ''],
+  ])('%s is the path %s and the query %s', (url, path, query) =>
+    expect(readTarget(requestOf(url))).toEqual({ path, query, fault: null }),
+  )
+
+  test('a relative URL without a Host header is that of HTTP/1.0', () => {
+    expect(readTarget(requestOf('/Companies?a=1', {}))).toEqual({ path: '/Companies', query: 'a=1', fault: null })
+  })
+
+  test.each(['a:80', 'api.example', 'http://api.example'])('%s, which has no path, is the root', (url) => {
+    expect(readTarget(requestOf(url))).toEqual({ path: '/', query: '', fault: null })
+    expect(pathOf(url)).toBe('/')
+  })
+
+  test.each(['a, b', 'a,b', 'api.example, api.example', ', a'])('the Host header %s is several: not valid', (host) => {
+    const { path, query, fault } = readTarget(requestOf('http://a/livez?a=1', { host }))
+    expect({ path, query, code: fault?.code }).toEqual({ path: '', query: '', code: 'InvalidHost' })
+  })
+
+  test('a relative URL with a Host header: that header is not valid', () => {
+    const { path, query, fault } = readTarget(requestOf('/livez?a=1'))
+    expect({ path, query, code: fault?.code }).toEqual({ path: '', query: '', code: 'InvalidHost' })
+  })
+
+  test.each(['http://api.example', 'https://a.very.long.name.of.a.host.example:65535'])(
+    'D19: 3 KiB of path and query are read, one byte more is not, whatever the host: %s',
+    (origin) => {
+      const path = `/${'x'.repeat(1_000)}`
+      const query = 'y'.repeat(3 * 1024 - path.length - 1)
+      expect(readTarget(requestOf(`${origin}${path}?${query}`))).toEqual({ path, query, fault: null })
+      const { fault, ...rest } = readTarget(requestOf(`${origin}${path}?${query}y`))
+      expect({ ...rest, code: fault?.code }).toEqual({ path: '', query: '', code: 'UriTooLong' })
+    },
+  )
+
+  test('D19: 3 KiB without a Host header too', () => {
+    expect(readTarget(requestOf(`/${'x'.repeat(3 * 1024 - 1)}`, {})).fault).toBeNull()
+    expect(readTarget(requestOf(`/${'x'.repeat(3 * 1024)}`, {})).fault?.code).toBe('UriTooLong')
+  })
+
+  const codeOf = (target: string) => readTarget(requestOf(`http://api.example${target}`)).fault?.code
+
+  test.each(Array.from('#|\\^`{}'))('D19: a raw %s counts as the three characters that links write for it', (raw) => {
+    expect(codeOf(`/x?${raw.repeat(1_023)}`)).toBeUndefined()
+    expect(codeOf(`/x?${raw.repeat(1_024)}`)).toBe('UriTooLong')
+  })
+
+  test('D19: the number of a page, which links add at the end, is not counted, and nothing else', () => {
+    const longest = `/x?${'y'.repeat(3 * 1024 - 3)}`
+    for (const end of ['&page=2', '&page=1234567890123456']) expect(codeOf(longest + end)).toBeUndefined()
+    for (const end of [
+      '&page=',
+      '&page=x',
+      '&page=12345678901234567',
+      '&page=2&',
+      '&age=2',
+      '&Page=2',
+      '&page=2&page=2',
+    ])
+      expect({ end, code: codeOf(longest + end) }).toEqual({ end, code: 'UriTooLong' })
+    expect(codeOf(`${longest}y&page=2`)).toBe('UriTooLong')
+  })
+})
+
+describe('pathOf', () => {
+  test.each([
+    ['http://api.example/Companies?Name=somebody', '/Companies'],
+    ['http://api.example/Companies/1', '/Companies/1'],
+    ['/Companies?Name=somebody', '/Companies'],
+    ['http://api.example/?x=/y', '/'],
+    [`http://api.example/${'x'.repeat(500)}?y`, `/${'x'.repeat(199)}`],
+    [`/${'x'.repeat(500)}`, `/${'x'.repeat(199)}`],
+  ])('%s is logged as %s', (url, path) => expect(pathOf(url)).toBe(path))
+})

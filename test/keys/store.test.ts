@@ -1,0 +1,275 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
+import { KeyRefused, KeyStore } from '../../src/keys/store.ts'
+import type { KeyRecord } from '../../src/model/key.ts'
+import { hostileTexts } from '../support/hostile.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+let url: string
+let sql: postgres.Sql
+let store: KeyStore
+beforeEach(async () => {
+  url = await createDatabase()
+  sql = connect(url)
+  store = new KeyStore(url)
+})
+afterEach(async () => {
+  await store.end()
+  await sql.end()
+})
+
+const TEXT = generateKey()
+const HOUR_MS = 3_600_000
+
+function recordOf(name: string, text = generateKey()): KeyRecord {
+  return { id: idOf(text), name, hash: hashKey(text).toString('hex'), rights: 'Companies:read', limits: '10/1m' }
+}
+
+const statesOf = async () => (await store.list()).map(({ id, name, state }) => ({ id, name, state }))
+const idsOf = (keys: readonly { id: string }[]) => keys.map(({ id }) => id).sort()
+
+describe('create', () => {
+  test('the key is valid at once, and is what it was made as', async () => {
+    const key = recordOf('ci')
+    await store.create(key)
+    expect(await store.current()).toEqual([key])
+    const [listed] = await store.list()
+    expect(listed).toMatchObject({ id: key.id, name: 'ci', rights: 'Companies:read', limits: '10/1m', state: 'active' })
+    expect(listed).toMatchObject({ lastUsed: null, expires: null, revoked: null })
+    expect(listed?.created).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    expect(Math.abs(Date.parse(listed?.created ?? '') - Date.now())).toBeLessThan(60_000)
+  })
+
+  test('D34: the table has the hash, nothing of the secret', async () => {
+    await store.create(recordOf('ci', TEXT))
+    const [row] = await sql`select api_key::text as whole from api_key`
+    expect(row?.whole).toContain(hashKey(TEXT).toString('hex'))
+    for (let start = 18; start < TEXT.length - 6; start++)
+      expect(row?.whole).not.toContain(TEXT.slice(start, start + 6))
+  })
+
+  test('a name that has a current key is refused, and nothing changes', async () => {
+    const key = recordOf('ci')
+    await store.create(key)
+    const version = await store.version()
+    await expect(store.create(recordOf('ci'))).rejects.toThrow(
+      new KeyRefused('a key named "ci" exists already: rotate it, or revoke it first'),
+    )
+    expect(await store.current()).toEqual([key])
+    expect(await store.version()).toBe(version)
+  })
+
+  test('the name of a revoked key is free again', async () => {
+    await store.create(recordOf('ci'))
+    await store.revoke('ci')
+    const next = recordOf('ci')
+    await store.create(next)
+    expect(await store.current()).toEqual([next])
+  })
+
+  test('of many at once with one name, one is made', async () => {
+    const stores = Array.from({ length: 6 }, () => new KeyStore(url))
+    const results = await Promise.allSettled(stores.map((one) => one.create(recordOf('ci'))))
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(KeyRefused)
+    expect(await store.current()).toHaveLength(1)
+    await Promise.all(stores.map((one) => one.end()))
+  })
+
+  test('hostile names are names', async () => {
+    const names = hostileTexts.filter((text) => text.length <= 100 && !text.includes('\0'))
+    for (const name of names) await store.create(recordOf(name))
+    expect(new Set((await store.current()).map(({ name }) => name))).toEqual(new Set(names))
+    for (const name of names) expect(await store.revoke(name)).toHaveLength(1)
+    expect(await store.current()).toEqual([])
+  })
+})
+
+describe('revoke', () => {
+  test('ends the key and the ones that it replaced, and no other', async () => {
+    const [old, fresh, other] = [recordOf('ci'), recordOf('ci'), recordOf('other')]
+    await store.create(old)
+    await store.create(other)
+    await store.rotate('ci', fresh, HOUR_MS)
+    expect((await store.revoke('ci')).sort()).toEqual(idsOf([old, fresh]))
+    expect(await store.current()).toEqual([other])
+    expect((await statesOf()).map(({ state }) => state)).toEqual(['revoked', 'revoked', 'active'])
+  })
+
+  for (const [what, name, message] of [
+    ['an unknown name', 'deploy', 'there is no valid key named "deploy".'],
+    ['a misspelt name', 'Cii', 'there is no valid key named "Cii". Did you mean ci?'],
+    ['a name revoked before', 'gone', 'there is no valid key named "gone".'],
+  ] as const)
+    test(`${what} is refused, and servers have nothing to read`, async () => {
+      await store.create(recordOf('ci'))
+      await store.create(recordOf('gone'))
+      await store.revoke('gone')
+      const version = await store.version()
+      await expect(store.revoke(name)).rejects.toThrow(new KeyRefused(message))
+      expect(await store.version()).toBe(version)
+    })
+})
+
+describe('rotate', () => {
+  test('both are valid until the overlap has passed, then the new one', async () => {
+    const [old, fresh] = [recordOf('ci'), recordOf('ci')]
+    await store.create(old)
+    const rotation = await store.rotate('ci', fresh, 24 * HOUR_MS)
+    expect(rotation).toMatchObject({ id: old.id, rights: old.rights, limits: old.limits })
+    const overlapMs = Date.parse(rotation.expires ?? '') - Date.now()
+    expect(Math.abs(overlapMs - 24 * HOUR_MS)).toBeLessThan(60_000)
+    expect(idsOf(await store.current())).toEqual(idsOf([old, fresh]))
+    const before = await store.version()
+    await sql`update api_key set expires = now() - interval '1 second' where id = ${old.id}`
+    expect(await store.version()).not.toBe(before)
+    expect(await store.current()).toEqual([fresh])
+    expect(await statesOf()).toContainEqual({ id: old.id, name: 'ci', state: 'expired' })
+  })
+
+  test('with an overlap of 0 the old one ends at once', async () => {
+    const [old, fresh] = [recordOf('ci'), recordOf('ci')]
+    await store.create(old)
+    expect(await store.rotate('ci', fresh, 0)).toMatchObject({ id: old.id, expires: null })
+    expect(await store.current()).toEqual([fresh])
+    expect(await statesOf()).toContainEqual({ id: old.id, name: 'ci', state: 'revoked' })
+  })
+
+  test('the new one takes over rights and limits', async () => {
+    const fresh = recordOf('ci')
+    await store.create({ ...recordOf('ci'), rights: '*:write', limits: null })
+    await store.rotate('ci', fresh, HOUR_MS)
+    expect((await store.current()).find(({ id }) => id === fresh.id)).toMatchObject({ rights: '*:write', limits: null })
+  })
+
+  test('twice: each replaced one has its own end', async () => {
+    const keys = [recordOf('ci'), recordOf('ci'), recordOf('ci')] as const
+    await store.create(keys[0])
+    await store.rotate('ci', keys[1], HOUR_MS)
+    await store.rotate('ci', keys[2], 2 * HOUR_MS)
+    expect(idsOf(await store.current())).toEqual(idsOf(keys))
+    expect((await statesOf()).map(({ state }) => state).sort()).toEqual(['active', 'expiring', 'expiring'])
+  })
+
+  test('many at once come one after the other, and one key is current in the end', async () => {
+    await store.create(recordOf('ci'))
+    const stores = Array.from({ length: 5 }, () => new KeyStore(url))
+    await Promise.all(stores.map((one) => one.rotate('ci', recordOf('ci'), HOUR_MS)))
+    const states = (await statesOf()).map(({ state }) => state)
+    expect(states.filter((state) => state === 'active')).toHaveLength(1)
+    expect(states).toHaveLength(6)
+    await Promise.all(stores.map((one) => one.end()))
+  })
+
+  test('a revocation at the same time leaves no valid key, or the rotation is refused', async () => {
+    for (let round = 0; round < 10; round++) {
+      const other = new KeyStore(url)
+      await store.create(recordOf(`ci${round}`))
+      const [revoked, rotated] = await Promise.allSettled([
+        store.revoke(`ci${round}`),
+        other.rotate(`ci${round}`, recordOf(`ci${round}`), HOUR_MS),
+      ])
+      expect(revoked.status).toBe('fulfilled')
+      if (rotated.status === 'rejected') expect(rotated.reason).toBeInstanceOf(KeyRefused)
+      expect(await store.current()).toEqual([])
+      await other.end()
+    }
+  })
+
+  test('a name without a current key is refused', async () => {
+    await expect(store.rotate('ci', recordOf('ci'), 0)).rejects.toThrow(KeyRefused)
+    expect(await store.list()).toEqual([])
+  })
+})
+
+describe('version', () => {
+  test('differs after each change', async () => {
+    const seen = [await store.version()]
+    await store.create(recordOf('ci'))
+    seen.push(await store.version())
+    await store.rotate('ci', recordOf('ci'), HOUR_MS)
+    seen.push(await store.version())
+    await store.revoke('ci')
+    seen.push(await store.version())
+    expect(new Set(seen).size).toBe(4)
+  })
+
+  test('stays while nothing changes, and while keys are used', async () => {
+    const key = recordOf('ci')
+    await store.create(key)
+    const version = await store.version()
+    await store.touch([key.id])
+    expect(await store.version()).toBe(version)
+  })
+})
+
+describe('touch', () => {
+  test('notes the use of these keys, not of others, and passes over unknown ones', async () => {
+    const [used, unused] = [recordOf('a'), recordOf('b')]
+    await store.create(used)
+    await store.create(unused)
+    await store.touch([used.id, 'unknown000'])
+    await store.touch([])
+    const [first, second] = await store.list()
+    expect(Math.abs(Date.parse(first?.lastUsed ?? '') - Date.now())).toBeLessThan(60_000)
+    expect(second?.lastUsed).toBeNull()
+  })
+
+  test('does not wait for a row that somebody else changes', async () => {
+    const [busy, free] = [recordOf('a'), recordOf('b')]
+    await store.create(busy)
+    await store.create(free)
+    await sql.begin(async (transaction) => {
+      await transaction`select from api_key where id = ${busy.id} for update`
+      await store.touch([busy.id, free.id])
+    })
+    expect((await store.list()).map(({ lastUsed }) => lastUsed !== null)).toEqual([false, true])
+  })
+})
+
+describe('the connection', () => {
+  test('is one, and is replaced when the server has ended it', async () => {
+    const pidsOf = async () =>
+      (
+        await sql`select pid from pg_stat_activity where datname = current_database() and application_name = 'roster'`
+      ).map(({ pid }) => pid)
+    await Promise.all([store.current(), store.version(), store.list()])
+    const [pid, ...more] = await pidsOf()
+    expect(more).toEqual([])
+    await sql`select pg_terminate_backend(${pid})`
+    await store.version().catch(() => undefined)
+    expect(await store.current()).toEqual([])
+    expect(await pidsOf()).not.toContain(pid)
+  })
+
+  test('is replaced when an answer is late; the late one stays without effect on the next', async () => {
+    await sql.begin(async (transaction) => {
+      await transaction`lock table api_key_version in access exclusive mode`
+      await expect(store.version(100)).rejects.toThrow('no answer within 100 ms')
+      expect(await store.current()).toEqual([])
+    })
+    expect(await store.version()).toMatch(/^\d+ /)
+  })
+})
+
+describe('the table', () => {
+  test('refuses an id, a name and a hash that cannot be', async () => {
+    const { id, hash } = recordOf('ci')
+    const insert = (key: { id: string; name: string; hash: string }) =>
+      sql`insert into api_key (id, name, hash, rights) values (${key.id}, ${key.name}, decode(${key.hash}, 'hex'), '')`
+    for (const [wrong, constraint] of [
+      [{ id: 'a{,}"56789', name: 'ci', hash }, 'api_key_id_form'],
+      [{ id, name: '', hash }, 'api_key_name_length'],
+      [{ id, name: 'ci', hash: '00' }, 'api_key_hash_length'],
+    ] as const)
+      await expect(Promise.resolve(insert(wrong))).rejects.toMatchObject({ constraint_name: constraint })
+  })
+
+  test('has one version, and no other row', async () => {
+    await expect(Promise.resolve(sql`insert into api_key_version values (5)`)).rejects.toMatchObject({ code: '23505' })
+    await expect(Promise.resolve(sql`insert into api_key_version values (5, false)`)).rejects.toMatchObject({
+      code: '23514',
+    })
+  })
+})

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'bun:test'
+import { connectTo } from '../../src/execute/connect.ts'
+import { readDatabaseUrl } from '../../src/model/databaseUrl.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { runMain, until } from '../support/process.ts'
+import { KEY } from '../support/server.ts'
+
+const ADDRESS = 'postgres://u:p@db:5433/hr'
+
+describe('readDatabaseUrl', () => {
+  test.each([
+    ['', {}, {}],
+    ['?', {}, {}],
+    ['?sslmode=require', { ssl: 'require' }, {}],
+    ['?sslmode=disable', { ssl: false }, {}],
+    ['?ssl=false', { ssl: false }, {}],
+    ['?sslrootcert=system', { ssl: 'verify-full' }, {}],
+    [
+      '?sslmode=verify-full&sslrootcert=system&sslnegotiation=direct',
+      { ssl: 'verify-full', sslnegotiation: 'direct' },
+      {},
+    ],
+    ['?connect_timeout=10', { connect_timeout: 10 }, {}],
+    ['?target_session_attrs=read-write', { target_session_attrs: 'read-write' }, {}],
+    ['?search_path=app', {}, { search_path: 'app' }],
+    ['?options=-c%20work_mem%3D64MB#x', {}, { options: '-c work_mem=64MB' }],
+  ])('%j is kept', (parameters, options, connection) =>
+    expect(readDatabaseUrl(ADDRESS + parameters)).toEqual({ address: ADDRESS, options, connection } as never),
+  )
+
+  test('several hosts', () => {
+    const address = 'postgres://u:p@one:5433,two:5434/hr'
+    expect(readDatabaseUrl(`${address}?target_session_attrs=primary`).address).toBe(address)
+  })
+
+  test.each([
+    ...['application_name', 'TimeZone', 'timezone', 'DateStyle', 'statement_timeout', 'jit', 'roster.machine'],
+    ...['default_transaction_isolation', 'client_encoding', 'replication', 'user', 'database', 'password', 'host'],
+    ...[
+      'max',
+      'prepare',
+      'max_pipeline',
+      'idle_timeout',
+      'max_lifetime',
+      'backoff',
+      'fetch_types',
+      'debug',
+      'keep_alive',
+    ],
+    ...['schema', 'pgbouncer', 'channel_binding', 'sslcert', '__proto__', 'constructor'],
+  ])('%s is refused by its name', (name) =>
+    expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=require&${name}=secret`)).toThrow(
+      `parameters ${name} is not among`,
+    ),
+  )
+
+  test.each([
+    'sslmode=on',
+    'sslrootcert=/ca.pem',
+    'connect_timeout=0',
+    'target_session_attrs=any',
+    'options=-c%20roster.machine%3Dx',
+  ])('the value of %s cannot be used, and is not repeated', (parameter) => {
+    const [name = '', value = ''] = parameter.split('=')
+    const read = () => readDatabaseUrl(`${ADDRESS}?${parameter}`)
+    expect(read).toThrow(`parameters ${name} has a value that cannot be used`)
+    expect(read).not.toThrow(value)
+  })
+
+  test.each(['postgres://u:pa?ss@db/hr', 'postgres://u:pass@db/hr?pa@ss=1', 'postgres://u:pa#ss@db/hr'])(
+    '%s is refused without its password',
+    (url) => {
+      expect(() => readDatabaseUrl(url)).toThrow(/^(it cannot be read|of its parameters one is not among [a-z_, ]+)$/)
+    },
+  )
+})
+
+test('what the address asks of the database is so, and settings of ours win over it', async () => {
+  const options = encodeURIComponent('-c work_mem=7MB -c TimeZone=Asia/Tokyo -c statement_timeout=1')
+  const url = `${await createDatabase()}?search_path=pg_catalog&options=${options}`
+  const sql = connectTo(url, { max: 1, connection: { TimeZone: 'UTC', statement_timeout: 4_000 } })
+  const show = async (name: string) => (await sql.unsafe(`show ${name}`))[0]?.[name]
+  expect(await show('search_path')).toBe('pg_catalog')
+  expect(await show('work_mem')).toBe('7MB')
+  expect(await show('TimeZone')).toBe('UTC')
+  expect(await show('statement_timeout')).toBe('4s')
+  await sql.end()
+})
+
+test('with tables in a schema of their own, which search_path names, all is served, and writes by others are noticed', async () => {
+  const url = await createDatabase('empty')
+  const other = connect(url)
+  await other`create schema app`
+  const environment = { WORKERS: '1', BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'info', LOG_FORMAT: 'json' }
+  const program = runMain({ ...environment, DATABASE_URL: `${url}?search_path=app` })
+  const [, address] = await program.waitFor(/"url":"([^"]+)"/)
+  const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
+  const total = async () => (await fetch(`${address}/Companies`, { headers })).headers.get('x-total-count')
+  const created = await fetch(`${address}/Companies`, { method: 'POST', headers, body: '{"Name":"Acme"}' })
+  expect(created.status).toBe(201)
+  expect([await total(), await total()]).toEqual(['1', '1'])
+  await other`insert into app.company (name) values ('Elsewhere')`
+  await until(async () => (await total()) === '2')
+  expect(program.output()).not.toContain('changes may be unknown')
+  expect(await other`select from pg_tables where schemaname = 'public'`).toHaveLength(0)
+  program.kill('SIGTERM')
+  await program.ended
+  await other.end()
+}, 30_000)

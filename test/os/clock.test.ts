@@ -1,0 +1,22 @@
+import { expect, test } from 'bun:test'
+import { monotonicMs } from '../../src/os/clock.ts'
+
+test('goes on as time does, and never back', async () => {
+  const beginMs = monotonicMs()
+  const startMs = performance.now()
+  let earlier = beginMs
+  for (let round = 0; round < 100_000; round++) {
+    const nowMs = monotonicMs()
+    expect(nowMs >= earlier).toBe(true)
+    earlier = nowMs
+  }
+  await Bun.sleep(50)
+  expect(Math.abs(monotonicMs() - beginMs - (performance.now() - startMs))).toBeLessThanOrEqual(2)
+})
+
+test('is the same clock in another process', async () => {
+  const script = `console.log((await import('${import.meta.dir}/../../src/os/clock.ts')).monotonicMs())`
+  const beforeMs = monotonicMs()
+  const theirs = Number(await new Response(Bun.spawn([process.execPath, '-e', script]).stdout).text())
+  expect([theirs >= beforeMs, theirs <= monotonicMs()]).toEqual([true, true])
+})

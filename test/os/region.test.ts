@@ -1,0 +1,207 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { HEADER_WORDS, OWN_WORD, openRegion, RegionFile, SEED_WORD } from '../../src/os/region.ts'
+import { temporaryFolder } from '../support/process.ts'
+
+const WORDS = 2_000
+let folder: ReturnType<typeof temporaryFolder>
+let path: string
+const opened: RegionFile[] = []
+
+beforeEach(() => {
+  folder = temporaryFolder()
+  path = join(folder.path, 'region')
+})
+afterEach(() => {
+  for (const file of opened.splice(0)) file.close()
+  folder.remove()
+})
+
+/** As a start of the server does. */
+function start(shape = 'shape', words = WORDS): RegionFile {
+  const file = new RegionFile(path, shape, words)
+  opened.push(file)
+  file.ensure()
+  return file
+}
+
+/** A word that a test writes, to see whether the region is still the same. */
+const last = (file: RegionFile) => openRegion(file.path).words[WORDS - 1]
+function mark(file: RegionFile, value: number) {
+  openRegion(file.path).words[WORDS - 1] = value
+}
+
+describe('a region', () => {
+  test('is made whole, for its owner alone, and nothing else is left in the folder', () => {
+    start()
+    expect([statSync(path).size, statSync(path).mode & 0o777]).toEqual([WORDS * 4, 0o600])
+    // Written, not sparse: a page that is touched later always has its memory.
+    expect(statSync(path).blocks * 512).toBeGreaterThanOrEqual(WORDS * 4)
+    expect(readdirSync(folder.path)).toEqual(['region'])
+  })
+
+  test('is the same memory for everybody who maps it', () => {
+    const file = start()
+    const [one, two] = [openRegion(file.path), openRegion(file.path)]
+    Atomics.store(one.words, OWN_WORD, 42)
+    expect(Atomics.load(two.words, OWN_WORD)).toBe(42)
+  })
+
+  test('is kept by the next start', () => {
+    mark(start(), 7)
+    expect(last(start())).toBe(7)
+  })
+
+  test('has seeds of its own', () => {
+    const seeds = () => [...openRegion(start().path).words.subarray(SEED_WORD, OWN_WORD)]
+    const first = seeds()
+    rmSync(path)
+    expect(seeds()).not.toEqual(first)
+    expect(SEED_WORD + 2).toBeLessThanOrEqual(HEADER_WORDS)
+  })
+})
+
+describe('a file that is not ours to use is replaced', () => {
+  const cases: [string, () => void][] = [
+    ['another shape', () => start('other')],
+    ['another size', () => start('shape', WORDS + 1)],
+    ['a truncated file', () => truncateSync(path, 100)],
+    ['an empty file', () => truncateSync(path, 0)],
+    ['a foreign file', () => writeFileSync(path, 'x'.repeat(WORDS * 4))],
+    ['zeroes', () => writeFileSync(path, new Uint8Array(WORDS * 4))],
+    ['no file', () => rmSync(path)],
+  ]
+  for (const [name, damage] of cases)
+    test(name, () => {
+      mark(start(), 7)
+      damage()
+      expect(last(start())).toBe(0)
+      expect(statSync(path).size).toBe(WORDS * 4)
+    })
+
+  for (let word = 0; word < SEED_WORD; word++)
+    test(`word ${word} of the header changed: magic, version, size, shape, boot, or what must be 0`, () => {
+      mark(start(), 7)
+      const bytes = readFileSync(path)
+      bytes[4 * word] = (bytes[4 * word] as number) ^ 1
+      writeFileSync(path, bytes)
+      expect(last(start())).toBe(0)
+    })
+})
+
+describe('while it is in use', () => {
+  test('a deleted file goes on: who opens it later shares it with the others', () => {
+    const file = start()
+    mark(file, 7)
+    rmSync(path)
+    file.ensure()
+    expect(last(file)).toBe(process.platform === 'linux' ? 7 : 0)
+  })
+
+  test('a damaged file is replaced by ensure, and who has the old one mapped keeps it', () => {
+    const file = start()
+    const old = openRegion(file.path)
+    old.words[0] = 0
+    file.ensure()
+    old.words[WORDS - 1] = 7
+    expect(last(file)).toBe(0)
+  })
+})
+
+test('no room: one message that says how much is needed, where, and what to do; nothing is left behind', async () => {
+  const script = `
+    const { RegionFile } = await import('${import.meta.dir}/../../src/os/region.ts')
+    try { new RegionFile('${path}', 'shape', 1_000_000).ensure() } catch (error) { console.log(error.message) }`
+  // A limit on the size of files, in blocks of 512 or 1,024 bytes, stands for a full disk.
+  const limited = ['sh', '-c', `trap '' XFSZ; ulimit -f 100; exec "$0" -e "$1"`, process.execPath, script]
+  const child = Bun.spawn(limited, { stdout: 'pipe', stderr: 'inherit' })
+  expect(await new Response(child.stdout).text()).toBe(
+    `there is no room for 3.8 MiB of shared memory at ${path}: free some, or set RATE_LIMIT_CLIENTS lower\n`,
+  )
+  expect([existsSync(path), readdirSync(folder.path)]).toEqual([false, []])
+})
+
+test('more than the disk has left is refused before a byte is written', () => {
+  const words = 2 ** 31 - 1
+  const file = new RegionFile(path, 'huge', words)
+  const { bavail, bsize } = statfsSync(folder.path)
+  if (bavail * bsize > words * 4) expect(() => new RegionFile(path, 'huge', words + 1).ensure()).toThrow('8192.0 MiB')
+  else expect(() => file.ensure()).toThrow('there is no room for 8192.0 MiB')
+  expect(readdirSync(folder.path)).toEqual([])
+})
+
+test('a file of another shape goes before the new one is made, since both may not fit', () => {
+  start('old')
+  const before = openSync(path, 'r')
+  const { ino } = fstatSync(before)
+  start('new')
+  expect([statSync(path).ino === ino, fstatSync(before).nlink]).toEqual([false, 0])
+  closeSync(before)
+})
+
+test('what a start left that was killed while it wrote is thrown away', () => {
+  start()
+  writeFileSync(`${path}.part`, 'half')
+  start()
+  expect(readdirSync(folder.path)).toEqual(['region'])
+})
+
+test('a region that is closed keeps no file open', () => {
+  const file = start()
+  const count = () => readdirSync('/proc/self/fd').length
+  if (process.platform !== 'linux') return
+  const before = count()
+  const regions = Array.from({ length: 5 }, () => openRegion(file.path))
+  expect(count()).toBeGreaterThanOrEqual(before + 5)
+  for (const region of regions) region.close()
+  expect(count()).toBe(before)
+})
+
+test('exclusive work of several processes never overlaps', async () => {
+  const file = start()
+  const script = `
+    const { openRegion } = await import('${import.meta.dir}/../../src/os/region.ts')
+    const region = openRegion('${file.path}')
+    const at = ${WORDS - 2}
+    for (let round = 0; round < 20_000; round++) region.exclusive(() => (region.words[at] = region.words[at] + 1))`
+  const children = Array.from({ length: 3 }, () => Bun.spawn([process.execPath, '-e', script], { stderr: 'inherit' }))
+  expect(await Promise.all(children.map((child) => child.exited))).toEqual([0, 0, 0])
+  expect(openRegion(file.path).words[WORDS - 2]).toBe(60_000)
+}, 30_000)
+
+describe('a word that is written without a map', () => {
+  test('is seen by those that map the region', () => {
+    const file = start()
+    const { words } = openRegion(file.path)
+    file.write(OWN_WORD + 1, -5)
+    expect([...words.slice(OWN_WORD, OWN_WORD + 3)]).toEqual([0, -5, 0])
+  })
+
+  test('is not written into what is damaged, which would then look whole where it matters', () => {
+    const file = start()
+    truncateSync(path, 0)
+    file.write(OWN_WORD, 1)
+    expect(statSync(path).size).toBe(0)
+    expect(file.ensure()).toBe(true)
+  })
+
+  test('is not written by one that is closed', () => {
+    const file = start()
+    file.close()
+    file.write(OWN_WORD, 1)
+    expect(start() && openRegion(path).words[OWN_WORD]).toBe(0)
+  })
+})

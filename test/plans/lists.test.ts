@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { compileList } from '../../src/compile/list.ts'
+import { Database } from '../../src/execute/database.ts'
+import type { Entity, Property } from '../../src/model/entity.ts'
+import type { Statement } from '../../src/model/sql.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { allNodes, explain, idBranches, mainNodes, type PlanNode, readIndexKeys } from '../support/explain.ts'
+import { loadMany } from '../support/manyRows.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+const COUNTS = { company: 30_000, employee: 30_000, absence: 30_000 }
+const TIMEOUT_MS = 60_000
+
+let sql: postgres.Sql
+let database: Database
+let indexKeys: Map<string, string>
+// Those that have many rows here: an order is an index's business only then.
+const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
+
+beforeAll(async () => {
+  const url = await createDatabase()
+  sql = connect(url)
+  database = new Database({ url, poolSize: 1, prepare: true })
+  await loadMany(sql, COUNTS)
+  indexKeys = await readIndexKeys(sql)
+}, TIMEOUT_MS)
+afterAll(async () => {
+  await database?.end(200)
+  await sql?.end()
+})
+
+const statementOf = (entity: Entity, query: string): Statement => compileList(entity, parseList(entity, query))
+const scansOf = (nodes: PlanNode[]) => nodes.filter((node) => node['Node Type'].includes('Scan'))
+
+/** Every single-property order there is. */
+const orders = entities.flatMap((entity) =>
+  entity.properties.flatMap((property) => [true, false].map((descending) => ({ entity, property, descending }))),
+)
+
+function sortOf({ name }: Property, descending: boolean): string {
+  return `sort=${descending ? '-' : '%2B'}${name}`
+}
+
+/** What an index must hold, and which way it is read, to give this order without a sort. */
+function orderingScan(entity: Entity, property: Property, descending: boolean) {
+  const keys = property === entity.id ? '(id)' : `(${property.column}, id)`
+  return { keys, direction: descending ? 'Backward' : 'Forward' }
+}
+
+function scanOf(node: PlanNode | undefined) {
+  return { keys: indexKeys.get(node?.['Index Name'] ?? ''), direction: node?.['Scan Direction'] }
+}
+
+describe('the first page in the order of any property', () => {
+  test(
+    'is read from the index of that order: no sort, no whole table',
+    async () => {
+      for (const { entity, property, descending } of orders) {
+        const plan = await explain(database, statementOf(entity, sortOf(property, descending)))
+        const [limit, scan, ...rest] = mainNodes(plan)
+        const seen = {
+          order: [entity.name, property.name],
+          nodes: [limit?.['Node Type'], scan?.['Node Type'], rest.length],
+          ...scanOf(scan),
+        }
+        expect(seen).toEqual({
+          order: [entity.name, property.name],
+          nodes: ['Limit', 'Index Scan', 0],
+          ...orderingScan(entity, property, descending),
+        })
+      }
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('a later page in the order of any property', () => {
+  test.each(['values known', 'generic_plan'] as const)(
+    'finds its ids in the index from both ends, %s',
+    async (kind) => {
+      for (const { entity, property, descending } of orders) {
+        const statement = statementOf(entity, `${sortOf(property, descending)}&page=3`)
+        const plan = await explain(database, statement, kind === 'generic_plan' ? kind : undefined)
+        const forwards = orderingScan(entity, property, descending)
+        const backwards = { ...forwards, direction: forwards.direction === 'Forward' ? 'Backward' : 'Forward' }
+        const branches = idBranches(plan).map((branch) => {
+          const nodes = mainNodes(branch)
+          const types = nodes.map((node) => node['Node Type']).filter((type) => type !== 'Subquery Scan')
+          return { types: types.map((type) => type.replace('Only ', '')), ...scanOf(nodes.at(-1)) }
+        })
+        const types = ['Limit', 'Index Scan']
+        const order = [entity.name, property.name, descending]
+        expect({ order, branches }).toEqual({
+          order,
+          branches: [
+            { types, ...forwards },
+            { types, ...backwards },
+          ],
+        })
+      }
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'reads the rows by their ids, and the whole table for nothing but the total',
+    async () => {
+      for (const { entity, property, descending } of orders) {
+        const plan = await explain(database, statementOf(entity, `${sortOf(property, descending)}&page=3`))
+        const rows = scansOf(mainNodes(plan)).filter((node) => node['Node Type'] !== 'CTE Scan')
+        expect(rows.map((node) => indexKeys.get(node['Index Name'] ?? ''))).toEqual(['(id)'])
+        const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE total').flatMap(allNodes)
+        expect(total.length).toBeGreaterThan(0)
+        const whole = allNodes(plan).filter((node) => node['Node Type'] === 'Seq Scan' && !total.includes(node))
+        expect(whole).toEqual([])
+      }
+    },
+    TIMEOUT_MS,
+  )
+
+  /** How often each branch was read, and how many index entries it took. */
+  async function readsOf(entity: Entity, query: string) {
+    const plan = await explain(database, statementOf(entity, query), 'analyze')
+    const scans = idBranches(plan).map((branch) => mainNodes(branch).at(-1))
+    return scans.map((scan) => ({ loops: scan?.['Actual Loops'], rows: scan?.['Actual Rows'] }))
+  }
+
+  const never = { loops: 0, rows: 0 }
+
+  test(
+    'is read from the nearer end; the far branch is never executed',
+    async () => {
+      for (const { entity, property, descending } of orders) {
+        const count = COUNTS[entity.table as keyof typeof COUNTS]
+        const order = [entity.name, property.name, descending]
+        const query = `${sortOf(property, descending)}&PageSize=20&page=`
+        const second = await readsOf(entity, `${query}2`)
+        expect({ order, second }).toEqual({ order, second: [{ loops: 1, rows: 40 }, never] })
+        const last = await readsOf(entity, query + count / 20)
+        expect({ order, last }).toEqual({ order, last: [never, { loops: 1, rows: 20 }] })
+      }
+    },
+    TIMEOUT_MS,
+  )
+
+  test('past the last reads no ids at all', async () => {
+    for (const entity of entities) expect(await readsOf(entity, 'sort=-Id&page=99999999')).toEqual([never, never])
+  })
+})
+
+describe('with filters, the same rows as a plain query that sorts the whole table', () => {
+  const cases: [string, string, string, string][] = [
+    ['Absence', 'Status=Status 3&sort=-Start', "status = 'Status 3'", 'start desc, id desc'],
+    [
+      'Absence',
+      'Status=!=Status 3&sort=-Reason,Period.Days',
+      "status is distinct from 'Status 3'",
+      'reason desc, period_days, id',
+    ],
+    [
+      'Absence',
+      'Reason=&Type=Type 6&sort=Employee',
+      "(reason is null or reason = '') and type = 'Type 6'",
+      'employee, id',
+    ],
+    ['Absence', 'Period.Days=>25.5&Start=<2018-01-01T00:00:00Z', "period_days > 25.5 and start < '2018-01-01Z'", 'id'],
+    [
+      'Employee',
+      'ContractEnd=!=&JobTitle=Job 12&sort=-LastName',
+      "contract_end is not null and job_title = 'Job 12'",
+      'last_name desc, id desc',
+    ],
+    ['Employee', 'Company=>Company 4&sort=-Company,+Manager', "company > 'Company 4'", 'company desc, manager, id'],
+    ['Company', 'Enabled=true&Name=<Company 2&sort=-Name', "enabled and name < 'Company 2'", 'name desc, id desc'],
+    ['Company', 'Name=', "name is null or name = ''", 'id'],
+  ]
+
+  test.each(cases)('%s %s', async (name, query, where, order) => {
+    const entity = entities.find((candidate) => candidate.name === name) as Entity
+    const ids = await plainly(`select id from ${entity.table} where ${where} order by ${order}`)
+    expect(ids.length).toBeGreaterThanOrEqual(100)
+    const last = Math.ceil(ids.length / 20)
+    for (const page of [1, 2, Math.floor(last / 2), Math.floor(last / 2) + 1, last - 1, last]) {
+      const rows = await database.read(statementOf(entity, `${query}&page=${page}`))
+      expect({ page, total: Number(rows[0]?.[0]), ids: rows.map((row) => Number(row[1])) }).toEqual({
+        page,
+        total: ids.length,
+        ids: ids.slice((page - 1) * 20, page * 20),
+      })
+    }
+  })
+
+  /** Without any index. */
+  function plainly(query: string): Promise<number[]> {
+    return sql.begin(async (transaction) => {
+      await transaction`set local enable_indexscan = off`
+      await transaction`set local enable_indexonlyscan = off`
+      await transaction`set local enable_bitmapscan = off`
+      return (await transaction.unsafe(query)).map(({ id }) => Number(id))
+    }) as Promise<number[]>
+  }
+})
+
+describe('statements of one shape', () => {
+  const absence = entities.find(({ name }) => name === 'Absence') as Entity
+  const pairs: [string, string][] = [
+    ['Status=one&page=1', 'Status=other'],
+    ['Status=one&page=2', 'Status=other&page=900'],
+    ['Start=>2020-01-01T00:00:00Z&sort=-End', 'start=>2021-01-01T00:00:00Z&sort=-end,-End'],
+    ['PageSize=75', 'PageSize=50'],
+    ['Period.Days==1', 'Period.Days=2'],
+  ]
+
+  test.each(pairs)('%s and %s have one text, with values of their own', (one, other) => {
+    const [first, second] = [statementOf(absence, one), statementOf(absence, other)]
+    expect(second.text).toBe(first.text)
+    if (first.values.length > 0) expect(second.values).not.toEqual(first.values)
+    for (const value of first.values) if (value && !/^\d+$/.test(value)) expect(first.text).not.toContain(value)
+  })
+
+  test.each([
+    ['Status=a', 'Status='],
+    ['Status=a', 'Status=!=a'],
+    ['Status=a', 'Type=a'],
+    ['sort=Start', 'sort=-Start'],
+    ['page=1', 'page=2'],
+    ['PageSize=5', 'PageSize=6'],
+  ])('%s and %s have not', (one, other) => {
+    expect(statementOf(absence, other).text).not.toBe(statementOf(absence, one).text)
+  })
+})

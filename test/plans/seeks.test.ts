@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { compileList, compileRows } from '../../src/compile/list.ts'
+import { Database } from '../../src/execute/database.ts'
+import type { Entity, Property } from '../../src/model/entity.ts'
+import { order } from '../../src/model/order.ts'
+import type { ListQuery, Seek } from '../../src/model/query.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { allNodes, explain, type PlanNode, readIndexKeys } from '../support/explain.ts'
+import { loadMany } from '../support/manyRows.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+const COUNTS = { company: 20_000, employee: 20_000, absence: 20_000 }
+const TIMEOUT_MS = 60_000
+const PAGE_SIZE = 20
+/** Many rows without a value lie on either side of it, whatever the property. */
+const MIDDLE_ID = '10000'
+
+let sql: postgres.Sql
+let database: Database
+let indexKeys: Map<string, string>
+const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
+
+beforeAll(async () => {
+  const url = await createDatabase()
+  sql = connect(url)
+  database = new Database({ url, poolSize: 1, prepare: true })
+  await loadMany(sql, COUNTS)
+  indexKeys = await readIndexKeys(sql)
+}, TIMEOUT_MS)
+afterAll(async () => {
+  await database?.end(200)
+  await sql?.end()
+})
+
+/** The position of the first row of a page. */
+async function positionOn(entity: Entity, query: ListQuery, page: number): Promise<Seek['position']> {
+  const [row] = await database.read(compileList(entity, { ...query, page }))
+  return order(entity, query.sorts).map(
+    ({ property }) => row?.[1 + entity.properties.indexOf(property)] as string | null,
+  )
+}
+
+/** Every seek there is by one property, far from both ends: on either side, of a value and of none. */
+async function* seeksBy(entity: Entity, { name, kind }: Property) {
+  for (const sign of ['-', '%2B'])
+    for (const side of ['behind', 'before'] as const) {
+      const query = parseList(entity, `sort=${sign}${name}&PageSize=${PAGE_SIZE}`)
+      const position = await positionOn(entity, query, 500)
+      yield { ...query, seek: { side, position } }
+      if (kind.nullable) yield { ...query, seek: { side, position: [null, MIDDLE_ID] } }
+    }
+}
+
+const isScan = ({ 'Node Type': type }: PlanNode) =>
+  type.includes('Scan') && type !== 'Subquery Scan' && type !== 'CTE Scan'
+const scansOf = (plan: PlanNode) => allNodes(plan).filter(isScan)
+
+/** The steps that are a limit right above a scan. */
+function branchesOf(plan: PlanNode) {
+  const limits = allNodes(plan).filter((node) => node['Node Type'] === 'Limit' && isScan(node.Plans?.[0] as PlanNode))
+  return limits.map(({ Plans }) => Plans?.[0] as PlanNode)
+}
+
+describe('D32: a page by cursor in the order of any property', () => {
+  for (const kind of ['values known', 'generic_plan'] as const)
+    test(
+      `reads nothing but ranges of indexes, in their order, each up to its limit: ${kind}`,
+      async () => {
+        for (const entity of entities)
+          for (const property of entity.properties)
+            for await (const query of seeksBy(entity, property)) {
+              const statement = compileRows(entity, query)
+              const plan = await explain(database, statement, kind === 'generic_plan' ? kind : undefined)
+              const branches = branchesOf(plan)
+              expect(branches.length).toBeGreaterThan(0)
+              expect(scansOf(plan)).toEqual(branches)
+              const isDescending = query.sorts[0]?.direction === 'descending'
+              const isBackwards = isDescending === (query.seek.side === 'behind')
+              for (const scan of branches) {
+                const {
+                  'Node Type': type,
+                  'Scan Direction': direction,
+                  'Index Cond': range,
+                  Filter: filter = null,
+                } = scan
+                const keys = indexKeys.get(scan['Index Name'] ?? '')
+                expect({ text: statement.text, type, keys, direction, range, filter }).toEqual({
+                  text: statement.text,
+                  type: 'Index Scan',
+                  keys: property === entity.id ? '(id)' : `(${property.column}, id)`,
+                  direction: isBackwards ? 'Backward' : 'Forward',
+                  range: expect.any(String),
+                  filter: null,
+                })
+              }
+            }
+      },
+      TIMEOUT_MS,
+    )
+
+  test(
+    'reads no more than a page of each range, and one row, however deep it lies',
+    async () => {
+      for (const entity of entities)
+        for (const property of entity.properties)
+          for await (const query of seeksBy(entity, property)) {
+            const plan = await explain(database, compileRows(entity, query), 'analyze')
+            for (const scan of branchesOf(plan)) expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
+          }
+    },
+    TIMEOUT_MS,
+  )
+
+  test('reads the whole table for nothing but the total', async () => {
+    for (const entity of entities)
+      for await (const query of seeksBy(entity, entity.properties[1] as Property)) {
+        const plan = await explain(database, compileList(entity, query))
+        const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE first').flatMap(allNodes)
+        expect(total.length).toBeGreaterThan(0)
+        expect(scansOf(plan).filter((scan) => !total.includes(scan))).toEqual(branchesOf(plan))
+      }
+  })
+})
+
+describe('D32: a page by cursor in the order of several properties', () => {
+  test.each([
+    ...['Status,-Start', '-Type,Reason,-Period.Days', '-EmployeeId,Status', 'Start,-Status,Id', '-Reason,Start'],
+    ...['Status,Start', '-Status,-Start', '-Start,Id', 'Status,-Id', '-Reason,Id'],
+  ])(
+    'reads ranges of indexes too, in which it may have to sort what is equal in the first: %s',
+    async (sort) => {
+      const entity = entities.find(({ name }) => name === 'Absence') as Entity
+      const query = parseList(entity, `sort=${sort}&PageSize=${PAGE_SIZE}`)
+      for (const page of [2, 150, 500, 990])
+        for (const side of ['behind', 'before'] as const) {
+          const position = await positionOn(entity, query, page)
+          const plan = await explain(database, compileRows(entity, { ...query, seek: { side, position } }))
+          const scans = scansOf(plan).filter((scan) => scan['Node Type'] !== 'Bitmap Heap Scan')
+          expect(scans.length).toBeGreaterThan(0)
+          for (const scan of scans) expect(scan['Index Cond']).toBeString()
+        }
+    },
+    TIMEOUT_MS,
+  )
+})

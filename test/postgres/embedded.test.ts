@@ -1,0 +1,255 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
+import { connect } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+
+const TIMEOUT_MS = 60_000
+const settings = { fsync: 'off', synchronous_commit: 'off' }
+
+let dataDir: string
+let running: EmbeddedPostgres[]
+let orphan: number | null
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'roster-embedded-'))
+  chmodSync(dataDir, 0o755) // where the user nobody can go
+  running = []
+  orphan = null
+})
+afterEach(async () => {
+  for (const server of [...running]) await stop(server)
+  if (orphan && isAlive(orphan)) process.kill(orphan, 'SIGQUIT')
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+async function start(more: { asRoot?: 'namespace' | 'nobody'; settings?: Record<string, string> } = {}) {
+  const server = await startEmbedded({ dataDir, settings, ...more })
+  running.push(server)
+  return server
+}
+
+async function stop(server: EmbeddedPostgres) {
+  running.splice(running.indexOf(server), 1)
+  await server.stop()
+}
+
+async function query(server: EmbeddedPostgres, text: string): Promise<unknown> {
+  const sql = connect(server.url)
+  try {
+    const [row] = await sql.unsafe(text)
+    return row && Object.values(row)[0]
+  } finally {
+    await sql.end()
+  }
+}
+
+const SELECT_BUSY =
+  "select count(*) from pg_stat_activity where state = 'active' and query like '%loop end loop%' and pid <> pg_backend_pid()"
+
+const isAlive = (pid: number) => existsSync(`/proc/${pid}/exe`)
+const postmasterOf = (folder: string) =>
+  Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0])
+
+/** A process of its own that starts PostgreSQL and is then killed, as a server is by kill -9: PostgreSQL goes on. */
+async function leaveOrphan(asRoot?: string): Promise<number> {
+  const code = `
+    const { startEmbedded } = await import('${import.meta.dir}/../../src/postgres/embedded.ts')
+    const { connect } = await import('${import.meta.dir}/../support/postgres.ts')
+    const { url } = await startEmbedded(${JSON.stringify({ dataDir, settings, asRoot })})
+    await connect(url).unsafe("create table kept as select 'written before the kill' as note")
+    console.log('ready')
+    setInterval(() => undefined, 1_000)`
+  const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe', stderr: 'inherit' })
+  const { value } = await child.stdout.getReader().read()
+  orphan = postmasterOf(dataDir)
+  expect(new TextDecoder().decode(value)).toBe('ready\n')
+  child.kill('SIGKILL')
+  await child.exited
+  return orphan
+}
+
+// PostgreSQL refuses to run as root, so a root user has two ways; everybody else has one.
+const ways = process.getuid?.() === 0 ? (['namespace', 'nobody'] as const) : ([undefined] as const)
+
+for (const asRoot of ways) {
+  const way = asRoot ? { asRoot } : {}
+
+  describe(asRoot ? `as root, by ${asRoot}` : 'as a user', () => {
+    test(
+      'the first start makes a cluster; a restart keeps the data and the password',
+      async () => {
+        const first = await start(way)
+        await query(first, "create table kept as select 'kept' as note")
+        await stop(first)
+        const second = await start(way)
+        expect(await query(second, 'select note from kept')).toBe('kept')
+        expect(new URL(second.url).password).toBe(new URL(first.url).password)
+      },
+      TIMEOUT_MS,
+    )
+
+    test(
+      'an orphan that a killed process left is stopped; the next start works and has what was written',
+      async () => {
+        const pid = await leaveOrphan(asRoot)
+        expect(isAlive(pid)).toBe(true)
+        const next = await start(way)
+        expect(isAlive(pid)).toBe(false)
+        expect(await query(next, 'select note from kept')).toBe('written before the kill')
+      },
+      TIMEOUT_MS,
+    )
+
+    test(
+      'PostgreSQL runs unprivileged, and stop ends it',
+      async () => {
+        const server = await start(way)
+        const pid = postmasterOf(dataDir)
+        // In a namespace the files stay those of the user outside it.
+        const { uid } = statSync(join(dataDir, 'postgres'))
+        expect(uid).toBe(asRoot === 'nobody' ? 65534 : (process.getuid?.() ?? uid))
+        expect(isAlive(pid)).toBe(true)
+        await stop(server)
+        expect(isAlive(pid)).toBe(false)
+      },
+      TIMEOUT_MS,
+    )
+  })
+}
+
+if (ways[0])
+  test(
+    'a root user whose folder nobody can enter keeps the cluster in a place of its own, apart by folder',
+    async () => {
+      chmodSync(dataDir, 0o700)
+      const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
+      try {
+        const server = await start({ asRoot: 'nobody' })
+        expect(await query(server, 'show data_directory')).toBe(join(place, 'postgres'))
+        expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+        await stop(server)
+      } finally {
+        rmSync(place, { recursive: true, force: true })
+      }
+    },
+    TIMEOUT_MS,
+  )
+
+describe('a cluster', () => {
+  test(
+    'is UTF-8, has the collation that text orders by, takes the settings given, and listens on 127.0.0.1 alone',
+    async () => {
+      const server = await start({ settings: { ...settings, work_mem: '5MB' } })
+      expect(await query(server, 'show server_encoding')).toBe('UTF8')
+      expect(await query(server, `select 'ä' < 'b' collate "und-x-icu"`)).toBe(true)
+      expect(await query(server, 'show work_mem')).toBe('5MB')
+      expect(await query(server, 'show listen_addresses')).toBe('127.0.0.1')
+      expect(await query(server, 'show unix_socket_directories')).toBe('')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'asks for the password, which only its owner can read',
+    async () => {
+      const server = await start()
+      await expect(
+        query({ ...server, url: server.url.replace(/:[0-9a-f]{48}@/, ':wrong@') }, 'select 1'),
+      ).rejects.toThrow('password authentication failed')
+      expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('a restart', () => {
+  test(
+    'after kill -9 waits for a statement that still runs, and has the address, the password and the data',
+    async () => {
+      const server = await start()
+      const { url } = server
+      await query(server, 'create table kept as select 1 as note')
+      await query(server, 'checkpoint') // commits do not wait for the disk here
+      // Busy, so that it does not look whether its postmaster lives; the statement's own limit ends it.
+      const busy = query(server, "set statement_timeout = '700ms'; do 'begin loop end loop; end'").catch(String)
+      await until(async () => (await query(server, SELECT_BUSY)) === '1')
+      const failed = server.failed
+      process.kill(postmasterOf(dataDir), 'SIGKILL')
+      expect(await failed).toContain('ready to accept connections')
+      await server.restart()
+      await busy
+      expect(server.url).toBe(url)
+      expect(await query(server, 'select note from kept')).toBe(1)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'does not go on once PostgreSQL is asked to end',
+    async () => {
+      const server = await start()
+      process.kill(postmasterOf(dataDir), 'SIGKILL')
+      await server.failed
+      const restarted = server.restart()
+      await stop(server)
+      expect(await Promise.race([restarted.then(() => 'started'), Bun.sleep(300)])).toBeUndefined()
+      expect(await query(await start(), 'select 1')).toBe(1)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('refusals', () => {
+  test(
+    'a second server on the same folder; the first goes on, and after its end there is room',
+    async () => {
+      const first = await start()
+      await expect(start()).rejects.toThrow(`the data folder ${dataDir} is in use by another server`)
+      expect(await query(first, 'select 1')).toBe(1)
+      await stop(first)
+      expect(await query(await start(), 'select 2')).toBe(2)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a setting that PostgreSQL refuses: its log says why, and the next start works',
+    async () => {
+      await expect(start({ settings: { work_mem: 'plenty' } })).rejects.toThrow(/did not start:\n(.*\n)*.*work_mem/)
+      expect(await query(await start(), 'select 1')).toBe(1)
+    },
+    TIMEOUT_MS,
+  )
+
+  test('a folder without PostgreSQL', async () => {
+    await expect(startEmbedded({ dataDir, native: join(dataDir, 'nothing') })).rejects.toThrow()
+  })
+})
+
+test(
+  'what an interrupted initdb left behind does not count',
+  async () => {
+    await stop(await start())
+    rmSync(join(dataDir, 'postgres'), { recursive: true })
+    await Bun.write(join(dataDir, 'postgres.part/PG_VERSION'), '18')
+    const server = await start()
+    expect(await query(server, 'select 1')).toBe(1)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a postmaster.pid that names a stranger: the stranger lives, the start works',
+  async () => {
+    await stop(await start())
+    const stranger = Bun.spawn(['sleep', '60'])
+    await Bun.write(join(dataDir, 'postgres/postmaster.pid'), `${stranger.pid}\n${dataDir}/postgres\n`)
+    expect(await query(await start(), 'select 1')).toBe(1)
+    expect(stranger.exitCode).toBeNull()
+    stranger.kill()
+    await stranger.exited
+  },
+  TIMEOUT_MS,
+)

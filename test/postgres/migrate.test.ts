@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type postgres from 'postgres'
+import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
+import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+
+let folder: string
+let url: string
+let sql: postgres.Sql
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'roster-migrate-'))
+  url = await createDatabase('empty')
+  sql = connect(url)
+  file('0001_first.sql', 'create table first (id int); insert into first values (1)')
+  file('0002_second.sql', 'create table second (id int)')
+})
+afterEach(async () => {
+  await sql.end()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const file = (name: string, text: string) => writeFileSync(join(folder, name), text)
+const run = () => migrate(url, folder)
+const tables = async () =>
+  (
+    await sql`select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`
+  ).map(({ relname }) => relname)
+
+test('applies every file once, in order', async () => {
+  expect(await run()).toEqual(['0001_first.sql', '0002_second.sql'])
+  expect(await run()).toEqual([])
+  file('0003_third.sql', 'alter table first add name text')
+  expect(await run()).toEqual(['0003_third.sql'])
+  expect(await tables()).toEqual(['first', 'migration', 'second'])
+  expect(Number((await sql`select * from first`).count)).toBe(1)
+})
+
+test('of calls at once one does the work and all succeed', async () => {
+  file('0001_first.sql', 'create table first (id int); select pg_sleep(0.2)')
+  const applied = await Promise.all([run(), run(), run()])
+  expect(applied.map(({ length }) => length).sort()).toEqual([0, 0, 2])
+  expect(Number((await sql`select * from migration`).count)).toBe(2)
+})
+
+test('of processes at once one does the work and all succeed', async () => {
+  const code = `
+    const { migrate } = await import('${import.meta.dir}/../../src/postgres/migrate.ts')
+    console.log((await migrate('${url}', '${folder}')).length)`
+  const outputs = await Promise.all(
+    [1, 2].map(async () => {
+      const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe', stderr: 'pipe' })
+      return [await child.exited, (await child.stdout.text()).trim(), await child.stderr.text()]
+    }),
+  )
+  expect(outputs.sort()).toEqual([
+    [0, '0', ''],
+    [0, '2', ''],
+  ])
+})
+
+describe('refusals', () => {
+  test('an applied file that was edited', async () => {
+    await run()
+    appendFileSync(join(folder, '0001_first.sql'), '\n')
+    file('0003_third.sql', 'create table third (id int)')
+    await expect(run()).rejects.toThrow('0001_first.sql was edited after it had been applied')
+    expect(await tables()).not.toContain('third')
+  })
+
+  test('a file that comes before one that is applied', async () => {
+    rmSync(join(folder, '0001_first.sql'))
+    await run()
+    file('0001_first.sql', 'create table first (id int)')
+    await expect(run()).rejects.toThrow('0001_first.sql comes before 0002_second.sql')
+    expect(await tables()).toEqual(['migration', 'second'])
+  })
+
+  test('a file that fails is named and leaves nothing, of the files before it neither', async () => {
+    file('0003_third.sql', 'create table third (id int); select 1 / 0')
+    await expect(run()).rejects.toThrow('0003_third.sql failed: division by zero')
+    expect(await tables()).toEqual([])
+    file('0003_third.sql', 'create table third (id int)')
+    expect(await run()).toHaveLength(3)
+  })
+
+  test('a database that cannot be reached', async () => {
+    await expect(migrate(Object.assign(new URL(url), { port: '9' }).href, folder)).rejects.toThrow()
+  })
+})
+
+test('files that a newer version has applied are no fault', async () => {
+  await run()
+  rmSync(join(folder, '0002_second.sql'))
+  expect(await run()).toEqual([])
+})
+
+test('what is not named like a migration is none', () => {
+  for (const name of ['sample.sql', '003_short.sql', '0004_a.sql.orig', '0005-a.sql', '0006_a.txt'])
+    file(name, 'no SQL')
+  expect(readMigrations(folder).map(({ file: name }) => name)).toEqual(['0001_first.sql', '0002_second.sql'])
+})
+
+test('a checksum is that of the bytes: it never changes on another machine', () => {
+  file('0001_first.sql', 'abc')
+  expect(readMigrations(folder)[0]?.checksum).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+})
+
+test('the numbers of our own files are 1 upwards, each once', () => {
+  const numbers = readMigrations(MIGRATIONS).map(({ file: name }) => Number(name.slice(0, 4)))
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1))
+  expect(numbers.length).toBeGreaterThan(0)
+})

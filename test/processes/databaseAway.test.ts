@@ -1,0 +1,121 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
+import { connect } from '../support/postgres.ts'
+import {
+  endPrograms,
+  postmasterOf,
+  type RunningProgram,
+  run,
+  runMain,
+  temporaryFolder,
+  until,
+} from '../support/process.ts'
+
+const LISTENS = /listens on (http:\S+?),/
+const TIMEOUT_MS = 60_000
+// Both workers are asked again and again with a key that is not known yet.
+const RATE_LIMITS_ANONYMOUS = '1000000/1s'
+const BOOTSTRAP_API_KEY = 'a-bootstrap-key-of-a-test'
+
+// A PostgreSQL of its own, that goes away and comes back under its address.
+const folder = temporaryFolder()
+let postgres: EmbeddedPostgres
+beforeAll(async () => {
+  postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' } })
+}, TIMEOUT_MS)
+afterEach(endPrograms)
+afterAll(async () => {
+  await postgres?.stop()
+  folder.remove()
+})
+
+async function goAway() {
+  process.kill(postmasterOf(folder.path) as number, 'SIGKILL')
+  await postgres.failed
+}
+
+async function startWaiting(): Promise<{ server: RunningProgram; url: string }> {
+  const settings = { DATA_DIR: `${folder.path}/server`, DATABASE_URL: postgres.url, BOOTSTRAP_API_KEY }
+  const server = runMain({
+    ...settings,
+    WORKERS: '2',
+    RATE_LIMIT_CLIENTS: '2',
+    RATE_LIMITS_ANONYMOUS,
+    LOG_LEVEL: 'warn',
+  })
+  const [, url = ''] = await server.waitFor(LISTENS)
+  return { server, url }
+}
+
+test(
+  'a database that is away at the start: 503 until it comes, then everything works, keys too',
+  async () => {
+    await goAway()
+    const { server, url } = await startWaiting()
+    const ask = (path: string, key?: string, init: RequestInit = {}) =>
+      fetch(url + path, { ...init, headers: key ? { authorization: `ApiKey ${key}` } : {}, keepalive: false })
+    const status = async (path: string, key?: string) => (await ask(path, key)).status
+    expect(server.output()).toMatch(/the server waits for the database reason=.*/)
+    expect([await status('/livez'), await status('/readyz'), await status('/')]).toEqual([200, 503, 200])
+    for (const key of [BOOTSTRAP_API_KEY, 'a-key-that-only-the-table-could-know']) {
+      const paths = ['/Companies', '/Companies/1', '/Companies?cursor=x', '/Nothing']
+      expect(await Promise.all(paths.map((path) => status(path, key)))).toEqual([503, 503, 503, 503])
+    }
+    expect([await status('/Companies'), await status('/Nothing')]).toEqual([401, 401])
+    expect((await ask('/Companies', BOOTSTRAP_API_KEY)).headers.get('retry-after')).toBe('1')
+
+    await postgres.restart()
+    // Over new connections, so that either worker is asked.
+    const are = async (wanted: number, path: string, key?: string) =>
+      (await Promise.all(Array.from({ length: 8 }, () => status(path, key)))).every((is) => is === wanted)
+    await until(() => are(200, '/readyz'))
+    expect(server.output().match(/the server waits for the database/g)).toHaveLength(1)
+    expect(await status('/Companies?cursor=x', BOOTSTRAP_API_KEY)).toBe(400)
+    const body = '{"Name":"first"}'
+    const headers = { authorization: `ApiKey ${BOOTSTRAP_API_KEY}`, 'content-type': 'application/json' }
+    expect((await fetch(`${url}/Companies`, { method: 'POST', headers, body })).status).toBe(201)
+    expect(await (await ask('/Companies', BOOTSTRAP_API_KEY)).json()).toHaveLength(1)
+
+    const words = ['--no-env-file', 'src/main.ts', 'keys', 'create', '--name', 'a', '--rights', '*:read']
+    const command = run([process.execPath, ...words], { DATABASE_URL: postgres.url })
+    expect(await command.ended).toBe(0)
+    const key = command.output().trimEnd().split('\n').at(-1) as string
+    await until(() => are(200, '/Companies', key))
+    expect(await are(401, '/Companies', 'a-key-that-only-the-table-could-know')).toBe(true)
+
+    server.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'SIGTERM ends a server that waits',
+  async () => {
+    await goAway()
+    const { server, url } = await startWaiting()
+    expect((await fetch(`${url}/livez`)).status).toBe(200)
+    server.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+    await postgres.restart()
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a database that comes and cannot be used ends the server, with a line that says why',
+  async () => {
+    const sql = connect(postgres.url)
+    await sql`update migration set checksum = 'another' where file like '0001%'`
+    await sql`checkpoint`
+    await sql.end()
+    await goAway()
+    const { server } = await startWaiting()
+    await postgres.restart()
+    expect(await server.ended).toBe(1)
+    expect(server.output()).toMatch(
+      /the server cannot go on reason=.*0001_\w+\.sql was edited after it had been applied/,
+    )
+  },
+  TIMEOUT_MS,
+)

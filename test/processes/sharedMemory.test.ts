@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync, rmSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { memoryFolderOf } from '../../src/os/folder.ts'
+import { migrate } from '../../src/postgres/migrate.ts'
+import { headers, PATH, renewed, retried, usePlace } from '../support/place.ts'
+import { connect, MIGRATIONS } from '../support/postgres.ts'
+import { run, until, workersOf } from '../support/process.ts'
+
+const TIMEOUT_MS = 120_000
+const onLinux = process.platform === 'linux'
+
+const place = usePlace()
+
+describe('the log of changes', () => {
+  const total = async (url: string) => (await fetch(url + PATH, { headers })).headers.get('x-total-count')
+
+  test(
+    'is another one after a server was killed: writes from elsewhere show before and after',
+    async () => {
+      const sql = connect(place.DATABASE_URL)
+      const machines = async () => (await sql`select machine from change_listener`).map(({ machine }) => machine)
+      const first = await place.start()
+      await until(async () => (await machines()).length === 1)
+      const [before] = await machines()
+      await sql`insert into company (name) values ('a')`
+      await until(async () => (await total(first.url)) === '1')
+      first.server.kill('SIGKILL')
+      await first.server.ended
+      const next = await place.start()
+      await until(async () => !(await machines()).includes(before) && (await machines()).length === 1)
+      for (const expected of ['2', '3', '4']) {
+        await sql`insert into company (name) values ('b')`
+        await until(async () => (await total(next.url)) === expected)
+      }
+      next.server.kill('SIGTERM')
+      await next.server.ended
+      expect(await machines()).toEqual([])
+      await sql.end()
+    },
+    TIMEOUT_MS,
+  )
+
+  for (const [environment, lines] of [
+    [{ DATABASE_PREPARE: 'false' }, 1],
+    [{ VIEWS: 'off' }, 0],
+  ] as const)
+    test(
+      `is not there with ${JSON.stringify(environment)}: nobody listens, and rows of the dead go`,
+      async () => {
+        await migrate(place.DATABASE_URL, MIGRATIONS)
+        const sql = connect(place.DATABASE_URL)
+        await sql`insert into change_listener values ('dead', 2147483647, now())`
+        const { server } = await place.start({ ...environment, LOG_LEVEL: 'info' })
+        await until(async () => (await sql`select from change_listener`).count === 0)
+        const names = await sql`
+          select distinct application_name as name from pg_stat_activity
+          where datname = current_database() and application_name like 'roster%'`
+        expect(names.map(({ name }) => name)).toEqual(['roster'])
+        expect(server.output().match(/behind a pooler nobody hears of changes/g)?.length ?? 0).toBe(lines)
+        await sql.end()
+      },
+      TIMEOUT_MS,
+    )
+})
+
+describe('the memory of the limits', () => {
+  const remaining = async (url: string) => Number((await fetch(url, { headers })).headers.get('x-ratelimit-remaining'))
+  const limited = { RATE_LIMITS: '100/1h' }
+  const table = () => join(memoryFolderOf(place.folder, place.port), 'keys')
+
+  test(
+    'counts are those of all workers, and survive the death of a worker and a restart of the server. D36',
+    async () => {
+      const { server, url } = await place.start(limited)
+      for (let expected = 99; expected > 89; expected--) expect(await remaining(url)).toBe(expected)
+      const workers = workersOf(server.pid)
+      for (const worker of workers) process.kill(worker, 'SIGKILL')
+      await renewed(server.pid, 2, workers)
+      await until(() => (server.output().match(/is replaced/g)?.length ?? 0) === 2)
+      expect(await retried(() => remaining(url))).toBe(89)
+      server.kill('SIGTERM')
+      await server.ended
+      const next = await place.start(limited)
+      expect(await remaining(next.url)).toBe(88)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'other limits are another table',
+    async () => {
+      const { server, url } = await place.start(limited)
+      expect(await remaining(url)).toBe(99)
+      server.kill('SIGTERM')
+      await server.ended
+      const next = await place.start({ RATE_LIMITS: '50/1h' })
+      expect(await remaining(next.url)).toBe(49)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a file that is truncated under the workers costs their lives and the counts, not the server',
+    async () => {
+      const { server, url } = await place.start(limited)
+      expect(await remaining(url)).toBe(99)
+      const workers = workersOf(server.pid)
+      truncateSync(table(), 0)
+      // Who touches the memory that is gone dies of it.
+      await until(async () => {
+        await fetch(url, { headers, keepalive: false }).catch(() => undefined)
+        return !workersOf(server.pid).some((worker) => workers.includes(worker))
+      })
+      await renewed(server.pid, 2, workers)
+      expect(await retried(() => remaining(url))).toBeGreaterThan(90)
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a file that is deleted goes on: a worker that starts later counts with the others',
+    async () => {
+      if (!onLinux) return
+      const { server, url } = await place.start(limited)
+      expect(await remaining(url)).toBe(99)
+      rmSync(table())
+      const workers = workersOf(server.pid)
+      server.kill('SIGUSR2')
+      await renewed(server.pid, 2, workers)
+      expect(await retried(() => remaining(url))).toBe(98)
+      expect(existsSync(table())).toBe(false)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a folder that is cleaned away is made again: keys still change, workers are still replaced',
+    async () => {
+      const { server, url } = await place.start({ ...limited, BOOTSTRAP_API_KEY: '' })
+      const roster = async (...words: string[]) => {
+        const command = run([process.execPath, '--no-env-file', 'src/main.ts', 'keys', ...words], {
+          DATABASE_URL: place.DATABASE_URL,
+        })
+        expect(await command.ended).toBe(0)
+        return command.output().trimEnd().split('\n').at(-1) as string
+      }
+      const key = await roster('create', '--name', 'a', '--rights', '*:read')
+      const status = async () => (await fetch(url + PATH, { headers: { authorization: `ApiKey ${key}` } })).status
+      await until(async () => (await status()) === 200)
+      rmSync(memoryFolderOf(place.folder, place.port), { recursive: true })
+      await roster('revoke', '--name', 'a')
+      await until(async () => (await retried(status)) === 401)
+      const workers = workersOf(server.pid)
+      for (const worker of workers) process.kill(worker, 'SIGKILL')
+      await renewed(server.pid, 2, workers)
+      expect(await retried(status)).toBe(401)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'no room for it: one line that says how much is needed, exit 1',
+    async () => {
+      const command = [
+        'sh',
+        '-c',
+        `trap '' XFSZ; ulimit -f 2000; exec "$0" --no-env-file src/main.ts`,
+        process.execPath,
+      ]
+      const settings = {
+        DATA_DIR: place.folder,
+        PORT: String(place.port),
+        DATABASE_URL: place.DATABASE_URL,
+        RATE_LIMITS: '1000000/1h',
+      }
+      const server = run(command, { ...settings, RATE_LIMIT_CLIENTS: '2' })
+      expect(await server.ended).toBe(1)
+      expect(server.output()).toMatch(
+        /^roster: there is no room for 11\.4 MiB of shared memory at \S+: free some, .*\n$/,
+      )
+    },
+    TIMEOUT_MS,
+  )
+})

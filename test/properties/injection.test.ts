@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { shown } from '../../src/model/shown.ts'
+import { hostileTexts, LEAK } from '../support/hostile.ts'
+import { collections, properties, writable } from '../support/model.ts'
+import { type Answer, errorOf, startServer, type TestServer } from '../support/server.ts'
+
+const TIMEOUT_MS = 30_000
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+  await server.sql`insert into company (name, enabled) select 'Company ' || n, n % 2 = 0 from generate_series(1, 12) as n`
+  await server.sql`insert into employee (first_name) values ('Ada'), ('Grace')`
+  await server.sql`insert into absence (status, period_days) values ('Approved', 1.5), ('Declined', 2)`
+})
+afterAll(() => server.stop())
+
+let before: unknown
+beforeEach(async () => {
+  before = await everything()
+})
+
+/** All rows, and the tables that there are. */
+async function everything(): Promise<unknown> {
+  const tables =
+    await server.sql`select relname, relnatts from pg_class where relnamespace = 'public'::regnamespace order by 1`
+  const rows = []
+  for (const table of ['company', 'employee', 'absence', 'migration'])
+    rows.push(await server.sql`select t::text as row from ${server.sql(table)} as t order by 1`)
+  return JSON.stringify({ tables, rows })
+}
+
+/** Not a failure, and nothing of the inside; what a client sent may come back as its own text. */
+function expectHarmless(what: string, { status, text }: Pick<Answer, 'status' | 'text'>) {
+  const leaks = LEAK.exec(text)?.[0] ?? null
+  expect({ what, status: status < 500 ? 'fine' : status, leaks }).toEqual({ what, status: 'fine', leaks: null })
+}
+
+async function all<T>(items: T[], check: (item: T) => Promise<void>) {
+  const queue = [...items]
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await check(item)
+  }
+  await Promise.all(Array.from({ length: 8 }, worker))
+}
+
+describe('hostile text in a query', () => {
+  for (const collection of collections)
+    test(
+      `${collection}: as the value of every filter it finds nothing, or is refused`,
+      async () => {
+        const cases = properties[collection].flatMap((field) => hostileTexts.map((text) => ({ field, text })))
+        await all(cases, async ({ field, text }) => {
+          const path = `/${collection}?${field.name}==${encodeURIComponent(text)}`
+          const answer = await server.get(path)
+          expectHarmless(path, answer)
+          if (field.kind !== 'text' || text.includes('\0'))
+            expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidFilter', target: field.name })
+          else expect({ path, status: answer.status, body: answer.body }).toEqual({ path, status: 200, body: [] })
+        })
+        expect(await everything()).toBe(before)
+      },
+      TIMEOUT_MS,
+    )
+
+  test('behind every operator it is a value too', async () => {
+    const cases = ['=', '!=', '<', '<=', '>', '>='].flatMap((operator) =>
+      hostileTexts.map((text) => ({ operator, text })),
+    )
+    await all(cases, async ({ operator, text }) => {
+      const path = `/Companies?Name=${encodeURIComponent(operator + text)}`
+      const answer = await server.get(path)
+      expectHarmless(path, answer)
+      expect({ path, status: answer.status }).toEqual({ path, status: text.includes('\0') ? 400 : 200 })
+    })
+    expect(await everything()).toBe(before)
+  })
+
+  test('D21: as the name of a parameter it is unknown', async () => {
+    await all(hostileTexts, async (text) => {
+      const answer = await server.get(`/Absences?${encodeURIComponent(text)}=1`)
+      expectHarmless(text, answer)
+      expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'UnknownParameter', target: shown(text) })
+    })
+    expect(await everything()).toBe(before)
+  })
+
+  test('D27, D28, D32: in sort, PageSize, page and cursor it is refused', async () => {
+    const codes = { sort: 'InvalidSort', PageSize: 'InvalidPageSize', page: 'InvalidPage', cursor: 'InvalidCursor' }
+    for (const [name, code] of Object.entries(codes))
+      for (const sign of name === 'sort' ? ['', '-', '%2B', '-Id,'] : [''])
+        await all(hostileTexts, async (text) => {
+          const answer = await server.get(`/Companies?${name}=${sign}${encodeURIComponent(text)}`)
+          expectHarmless(text, answer)
+          expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code, target: name })
+        })
+    expect(await everything()).toBe(before)
+  })
+})
+
+test(
+  'hostile text in a path is no address, whatever the method',
+  async () => {
+    const paths = hostileTexts.flatMap((text) => {
+      const segment = encodeURIComponent(text)
+      return [
+        `/${segment}`,
+        `/Companies/${segment}`,
+        `/Companies/1${segment}`,
+        `/errors/${segment}`,
+        `/Companies/1/${segment}`,
+      ]
+    })
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
+      await all(paths, async (path) => {
+        const answer = await server.send(
+          method,
+          path,
+          method === 'GET' || method === 'DELETE' ? undefined : { Name: 'x' },
+        )
+        expectHarmless(`${method} ${path}`, answer)
+        expect({ method, path, status: [404, 405].includes(answer.status) ? 404 : answer.status }).toEqual({
+          method,
+          path,
+          status: 404,
+        })
+      })
+    expect(await everything()).toBe(before)
+  },
+  TIMEOUT_MS,
+)
+
+describe('hostile text in a body', () => {
+  const legal = hostileTexts.filter((text) => !text.includes('\0') && [...text].length <= 100)
+
+  for (const collection of collections)
+    test(
+      `${collection}: every text property stores it to the letter, in every write`,
+      async () => {
+        const names = writable[collection].filter(({ kind }) => kind === 'text').map(({ name }) => name)
+        await all(legal, async (text) => {
+          const body = nested(Object.fromEntries(names.map((name) => [name, text])))
+          const created = await server.post(`/${collection}`, body)
+          expectHarmless(text, created)
+          expect(created.status).toBe(201)
+          const path = `/${collection}/${created.body.id}`
+          for (const answer of [
+            created,
+            await server.put(path, body),
+            await server.patch(path, body),
+            await server.get(path),
+          ])
+            for (const name of names) expect({ name, value: valueAt(answer.body, name) }).toEqual({ name, value: text })
+          const found = await server.get(
+            `/${collection}?${names[0]}==${encodeURIComponent(text)}&Id=${created.body.id}`,
+          )
+          expect(found.body).toEqual([(await server.get(path)).body])
+          expect((await server.remove(path)).status).toBe(204)
+        })
+        expect(await everything()).toBe(before)
+      },
+      TIMEOUT_MS,
+    )
+
+  for (const collection of collections)
+    test(
+      `${collection}: every other property refuses it, and names itself`,
+      async () => {
+        const others = writable[collection].filter(({ kind }) => kind !== 'text')
+        const cases = others.flatMap(({ name }) => hostileTexts.map((text) => ({ name, text })))
+        await all(cases, async ({ name, text }) => {
+          const answer = await server.post(`/${collection}`, nested({ [name]: text }))
+          expectHarmless(text, answer)
+          expect({ text, ...errorOf(answer) }).toEqual({ text, status: 400, code: 'InvalidValue', target: name })
+        })
+        expect(await everything()).toBe(before)
+      },
+      TIMEOUT_MS,
+    )
+
+  test('D10: JSON of another type is never taken for a text', async () => {
+    for (const collection of collections)
+      for (const { name } of writable[collection].filter(({ kind }) => kind === 'text'))
+        for (const value of [{ $ne: null }, ['a'], [], {}, 1, true, { toString: 'x' }]) {
+          const answer = await server.post(`/${collection}`, nested({ [name]: value }))
+          expect({ value, ...errorOf(answer) }).toEqual({ value, status: 400, code: 'InvalidValue', target: name })
+        }
+    expect(await everything()).toBe(before)
+  })
+
+  test('D17: NUL and half a surrogate pair are refused in every text property', async () => {
+    for (const collection of collections)
+      for (const { name } of writable[collection].filter(({ kind }) => kind === 'text'))
+        for (const value of ['a\0b', '\0', '\ud800', 'x\udc00y', '\udfff\ud800']) {
+          const answer = await server.post(`/${collection}`, nested({ [name]: value }))
+          expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidValue', target: name })
+        }
+    expect(await everything()).toBe(before)
+  })
+
+  test('D9: as the name of a property it is unknown, inside an object too', async () => {
+    await all(hostileTexts, async (text) => {
+      for (const body of [`{${JSON.stringify(text)}:{"Name":"x"}}`, `{"Period":{${JSON.stringify(text)}:1}}`]) {
+        const answer = await server.post('/Absences', body)
+        expectHarmless(text, answer)
+        expect({ text, ...errorOf(answer) }).toMatchObject({ text, status: 400, code: 'UnknownProperty' })
+      }
+    })
+    expect(await everything()).toBe(before)
+  })
+})
+
+/** `Period.Days` as an object with `Days` in it. */
+function nested(flat: Record<string, unknown>): Record<string, unknown> {
+  const body: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(flat)) {
+    if (name.startsWith('Period.')) body.Period = { ...(body.Period as object), [name.slice(7)]: value }
+    else body[name] = value
+  }
+  return body
+}
+
+function valueAt(record: Record<string, unknown>, name: string): unknown {
+  const [first = '', second] = name.split('.').map((part) => part.charAt(0).toLowerCase() + part.slice(1))
+  return second ? (record[first] as Record<string, unknown>)[second] : record[first]
+}

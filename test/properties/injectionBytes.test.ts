@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { hostileBytes, hostileTexts, LEAK } from '../support/hostile.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { exchange } from '../support/socket.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+  await server.sql`insert into company (name) select 'Company ' || n from generate_series(1, 12) as n`
+})
+afterAll(() => server.stop())
+
+interface Reply {
+  status: number
+  /** Every header line in its order: lower-case name, value. */
+  headers: [string, string][]
+  body: string
+}
+
+/** One request, its characters as bytes; the one answer that came back. */
+async function raw(
+  line: string,
+  headers: string[] = [`Authorization: ApiKey ${KEY}`],
+  host = '127.0.0.1',
+  body = '',
+): Promise<Reply> {
+  const lines = [`${line} HTTP/1.1`, `Host: ${host}`, ...headers, 'Connection: close', '', body]
+  const text = await exchange(server.url, Buffer.from(lines.join('\r\n'), 'latin1'))
+  const end = text.indexOf('\r\n\r\n')
+  const [first = '', ...rest] = text.slice(0, end).split('\r\n')
+  const reply = {
+    status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]),
+    headers: rest.map((header): [string, string] => {
+      const colon = header.indexOf(': ')
+      return [header.slice(0, colon).toLowerCase(), header.slice(colon + 2)]
+    }),
+    body: text.slice(end + 4),
+  }
+  // Whatever was sent has split no answer in two.
+  expect(reply.body).toHaveLength(Number(valuesOf(reply, 'content-length')[0] ?? 0))
+  expect({ line, status: reply.status < 500, leak: LEAK.exec(reply.body)?.[0] ?? null }).toEqual({
+    line,
+    status: true,
+    leak: null,
+  })
+  return reply
+}
+
+const valuesOf = ({ headers }: Reply, name: string) => headers.filter(([own]) => own === name).map(([, value]) => value)
+const namesOf = ({ headers }: Reply) => headers.map(([name]) => name).sort()
+
+/** In UTF-8, each byte as a character, without what would end the header for any server. */
+const inHeader = (text: string) =>
+  Buffer.from(text)
+    .toString('latin1')
+    .replace(/[\r\n\0]/g, ' ')
+
+describe('links of a hostile request', () => {
+  const encoded = [
+    '%0d%0aX-Injected:%20yes',
+    '%0a%0a<html>',
+    '%E2%80%A8',
+    '%3E;%20rel=%22next%22',
+    '%C3%A9',
+    '%2500',
+    '%%30'.replace('%%', '%25'),
+  ]
+  const cases = [...hostileBytes, ...encoded].flatMap((value) => [
+    `/Companies?Name=!=${value}&PageSize=5&page=2`,
+    `/Companies?PageSize=5&page=2&Name=!=x${value}`,
+    `/Companies?PageSize=5&page=2&Name=!=${value},<http://localhost/>; rel="next"`.replaceAll(' ', '%20'),
+  ])
+
+  test('D31: stay the four links there are, on our own address, in headers of ours alone', async () => {
+    const ordinary = namesOf(await raw('GET /Companies?Name=!=x&PageSize=5&page=2'))
+    for (const path of cases) {
+      const reply = await raw(`GET ${path}`)
+      expect({ path, status: reply.status, names: namesOf(reply) }).toEqual({ path, status: 200, names: ordinary })
+      for (const [header, back] of [
+        ['location', 'previous'],
+        ['link', 'prev'],
+      ] as const) {
+        const relations = valuesOf(reply, header).flatMap((value) => readLinks(value))
+        expect({ path, relations }).toEqual({ path, relations: ['first', back, 'next', 'last'] })
+      }
+    }
+  })
+
+  test('D31: are on our own address whatever the Host header says', async () => {
+    for (const host of ['evil.example', 'evil.example:80', '127.0.0.1:1', 'localhost'])
+      for (const value of valuesOf(await raw('GET /Companies?PageSize=5&page=2', undefined, host), 'location'))
+        expect(readLinks(value)).toHaveLength(4)
+  })
+
+  test('a Host header that is no name is refused', async () => {
+    for (const host of ['a b', '"><script>', 'a/b', '../..', '\xff', 'a@b', 'a?b'])
+      expect({ host, status: (await raw('GET /Companies', undefined, host)).status }).toEqual({ host, status: 400 })
+  })
+})
+
+/** The relations of a header that is nothing but links to our collection. */
+function readLinks(value: string): string[] {
+  const relations: string[] = []
+  const link = new RegExp(`(?:^|, )<${server.url}/Companies\\?[\\x21\\x23-\\x3b\\x3d\\x3f-\\x7e]+>; rel="(\\w+)"`, 'y')
+  for (let match = link.exec(value); match; match = link.exec(value)) {
+    relations.push(match[1] as string)
+    if (link.lastIndex === value.length) return relations
+  }
+  throw new Error(`not links alone: ${value}`)
+}
+
+describe('hostile headers', () => {
+  test('D40: an X-Request-Id that is not sane is replaced, and comes back nowhere', async () => {
+    const insane = hostileTexts.map(inHeader).filter((text) => !/^[\w.:/+=~-]{1,128}$/.test(text.trim()))
+    expect(insane.length).toBeGreaterThan(40)
+    for (const text of insane) {
+      const reply = await raw('GET /', [`X-Request-Id: ${text}`])
+      if (reply.status === 400) continue // no HTTP: refused before it is a request of ours
+      expect({ text, status: reply.status }).toEqual({ text, status: 200 })
+      expect(valuesOf(reply, 'x-request-id')).toEqual([
+        expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+      ])
+    }
+  })
+
+  test('D40: a sane X-Request-Id comes back as it is', async () => {
+    for (const id of ['a', 'abc-123', '7f3e:1/2+3=~', 'constructor', '__proto__', 'x'.repeat(128)])
+      expect(valuesOf(await raw('GET /', [`X-Request-Id: ${id}`]), 'x-request-id')).toEqual([id])
+  })
+
+  test('D33: a hostile Authorization gets the same 401 as none', async () => {
+    const none = await raw('GET /Companies', [])
+    expect({ status: none.status, challenge: valuesOf(none, 'www-authenticate') }).toEqual({
+      status: 401,
+      challenge: ['ApiKey'],
+    })
+    for (const text of hostileTexts.map(inHeader).filter((text) => text.trim() !== ''))
+      for (const header of [
+        `ApiKey ${text}`,
+        text,
+        `ApiKey ${KEY}${text}x`,
+        `ApiKey ${text} ${KEY}`,
+        `Bearer ${KEY}`,
+      ]) {
+        const reply = await raw('GET /Companies', [`Authorization: ${header}`])
+        if (reply.status === 400 && reply.body === '') continue // no HTTP
+        expect({ header, status: reply.status, body: reply.body }).toEqual({ header, status: 401, body: none.body })
+      }
+  })
+
+  test('D33: a key in the query string opens nothing', async () => {
+    for (const name of ['access_token', 'apikey', 'ApiKey', 'key', 'authorization', '%ED%A0%80', '\ud800'])
+      expect((await raw(`GET /Companies?${inHeader(name)}=${KEY}`, [])).status).toBe(401)
+  })
+})
+
+test('hostile bytes in a path find nothing', async () => {
+  // A backslash is a slash to every parser of URLs.
+  for (const byte of hostileBytes.filter((own) => own !== '\\'))
+    for (const path of [
+      `/${byte}`,
+      `/Companies${byte}`,
+      `/Companies/${byte}`,
+      `/Companies/1${byte}`,
+      `/errors/${byte}`,
+    ])
+      expect({ path, status: (await raw(`GET ${path}`)).status }).toEqual({ path, status: 404 })
+})
+
+test('hostile values in Content-Type are refused and echoed as text alone', async () => {
+  for (const text of hostileTexts.map(inHeader)) {
+    const headers = [`Authorization: ApiKey ${KEY}`, `Content-Type: ${text}`, 'Content-Length: 2']
+    const reply = await raw('POST /Companies', headers, undefined, '{}')
+    expect({ text, status: reply.status === 400 ? 415 : reply.status }).toEqual({ text, status: 415 })
+  }
+})

@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { type Draft, draft, filter, sort } from '../support/arbitraries.ts'
+import { linksOf } from '../support/links.ts'
+import {
+  type Collection,
+  clampedSize,
+  collections,
+  type Filter,
+  inOrder,
+  linkedPages,
+  matches,
+  properties,
+  type Row,
+  type Sort,
+} from '../support/model.ts'
+import { create, type Known, reset } from '../support/records.ts'
+import { type Answer, startServer, type TestServer } from '../support/server.ts'
+
+const TIMEOUT_MS = 120_000
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server.stop())
+
+/** Empties the database and creates a record for each draft; all rows of the collection, as they should be now. */
+async function arrange(collection: Collection, drafts: Draft[]) {
+  const known: Known = await reset(server)
+  const rows: Row[] = collection === 'Absences' ? [] : known[collection]
+  for (const one of drafts) rows.push(await create(server, collection, one, known))
+  return rows
+}
+
+interface ListRequest {
+  filters: Filter[]
+  sorts: Sort[]
+  pageSize: number
+  page: number
+  path: string
+  /** As sent, in a random order. */
+  parameters: [string, string][]
+}
+
+function listRequest(collection: Collection): fc.Arbitrary<ListRequest> {
+  return fc
+    .record({
+      filters: fc.array(filter(collection), { maxLength: 3 }),
+      sorts: fc.array(sort(collection), { maxLength: 4 }),
+      pageSize: fc.constantFrom(null, '1', '5', '6', '20', '50', '75', '-3'),
+      page: fc.constantFrom(null, '1', '1', '2', '2', '3', '4', '9', '999999999999999999999'),
+      path: fc.constantFrom(`/${collection}`, `/${collection.toLowerCase()}`, `/${collection}/`),
+      shuffle: fc.array(fc.nat(), { minLength: 6, maxLength: 6 }),
+      spelling: fc.constantFrom<'as' | 'lower' | 'upper'>('as', 'lower', 'upper'),
+    })
+    .map(({ filters, sorts, pageSize, page, path, shuffle, spelling }) => {
+      const spell = SPELLINGS[spelling]
+      const parameters = filters.map(({ field, text }): [string, string] => [
+        spell(field.name),
+        encodeURIComponent(text),
+      ])
+      const definitions = sorts.map(({ field, sign }) => sign + spell(field.name))
+      if (definitions.length > 0) parameters.push(['sort', definitions.join(',')])
+      if (pageSize !== null) parameters.push([spell('PageSize'), pageSize])
+      if (page !== null) parameters.push(['page', page])
+      const order = new Map(parameters.map((parameter, index) => [parameter, shuffle[index] ?? 0]))
+      parameters.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0))
+      return {
+        filters,
+        sorts,
+        pageSize: clampedSize(Number(pageSize ?? 20)),
+        page: Number(page ?? 1),
+        path,
+        parameters,
+      }
+    })
+}
+
+const SPELLINGS = {
+  as: String,
+  lower: (name: string) => name.toLowerCase(),
+  upper: (name: string) => name.toUpperCase(),
+}
+
+const queryOf = (parameters: [string, string][]) => parameters.map(([name, value]) => `${name}=${value}`).join('&')
+const idsOf = ({ body }: Answer): number[] => body.map((record: { id: number }) => record.id)
+
+describe('4.2 and 4.3: any list agrees with a plain model of the specification', () => {
+  for (const collection of collections)
+    test(
+      `${collection}: rows in order, total and links`,
+      async () => {
+        const list = fc.tuple(
+          fc.array(draft(collection, 'collated'), { maxLength: 36, size: 'max' }),
+          fc.array(listRequest(collection), { minLength: 1, maxLength: 60, size: 'max' }),
+        )
+        const property = fc.asyncProperty(list, async ([drafts, requests]) => {
+          const rows = await arrange(collection, drafts)
+          for (const request of requests) await checkList(request, rows)
+        })
+        await fc.assert(property, { numRuns: 12 })
+      },
+      TIMEOUT_MS,
+    )
+})
+
+async function checkList({ filters, sorts, pageSize, page, path, parameters }: ListRequest, rows: Row[]) {
+  const matching = inOrder(
+    rows.filter((row) => filters.every((one) => matches(one, row))),
+    sorts,
+  )
+  const answer = await server.get(`${path}?${queryOf(parameters)}`)
+  expect({ status: answer.status, ids: answer.status === 200 ? idsOf(answer) : answer.text }).toEqual({
+    status: 200,
+    ids: matching.slice((page - 1) * pageSize, page * pageSize).map((row) => Number(row.Id)),
+  })
+  expect(answer.headers.get('x-total-count')).toBe(String(matching.length))
+  const kept = [...new URLSearchParams(queryOf(parameters))].filter(([name]) => name !== 'page')
+  const links = linkedPages(page, pageSize, matching.length).map(([relation, target]) => ({
+    relation,
+    address: server.url + path,
+    page: target,
+    kept,
+  }))
+  expect(linksOf(answer, 'location')).toEqual(links)
+  const standard = links.map((link) => (link.relation === 'previous' ? { ...link, relation: 'prev' } : link))
+  expect(linksOf(answer, 'link')).toEqual(standard)
+}
+
+/** Twice, through fast-check for the seed that it prints. */
+async function withRandomRows(collection: Collection, length: number, check: (rows: Row[]) => Promise<void>) {
+  const drafts = fc.array(draft(collection, 'collated'), { minLength: length, maxLength: length })
+  const property = fc.asyncProperty(drafts, async (some) => check(await arrange(collection, some)))
+  await fc.assert(property, { numRuns: 2, endOnFailure: true })
+}
+
+describe('D23: = and != part the rows in two', () => {
+  for (const collection of collections)
+    test(
+      `${collection}: for every property and value`,
+      async () => {
+        const rows = await arrange(collection, fc.sample(draft(collection, 'collated'), 40))
+        const everyId = rows.map((row) => Number(row.Id))
+        for (const { name } of properties[collection]) {
+          const values = new Set(rows.map((row) => String(row[name] ?? '')))
+          for (const value of ['', ...values]) {
+            const operand = encodeURIComponent(value)
+            const equal = idsOf(await server.get(`/${collection}?PageSize=50&${name}==${operand}`))
+            const other = idsOf(await server.get(`/${collection}?PageSize=50&${name}=!=${operand}`))
+            expect({ name, value, ids: [...equal, ...other].sort((a, b) => a - b) }).toEqual({
+              name,
+              value,
+              ids: everyId,
+            })
+            if (value !== '') expect(equal.length).toBeGreaterThan(0)
+          }
+        }
+      },
+      TIMEOUT_MS,
+    )
+})
+
+test(
+  'D22: behind a doubled = an operator is part of the value',
+  async () => {
+    const hard = fc.string({ unit: fc.constantFrom(...'=!<>a +%'), minLength: 1, maxLength: 5 })
+    const property = fc.asyncProperty(fc.uniqueArray(hard, { minLength: 2, maxLength: 12 }), async (names) => {
+      const rows = await arrange(
+        'Companies',
+        names.map((Name) => ({ Name })),
+      )
+      for (const name of names) {
+        const ids = rows.filter((row) => row.Name === name).map((row) => Number(row.Id))
+        const answer = await server.get(`/Companies?Name==${encodeURIComponent(name)}`)
+        expect({ name, ids: idsOf(answer) }).toEqual({ name, ids })
+      }
+    })
+    await fc.assert(property, { numRuns: 15 })
+  },
+  TIMEOUT_MS,
+)
+
+describe('D26: every order is total and the same on every page', () => {
+  for (const collection of collections)
+    test(
+      `${collection}: a walk over the pages meets each row once, up and down`,
+      async () => {
+        await withRandomRows(collection, 30, async (rows) => {
+          for (const field of properties[collection])
+            for (const descending of [false, true]) {
+              const expected = inOrder(rows, [{ field, descending }]).map((row) => Number(row.Id))
+              const path = `/${collection}?sort=${descending ? '-' : '%2B'}${field.name}&PageSize=7`
+              expect({ path, ids: await numbered(path, Math.ceil(rows.length / 7)) }).toEqual({ path, ids: expected })
+              expect({ path, ids: await followed(path) }).toEqual({ path, ids: expected })
+            }
+        })
+      },
+      TIMEOUT_MS,
+    )
+})
+
+async function numbered(path: string, pages: number): Promise<number[]> {
+  const ids: number[] = []
+  for (let page = 1; page <= pages; page++) ids.push(...idsOf(await server.get(`${path}&page=${page}`)))
+  return ids
+}
+
+/** The ids of a page and of all that its links to the next one lead to. */
+async function followed(path: string): Promise<number[]> {
+  const ids: number[] = []
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const answer: Answer = await server.get(next)
+    ids.push(...idsOf(answer))
+    const match = /<([^<>]+)>; rel="next"/.exec(answer.headers.get('location') ?? '')
+    next = match?.[1]?.slice(server.url.length)
+  }
+  return ids
+}

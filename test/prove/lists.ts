@@ -1,0 +1,196 @@
+import { Random } from '../support/random.ts'
+import { checkCursors, checkExactly, checkSanity, Findings, inParallel } from './lists/check.ts'
+import { type Disturbance, disturbances } from './lists/disturbances.ts'
+import { lagOf } from './lists/lag.ts'
+import { type List, randomList } from './lists/randomList.ts'
+import { Site } from './lists/site.ts'
+import { disturbances as stateDisturbances } from './lists/states/disturbances.ts'
+import { fillMany, proveStates } from './lists/states/phase.ts'
+import { MarkedRows } from './lists/tally.ts'
+import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes.ts'
+
+interface Options {
+  readonly seed: number
+  /** Of the server, beside what the proof needs. */
+  readonly environment?: Record<string, string>
+  /** Rounds in which one thing happens after another. */
+  readonly alone: number
+  /** Rounds of a second in which many clients write and list. */
+  readonly together: number
+  /** Writes from elsewhere whose showing is timed. */
+  readonly outside: number
+  /** Names of disturbances, or how many are drawn. */
+  readonly disturbed: number | readonly string[]
+  /** Times in which one writes and many read, so that it is known what each answer has to be. */
+  readonly states: number
+  readonly statesForMs: number
+  /** The same while something is disturbed. */
+  readonly statesDisturbed: number | readonly string[]
+}
+
+export interface Proof {
+  readonly counts: Record<string, number>
+  /** Each in a line; none is what has to be. */
+  readonly differences: readonly string[]
+  /** Milliseconds after a commit elsewhere at which the last list was asked for that did not show it, in order. */
+  readonly lagsMs: readonly number[]
+  /** Of the lists that are asked for again, the share that is answered while nobody may read the tables. */
+  readonly remembered: number
+}
+
+/** So many lists are asked for in turns, and now and then one of them is exchanged for another. */
+const LISTS = 40
+const TOGETHER_MS = 1_000
+/** After this everything that was committed is told. */
+const QUIET_MS = 150
+/** Before a disturbance, and behind it, while clients go on. */
+const AROUND_MS = 300
+const LAG_MS_MAX = 250
+/** So often each, that hardly ever a worker is left out. */
+const ASKED = 6
+const LOCKED_MS = 1_000
+
+/** Writes and lists at random on a server of two workers, and judges every answer. */
+export async function proveLists(options: Options): Promise<Proof> {
+  const site = await Site.open(options.environment)
+  try {
+    await fill(site)
+    const prover = new Prover(site, options.seed)
+    for (let round = 0; round < options.alone; round++) await prover.alone(round)
+    for (let round = 0; round < options.together; round++) await prover.together(`together ${round}`)
+    for (let write = 0; write < options.outside; write++) await prover.outside(write)
+    for (const disturbance of prover.chosen(disturbances, options.disturbed))
+      await prover.together(disturbance.name, disturbance)
+    const remembered = await prover.remembered()
+    await fillMany(site)
+    for (let round = 0; round < options.states; round++) await prover.states(`states ${round}`, options.statesForMs)
+    for (const disturbance of prover.chosen(stateDisturbances, options.statesDisturbed))
+      await prover.states(disturbance.name, 0, disturbance)
+    const { counts, differences } = prover.findings
+    return { counts, differences, remembered, lagsMs: prover.lagsMs.toSorted((one, other) => one - other) }
+  } finally {
+    await site.close()
+  }
+}
+
+class Prover {
+  readonly findings = new Findings()
+  readonly lagsMs: number[] = []
+  private readonly random: Random
+  private readonly lists: List[]
+  /** What makes servers forget all they know of a table; without it they must go on exactly. */
+  private weather = { renames: false, others: false }
+
+  constructor(
+    private readonly site: Site,
+    private readonly seed: number,
+  ) {
+    this.random = new Random(seed)
+    this.lists = Array.from({ length: LISTS }, () => randomList(this.random))
+  }
+
+  /** As many of all, or those of these names. */
+  chosen(all: readonly Disturbance[], wanted: number | readonly string[]): Disturbance[] {
+    if (typeof wanted === 'number') return Array.from({ length: wanted }, () => this.random.pick(all))
+    return wanted.map((name) => {
+      const found = all.find((disturbance) => disturbance.name === name)
+      if (!found) throw new Error(`there is no disturbance of the name ${name}`)
+      return found
+    })
+  }
+
+  /** One writes and many read: it is known what each answer has to be. */
+  async states(moment: string, forMs: number, disturbance: Disturbance | null = null): Promise<void> {
+    const startedMs = performance.now()
+    await proveStates(this.site, this.random, this.findings, { moment, forMs, disturbance })
+    this.findings.count('states, ms', Math.round(performance.now() - startedMs))
+  }
+
+  /** A write, or several at once; when it is answered, lists must show it on every worker. */
+  async alone(round: number): Promise<void> {
+    const ids = await readIds(this.site)
+    this.vary(50)
+    const writes = this.random.chance(60) ? 1 : 2 + this.random.below(20)
+    await Promise.all(Array.from({ length: writes }, () => this.write(ids)))
+    await this.check(`round ${round}, ${writes} writes`, 4 + this.random.below(6))
+  }
+
+  /** Clients and others write at once, and lists are read at once; then nobody writes. */
+  async together(moment: string, disturbance?: Disturbance): Promise<void> {
+    const { site, random, findings } = this
+    const ids = await readIds(site)
+    this.vary(disturbance ? 25 : 50)
+    const name = `${moment} ${this.seed}.${findings.counts.together ?? 0}`
+    const outsideMs = this.weather.others ? LAG_MS_MAX + (disturbance?.deafMs ?? 0) : null
+    const marked = new MarkedRows(site, random, findings, name, outsideMs)
+    findings.count('together')
+    const ended = Promise.all([
+      marked.run(3, 3),
+      this.untilOver(marked, () => this.write(ids)),
+      this.untilOver(marked, () => this.write(ids)),
+      this.untilOver(marked, () => this.glance()),
+      this.untilOver(marked, () => this.glance()),
+      this.weather.others ? this.untilOver(marked, () => writeOutside(site, random, findings)) : null,
+    ])
+    if (disturbance) {
+      await Bun.sleep(AROUND_MS)
+      await disturbance.run(site, random)
+      await Bun.sleep(random.below(AROUND_MS))
+    } else await Bun.sleep(TOGETHER_MS)
+    marked.isOver = true
+    await ended
+    // Nothing that was sent before is still on its way.
+    if (disturbance) await site.untilAnswered()
+    await Bun.sleep((disturbance ? 2 : 1) * QUIET_MS)
+    await this.check(`after ${moment}`, LISTS)
+  }
+
+  /** A commit of somebody else, or by another machine's server, and how long lists go on without it. */
+  async outside(write: number): Promise<void> {
+    const mark = `outside ${this.seed} ${write}`
+    const lagMs = await lagOf(this.site, mark, write % 2 === 0 ? 'sql' : 'server')
+    this.lagsMs.push(lagMs)
+    if (lagMs > LAG_MS_MAX) this.findings.differs('a write from elsewhere shows late', { mark, lagMs })
+  }
+
+  async remembered(): Promise<number> {
+    const { site, lists } = this
+    const asks = (times: number) => lists.flatMap(({ path }) => Array.from({ length: times }, () => path))
+    await inParallel(asks(ASKED), 8, async (path) => void (await site.ask(path)))
+    let answered = 0
+    await site.sql.begin(async (transaction) => {
+      await transaction`lock table company, employee, absence in access exclusive mode`
+      const ask = (path: string) => site.ask(path).then(({ status }) => void (answered += Number(status === 200)))
+      await Promise.race([Promise.all(asks(2).map(ask)), Bun.sleep(LOCKED_MS)])
+    })
+    return answered / (2 * lists.length)
+  }
+
+  private async write(ids: Ids) {
+    await writeOnce(this.site, this.random, ids, this.findings, this.weather.renames)
+  }
+
+  /** What makes all be forgotten would also hide that too little is. */
+  private vary(percent: number) {
+    this.weather = { renames: this.random.chance(percent), others: this.random.chance(percent) }
+  }
+
+  private async glance() {
+    const list = this.random.pick(this.lists)
+    const answer = await this.site.ask(list.path)
+    this.findings.count(`list ${answer.status}`)
+    if (answer.status === 200) checkSanity(list, answer, this.findings)
+  }
+
+  private async untilOver(marked: MarkedRows, work: () => Promise<void>) {
+    while (!marked.isOver) await work()
+  }
+
+  private async check(moment: string, count: number) {
+    const { site, random, lists, findings } = this
+    if (random.chance(50)) lists[random.below(LISTS)] = randomList(random)
+    const checked = count >= LISTS ? lists : Array.from({ length: count }, () => random.pick(lists))
+    await checkExactly(site, checked, findings, moment)
+    if (random.chance(20)) await checkCursors(site, random.pick(lists), findings, moment)
+  }
+}

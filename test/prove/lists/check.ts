@@ -1,0 +1,114 @@
+import { type Collection, inOrder, matches, properties, type Row } from '../../support/model.ts'
+import { type List, truthOf } from './randomList.ts'
+import type { Answer, Site } from './site.ts'
+
+/** What was found, and how much was looked at. */
+export class Findings {
+  readonly counts: Record<string, number> = {}
+  /** Each in a line; none is what has to be. */
+  readonly differences: string[] = []
+  private readonly startedMs = performance.now()
+
+  count(what: string, by = 1): void {
+    this.counts[what] = (this.counts[what] ?? 0) + by
+  }
+
+  differs(what: string, details: Record<string, unknown>): void {
+    const afterMs = Math.round(performance.now() - this.startedMs)
+    this.differences.push(`${what}: ${JSON.stringify({ afterMs, ...details })}`)
+  }
+}
+
+/** So often each list is asked for, so that hardly ever a worker is left out. */
+const ASKED = 5
+
+/** While nobody writes: every answer must be what PostgreSQL says, and that of the server without memory to the byte. */
+export async function checkExactly(site: Site, lists: readonly List[], findings: Findings, moment: string) {
+  await inParallel(lists, 6, async (list) => {
+    const { text, values } = truthOf(list)
+    const [plain, rows, ...answers] = await Promise.all([
+      site.askPlain(list.path),
+      site.sql.unsafe(text, values),
+      ...Array.from({ length: ASKED }, () => site.ask(list.path)),
+    ])
+    const ids = String(rows[0]?.ids).replace(/[{}]/g, '')
+    if (plain.status !== 200 || plain.total !== rows[0]?.total || idsOf(plain) !== ids)
+      findings.differs('without views', { moment, path: list.path, ids, total: rows[0]?.total, plain })
+    for (const answer of answers) {
+      findings.count('exact')
+      if (!isSame(answer, plain)) findings.differs('not exact', { moment, path: list.path, answer, plain })
+    }
+  })
+}
+
+/** Follows the cursors of a list on both servers. */
+export async function checkCursors(site: Site, list: List, findings: Findings, moment: string) {
+  let path: string | null = list.path
+  for (let pages = 0; path !== null && pages < 5; pages++) {
+    const current: string = path
+    const [plain, ...answers] = await Promise.all([
+      site.askPlain(current),
+      ...Array.from({ length: ASKED }, () => site.ask(current)),
+    ])
+    for (const answer of answers) {
+      findings.count('exact')
+      if (!isSame(answer, plain)) findings.differs('not exact by cursor', { moment, path, answer, plain })
+    }
+    path = /<http:\/\/roster\.test([^>]*)>; rel="next"/.exec(plain.link)?.[1] ?? null
+  }
+}
+
+/** Whatever happens meanwhile: sorted, without a row twice, every row within the filters, and a total that can be. */
+export function checkSanity({ collection, filters, sorts, path }: List, answer: Answer, findings: Findings): void {
+  findings.count('sane')
+  const rows = rowsOf(collection, answer)
+  const ids = rows.map(({ Id }) => Id)
+  const faults: string[] = []
+  if (new Set(ids).size !== ids.length) faults.push('a row twice')
+  if (!rows.every((row) => filters.every((filter) => matches(filter, row)))) faults.push('a row that does not match')
+  const sorted = inOrder(rows, [...sorts]).map(({ Id }) => Id)
+  if (String(sorted) !== String(ids)) faults.push('not sorted')
+  if (!(answer.total >= 0)) faults.push('a total that cannot be')
+  if (faults.length > 0) findings.differs(faults.join(), { path, total: answer.total, text: answer.text })
+}
+
+function isSame(answer: Answer, other: Answer): boolean {
+  return (
+    answer.status === other.status &&
+    answer.total === other.total &&
+    answer.text === other.text &&
+    answer.link === other.link
+  )
+}
+
+function idsOf({ text }: Answer): string {
+  return text.startsWith('[')
+    ? JSON.parse(text)
+        .map(({ id }: { id: number }) => id)
+        .join()
+    : ''
+}
+
+function rowsOf(collection: Collection, { text }: Answer): Row[] {
+  return JSON.parse(text).map((row: Record<string, unknown>) =>
+    Object.fromEntries(properties[collection].map(({ name }) => [name, partOf(row, name)])),
+  )
+}
+
+function partOf(row: Record<string, unknown>, name: string): Row[string] {
+  let value: unknown = row
+  for (const part of name.split('.')) {
+    const key = (part[0] as string).toLowerCase() + part.slice(1)
+    value = (value as Record<string, unknown> | null)?.[key] ?? null
+  }
+  return value as Row[string]
+}
+
+/** At most so many at once. */
+export async function inParallel<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>) {
+  const rest = [...items]
+  const next = async () => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item)
+  }
+  await Promise.all(Array.from({ length: atOnce }, next))
+}

@@ -1,0 +1,111 @@
+import { type Collection, type Filter, type Operator, properties, type Sort } from '../../support/model.ts'
+import type { Random } from '../../support/random.ts'
+import { tables } from '../../support/randomRows.ts'
+
+/** A list, as a request asks for it. */
+export interface List {
+  readonly collection: Collection
+  readonly filters: readonly Filter[]
+  readonly sorts: readonly Sort[]
+  readonly page: number
+  readonly pageSize: number
+  readonly path: string
+}
+
+/** Few, so that filters match some rows and not others, and writes change sides. */
+export const TEXTS = ['', 'a', 'b', 'B', 'c', 'd e', 'é', 'ß'] as const
+export const DECIMALS = ['0', '0.5', '1', '1.5', '7'] as const
+export const INSTANTS = ['2024-01-31T09:00:00Z', '2024-06-01T00:00:00Z', '2025-01-01T12:30:00Z'] as const
+
+const OPERANDS: Record<Filter['field']['kind'], readonly string[]> = {
+  text: TEXTS,
+  decimal: ['', ...DECIMALS, '0.500000000', '1.00000000000001', '-1', '10'],
+  instant: ['', ...INSTANTS, '2024-06-01T02:00:00+02:00', '2024-06-01T00:00:00.5Z'],
+  integer: ['', '1', '2', '3', '5', '10', '40', '-1', '99999999999999999999'],
+  boolean: ['true', 'false', 'TRUE'],
+}
+const EQUALITIES: Operator[] = ['=', '!=']
+const OPERATORS: Operator[] = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
+/** Those that the random writes set. */
+const WRITTEN: Record<Collection, RegExp> = {
+  Companies: /./,
+  Employees: /^(Id|KnownAs|FirstName|LastName|DisplayName|Department|Status|Started|CompanyId|Company|Manager(Id)?)$/,
+  Absences: /./,
+}
+
+export function randomList(random: Random): List {
+  const collection = random.pick(['Companies', 'Employees', 'Absences', 'Absences'] as const)
+  const fields = properties[collection].filter(({ name }) => WRITTEN[collection].test(name))
+  const filters = random.times(random.chance(80) ? 2 : 4, (): Filter => {
+    const field = random.pick(fields)
+    const operand = random.pick(OPERANDS[field.kind])
+    const isEquality = operand === '' || field.kind === 'boolean' || (field.kind === 'text' && random.chance(70))
+    return { field, operator: random.pick(isEquality ? EQUALITIES : OPERATORS), operand }
+  })
+  const sorts = random.times(2, () => ({ field: random.pick(fields), descending: random.chance(50) }))
+  const unique = sorts.filter(({ field }, index) => sorts.findIndex((sort) => sort.field === field) === index)
+  const [page, pageSize] = [random.chance(60) ? 1 : 1 + random.below(9), 5 + random.below(16)]
+  return {
+    collection,
+    filters,
+    sorts: unique,
+    page,
+    pageSize,
+    path: pathOf(collection, filters, unique, page, pageSize),
+  }
+}
+
+export function pathOf(
+  collection: Collection,
+  filters: readonly Filter[],
+  sorts: readonly Sort[],
+  page: number,
+  pageSize: number,
+): string {
+  const parts = filters.map(
+    ({ field, operator, operand }) =>
+      `${field.name}=${encodeURIComponent(operator === '=' ? operand : operator + operand)}`,
+  )
+  if (sorts.length > 0) parts.push(`sort=${sorts.map(({ field, descending }) => (descending ? '-' : '') + field.name)}`)
+  parts.push(`PageSize=${pageSize}`)
+  if (page > 1) parts.push(`page=${page}`)
+  return `/${collection}?${parts.join('&')}`
+}
+
+const CASTS: Record<Filter['field']['kind'], string> = {
+  text: '',
+  decimal: '::text::numeric',
+  instant: '::text::timestamptz(0)',
+  integer: '::text::numeric',
+  boolean: '::text::boolean',
+}
+
+/** The total of a list, and the ids of its page, in SQL that owes nothing to the server's. */
+export function truthOf({ collection, filters, sorts, page, pageSize }: List): { text: string; values: string[] } {
+  const values: string[] = []
+  const conditions = filters.map((filter) => conditionOf(filter, values))
+  const from = `from ${tables[collection]} where ${['true', ...conditions].join(' and ')}`
+  const direction = (isDescending = false) => (isDescending ? ' desc' : '')
+  const keys = sorts.map(({ field, descending }) => columnOf(field.name) + direction(descending))
+  const id = `id${direction(sorts.at(-1)?.descending)}`
+  const ids = `select id ${from} order by ${[...keys, id].join(', ')} limit ${pageSize} offset ${(page - 1) * pageSize}`
+  const text = `select (select count(*) ${from})::int as total, array(${ids})::text[]::text as ids`
+  return { text, values }
+}
+
+function conditionOf({ field, operator, operand }: Filter, values: string[]): string {
+  const column = columnOf(field.name)
+  if (operand === '') {
+    const isEmpty = field.kind === 'text' ? `(${column} is null or ${column} = '')` : `${column} is null`
+    return operator === '=' ? isEmpty : `not ${isEmpty}`
+  }
+  values.push(field.kind === 'instant' ? operand.replace(/\.\d+/, '') : operand)
+  const cast = `$${values.length}${CASTS[field.kind]}`
+  return operator === '!=' ? `(${column} = ${cast}) is not true` : `${column} ${operator} ${cast}`
+}
+
+/** Of the property's column, quoted for SQL. */
+export function columnOf(name: string): string {
+  const words = name.replace('.', '').replace(/(?<!^)([A-Z])/g, '_$1')
+  return `"${words.toLowerCase()}"`
+}

@@ -1,0 +1,174 @@
+import { type Collection, collections, type Row } from '../../../support/model.ts'
+import type { Random } from '../../../support/random.ts'
+import type { Findings } from '../check.ts'
+import type { Site } from '../site.ts'
+import { idIn, writeElsewhere } from './elsewhere.ts'
+import type { Page } from './pages.ts'
+import { changeOf, type Plan, randomPlan, removal, rename } from './plans.ts'
+import { printed } from './printed.ts'
+import type { Reader, Weather } from './reader.ts'
+import { RowWatch } from './rowWatch.ts'
+import type { Timeline } from './timeline.ts'
+import { World } from './world.ts'
+
+/** Of the page on which a row stands that is written next: so often it is asked for before, and after. */
+const ASKED_BEFORE = 3
+const ASKED_AFTER = 5
+const ASKED_MEANWHILE = 4
+const MEANWHILE_MS = 5
+/** Of what others write nobody knows which pages it changes. */
+const PAGES_ELSEWHERE = 4
+/** A worker that stands still must not keep the writer from writing. */
+const PATIENCE_MS = 400
+/** So often in a row nothing must be on its way, until what came of a lost write is looked up. */
+const QUIET_LOOKS = 3
+const LOOK_MS = 60
+const QUIET_MS_MAX = 30_000
+
+/** The one who writes: one write after the other, so that the states are known that the tables go through. */
+export class Writer {
+  /** Nobody knows what came of the last write: others must not write, so that it can be told. */
+  isLost = false
+
+  constructor(
+    private readonly site: Site,
+    private readonly timeline: Timeline,
+    private readonly reader: Reader,
+    private readonly random: Random,
+    private readonly findings: Findings,
+    private readonly weather: Weather,
+  ) {}
+
+  async run(isOver: () => boolean): Promise<void> {
+    const { random, weather, timeline } = this
+    while (!isOver()) {
+      if (random.chance(weather.othersPercent)) await this.probeElsewhere()
+      else if (random.chance(weather.isDisturbed ? 80 : 30)) await this.probe()
+      else await this.write(randomPlan(timeline.world, random, weather.renames, weather.noise === 0))
+    }
+  }
+
+  /** What the tables hold is what the writes have come to. */
+  async compare(moment: string): Promise<void> {
+    const differences = this.timeline.world.changesTo(await World.read(this.site), this.judged)
+    if (differences.length > 0)
+      this.findings.differs('not the rows that were written', { moment, first: differences.slice(0, 3) })
+  }
+
+  /** A page that all workers may know by now, or none, a write that changes it, and at once the same page again. */
+  private async probe() {
+    const { random, timeline, reader } = this
+    const list = random.pick(timeline.lists)
+    const place = random.below(list.now.length)
+    const row = list.now[place]
+    if (!row) return
+    const page = reader.pageWith(list, place)
+    if (random.chance(60)) await this.ask([page], ASKED_BEFORE)
+    const meanwhile = this.askMeanwhile(page)
+    await this.write(this.planFor(list.selected.collection, row))
+    await this.ask([page], ASKED_AFTER)
+    await meanwhile
+  }
+
+  /** Answers that are on their way when the write is done. */
+  private async askMeanwhile(page: Page) {
+    for (let asked = 0; asked < ASKED_MEANWHILE; asked++) {
+      this.reader.read(page)
+      await Bun.sleep(this.random.below(MEANWHILE_MS))
+    }
+  }
+
+  /** Changes, renames or removes what the page shows of the row. */
+  private planFor(collection: Collection, row: Row): Plan {
+    const { random, weather } = this
+    const { world } = this.timeline
+    const [from, id] =
+      collection === 'Absences' ? (['Employees', row.EmployeeId] as const) : (['Companies', row.CompanyId] as const)
+    if (weather.renames && id && random.chance(40) && this.judged.includes(from))
+      return rename(world, random, from, Number(id))
+    const isRemoved = random.chance(25) && !world.isReferredTo(collection, Number(row.Id))
+    if (isRemoved) return removal(world, collection, Number(row.Id))
+    return changeOf(world, random, collection, Number(row.Id), weather.renames)
+  }
+
+  private async ask(pages: readonly Page[], times: number) {
+    const asks = pages.flatMap((page) => Array.from({ length: times }, () => this.reader.read(page)))
+    await Promise.race([Promise.all(asks), Bun.sleep(PATIENCE_MS)])
+  }
+
+  private async write(plan: Plan): Promise<void> {
+    const { timeline, findings } = this
+    const { method, collection, path, body, status } = plan
+    timeline.send()
+    const watch = this.random.chance(50) ? new RowWatch(this.site, timeline, this.findings, plan) : null
+    const answer = await this.site.ask(path, method, body)
+    watch?.end()
+    findings.count(`${method} ${answer.status}`)
+    if (answer.status !== status) {
+      if (answer.status > 0 && answer.status < 500) findings.differs('a write answered otherwise', { ...plan, answer })
+      return this.recover()
+    }
+    const changes = plan.changes(idIn(answer.text))
+    const after = changes[0]?.after
+    if (after && answer.text !== printed(collection, after))
+      findings.differs('a write answered with another row', { ...plan, answer, after: printed(collection, after) })
+    timeline.settle(changes)
+    timeline.show()
+  }
+
+  /** Pages that all workers may know by now, a write of somebody else, and the same pages when it must show. */
+  private async probeElsewhere() {
+    const { timeline, findings, reader, random } = this
+    const pages = Array.from({ length: PAGES_ELSEWHERE }, () => reader.choose(random.pick(timeline.lists)))
+    await this.ask(pages, ASKED_BEFORE)
+    timeline.send(true)
+    try {
+      timeline.settle(await writeElsewhere(this.site, timeline.world, this.random))
+      findings.count('elsewhere')
+      await this.untilHeard()
+      await this.ask(pages, ASKED_AFTER)
+    } catch (error) {
+      if (!this.weather.isDisturbed) findings.differs('a write elsewhere', { error: String(error) })
+      await this.recover()
+    }
+  }
+
+  /** Nobody was told what came of the last write: the database is asked once it can come to nothing more. */
+  private async recover() {
+    this.isLost = true
+    await this.untilQuiet()
+    const changes = this.timeline.world.changesTo(await World.read(this.site), this.judged)
+    this.findings.count(changes.length > 0 ? 'lost, but done' : 'lost')
+    this.timeline.settle(changes)
+    this.isLost = false
+    await this.untilHeard()
+  }
+
+  private async untilHeard() {
+    await Bun.sleep(this.weather.lateMs)
+    this.timeline.show()
+  }
+
+  private async untilQuiet() {
+    const untilMs = performance.now() + QUIET_MS_MAX
+    for (let looks = 0; looks < QUIET_LOOKS || (this.weather.holds && this.weather.isDisturbed); ) {
+      looks = (await this.countWriting()) === 0 ? looks + 1 : 0
+      await Bun.sleep(LOOK_MS)
+      if (performance.now() > untilMs) throw new Error('what came of a write cannot be told')
+    }
+  }
+
+  /** Backends that are about to write; one, while the database is away. */
+  private async countWriting(): Promise<number> {
+    const rows = await this.site.sql`
+      select count(*)::int from pg_locks
+      where relation in ('absence'::regclass, 'employee'::regclass, 'company'::regclass) and mode = 'RowExclusiveLock'`.catch(
+      () => null,
+    )
+    return rows?.[0]?.count ?? 1
+  }
+
+  private get judged(): readonly Collection[] {
+    return this.weather.noise > 0 ? ['Employees', 'Absences'] : collections
+  }
+}

@@ -1,0 +1,146 @@
+import type { Random } from '../../support/random.ts'
+import type { Findings } from './check.ts'
+import { pathOf } from './randomList.ts'
+import type { Answer, Site } from './site.ts'
+
+/** Of rows with one mark: how many there must be at least, and may be at most, by what was asked and answered. */
+class Tally {
+  addedAsked = 0
+  addedDone = 0
+  removedAsked = 0
+  removedDone = 0
+
+  constructor(readonly mark: string) {}
+
+  /** To be called before a list is asked for; the result, after it was answered. */
+  watch(): () => [least: number, most: number] {
+    const { addedDone, removedDone } = this
+    return () => [addedDone - this.removedAsked, this.addedAsked - removedDone]
+  }
+}
+
+const type = { name: 'Type', kind: 'text' } as const
+const id = { name: 'Id', kind: 'integer' } as const
+
+/** Clients that add, move and remove marked rows on all workers, and lists that must show what was answered. */
+export class MarkedRows {
+  private readonly tallies: Tally[]
+  private readonly rows: { id: number; tally: Tally }[] = []
+  private newest = 1
+  isOver = false
+
+  /** `name`: another for each run, since of statements of earlier ones nobody may know what came of them. */
+  constructor(
+    private readonly site: Site,
+    private readonly random: Random,
+    private readonly findings: Findings,
+    readonly name: string,
+    /** Others also write such rows, and must show after so long; null: nobody else does. */
+    private readonly outsideMs: number | null,
+  ) {
+    this.tallies = [0, 1, 2].map((index) => new Tally(`${name}.${index}`))
+  }
+
+  async run(writers: number, readers: number): Promise<void> {
+    const work = [
+      ...Array.from({ length: writers }, () => this.write()),
+      ...Array.from({ length: readers }, () => this.read()),
+    ]
+    await Promise.all(this.outsideMs === null ? work : [...work, this.writeOutside(this.outsideMs)])
+  }
+
+  private async write() {
+    while (!this.isOver) {
+      const row = this.random.chance(45) ? this.takeRow() : null
+      if (row === null) await this.add(this.random.pick(this.tallies))
+      else if (this.random.chance(50)) await this.remove(row)
+      else await this.move(row)
+    }
+  }
+
+  private takeRow() {
+    const [row] = this.rows.splice(this.random.below(this.rows.length), 1)
+    return row ?? null
+  }
+
+  private async add(tally: Tally) {
+    tally.addedAsked++
+    const { status, text } = await this.site.ask('/Absences', 'POST', { Type: tally.mark })
+    this.findings.count(`marked ${status}`)
+    if (status !== 201) return
+    tally.addedDone++
+    this.rows.push({ id: JSON.parse(text).id, tally })
+  }
+
+  private async remove({ id, tally }: { id: number; tally: Tally }) {
+    tally.removedAsked++
+    const { status } = await this.site.ask(`/Absences/${id}`, 'DELETE')
+    this.findings.count(`marked ${status}`)
+    if (status === 204) tally.removedDone++
+  }
+
+  private async move({ id, tally }: { id: number; tally: Tally }) {
+    const to = this.random.pick(this.tallies)
+    if (to !== tally) {
+      tally.removedAsked++
+      to.addedAsked++
+    }
+    const { status } = await this.site.ask(`/Absences/${id}`, 'PATCH', { Type: to.mark, Reason: 'moved' })
+    this.findings.count(`marked ${status}`)
+    if (status !== 200) return
+    this.rows.push({ id, tally: to })
+    if (to === tally) return
+    tally.removedDone++
+    to.addedDone++
+  }
+
+  /** Its rows are then the clients' as all others are, which change them at once. */
+  private async writeOutside(showsMs: number) {
+    while (!this.isOver) {
+      const tally = this.random.pick(this.tallies)
+      tally.addedAsked++
+      const rows = await this.site.sql`insert into absence (type) values (${tally.mark}) returning id::int`.catch(
+        () => [],
+      )
+      if (rows[0]) {
+        this.rows.push({ id: rows[0].id, tally })
+        setTimeout(() => tally.addedDone++, showsMs)
+      }
+      await Bun.sleep(this.random.below(20))
+    }
+  }
+
+  private async read() {
+    while (!this.isOver) {
+      const tally = this.random.pick(this.tallies)
+      const path = this.pathOf(tally)
+      const bounds = tally.watch()
+      this.check(path, await this.site.ask(path), bounds())
+    }
+  }
+
+  /** All rows of the mark, by a filter that is new now and then: it is counted while rows are written, and kept. */
+  private pathOf({ mark }: Tally): string {
+    if (this.random.chance(15)) this.newest++
+    const least = { field: id, operator: '>', operand: `${-this.newest - this.random.below(4)}` } as const
+    return pathOf(
+      'Absences',
+      [{ field: type, operator: '=', operand: mark }, least],
+      [],
+      this.random.chance(80) ? 1 : 2,
+      50,
+    )
+  }
+
+  private check(path: string, answer: Answer, [least, most]: [number, number]) {
+    this.findings.count(`marked list ${answer.status}`)
+    if (answer.status !== 200) return
+    const { total, text } = answer
+    if (!(total >= 0)) this.findings.differs('a total below 0', { path, total })
+    if (!(total >= least && total <= most)) this.findings.differs('a total out of bounds', { path, total, least, most })
+    const shown = JSON.parse(text).length
+    if (path.includes('&page=')) return
+    if (shown < Math.min(50, least) || shown > most)
+      this.findings.differs('a page out of bounds', { path, shown, least, most })
+  }
+}

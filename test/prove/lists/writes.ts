@@ -1,0 +1,140 @@
+import { type Collection, collections } from '../../support/model.ts'
+import type { Random } from '../../support/random.ts'
+import { tables } from '../../support/randomRows.ts'
+import type { Findings } from './check.ts'
+import { DECIMALS, INSTANTS, TEXTS } from './randomList.ts'
+import type { Site } from './site.ts'
+
+/** The ids there are, as far as is known. */
+export type Ids = Record<Collection, number[]>
+
+/** So few rows are written again and again, by everybody. */
+const HOT = 6
+/** Of what the names are made that rows of other tables have too. */
+const COPIED = /^(Name|KnownAs|FirstName|LastName)$/
+const ROWS_MAX: Record<Collection, number> = { Companies: 25, Employees: 60, Absences: 160 }
+
+export async function readIds({ sql }: Site): Promise<Ids> {
+  const ids = {} as Ids
+  for (const collection of collections)
+    ids[collection] = (await sql`select id::int from ${sql(tables[collection])} order by id`).map(({ id }) => id)
+  return ids
+}
+
+/** One write by a client of the server: a new row, a change of one, with or without the names that others copy, a removal. */
+export async function writeOnce(
+  site: Site,
+  random: Random,
+  ids: Ids,
+  findings: Findings,
+  renames: boolean,
+): Promise<void> {
+  const collection = random.pick(['Companies', 'Employees', 'Absences', 'Absences'] as const)
+  const known = ids[collection]
+  const id = random.pick(random.chance(50) ? known.slice(0, HOT) : known)
+  const isFull = known.length > ROWS_MAX[collection]
+  const replace = renames || collection === 'Absences' ? 'PUT' : 'PATCH'
+  const change = random.pick([replace, 'PATCH', 'PATCH', isFull ? 'DELETE' : 'PATCH', 'DELETE'])
+  const method = random.chance(isFull ? 5 : 30) ? 'POST' : change
+  const [path, body] = [
+    `/${collection}`,
+    method === 'DELETE' ? undefined : randomBody(random, collection, ids, { method, renames }),
+  ]
+  const { status, text } = await site.ask(method === 'POST' ? path : `${path}/${id ?? 1}`, method, body)
+  findings.count(`${method} ${status}`)
+  if (status === 201) known.push(JSON.parse(text).id)
+  if (status === 204 || status === 404) ids[collection] = ids[collection].filter((other) => other !== id)
+}
+
+type Body = Record<string, unknown>
+
+function randomBody(
+  random: Random,
+  collection: Collection,
+  ids: Ids,
+  { method, renames }: { method: string; renames: boolean },
+): Body {
+  const [text, instant] = [() => random.pick([...TEXTS, null]), () => random.pick([...INSTANTS, null])]
+  const number = () => random.pick([...DECIMALS.map(Number), null])
+  const all: Record<Collection, () => Body> = {
+    Companies: () => ({ Name: text(), Enabled: random.chance(50) }),
+    Employees: () => ({
+      ...{
+        KnownAs: text(),
+        FirstName: text(),
+        LastName: text(),
+        Department: text(),
+        Status: text(),
+        Started: instant(),
+      },
+      CompanyId: random.pick([...ids.Companies.slice(0, HOT), null]),
+      ManagerId: random.pick([...ids.Employees.slice(0, HOT), null]),
+    }),
+    Absences: () => ({
+      ...{ Status: text(), Type: text(), Reason: text(), Start: random.pick([INSTANTS[0], null]) },
+      ...{
+        End: random.pick([INSTANTS[1], INSTANTS[2], null]),
+        EmployeeId: random.pick([...ids.Employees.slice(0, 20), null]),
+      },
+      Period: random.chance(20) ? null : { Days: number(), Hours: number(), Prefered: text() },
+    }),
+  }
+  const body = all[collection]()
+  if (method !== 'PATCH') return body
+  const changed = Object.entries(body).filter(([name]) => (renames || !COPIED.test(name)) && random.chance(35))
+  return Object.fromEntries(changed)
+}
+
+type Outside = (sql: Site['sql'], random: Random) => Promise<unknown>
+
+/** What others do to the tables behind the server's back. */
+const outside: Outside[] = [
+  (sql, random) => sql`
+    insert into absence (type, status, period_days)
+    select ${random.pick(TEXTS)}, ${random.pick(TEXTS)}, 1.5 from generate_series(1, ${random.below(4)})`,
+  (sql, random) => sql`update absence set status = ${random.pick(TEXTS)} where id % 5 = ${random.below(5)}`,
+  (sql, random) => sql`
+    update absence set type = ${random.pick(TEXTS)}
+    where id in (
+      select id from absence where coalesce(type, '') not like '%.%' order by id limit ${1 + random.below(HOT)})`,
+  (sql, random) => sql`
+    delete from absence where id in (
+      select id from absence where coalesce(type, '') not like '%.%' order by id desc limit ${random.below(4)})`,
+  (sql, random) => sql`
+    update employee set known_as = ${random.pick(TEXTS)}
+    where id = (select id from employee order by id offset ${random.below(HOT)} limit 1)`,
+  (sql, random) => sql`
+    update company set name = ${random.pick(TEXTS)}, enabled = not enabled
+    where id = (select id from company order by id offset ${random.below(HOT)} limit 1)`,
+  (sql, random) => sql`insert into company (name) values (${random.pick(TEXTS)})`,
+  (sql, random) =>
+    sql.begin(async (transaction) => {
+      await transaction`update absence set reason = ${random.pick(TEXTS)} where id % 7 = ${random.below(7)}`
+      await Bun.sleep(random.below(15))
+      await transaction`insert into absence (type) values (${random.pick(TEXTS)})`
+      if (random.chance(30)) throw new Error('rolled back')
+    }),
+]
+
+/** Fails without a word: its locks may not be had, its rows be referred to, the database be away. */
+export async function writeOutside({ sql }: Site, random: Random, findings: Findings): Promise<void> {
+  await random
+    .pick(outside)(sql, random)
+    .then(
+      () => findings.count('outside'),
+      () => findings.count('outside, undone'),
+    )
+}
+
+/** Rows to begin with. */
+export async function fill({ sql }: Site): Promise<void> {
+  await sql`insert into company (name, enabled) select chr(97 + n % 4), n % 2 = 0 from generate_series(1, 12) as n`
+  await sql`
+    insert into employee (known_as, last_name, department, company_id, company_key)
+    select chr(97 + n % 5), chr(97 + n % 3), chr(97 + n % 4), company.id, name_key
+    from generate_series(1, 30) as n join company on company.id = 1 + n % 12`
+  await sql`
+    insert into absence (type, status, period_days, employee_id, employee_key)
+    select chr(97 + n % 4), chr(97 + n % 3), n % 3, employee.id, display_name_key
+    from generate_series(1, 80) as n join employee on employee.id = 1 + n % 30`
+}

@@ -1,0 +1,163 @@
+// The proofs of the rate limiter and of what lists remember, over and over with other random numbers: `npm run prove -- --minutes 10`.
+// The last line says how many differences were found; the exit code is 0 if there were none.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { startEmbedded } from '../../src/postgres/embedded.ts'
+import { run as runProgram } from '../support/process.ts'
+import { proveContention } from './contention.ts'
+import { ask, watch } from './http.ts'
+import { proveLists } from './lists.ts'
+import { proveModel } from './model.ts'
+
+const HOUR_MS = 3_600_000
+const KEY = 'the-key-of-the-proofs'
+/** Rounds, writes from elsewhere, and disturbances. */
+const LISTS = { alone: 100, together: 8, outside: 50, disturbed: 5, states: 10, statesForMs: 5_000, statesDisturbed: 8 }
+const SHORT = [
+  { limit: 40, periodMs: 3 },
+  { limit: 400, periodMs: 100 },
+]
+
+/** Takes a seed, and returns what it found. @throws Differing, or an error where the proof itself failed */
+type Proof = (seed: number) => Promise<Record<string, unknown>>
+
+class Differing extends Error {
+  constructor(
+    message: string,
+    readonly differences: number,
+  ) {
+    super(message)
+  }
+}
+
+const limiter: Record<string, Proof> = {
+  'equal to the reference model': async (seed) => proveModel(1_000_000, seed),
+
+  'deaths at any atomic step': async (seed) => {
+    const command = [process.execPath, join(import.meta.dir, 'deaths.ts'), '1000', String(seed)]
+    const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit' })
+    const found = (await new Response(child.stdout).text()).trim()
+    if ((await child.exited) !== 0) throw new Error(`deaths.ts ended with ${child.exitCode}`)
+    return JSON.parse(found)
+  },
+
+  'four processes, one window': async (seed) => {
+    const rules = [{ limit: 50_000, periodMs: HOUR_MS }]
+    const found = await proveContention({ rules, processes: 4, keys: 1, decisions: 1_000_000, seed })
+    return judge(found, { admitted: 50_000, duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 })
+  },
+
+  'four processes, short windows': async (seed) => {
+    const rules = [...SHORT, { limit: 1_000_000, periodMs: HOUR_MS }]
+    const found = await proveContention({ rules, processes: 4, keys: 3, decisions: 1_000_000, seed })
+    return judge(found, { duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 })
+  },
+
+  'processes killed at random': async (seed) => {
+    const found = await proveContention({ rules: SHORT, processes: 4, keys: 2, killsForMs: 10_000, seed })
+    return judge(found, { duplicates: 0, overAdmissions: 0, falseRefusals: 0 })
+  },
+
+  'over HTTP, two workers': proveHttp,
+
+  'over HTTP, any period by a finer clock': async (seed) => {
+    const [limit, connections] = [100 + (seed % 200), 1 + (seed % 3)]
+    const rule = { limit, periodMs: 1_000 }
+    return withServer(`${limit}/1s`, async (url) => {
+      const found = await watch(url, KEY, rule, 10_000, connections)
+      return { limit, connections, ...judge(found, { overAdmissions: 0, falseRefusals: 0 }) }
+    })
+  },
+}
+
+/** Lists asked for after a write that changed them was answered. */
+let fresh = 0
+const lists: Record<string, Proof> = {
+  'lists from memory are what PostgreSQL says': async (seed) => {
+    const environment = { VIEWS_MB: seed % 2 === 0 ? '1' : '16' }
+    const { counts, differences, lagsMs, remembered } = await proveLists({ seed, environment, ...LISTS })
+    fresh += counts.fresh ?? 0
+    if (differences.length > 0)
+      throw new Differing(
+        `${differences.length} differences, as ${differences.slice(0, 3).join('\n      ')}`,
+        differences.length,
+      )
+    const freshPerMinute = Math.round((60_000 * (counts.fresh ?? 0)) / (counts['states, ms'] ?? 1))
+    return { ...counts, freshPerMinute, remembered, lagMs: lagsMs[lagsMs.length >> 1], lagMsMax: lagsMs.at(-1) }
+  },
+}
+
+const groups = { limiter, lists }
+const { minutes, only } = new Command('prove')
+  .description('Proves the rate limiter, and what lists remember, for as long as you like.')
+  .option('--minutes <n>', 'how long', parseMinutes, 1)
+  .addOption(new Option('--only <what>', 'one of them alone').choices(Object.keys(groups)))
+  .parse()
+  .opts<{ minutes: number; only?: keyof typeof groups }>()
+
+// The driver's own: a connection that PostgreSQL drops within a transaction of the proof itself. The query fails as well.
+process.on('uncaughtException', (error: Error) => {
+  if (/evaluating 'socket\.write'/.test(error.message)) return
+  console.error(error)
+  process.exit(1)
+})
+
+const proofs = Object.entries(only ? groups[only] : { ...limiter, ...lists })
+const endMs = Date.now() + minutes * 60_000
+let [done, differences] = [0, 0]
+// Each of them once, however short the time is; then in turns.
+while (done < proofs.length || Date.now() < endMs) {
+  const [name, prove] = proofs[done++ % proofs.length] as [string, Proof]
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number
+  try {
+    console.log(`ok    ${name}, seed ${seed}: ${JSON.stringify(await prove(seed))}`)
+  } catch (error) {
+    differences += error instanceof Differing ? error.differences : 1
+    console.log(`FAIL  ${name}, seed ${seed}: ${(error as Error).message}`)
+  }
+}
+if (only !== 'limiter') console.log(`${fresh} lists were asked for after a write that changed them was answered`)
+console.log(`${done} proofs, ${differences} differences`)
+process.exit(differences === 0 ? 0 : 1)
+
+function judge(found: object, expected: Record<string, number>): Record<string, unknown> {
+  const got = found as Record<string, number>
+  const wrong = Object.keys(expected).filter((name) => got[name] !== expected[name])
+  if (wrong.length > 0) throw new Differing(`${wrong.join(', ')} is wrong: ${JSON.stringify(found)}`, wrong.length)
+  return got
+}
+
+/** The whole server: limit + 500 requests over 32 connections give exactly the limit of 200 and 500 of 429. */
+async function proveHttp(seed: number): Promise<Record<string, unknown>> {
+  const limit = 1_000 + (seed % 5_000)
+  return withServer(`${limit}/1h`, async (url) => {
+    const { statuses, remaining } = await ask(url, KEY, limit + 500, 32)
+    if (new Set(remaining).size !== limit) throw new Error(`${limit} admitted share ${new Set(remaining).size} numbers`)
+    return judge(statuses, { 200: limit, 429: 500 })
+  })
+}
+
+async function withServer<Found>(limits: string, work: (url: string) => Promise<Found>): Promise<Found> {
+  const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
+  const embedded = await startEmbedded({ dataDir: join(folder, 'database') })
+  const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'warn' }
+  const keys = { RATE_LIMITS: limits, RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: KEY }
+  const server = runProgram([process.execPath, '--no-env-file', 'src/main.ts'], { ...settings, ...keys })
+  try {
+    const [, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
+    return await work(url)
+  } finally {
+    server.kill('SIGTERM')
+    await server.ended
+    await embedded.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function parseMinutes(text: string): number {
+  const value = Number(text)
+  if (!(value > 0 && value <= 10_000)) throw new InvalidArgumentError('It must be a number over 0.')
+  return value
+}
