@@ -19,7 +19,7 @@ export interface Bench {
   readonly database: Database
   readonly server: Server
   /** The same without views. */
-  readonly viewsOff: Server
+  readonly noCache: Server
   readonly peers: readonly Peer[]
   readonly sqlFloor: SqlFloor
   /** With a key whose limit is used up. */
@@ -53,13 +53,13 @@ export async function startBench(options: Options, started: Started): Promise<Be
   started.push(server)
   await exhaust(server.url, exhausted)
   await silenceOthers(database.url)
-  const viewsOff = await startServer({ databaseUrl: database.url, workers: options.workers, views: false })
-  started.push(viewsOff)
+  const noCache = await startServer({ databaseUrl: database.url, workers: options.workers, listCache: false })
+  started.push(noCache)
   const processes = server.workerPids().length || options.workers
   const peers =
     options.peers.length > 0 ? await startPeers({ databaseUrl: database.url, names: options.peers, processes }) : []
   started.push(...peers)
-  return { cluster, database, server, viewsOff, peers, sqlFloor: sqlFloor(), exhausted }
+  return { cluster, database, server, noCache, peers, sqlFloor: sqlFloor(), exhausted }
 }
 
 /** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */
@@ -88,13 +88,13 @@ export async function openTargets(bench: Bench, scenario: Scenario): Promise<Tar
   const operations = [...scenario.operations, ...(scenario.background?.operations ?? [])]
   const on = (site: Site, asked: Asked) => siteTarget(site, asked, bench.cluster.postmasterPid)
   const { prepare: _, ...load } = scenario
-  const [roster, viewsOff] = ourSites(bench).map((site) => ({ ...site, headers: headersFor(bench, scenario) })) as [
+  const [roster, noCache] = ourSites(bench).map((site) => ({ ...site, headers: headersFor(bench, scenario) })) as [
     Site,
     Site,
   ]
   const constant = on(await startConstant(roster, operations), load)
   if (isRefusal(scenario)) return [on(roster, scenario), constant]
-  const ours = [on(roster, scenario), on(viewsOff, scenario), constant]
+  const ours = [on(roster, scenario), on(noCache, scenario), constant]
   return scenario.isOurs ? ours : [...ours, ...(await openOthers(bench, scenario, operations))]
 }
 
@@ -113,8 +113,8 @@ async function openOthers(bench: Bench, scenario: Scenario, operations: readonly
 }
 
 /** Both servers of ours, as something to load; they go on when their targets stop. */
-export function ourSites({ server, viewsOff }: Pick<Bench, 'server' | 'viewsOff'>): [roster: Site, viewsOff: Site] {
-  return [siteOf('roster', server), siteOf('views-off', viewsOff)]
+export function ourSites({ server, noCache }: Pick<Bench, 'server' | 'noCache'>): [roster: Site, noCache: Site] {
+  return [siteOf('roster', server), siteOf('no-cache', noCache)]
 }
 
 /** The server as something to load; it goes on when its target stops. */

@@ -33,7 +33,7 @@ const get = (path: string): Operation => ({ method: 'GET', path, status: 200 })
 
 /** All of them, one after the other. A point whose answers are not as expected is left out, with a line that says so. */
 export async function measureCurves(bench: Bench, options: Options): Promise<Curve[]> {
-  const [roster, viewsOff] = ourSites(bench).map((site) => ({ site, ask: (operation: Operation) => operation })) as [
+  const [roster, noCache] = ourSites(bench).map((site) => ({ site, ask: (operation: Operation) => operation })) as [
     Participant,
     Participant,
   ]
@@ -42,8 +42,8 @@ export async function measureCurves(bench: Bench, options: Options): Promise<Cur
     ask: (operation: Operation) => translate(peer, { operations: [operation] })?.operations[0] ?? null,
   }))
   return [
-    await byDepth(bench, options, [roster, viewsOff, ...peers]),
-    await byPart(bench, options, [roster, viewsOff]),
+    await byDepth(bench, options, [roster, noCache, ...peers]),
+    await byPart(bench, options, [roster, noCache]),
     await byRows(bench, options),
     ...(await byConnections(bench, options, [roster, ...peers])),
     await byLoad(bench, options),
@@ -104,9 +104,9 @@ async function sitesWith(bench: Bench, options: Options, rows: number) {
   const { url: databaseUrl } = await bench.cluster.database(rows)
   const common = { databaseUrl, workers: options.workers }
   const server = await startServer(common)
-  const viewsOff = await startServer({ ...common, views: false })
-  const stop = async () => void (await Promise.all([server.stop(), viewsOff.stop()]))
-  return { sites: ourSites({ server, viewsOff }), stop }
+  const noCache = await startServer({ ...common, listCache: false })
+  const stop = async () => void (await Promise.all([server.stop(), noCache.stop()]))
+  return { sites: ourSites({ server, noCache }), stop }
 }
 
 async function byConnections(bench: Bench, options: Options, participants: readonly Participant[]): Promise<Curve[]> {

@@ -1,28 +1,14 @@
 // Other servers on the same tables, to compare with. Their packages are their own: bench/peers/package.json.
 import { execFileSync } from 'node:child_process'
 import { startAndWait } from './children.ts'
-import type { Operation } from './operation.ts'
 import { FOLDER, installPeers } from './peers/install.ts'
 import { dependencies } from './peers/package.json'
+import type { Peer } from './peers/peer.ts'
 import { readPlatformatic } from './peers/readPlatformatic.ts'
 import { translateToPlatformatic, translateToSame } from './peers/translate.ts'
 
 export { checkPeers } from './peers/check.ts'
-
-export interface Peer {
-  readonly name: string
-  /** Without a slash at the end. */
-  readonly url: string
-  /** All its processes. */
-  pids(): readonly number[]
-  /** `fastify 5.12.8, pg 8.23.1, Node 20.20.2`. */
-  readonly version: string
-  /** The operation as the peer's own request; null: it has none for it. */
-  translate(operation: Operation): Operation | null
-  /** The parsed body of an answer as Roster would have written it. */
-  readBody(body: unknown): unknown
-  stop(): Promise<void>
-}
+export type { Peer } from './peers/peer.ts'
 
 interface Definition extends Pick<Peer, 'translate' | 'readBody'> {
   readonly runtime: 'Node' | 'Bun'

@@ -48,7 +48,7 @@ async function run(bench: Bench) {
   await checkBench(bench, scenarios)
   status('warming up')
   await warmUp(bench, scenarios, options)
-  const ratios = ratiosAmong(['views-off', 'constant', 'bare', 'uncounted', bench.sqlFloor])
+  const ratios = ratiosAmong(['no-cache', 'constant', 'bare', 'uncounted', bench.sqlFloor])
   status(null)
   console.log(formatHead(ratios))
   const measured: ScenarioResult[] = []

@@ -178,7 +178,7 @@ export const table: readonly Entry[] = [
     operations: patchAbsence,
   },
   {
-    name: 'patch-absence-views',
+    name: 'patch-absence-cached',
     title: 'change the status of a random absence while the server has 1,000 lists in memory',
     isOurs: true,
     prepare: listsOfDays,

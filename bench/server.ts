@@ -25,7 +25,7 @@ interface Options {
   /** The checkout whose source runs; default: this one. */
   readonly root?: string
   /** False: every list is asked of the database. Default: as the checkout has it by itself. */
-  readonly views?: boolean
+  readonly listCache?: boolean
 }
 
 const KEY = 'bench-key-0123456789'
@@ -46,11 +46,11 @@ const SETTINGS = {
 }
 
 /** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
-export async function startServer({ databaseUrl, workers = null, root = ROOT, views }: Options): Promise<Server> {
+export async function startServer({ databaseUrl, workers = null, root = ROOT, listCache }: Options): Promise<Server> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // It ends when its launcher does, which are we.
   const launcher = { ROSTER_LAUNCHER: String(process.pid) }
-  const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(views === false ? { VIEWS: 'off' } : {}) }
+  const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(listCache === false ? { LIST_CACHE: 'off' } : {}) }
   const environment = { ...SETTINGS, ...launcher, ...own }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
     cwd: root,

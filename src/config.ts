@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { parseNetworks } from './admit/address.ts'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from './log.ts'
 import { readDatabaseUrl } from './model/databaseUrl.ts'
 import { parseRules, type Rule } from './model/limits.ts'
+import { parseNetworks } from './model/networks.ts'
 
 interface Setting {
   readonly schema: TSchema
@@ -118,13 +118,13 @@ export const settings = {
     meaning: 'Who may tell a client’s address in X-Forwarded-For.',
     check: parseNetworks,
   },
-  VIEWS: {
+  LIST_CACHE: {
     schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),
     default: 'on',
     allowed: 'on or off',
     meaning: 'off answers every list from the database; the answers are the same.',
   },
-  VIEWS_MB: {
+  LIST_CACHE_MB: {
     schema: Type.Integer({ minimum: 1, maximum: 10_000 }),
     default: '16',
     allowed: 'an integer from 1 to 10000',
@@ -165,13 +165,16 @@ export interface Config {
   readonly rateLimitStore: string | null
   /** As `parseNetworks` reads them. */
   readonly trustedProxies: string | null
-  readonly views: boolean
-  readonly viewsMb: number
+  readonly listCache: boolean
+  readonly listCacheMb: number
   readonly logLevel: LogLevel
   readonly logFormat: LogFormat
 }
 
 /** The settings are wrong; one fault a line. */
+/** Earlier names of settings: a server that overlooked one would run with another setting than is asked for. */
+const RENAMED = { VIEWS: 'LIST_CACHE', VIEWS_MB: 'LIST_CACHE_MB' }
+
 export class ConfigError extends Error {}
 
 /** Reads the settings from the environment; an empty one counts as not set. @throws ConfigError listing every fault */
@@ -185,7 +188,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
     const isChanged = typeof value === 'number' && String(value) !== text
     const isWrong = isChanged || !Value.Check(schema, value)
-    const reason = isWrong ? repeat(name, text) : faultOf(check, text)
+    const repeated = isSecret(name) ? '' : `it is "${text}"`
+    const reason = isWrong ? repeated : faultOf(check, text)
     if (reason !== null) faults.push(`${name} must be ${allowed}${reason && `; ${reason}`}`)
     return value as Value
   }
@@ -193,6 +197,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     const text = read<string>(name)
     return faultOf(parseRules, text) === null ? parseRules(text) : []
   }
+  for (const [old, name] of Object.entries(RENAMED)) if (environment[old]) faults.push(`${old} is called ${name} now`)
   const publicUrl = read<string | null>('PUBLIC_URL')
   const databaseUrl = read<string | null>('DATABASE_URL')
   const config: Config = {
@@ -211,8 +216,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     rateLimitClients: read('RATE_LIMIT_CLIENTS'),
     rateLimitStore: read('RATE_LIMIT_STORE'),
     trustedProxies: read('TRUSTED_PROXIES'),
-    views: read<string>('VIEWS') === 'on',
-    viewsMb: read('VIEWS_MB'),
+    listCache: read<string>('LIST_CACHE') === 'on',
+    listCacheMb: read('LIST_CACHE_MB'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
   }
@@ -223,10 +228,6 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 /** One for each processor, but half of them are left to a PostgreSQL on the same machine that only we ask. */
 export function defaultWorkers(isDatabaseElsewhere: boolean, processors: number): number {
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
-}
-
-function repeat(name: SettingName, text: string): string {
-  return isSecret(name) ? '' : `it is "${text}"`
 }
 
 /** What must not be repeated in a message; the checks of these repeat nothing. */

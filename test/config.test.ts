@@ -30,8 +30,8 @@ test('nothing set: the defaults', () => {
     rateLimitClients: 500,
     rateLimitStore: null,
     trustedProxies: null,
-    views: true,
-    viewsMb: 16,
+    listCache: true,
+    listCacheMb: 16,
     logLevel: 'info',
     logFormat: 'pretty',
   })
@@ -62,8 +62,8 @@ test('all set', () => {
     RATE_LIMIT_CLIENTS: '20',
     RATE_LIMIT_STORE: 'redis://:secret@cache:6379/1',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
-    VIEWS: 'off',
-    VIEWS_MB: '64',
+    LIST_CACHE: 'off',
+    LIST_CACHE_MB: '64',
     LOG_LEVEL: 'debug',
     LOG_FORMAT: 'json',
   }
@@ -84,8 +84,8 @@ test('all set', () => {
     rateLimitClients: 20,
     rateLimitStore: 'redis://:secret@cache:6379/1',
     trustedProxies: '10.0.0.0/8, ::1',
-    views: false,
-    viewsMb: 64,
+    listCache: false,
+    listCacheMb: 64,
     logLevel: 'debug',
     logFormat: 'json',
   })
@@ -132,8 +132,8 @@ describe('a wrong setting is refused', () => {
     RATE_LIMIT_CLIENTS: ['0', '-5', '1000001', 'all'],
     RATE_LIMIT_STORE: ['localhost', 'http://a', 'redis://', 'redis://[::zz]:1'],
     TRUSTED_PROXIES: ['localhost', '10.0.0.0/33', '::1/129', '10.0.0.1,', '10.0.0.0/8;::1'],
-    VIEWS: ['true', '1', 'ON'],
-    VIEWS_MB: ['0', '10001', '1.5', '16M'],
+    LIST_CACHE: ['true', '1', 'ON'],
+    LIST_CACHE_MB: ['0', '10001', '1.5', '16M'],
     LOG_LEVEL: ['INFO', 'loud', '1'],
     LOG_FORMAT: ['xml', 'JSON'],
   }))
@@ -176,4 +176,9 @@ test('a fault repeats the value, unless it is a secret', () => {
   })
   expect(secrets).toHaveLength(3)
   expect(secrets.join()).not.toContain('hunter2')
+})
+
+test('a setting under its earlier name is refused with the name of now', () => {
+  expect(() => readConfig({ VIEWS: 'off' })).toThrow('VIEWS is called LIST_CACHE now')
+  expect(() => readConfig({ VIEWS_MB: '8' })).toThrow('VIEWS_MB is called LIST_CACHE_MB now')
 })

@@ -2,8 +2,8 @@
 // one statement after the other on a connection of its own. The job comes as JSON on stdin.
 import postgres from 'postgres'
 import { writeRandom } from './randomValue.ts'
-import type { LoopResult, SqlJob } from './sql.ts'
-import type { FloorStatement, FloorValue } from './statement.ts'
+import type { LoopResult } from './sql.ts'
+import type { FloorStatement, FloorValue, SqlJob } from './statement.ts'
 
 const { databaseUrl, statements, connections, seconds, rate } = (await Bun.stdin.json()) as SqlJob
 const weights = statements.reduce((sum, { weight }) => sum + weight, 0)

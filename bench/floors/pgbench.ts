@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { startChild } from '../children.ts'
 import { toBuckets } from '../latency.ts'
 import type { Load } from '../load.ts'
-import type { SqlJob } from './sql.ts'
-import type { FloorStatement } from './statement.ts'
+import type { FloorStatement, SqlJob } from './statement.ts'
 
 const THREADS_MAX = 2
 /** pgbench takes whole numbers. */

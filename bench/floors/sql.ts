@@ -3,18 +3,7 @@ import { startChild } from '../children.ts'
 import { toBuckets } from '../latency.ts'
 import type { Load } from '../load.ts'
 import { pgbenchVersion, runPgbench } from './pgbench.ts'
-import type { FloorStatement } from './statement.ts'
-
-/** Statements for the floor without HTTP. */
-export interface SqlJob {
-  readonly databaseUrl: string
-  readonly statements: readonly FloorStatement[]
-  readonly connections: number
-  readonly seconds: number
-  /** Statements per second over all connections; null: as fast as they are answered. */
-  readonly rate: number | null
-  readonly seed: number
-}
+import type { SqlJob } from './statement.ts'
 
 export type SqlFloor = 'pgbench' | 'loop'
 

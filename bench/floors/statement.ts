@@ -118,3 +118,14 @@ function propertyThatDiffers(one: Body | null, other: Body | null): string {
 function textOf(given: unknown): string {
   return given instanceof JsonNumber ? given.source : String(given)
 }
+
+/** Statements for the floor without HTTP. */
+export interface SqlJob {
+  readonly databaseUrl: string
+  readonly statements: readonly FloorStatement[]
+  readonly connections: number
+  readonly seconds: number
+  /** Statements per second over all connections; null: as fast as they are answered. */
+  readonly rate: number | null
+  readonly seed: number
+}

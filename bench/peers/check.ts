@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Random } from '../../test/support/random.ts'
 import type { Operation } from '../operation.ts'
-import type { Peer } from '../peers.ts'
+import type { Peer } from './peer.ts'
 
 /** So many values of each placeholder. */
 const DRAWS = 5

@@ -1,5 +1,3 @@
-import type { Row } from './summary.ts'
-
 /** A quotient of two rows of a scenario. */
 export interface Ratio {
   /** The program that the others are divided by. */
@@ -16,14 +14,21 @@ const FIGURES: Record<Figure, { head: string; short: string; of(row: Measured): 
   p50: { head: 'p50 ', short: 'p50 ', of: ({ p50Ms }) => p50Ms },
 }
 
-type Measured = Pick<Row, 'target' | 'void' | 'requestsPerSecond' | 'serverCpuUs' | 'p50Ms'>
+/** What is divided, of one program in one scenario. */
+interface Measured {
+  readonly target: string
+  readonly void: string | null
+  readonly requestsPerSecond: { readonly middle: number } | null
+  readonly serverCpuUs: number | null
+  readonly p50Ms: number | null
+}
 
 const rate = (target: string): Ratio => ({ target, figure: 'rate' })
 const cpu = (target: string): Ratio => ({ target, figure: 'cpu' })
 
 const RATIOS: readonly Ratio[] = [
-  ...['views-off', 'constant', 'bare', 'uncounted', 'pgbench', 'loop'].map(rate),
-  ...['views-off', 'constant', 'bare'].map(cpu),
+  ...['no-cache', 'constant', 'bare', 'uncounted', 'pgbench', 'loop'].map(rate),
+  ...['no-cache', 'constant', 'bare'].map(cpu),
   { target: 'uncounted', figure: 'p50' },
 ]
 

@@ -3,7 +3,7 @@ import { divide, type Ratio, ratiosAmong } from './ratios.ts'
 
 export const SUBJECT = 'roster'
 /** What is compared with, but is no program that anybody would deploy instead. */
-const NO_PEERS = ['views-off', 'constant', 'bare', 'uncounted', 'pgbench', 'loop']
+const NO_PEERS = ['no-cache', 'constant', 'bare', 'uncounted', 'pgbench', 'loop']
 
 /** One program in one scenario: medians over its rounds; null where nothing was measured. */
 export interface Row {

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { type BlockList, isIP } from 'node:net'
 
 /** Who is charged: 64 bits for the shared table, of which the low 32 are never 0, and a text for a store elsewhere. */
 export interface Client {
@@ -48,23 +48,6 @@ function wordsOf(part: string): number[] {
   if (!part.includes('.')) return [Number.parseInt(part, 16)]
   const [a, b, c, d] = part.split('.').map(Number) as [number, number, number, number]
   return [(a << 8) | b, (c << 8) | d]
-}
-
-/**
- * Reads `10.0.0.0/8,192.0.2.1,::1`: addresses, or networks with the length of their prefix.
- * @throws RangeError that names the part at fault
- */
-export function parseNetworks(text: string): BlockList {
-  const networks = new BlockList()
-  for (const part of text.split(',').map((piece) => piece.trim())) {
-    const [, address = '', length] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(part) ?? []
-    const version = isIP(address)
-    const bits = version === 4 ? 32 : 128
-    const prefix = length === undefined ? bits : Number(length)
-    if (version === 0 || prefix > bits) throw new RangeError(`"${part}" is not an address or a network like 10.0.0.0/8`)
-    networks.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
-  }
-  return networks
 }
 
 /** So many hops of a chain are looked at; each is a text from outside. */

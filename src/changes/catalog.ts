@@ -1,5 +1,5 @@
 import type { Row } from '../model/sql.ts'
-import type { Ask } from './listener.ts'
+import type { Ask } from './listenerStatements.ts'
 
 /** A column that rows of `table` copy along a foreign key: who changes it in `source` tells that these change with it. */
 export interface Copy {
@@ -86,7 +86,7 @@ with recursive ours as materialized (
 ), strangers (kind, name, place, target) as (
   select 'trigger', tgname, tgrelid, null::oid
   from reached join pg_trigger on tgrelid = reached.oid join pg_proc on pg_proc.oid = tgfoid
-  where not tgisinternal and tgenabled <> 'D' and not (proname = 'tell_change' and tgrelid in (select oid from ours))
+  where not tgisinternal and tgenabled <> 'D' and not (proname = 'notify_change' and tgrelid in (select oid from ours))
   union all
   select 'rule', rulename, ev_class, null
   from reached join pg_rewrite on ev_class = reached.oid where ev_enabled <> 'D'
@@ -103,7 +103,7 @@ with recursive ours as materialized (
 )
 select 'told', ours.name, null, null from ours where exists (
   select from pg_trigger join pg_proc on pg_proc.oid = tgfoid
-  where tgrelid = ours.oid and proname = 'tell_change' and tgenabled = 'A' and tgtype = 60 and tgqual is null and tgattr = ''
+  where tgrelid = ours.oid and proname = 'notify_change' and tgenabled = 'A' and tgtype = 60 and tgqual is null and tgattr = ''
 )
 union all
 select 'watched', array_to_json(oids)::text, ${signsOf('watched.oids')}, null

@@ -3,11 +3,9 @@ import { connectTo } from '../execute/connect.ts'
 import type { Row } from '../model/sql.ts'
 import { monotonicMs } from '../os/clock.ts'
 import { type Copy, lookAt, type Stranger, type Survey, survey } from './catalog.ts'
+import type { Ask } from './listenerStatements.ts'
 import * as statements from './listenerStatements.ts'
 import { Pauses } from './pauses.ts'
-
-/** Runs a statement over the listener's connection. */
-export type Ask = (text: string, values?: readonly string[]) => Promise<Row[]>
 
 export interface Listener {
   /** A name that no other start of a server has: who writes with it as `roster.machine` need not notify. */

@@ -1,3 +1,8 @@
+import type { Row } from '../model/sql.ts'
+
+/** Runs a statement over the listener's connection. */
+export type Ask = (text: string, values?: readonly string[]) => Promise<Row[]>
+
 /** What a listener's connection has, and says to the server's programs that look at it. */
 export function listenerSettings(machine: string): Record<string, string | number> {
   return {

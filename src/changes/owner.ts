@@ -3,16 +3,27 @@ import { join } from 'node:path'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import { openRegion, type Region, RegionFile } from '../os/region.ts'
-import type { ChangesMemory } from '../processes/messages.ts'
 import type { Copy, Stranger } from './catalog.ts'
 import { wasUsed } from './demand.ts'
 import { changeRegionWords } from './layout.ts'
-import { type Ask, type Listening, listenForChanges } from './listener.ts'
+import { type Listening, listenForChanges } from './listener.ts'
+import type { Ask } from './listenerStatements.ts'
 import { endConnections } from './listenerStatements.ts'
 import { bumpEpoch, ChangeWriter, noteDeafness, noteHearing, withhold } from './log.ts'
 import { Announcer } from './publishing.ts'
 import { tableBits } from './recorder.ts'
 import { ChangeRings } from './writerSlots.ts'
+
+/** What a process needs to use the change log of its machine. */
+export interface ChangeLogAccess {
+  readonly path: string
+  /** Whose ring it is to write to. */
+  readonly ring: number
+  /** What its connections to the database have as `roster.machine`: writes over them are told here, by itself. */
+  readonly machine: string
+  /** What the names of these connections begin with. */
+  readonly connections: string
+}
 
 interface Options {
   /** Where the memory is to lie. */
@@ -84,7 +95,7 @@ export class ChangeFeed {
   }
 
   /** For a new process; null: there is no ring for it, and while it lives lists come from the database. */
-  enter(process: number): ChangesMemory | null {
+  enter(process: number): ChangeLogAccess | null {
     const connections = `roster ${crypto.randomUUID()}`
     const ring = this.rings.take(process, connections)
     return ring === null ? null : { path: this.file.path, ring, machine: this.machine, connections }

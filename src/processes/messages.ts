@@ -1,4 +1,5 @@
 import type { LimiterMemory } from '../admit/limiterFiles.ts'
+import type { ChangeLogAccess } from '../changes/owner.ts'
 import type { Config } from '../config.ts'
 import type { KeyRecord } from '../model/key.ts'
 
@@ -21,18 +22,7 @@ export interface StartMessage {
   readonly keys: readonly KeyRecord[]
   readonly memory: LimiterMemory
   /** Null: nothing is told from memory. */
-  readonly changes: ChangesMemory | null
-}
-
-/** The log of what the processes of this machine write. */
-export interface ChangesMemory {
-  readonly path: string
-  /** Whose ring it is to write to. */
-  readonly ring: number
-  /** What its connections to the database have as `roster.machine`: writes over them are told here, by itself. */
-  readonly machine: string
-  /** What the names of these connections begin with. */
-  readonly connections: string
+  readonly changes: ChangeLogAccess | null
 }
 
 /** The database is there: requests are answered from now on. */

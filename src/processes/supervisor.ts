@@ -156,15 +156,15 @@ export class Supervisor {
 
   private openMemory(): LimiterFiles {
     const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = this.config
-    const { databasePrepare, views, workers } = this.config
+    const { databasePrepare, listCache, workers } = this.config
     try {
       const folder = takeMemoryFolder(dataDir, port)
       const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
       const files = new LimiterFiles(folder.path, shape)
       this.releases.push(() => files.close(), folder.release)
       this.ensureMemory(files)
-      if (views && databasePrepare) this.changes = new ChangeFeed({ folder: folder.path, workers, log: this.log })
-      else if (views) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
+      if (listCache && databasePrepare) this.changes = new ChangeFeed({ folder: folder.path, workers, log: this.log })
+      else if (listCache) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
       return files
     } catch (error) {
       throw asStartError(error as Error)

@@ -1,4 +1,3 @@
-import { parseNetworks } from '../admit/address.ts'
 import { Admission } from '../admit/admission.ts'
 import { KeyNews } from '../admit/keyNews.ts'
 import { Keyring } from '../admit/keyring.ts'
@@ -9,6 +8,7 @@ import { Views } from '../cache/listCache.ts'
 import { onWake } from '../changes/demand.ts'
 import { MarkReader, MarkWriter } from '../changes/inFlight.ts'
 import { addDoubt, ChangeReader, ChangeWriter } from '../changes/log.ts'
+import type { ChangeLogAccess } from '../changes/owner.ts'
 import { Announcer, Follower } from '../changes/publishing.ts'
 import { OnTheirWay } from '../changes/settling.ts'
 import { compileProbe } from '../compile/entity.ts'
@@ -22,11 +22,11 @@ import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
+import { parseNetworks } from '../model/networks.ts'
 import type { Memory } from '../operations/resource.ts'
 import { turnAway } from '../os/listenSocket.ts'
 import { openRegion, type Region } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
-import type { ChangesMemory } from './messages.ts'
 
 export interface Worker {
   /** `http://127.0.0.1:3000`. */
@@ -52,7 +52,7 @@ export interface Surroundings {
   /** What cursors are signed with, by every worker on the database; null: it is not there yet, and `begin` will say. */
   cursorSecret: string | null
   /** Null: nothing is told from memory. */
-  changes?: ChangesMemory | null
+  changes?: ChangeLogAccess | null
   /** Writes over connections of this name were given up, and may still be done; nothing more is sent over them. */
   onDisown?(connections: string): void
   /** The log of changes is needed again after a rest. */
@@ -140,8 +140,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
 }
 
-function openMemory({ viewsMb }: Config, { ring }: ChangesMemory, region: Region): Memory {
-  const bytes = viewsMb * 2 ** 20
+function openMemory({ listCacheMb }: Config, { ring }: ChangeLogAccess, region: Region): Memory {
+  const bytes = listCacheMb * 2 ** 20
   const follower = new Follower(new ChangeReader(region), bytes / 8)
   const onTheirWay = new OnTheirWay(new MarkReader(region), follower)
   return {

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { parseNetworks } from '../../src/admit/address.ts'
 import { Admission } from '../../src/admit/admission.ts'
 import { Keyring } from '../../src/admit/keyring.ts'
 import { RateLimiter } from '../../src/admit/limiter.ts'
 import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
 import { parseRules } from '../../src/model/limits.ts'
+import { parseNetworks } from '../../src/model/networks.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
 

@@ -479,12 +479,12 @@ describe('the goals', () => {
     scenarios: [
       scenario('filter-sort', [
         target('roster', [1_000], { p50Ms: 1.3, serverCpuUs: 20 }),
-        target('views-off', [1_100], { serverCpuUs: 100 }),
+        target('no-cache', [1_100], { serverCpuUs: 100 }),
         target('constant', [2_000], { serverCpuUs: 16 }),
         target('uncounted', [500], { p50Ms: 1 }),
         target('fastify', [40]),
       ]),
-      scenario('patch', [target('roster', [96]), target('views-off', [100])]),
+      scenario('patch', [target('roster', [96]), target('no-cache', [100])]),
     ],
     curves: [
       { ...curve, name: 'rows', series: [series('first page', [10_000, 130], [100_000, 1], [1_000_000, 100])] },
@@ -514,14 +514,14 @@ describe('the goals', () => {
 
   test('of which a run does not tell are left out, and those of what is void', () => {
     expect(writePage(ordinary)).not.toContain('<h2>Goals</h2>')
-    const broken = { ...target('views-off', [1]), void: 'it ended' }
+    const broken = { ...target('no-cache', [1]), void: 'it ended' }
     expect(writePage(resultsOf([target('roster', [1]), broken]))).not.toContain('<h2>Goals</h2>')
   })
 
   test('the file has each scenario’s ratios by the heads of the page', () => {
     expect(found.scenarios[0].ratios).toEqual({
-      ...{ '× views-off': 1_000 / 1_100, '× constant': 0.5, '× uncounted': 2 },
-      ...{ 'server CPU × views-off': 0.2, 'server CPU × constant': 1.25, 'p50 × uncounted': 1.3, '× best peer': 25 },
+      ...{ '× no-cache': 1_000 / 1_100, '× constant': 0.5, '× uncounted': 2 },
+      ...{ 'server CPU × no-cache': 0.2, 'server CPU × constant': 1.25, 'p50 × uncounted': 1.3, '× best peer': 25 },
     })
   })
 

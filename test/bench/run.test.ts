@@ -11,7 +11,7 @@ import { formatHead, formatScenario } from '../../bench/table.ts'
 import { siteTarget, type Target } from '../../bench/targets.ts'
 import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.ts'
 
-const RATIOS = ratiosAmong(['roster', 'views-off', 'constant', 'bare', 'uncounted', 'pgbench'])
+const RATIOS = ratiosAmong(['roster', 'no-cache', 'constant', 'bare', 'uncounted', 'pgbench'])
 const folder = temporaryFolder()
 const output = join(folder.path, 'results')
 const data = join(folder.path, 'data')
@@ -73,7 +73,7 @@ describe('the runner', () => {
 
 function expectMeasured({ name, targets }: ScenarioResult) {
   const names = targets.map(({ target }) => target)
-  const common = name === 'refused' ? ['roster', 'constant'] : ['roster', 'views-off', 'constant', 'bare']
+  const common = name === 'refused' ? ['roster', 'constant'] : ['roster', 'no-cache', 'constant', 'bare']
   expect(names.slice(0, common.length)).toEqual(common)
   expect(names.includes('uncounted')).toBe(name === 'filter-sort')
   expect(names.length).toBe(common.length + (name === 'refused' ? 0 : name === 'filter-sort' ? 2 : 1))
@@ -96,10 +96,10 @@ function expectRatios({ scenarios }: Results) {
   const rates = (scenario: ScenarioResult) =>
     Object.fromEntries(scenario.targets.map(({ target, rounds }) => [target, rounds[0]?.requestsPerSecond ?? 0]))
   for (const scenario of scenarios as (ScenarioResult & { ratios: Record<string, number> })[]) {
-    const { roster = 0, constant = 0, 'views-off': viewsOff } = rates(scenario)
+    const { roster = 0, constant = 0, 'no-cache': noCache } = rates(scenario)
     expect(scenario.ratios['× constant']).toBeCloseTo(roster / constant, 6)
-    if (viewsOff === undefined) expect(scenario.ratios).not.toHaveProperty('× views-off')
-    else expect(scenario.ratios['× views-off']).toBeCloseTo(roster / viewsOff, 6)
+    if (noCache === undefined) expect(scenario.ratios).not.toHaveProperty('× no-cache')
+    else expect(scenario.ratios['× no-cache']).toBeCloseTo(roster / noCache, 6)
   }
 }
 
@@ -238,15 +238,15 @@ test('the table has the ratios to all others', () => {
   }
   const table = tableOf([
     target('roster', 2_000, 30),
-    target('views-off', 500, 60),
+    target('no-cache', 500, 60),
     target('constant', 8_000, 10),
     target('bare', 1_000, 20),
     target('uncounted', 4_000, 25, 0.8),
   ])
   const [head = '', , roster = '', , , bare = ''] = table.split('\n')
   expect(head.trim().split(/ {2,}/).slice(-9)).toEqual([
-    ...['/views-off', '/constant', '/bare', '/uncounted', '/pgbench'],
-    ...['CPU /views-off', 'CPU /constant', 'CPU /bare', 'p50 /uncounted'],
+    ...['/no-cache', '/constant', '/bare', '/uncounted', '/pgbench'],
+    ...['CPU /no-cache', 'CPU /constant', 'CPU /bare', 'p50 /uncounted'],
   ])
   expect(roster.trim().split(/ +/)).toEqual([
     ...['roster', '2,000', '2,000..2,000', '1.00', '2.00', '3.00', '30.0', '5.0', '80'],

@@ -24,7 +24,7 @@ describe('the table of scenarios', () => {
     expect(new Set(names).size).toBe(names.length)
     const kinds = ['one-by-id', 'first-page', 'filter-sort', 'range-sort', 'employee-absences', 'page-2000']
     const more = ['page-20000', 'last-page', 'create', 'patch', 'crud-mix', 'lists-under-writes']
-    const memory = ['different-lists', 'random-pages', 'page-20000-cursor', 'patch-absence-views']
+    const memory = ['different-lists', 'random-pages', 'page-20000-cursor', 'patch-absence-cached']
     const others = [...memory, 'deep-pages-under-writes', 'create-employee', 'rename', 'unauthorized', 'refused']
     for (const name of [...kinds, ...more, ...others]) expect(names).toContain(name)
     for (const { title, operations } of all) expect([title !== '', operations.length > 0]).toEqual([true, true])
@@ -62,7 +62,7 @@ describe('the table of scenarios', () => {
   test('what writes and what is refused is known', () => {
     const namesOf = (is: (scenario: Scenario) => boolean) => all.filter(is).map(({ name }) => name)
     expect(namesOf(isWriting)).toEqual([
-      ...['create', 'create-employee', 'patch', 'rename', 'patch-absence', 'patch-absence-views', 'crud-mix'],
+      ...['create', 'create-employee', 'patch', 'rename', 'patch-absence', 'patch-absence-cached', 'crud-mix'],
       ...['lists-under-writes', 'deep-pages-under-writes'],
     ])
     expect(namesOf(isRefusal)).toEqual(['unauthorized', 'refused'])
@@ -78,7 +78,7 @@ describe('the table of scenarios', () => {
   })
 
   test('the lists that are in memory while absences change differ', () => {
-    const [{ prepare = [] } = {}] = scenariosFor(MANY, ['patch-absence-views'])
+    const [{ prepare = [] } = {}] = scenariosFor(MANY, ['patch-absence-cached'])
     expect(new Set(prepare).size).toBe(1_000)
   })
 

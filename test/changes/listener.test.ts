@@ -355,7 +355,7 @@ describe('goes deaf', () => {
       for (const [hurt, heal] of [
         ['alter table company disable trigger company_changes', heals],
         ['alter table company enable trigger company_changes', heals],
-        ['drop trigger company_changes on company', `${create} execute function tell_change(); ${heals}`],
+        ['drop trigger company_changes on company', `${create} execute function notify_change(); ${heals}`],
       ] as const) {
         await sql.unsafe(hurt)
         await until(() => ear.reason === 'no trigger tells of all changes of company')

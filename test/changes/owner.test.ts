@@ -7,6 +7,7 @@ import { Views } from '../../src/cache/listCache.ts'
 import type { Selection } from '../../src/cache/selection.ts'
 import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
 import { addDoubt, ChangeReader, ChangeWriter } from '../../src/changes/log.ts'
+import type { ChangeLogAccess } from '../../src/changes/owner.ts'
 import { ChangeFeed } from '../../src/changes/owner.ts'
 import { Follower } from '../../src/changes/publishing.ts'
 import { tableBits } from '../../src/changes/recorder.ts'
@@ -14,7 +15,6 @@ import { OnTheirWay } from '../../src/changes/settling.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { LogFields } from '../../src/log.ts'
 import { openRegion, type Region } from '../../src/os/region.ts'
-import type { ChangesMemory } from '../../src/processes/messages.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { temporaryMemory } from '../support/memory.ts'
 import { overhear } from '../support/notifications.ts'
@@ -49,7 +49,7 @@ class Machine {
   readonly warnings: string[] = []
   readonly details: LogFields[] = []
   readonly infos: string[] = []
-  readonly memory: ChangesMemory
+  readonly memory: ChangeLogAccess
   readonly region: Region
   readonly reader: ChangeReader
   /** As the worker's. */
@@ -67,7 +67,7 @@ class Machine {
     }
     this.feed = new ChangeFeed({ folder, workers: 1, log, troubleMs: 1_000 })
     this.feed.listen(url, entities)
-    this.memory = this.feed.enter(1) as ChangesMemory
+    this.memory = this.feed.enter(1) as ChangeLogAccess
     this.region = openRegion(this.memory.path)
     this.reader = new ChangeReader(this.region)
     this.sql = this.connections('0')
@@ -275,7 +275,7 @@ describe('from memory nothing is told', () => {
     async () => {
       const here = await new Machine().hears()
       const [frozen, idle] = [here.connections('7'), here.connections('8')]
-      const other = here.process.enter(2) as ChangesMemory
+      const other = here.process.enter(2) as ChangeLogAccess
       const others = postgres(url, { max: 1, connection: { application_name: `${other.connections}/7` } })
       const pids = await Promise.all([frozen, idle, others].map(pidOf))
       process.kill(pids[0] as number, 'SIGSTOP')

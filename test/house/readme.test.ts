@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run, runMain, temporaryFolder } from '../support/process.ts'
 
@@ -43,11 +43,4 @@ test('the first request of the README gives what the README prints', async () =>
 test('the entity file in the README is the one in the source', () => {
   const shown = block('ts', 'src/entities/absence.ts').replace('// src/entities/absence.ts\n', '')
   expect(shown).toBe(readFileSync(join(ROOT, 'src/entities/absence.ts'), 'utf8'))
-})
-
-test('the code map names every file and folder of src, and nothing else', () => {
-  const table = README.slice(README.indexOf('| place |'), README.indexOf('## The API'))
-  const named = [...table.matchAll(/`(src\/[\w./]+)`/g)].map(([, path]) => path?.replace(/\/$/, ''))
-  const there = readdirSync(join(ROOT, 'src')).map((entry) => `src/${entry}`)
-  expect(named.sort()).toEqual(there.sort())
 })

@@ -43,7 +43,7 @@ describe('the log of changes', () => {
 
   for (const [environment, lines] of [
     [{ DATABASE_PREPARE: 'false' }, 1],
-    [{ VIEWS: 'off' }, 0],
+    [{ LIST_CACHE: 'off' }, 0],
   ] as const)
     test(
       `is not there with ${JSON.stringify(environment)}: nobody listens, and rows of the dead go`,

@@ -52,7 +52,7 @@ create index document_author_id_sorted on document (author_id, id);
 create index document_author_sorted on document (author, id);
 
 create trigger document_changes after insert or update or delete or truncate on document
-  execute function tell_change();
+  execute function notify_change();
 alter table document enable always trigger document_changes;
 `
 

@@ -76,7 +76,7 @@ const limiter: Record<string, Proof> = {
 let fresh = 0
 const lists: Record<string, Proof> = {
   'lists from memory are what PostgreSQL says': async (seed) => {
-    const environment = { VIEWS_MB: seed % 2 === 0 ? '1' : '16' }
+    const environment = { LIST_CACHE_MB: seed % 2 === 0 ? '1' : '16' }
     const { counts, differences, lagsMs, remembered } = await proveLists({ seed, environment, ...LISTS })
     fresh += counts.fresh ?? 0
     if (differences.length > 0)

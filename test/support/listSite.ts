@@ -118,13 +118,13 @@ export class ListSite {
   readonly plain: ListProcess
   private readonly pulse: ReturnType<typeof setInterval>
 
-  constructor(url: string, viewsBytes = 16 * 2 ** 20) {
+  constructor(url: string, cacheBytes = 16 * 2 ** 20) {
     this.hear()
     // Nobody else writes, but for what tests do behind everybody's back.
     this.pulse = setInterval(() => this.hear(), 20)
     this.processes = [
-      new ListProcess(url, this.memory(0, viewsBytes)),
-      new ListProcess(url, this.memory(1, viewsBytes)),
+      new ListProcess(url, this.memory(0, cacheBytes)),
+      new ListProcess(url, this.memory(1, cacheBytes)),
     ]
     this.plain = new ListProcess(url, null)
   }

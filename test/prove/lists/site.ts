@@ -26,10 +26,10 @@ const ANSWERS_MS_MAX = 20_000
 const DURABILITY = { fsync: 'off', full_page_writes: 'off' }
 
 /** The servers: the one that is judged, one that keeps nothing in memory, and one as on another machine. */
-type Name = 'views' | 'plain' | 'elsewhere'
+type Name = 'cached' | 'plain' | 'elsewhere'
 const SERVERS: Record<Name, Record<string, string>> = {
-  views: { WORKERS: '2' },
-  plain: { WORKERS: '1', VIEWS: 'off' },
+  cached: { WORKERS: '2' },
+  plain: { WORKERS: '1', LIST_CACHE: 'off' },
   elsewhere: { WORKERS: '1' },
 }
 const NAMES = Object.keys(SERVERS) as Name[]
@@ -67,23 +67,23 @@ export class Site {
       return { program, url }
     }
     // The first one migrates.
-    const views = await start('views', environment)
+    const cached = await start('cached', environment)
     const [plain, elsewhere] = await Promise.all([start('plain', {}), start('elsewhere', {})])
-    return new Site(folder, embedded, { views, plain, elsewhere })
+    return new Site(folder, embedded, { cached, plain, elsewhere })
   }
 
   get url(): string {
-    return this.servers.views.url
+    return this.servers.cached.url
   }
 
   /** The supervisor's process. */
   get pid(): number {
-    return this.servers.views.program.pid
+    return this.servers.cached.program.pid
   }
 
   /** What the server has logged. */
   get log(): string {
-    return this.servers.views.program.output()
+    return this.servers.cached.program.output()
   }
 
   /** Over a connection of its own, so that any worker may get it. */

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, normalize } from 'node:path'
+
+const SOURCE = join(import.meta.dir, '../../src')
+const MAP = readFileSync(join(SOURCE, '../docs/architecture.md'), 'utf8')
+
+/** The floor of each room, as the map has it; the ground is 1. */
+const floors = new Map<string, number>()
+for (const [, floor, rooms = ''] of MAP.matchAll(/^\| (\d+) \| ([^|]*) \|/gm))
+  for (const [, room = ''] of rooms.matchAll(/`([\w.]+)\/?`/g)) floors.set(room, Number(floor))
+
+const roomOf = (file: string) => file.split('/')[0] as string
+const files = [...new Bun.Glob('**/*.{ts,mjs}').scanSync(SOURCE)]
+
+/** What each file imports of src, types too. */
+const imports = new Map(
+  files.map((file) => {
+    const text = readFileSync(join(SOURCE, file), 'utf8')
+    const paths = [...text.matchAll(/\b(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path = '']) =>
+      normalize(join(file, '..', path)),
+    )
+    return [file, paths.filter((path) => !path.startsWith('..'))]
+  }),
+)
+
+test('the map names every file and folder of src, and nothing else', () => {
+  expect([...floors.keys()].sort()).toEqual(readdirSync(SOURCE).sort())
+})
+
+test('at most six files stand outside a room', () => {
+  expect(files.filter((file) => !file.includes('/')).length).toBeLessThanOrEqual(6)
+})
+
+describe('imports', () => {
+  test('are found at all', () => {
+    expect(imports.get('main.ts')?.length).toBeGreaterThan(1)
+    expect(imports.get('operations/resource.ts')).toContain('model/query.ts')
+  })
+
+  test('lead to rooms on floors below', () => {
+    const upwards = [...imports].flatMap(([file, paths]) =>
+      paths
+        .filter((path) => roomOf(path) !== roomOf(file))
+        .filter((path) => (floors.get(roomOf(path)) ?? 99) >= (floors.get(roomOf(file)) ?? 0))
+        .map((path) => `${file} imports ${path}`),
+    )
+    expect(upwards).toEqual([])
+  })
+
+  test('make no cycle, not by a type either', () => {
+    const cycles: string[] = []
+    const done = new Set<string>()
+    const visit = (file: string, trail: readonly string[]) => {
+      if (trail.includes(file)) cycles.push([...trail.slice(trail.indexOf(file)), file].join(' → '))
+      if (done.has(file) || trail.includes(file)) return
+      for (const path of imports.get(file) ?? []) visit(path, [...trail, file])
+      done.add(file)
+    }
+    for (const file of files) visit(file, [])
+    expect(cycles).toEqual([])
+  })
+})
