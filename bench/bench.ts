@@ -18,7 +18,7 @@ export interface Bench {
   readonly cluster: Cluster
   readonly database: Database
   readonly server: Server
-  /** The same without views. */
+  /** The same without the list cache. */
   readonly noCache: Server
   readonly peers: readonly Peer[]
   readonly sqlFloor: SqlFloor
@@ -39,8 +39,8 @@ const stayRunning = async () => undefined
 export type Started = { stop(): Promise<void> }[]
 
 /**
- * Starts PostgreSQL with its rows, the server with views and without, and the peers, and notes each in `started` once it
- * runs.
+ * Starts PostgreSQL with its rows, the server with the list cache and without, and the peers, and notes each in `started`
+ * once it runs.
  * @throws Error when one of them does not come up
  */
 export async function startBench(options: Options, started: Started): Promise<Bench> {
@@ -84,7 +84,7 @@ export async function warmUp(bench: Bench, scenarios: readonly Scenario[], optio
     await warm(peerTarget(peer), translate(peer, { operations: common })?.operations ?? [])
 }
 
-/** The server with views and without, the floors of the scenario, and the peers that can do it. */
+/** The server with the list cache and without, the floors of the scenario, and the peers that can do it. */
 export async function openTargets(bench: Bench, scenario: Scenario): Promise<Target[]> {
   const operations = [...scenario.operations, ...(scenario.background?.operations ?? [])]
   const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, bench.cluster.postmasterPid)

@@ -28,8 +28,7 @@ export type FloorValue =
 const PLACEHOLDER = /\{(\d+)\.\.(\d+)\}/g
 
 /**
- * By the product's own parser and compiler. `isCounted`: lists have their total, as without
- * views.
+ * By the product's own parser and compiler. `isCounted`: lists have their total, as without the list cache.
  * @throws Error where a random value does not become a parameter
  */
 export async function floorStatement(operation: Operation, isCounted = true): Promise<FloorStatement> {

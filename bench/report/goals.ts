@@ -42,7 +42,7 @@ const WANTED: readonly Wanted[] = [
   ...atMost(2, DEPTH, 'depth'),
 ]
 
-/** Nothing may lose by views; what is of no list least of all. */
+/** Nothing may lose by the list cache; what is of no list least of all. */
 const NO_CACHE_LEAST = 0.95
 
 /** Those of which this run tells. */

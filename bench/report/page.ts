@@ -62,9 +62,9 @@ function grouped(count: number): string {
 }
 
 const HOW_TO_READ = html`<p>Every figure is the median of its rounds; rounds of the targets alternate. <code>roster</code>
-is the server with views, which is how it runs by itself; <code>no-cache</code> is the same with <code>LIST_CACHE=off</code>.
+is the server with the list cache, which is how it runs by itself; <code>no-cache</code> is the same with <code>LIST_CACHE=off</code>.
 <em>× no-cache</em>, <em>× constant</em>, <em>× bare</em>, <em>× uncounted</em>, <em>× pgbench</em> and <em>× loop</em>
-are requests/s divided by those of the server without views and of the floors: a server that does nothing, a handler with
+are requests/s divided by those of the server without the list cache and of the floors: a server that does nothing, a handler with
 the same SQL and nothing else, the same without the total, and the same SQL without a server. <em>Server CPU ×</em> is CPU
 time of a request and <em>p50 ×</em> the median time of an answer, so less is better. <em>× best peer</em> divides by
 the fastest other server; where the rounds of both overlap, this run does not tell who is faster. A void row is struck

@@ -525,7 +525,7 @@ describe('the goals', () => {
     })
   })
 
-  test('the server without views is beside it, and no peer', () => {
+  test('the server without the list cache is beside it, and no peer', () => {
     expect(summaryOf(writePage(resultsOf(results.scenarios[1]?.targets ?? []))).roster?.slice(8)).toEqual([[0.96], [1]])
   })
 })
