@@ -1,5 +1,5 @@
-import type { Change, Follower } from '../changes/publishing.ts'
-import { type OnTheirWay, seenBy } from '../changes/settling.ts'
+import type { Change, ChangeSubscriber } from '../changes/publishing.ts'
+import { type InFlightWrites, seenBy } from '../changes/settling.ts'
 import { Snapshot } from '../changes/snapshot.ts'
 import type { Position } from '../model/order.ts'
 import type { Known, Look, Noted, Page, Place, Sight, Total } from './entries.ts'
@@ -45,7 +45,7 @@ const SERVED_MIN = 50
  * Writes from elsewhere have no marks: in the moment between their commit and their notification a page may have seen them,
  * and what is known of its list not yet.
  */
-export class Views<T> {
+export class ListCache<T> {
   private readonly totals: Recent<Total>
   private readonly notes: Recent<Noted>
   private readonly pages: Recent<Page<T>>
@@ -53,8 +53,8 @@ export class Views<T> {
   private readonly wanted: Recent<number>
 
   constructor(
-    private readonly follower: Follower,
-    private readonly onTheirWay: OnTheirWay,
+    private readonly follower: ChangeSubscriber,
+    private readonly onTheirWay: InFlightWrites,
     private readonly bytesMax: number,
   ) {
     this.totals = new Recent(bytesMax / 8, (_, key) => TOTAL_BYTES + 2 * key.length)
@@ -84,7 +84,7 @@ export class Views<T> {
     const { selection, generation, next, total, counted } = look
     if (total === null || counted === null || this.onTheirWay.isOverdue(selection.tables)) return null
     const snapshot = new Snapshot(text)
-    if (!(await this.onTheirWay.allTold(selection.tables, seenBy(snapshot)))) return null
+    if (!(await this.onTheirWay.settled(selection.tables, seenBy(snapshot)))) return null
     this.follower.catchUp()
     const changes = this.isCurrent(generation) ? this.follower.since(selection.table, next) : null
     if (changes === null) return null
@@ -94,8 +94,8 @@ export class Views<T> {
   }
 
   /** The last noted position with at most `rows` rows up to it, as of the look; null: none is known. */
-  placeBefore({ selection, generation, next }: Look, ordering: Ordering, rows: number): Place | null {
-    const key = noteKey(selection, ordering)
+  anchorBefore({ selection, generation, next }: Look, ordering: Ordering, rows: number): Place | null {
+    const key = indexKey(selection, ordering)
     const known = this.notes.get(key)
     // The place has to be as of the look: what was taken in since would count once here, and once in what the answer saw.
     const isOfNow = generation === this.follower.generation && next === this.follower.next(selection.table)
@@ -112,25 +112,25 @@ export class Views<T> {
   }
 
   /** How many positions of one order there is room for. */
-  get notesMax(): number {
+  get anchorsMax(): number {
     return this.bytesMax / 8 / (3 * NOTE_BYTES)
   }
 
   /** Whether it is time to learn positions: this is not the first page that would need them, nor are they asked for. */
-  shouldNote({ selection }: Look, ordering: Ordering): boolean {
-    const key = noteKey(selection, ordering)
+  isIndexWorthwhile({ selection }: Look, ordering: Ordering): boolean {
+    const key = indexKey(selection, ordering)
     const times = (this.wanted.get(key) ?? 0) + 1
     this.wanted.set(key, times)
     return times === ASKED_BEFORE
   }
 
   /** Notes positions, one in `step` rows, that were read after the look; null: in vain. False: there is no use in it. */
-  learnNotes(
+  learnIndex(
     { selection, generation, next }: Look,
     ordering: Ordering,
     noted: { positions: readonly Position[]; step: number; snapshot: string } | null,
   ): boolean {
-    const key = noteKey(selection, ordering)
+    const key = indexKey(selection, ordering)
     this.wanted.set(key, -ASKED_AFTER_DROP)
     if (noted === null || noted.positions.length === 0) return false
     const { positions, step } = noted
@@ -141,7 +141,7 @@ export class Views<T> {
   }
 
   /** Whether rows found from this position, by counting, are still those that were counted. */
-  hasStayed({ selection }: Look, ordering: Ordering, { position, snapshot }: Place, { seen }: Sight): boolean {
+  isUnshifted({ selection }: Look, ordering: Ordering, { position, snapshot }: Place, { seen }: Sight): boolean {
     return shiftOf(selection, ordering, position, unseenBy(snapshot, seen)) === 0
   }
 
@@ -235,6 +235,6 @@ function unseenBy(snapshot: Snapshot, changes: readonly Change[]): readonly Chan
 }
 
 /** What positions in an order of a selection go by. */
-export function noteKey({ key }: Selection, ordering: Ordering): string {
+export function indexKey({ key }: Selection, ordering: Ordering): string {
   return `${key} by ${ordering.key}`
 }

@@ -1,6 +1,6 @@
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
-import { MARKS_MAX, type Places, placesOf } from './layout.ts'
+import { FLAGS_MAX, type Places, layoutOf } from './layout.ts'
 
 const { load, store, exchange, compareExchange: swap, add, sub } = Atomics
 
@@ -59,7 +59,7 @@ export function forgetTransactions({ words }: Region): void {
 }
 
 /** Says of each write of this process, before it is sent, that it is on its way. */
-export class MarkWriter {
+export class FlagWriter {
   private readonly first: number
   private readonly bounds: number
   private readonly count: number
@@ -71,8 +71,8 @@ export class MarkWriter {
     private readonly region: Region,
     writer: number,
   ) {
-    const { counts, marks, bounds } = placesOf(region)
-    this.first = marks + writer * MARKS_MAX
+    const { counts, marks, bounds } = layoutOf(region)
+    this.first = marks + writer * FLAGS_MAX
     this.bounds = bounds - marks
     this.count = counts + writer
   }
@@ -81,7 +81,7 @@ export class MarkWriter {
   begin(tables: number): InFlightWrite {
     const { words } = this.region
     noteUse(this.region)
-    const last = this.first + MARKS_MAX - 1
+    const last = this.first + FLAGS_MAX - 1
     this.turn = (this.turn + 1) & TURN_MAX
     for (let place = this.first; place < last; place++) {
       if (load(words, place) !== 0) continue
@@ -113,22 +113,22 @@ export class MarkWriter {
   }
 
   private clear(place: number) {
-    clearMark(this.region, place)
+    clearFlag(this.region, place)
     sub(this.region.words, this.count, 1)
   }
 }
 
 /** Ends what is on its way in this place. */
-export function clearMark({ words }: Region, place: number): void {
+export function clearFlag({ words }: Region, place: number): void {
   if (exchange(words, place, 0) < 0) sub(words, OVERDUE_COUNT, 1)
 }
 
 /** Sees which writes of all processes are on their way. */
-export class MarkReader {
+export class FlagReader {
   private readonly places: Places
 
   constructor(private readonly region: Region) {
-    this.places = placesOf(region)
+    this.places = layoutOf(region)
   }
 
   /** The writes on their way that may change rows of these tables. */
@@ -138,8 +138,8 @@ export class MarkReader {
     let found: Mark[] = NONE
     for (let writer = 0; writer < writers; writer++) {
       if (load(words, counts + writer) === 0) continue
-      const end = marks + (writer + 1) * MARKS_MAX
-      for (let place = end - MARKS_MAX; place < end; place++) {
+      const end = marks + (writer + 1) * FLAGS_MAX
+      for (let place = end - FLAGS_MAX; place < end; place++) {
         const word = load(words, place)
         if ((word & tables) === 0) continue
         if (found === NONE) found = []

@@ -3,13 +3,13 @@ import { HEADER_WORDS, type Region } from '../os/region.ts'
 /** Of the ring in which one process tells of its writes. */
 export const RING_WORDS = 1 << 16
 /** So many writes of one process are on their way at once; of more, nobody knows. */
-export const MARKS_MAX = 64
+export const FLAGS_MAX = 64
 
 /** What a process has in the region beside its ring: the ring's head, its doubts, its marks with their count and bounds. */
-const OWN_WORDS = 3 + 2 * MARKS_MAX
+const OWN_WORDS = 3 + 2 * FLAGS_MAX
 
 /** The words of the memory in which so many processes tell each other of their writes. */
-export function changeRegionWords(writers: number): number {
+export function changeLogWords(writers: number): number {
   return HEADER_WORDS + writers * (OWN_WORDS + RING_WORDS)
 }
 
@@ -29,12 +29,12 @@ export interface Places {
   readonly rings: number
 }
 
-export function placesOf({ words }: Region): Places {
+export function layoutOf({ words }: Region): Places {
   const writers = (words.length - HEADER_WORDS) / (OWN_WORDS + RING_WORDS)
   const heads = HEADER_WORDS
   const doubts = heads + writers
   const counts = doubts + writers
   const marks = counts + writers
-  const bounds = marks + writers * MARKS_MAX
-  return { writers, heads, doubts, counts, marks, bounds, rings: bounds + writers * MARKS_MAX }
+  const bounds = marks + writers * FLAGS_MAX
+  return { writers, heads, doubts, counts, marks, bounds, rings: bounds + writers * FLAGS_MAX }
 }

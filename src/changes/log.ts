@@ -1,16 +1,16 @@
 import { monotonicMs } from '../os/clock.ts'
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
-import { clearMark, forgetTransactions } from './inFlight.ts'
-import { MARKS_MAX, type Places, placesOf, RING_WORDS } from './layout.ts'
+import { clearFlag, forgetTransactions } from './inFlight.ts'
+import { FLAGS_MAX, type Places, layoutOf, RING_WORDS } from './layout.ts'
 
 const { load, store, add, sub } = Atomics
 
 /** Bumped when records may be missing: whoever sees another value knows nothing any more. */
 const EPOCH = OWN_WORD
 /** When the writes of others than this machine's workers were last heard of, by the monotonic clock. */
-const HEARD = OWN_WORD + 1
-const HEARD_MS_MAX = 500
+const LEASE = OWN_WORD + 1
+const LEASE_MS = 500
 /** Bits of the tables of which nothing is told from memory. */
 const WITHHELD = OWN_WORD + 2
 const TIME = 0x7fffffff
@@ -27,7 +27,7 @@ const SKIP = -1
  * Heads count words, modulo 2^32. A reader copies a record and then looks at the head again: while the writer was less
  * than a ring ahead, nothing of the copy was overwritten; else the reader has lost records, and says so.
  */
-export class ChangeWriter {
+export class ChangeLogWriter {
   private readonly base: number
   private readonly head: number
 
@@ -35,7 +35,7 @@ export class ChangeWriter {
     private readonly region: Region,
     writer: number,
   ) {
-    const { heads, rings } = placesOf(region)
+    const { heads, rings } = layoutOf(region)
     this.head = heads + writer
     this.base = rings + writer * RING_WORDS
   }
@@ -78,13 +78,13 @@ export function epochOf({ words }: Region): number {
 }
 
 /** All writes from outside this machine until `untilMs` of the monotonic clock are told to this log. */
-export function noteHearing({ words }: Region, untilMs: number = monotonicMs()): void {
-  store(words, HEARD, untilMs & TIME)
+export function renewLease({ words }: Region, untilMs: number = monotonicMs()): void {
+  store(words, LEASE, untilMs & TIME)
 }
 
-/** Writes from outside this machine are not told, until `noteHearing` says so. */
-export function noteDeafness({ words }: Region): void {
-  store(words, HEARD, (monotonicMs() - HEARD_MS_MAX) & TIME)
+/** Writes from outside this machine are not told, until `renewLease` says so. */
+export function expireLease({ words }: Region): void {
+  store(words, LEASE, (monotonicMs() - LEASE_MS) & TIME)
 }
 
 /**
@@ -96,25 +96,25 @@ export function withhold({ words }: Region, tables: number): void {
 }
 
 /** A write of this writer has an unknown end: from this instant on nobody tells anything from memory. */
-export function addDoubt(region: Region, writer: number): void {
-  add(region.words, placesOf(region).doubts + writer, 1)
+export function addUnknownOutcome(region: Region, writer: number): void {
+  add(region.words, layoutOf(region).doubts + writer, 1)
 }
 
 /** One doubt of the writer's less. What was known before must have been forgotten: see `bumpEpoch`. */
-export function settleDoubt(region: Region, writer: number): void {
-  sub(region.words, placesOf(region).doubts + writer, 1)
+export function settleUnknownOutcome(region: Region, writer: number): void {
+  sub(region.words, layoutOf(region).doubts + writer, 1)
 }
 
 /** Of a process that has ended: what it had on its way, and the doubts about it, are no more. Its ring goes on. */
 export function clearWriter(region: Region, writer: number): void {
-  const { counts, doubts, marks } = placesOf(region)
-  for (let mark = 0; mark < MARKS_MAX; mark++) clearMark(region, marks + writer * MARKS_MAX + mark)
+  const { counts, doubts, marks } = layoutOf(region)
+  for (let mark = 0; mark < FLAGS_MAX; mark++) clearFlag(region, marks + writer * FLAGS_MAX + mark)
   store(region.words, counts + writer, 0)
   store(region.words, doubts + writer, 0)
 }
 
 /** Reads what all writers append, from now on. */
-export class ChangeReader {
+export class ChangeLogReader {
   private readonly places: Places
   private readonly tails: Int32Array
   /** As of the last call of `read`. */
@@ -122,7 +122,7 @@ export class ChangeReader {
 
   constructor(private readonly region: Region) {
     this.epoch = epochOf(region)
-    this.places = placesOf(region)
+    this.places = layoutOf(region)
     this.tails = new Int32Array(this.places.writers)
     this.skipAll()
   }
@@ -134,7 +134,7 @@ export class ChangeReader {
     const nowMs = monotonicMs()
     noteUse(this.region, nowMs)
     for (let writer = 0; writer < writers; writer++) if (load(words, doubts + writer) !== 0) return false
-    return ((nowMs - load(words, HEARD)) & TIME) < HEARD_MS_MAX
+    return ((nowMs - load(words, LEASE)) & TIME) < LEASE_MS
   }
 
   /** Whether one of these tables' lists come from the database, whatever is heard. */

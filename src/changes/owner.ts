@@ -5,14 +5,14 @@ import type { Entity } from '../model/entity.ts'
 import { openRegion, type Region, RegionFile } from '../os/region.ts'
 import type { Copy, Stranger } from './catalog.ts'
 import { wasUsed } from './demand.ts'
-import { changeRegionWords } from './layout.ts'
+import { changeLogWords } from './layout.ts'
 import { type Listening, listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
 import { endConnections } from './listenerStatements.ts'
-import { bumpEpoch, ChangeWriter, noteDeafness, noteHearing, withhold } from './log.ts'
-import { Announcer } from './publishing.ts'
-import { tableBits } from './recorder.ts'
-import { ChangeRings } from './writerSlots.ts'
+import { bumpEpoch, ChangeLogWriter, expireLease, renewLease, withhold } from './log.ts'
+import { ChangePublisher } from './publishing.ts'
+import { tableMask } from './recorder.ts'
+import { WriterSlots } from './writerSlots.ts'
 
 /** What a process needs to use the change log of its machine. */
 export interface ChangeLogAccess {
@@ -43,12 +43,12 @@ const TROUBLE_MS = 10_000
 const USED_MS = 1_000
 
 /** The log of changes of this machine's processes, and in it, what others have written. */
-export class ChangeFeed {
+export class ChangeLogOwner {
   private readonly machine = crypto.randomUUID()
   private readonly file: RegionFile
   private readonly region: Region
-  private readonly rings: ChangeRings
-  private readonly announcer: Announcer
+  private readonly rings: WriterSlots
+  private readonly announcer: ChangePublisher
   private listener: Listening | null = null
   private readonly troubles: Troubles
 
@@ -58,12 +58,12 @@ export class ChangeFeed {
     const path = join(folder, 'changes')
     // Of a server that was killed; its workers may still end, and write to theirs.
     rmSync(path, { force: true })
-    this.file = new RegionFile(path, `changes ${1 + last}`, changeRegionWords(1 + last))
+    this.file = new RegionFile(path, `changes ${1 + last}`, changeLogWords(1 + last))
     this.file.ensure()
     this.region = openRegion(this.file.path)
-    noteDeafness(this.region)
-    this.rings = new ChangeRings(this.region, last)
-    this.announcer = new Announcer(new ChangeWriter(this.region, 0), this.region)
+    expireLease(this.region)
+    this.rings = new WriterSlots(this.region, last)
+    this.announcer = new ChangePublisher(new ChangeLogWriter(this.region, 0), this.region)
     this.troubles = new Troubles(log, troubleMs)
   }
 
@@ -78,15 +78,15 @@ export class ChangeFeed {
         this.troubles.tellStrangers(strangers)
       },
       onWrite: (table, machine) => {
-        if (machine !== this.machine) this.announcer.tellReset(table)
+        if (machine !== this.machine) this.announcer.publishReset(table)
       },
       onBegin: () => bumpEpoch(this.region),
       onPulse: (untilMs) => {
-        noteHearing(this.region, untilMs)
+        renewLease(this.region, untilMs)
         this.troubles.end('listener')
       },
       onEnd: (reason, needsOperator) => {
-        noteDeafness(this.region)
+        expireLease(this.region)
         this.troubles.note('listener', reason, needsOperator ? 0 : undefined)
       },
       isWanted: () => wasUsed(this.region, USED_MS) || this.rings.doubts.length > 0,
@@ -146,7 +146,7 @@ function copiesOf(entities: readonly Entity[]): Copy[] {
 
 function bitsOf(strangers: readonly Stranger[], entities: readonly Entity[]): number {
   const reached = entities.filter((entity) => strangers.some(({ table }) => table === null || table === entity.table))
-  return tableBits(entities, reached)
+  return tableMask(entities, reached)
 }
 
 interface Trouble {

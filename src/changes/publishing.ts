@@ -1,7 +1,7 @@
 import type { Row } from '../model/sql.ts'
 import type { Region } from '../os/region.ts'
 import { noteTransaction } from './inFlight.ts'
-import { bumpEpoch, type ChangeReader, type ChangeWriter, epochOf } from './log.ts'
+import { bumpEpoch, type ChangeLogReader, type ChangeLogWriter, epochOf } from './log.ts'
 
 /** One row that was written: null where it was not there before, or is not any more. */
 export interface Change {
@@ -43,9 +43,9 @@ type Differences = (number | string | null)[]
  * later raises the epoch, and the reader forgets. (A machine whose listener and whose workers are connected to two
  * servers, both of which take writes, is beyond this.)
  */
-export class Announcer {
+export class ChangePublisher {
   constructor(
-    private readonly writer: ChangeWriter,
+    private readonly writer: ChangeLogWriter,
     private readonly region: Region,
   ) {}
 
@@ -70,7 +70,7 @@ export class Announcer {
   }
 
   /** For rows that a cascade has changed, and writes of which nobody knows what came of them. */
-  tellReset(table: string): void {
+  publishReset(table: string): void {
     this.append([table])
   }
 
@@ -89,7 +89,7 @@ interface Kept {
 }
 
 /** What all processes of this machine have written, in numbered changes of each table. */
-export class Follower {
+export class ChangeSubscriber {
   private tables = new Map<string, Kept>()
   /** The transactions that were published last, modulo 2^32, each in the place of its lowest bits; 0: none. */
   private readonly published = new Int32Array(PUBLISHED_MAX)
@@ -100,7 +100,7 @@ export class Follower {
 
   /** `bytesMax`: of the changes that are kept of one table, for who has not looked for a while. */
   constructor(
-    private readonly reader: ChangeReader,
+    private readonly reader: ChangeLogReader,
     private readonly bytesMax: number,
   ) {}
 

@@ -1,8 +1,8 @@
 import { copiedProperties } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row, Watch } from '../model/sql.ts'
-import { type MarkWriter, tableBit } from './inFlight.ts'
-import type { Announcer } from './publishing.ts'
+import { type FlagWriter, tableBit } from './inFlight.ts'
+import type { ChangePublisher } from './publishing.ts'
 
 /** Rows as they were and are, in what a statement returned for one of them. */
 type Read = (row: Row) => [before: Row | null, after: Row | null]
@@ -20,16 +20,16 @@ export class Writes {
   constructor(
     private readonly entity: Entity,
     entities: readonly Entity[],
-    private readonly announcer: Announcer,
-    private readonly marks: MarkWriter,
+    private readonly announcer: ChangePublisher,
+    private readonly marks: FlagWriter,
   ) {
     const { properties } = entity
     this.width = properties.length
     this.copied = copiedProperties(entity, entities).map((property) => properties.indexOf(property))
     const copying = copyingOf(entity, entities)
     this.copying = copying.map((other) => other.table)
-    this.own = tableBits(entities, [entity])
-    this.reached = tableBits(entities, [entity, ...copying])
+    this.own = tableMask(entities, [entity])
+    this.reached = tableMask(entities, [entity, ...copying])
   }
 
   /** For `compileCreate`. */
@@ -60,9 +60,9 @@ export class Writes {
   }
 
   private tell(rows: readonly Row[] | null, read: Read, tables: number, epoch: number) {
-    if (rows === null) return this.tellReset(tables)
+    if (rows === null) return this.publishReset(tables)
     // The database has changed the copies along with them; told first, so that no total shows a row without them.
-    if (tables !== this.own && rows.some((row) => this.isRenamed(read(row)))) this.tellCopies()
+    if (tables !== this.own && rows.some((row) => this.isRenamed(read(row)))) this.publishCopies()
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as Row
       const [before, after] = read(row)
@@ -76,13 +76,13 @@ export class Writes {
     return this.copied.some((place) => before?.[place] !== after?.[place])
   }
 
-  private tellReset(tables: number) {
-    this.announcer.tellReset(this.entity.table)
-    if (tables !== this.own) this.tellCopies()
+  private publishReset(tables: number) {
+    this.announcer.publishReset(this.entity.table)
+    if (tables !== this.own) this.publishCopies()
   }
 
-  private tellCopies() {
-    for (const table of this.copying) this.announcer.tellReset(table)
+  private publishCopies() {
+    for (const table of this.copying) this.announcer.publishReset(table)
   }
 
   private part(row: Row, index: number): Row {
@@ -106,6 +106,6 @@ function copyingOf(entity: Entity, entities: readonly Entity[]): Entity[] {
 }
 
 /** Which tables a write may change, or a list is of; every process has the same entities in the same order. */
-export function tableBits(all: readonly Entity[], some: readonly Entity[]): number {
+export function tableMask(all: readonly Entity[], some: readonly Entity[]): number {
   return some.reduce((bits, entity) => bits | tableBit(all.indexOf(entity)), 0)
 }

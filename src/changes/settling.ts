@@ -1,5 +1,5 @@
-import { isIdentified, type Mark, type MarkReader } from './inFlight.ts'
-import type { Follower } from './publishing.ts'
+import { isIdentified, type Mark, type FlagReader } from './inFlight.ts'
+import type { ChangeSubscriber } from './publishing.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** Most writes need a millisecond. On a busy machine they need more, but a count would make it busier still. */
@@ -46,10 +46,10 @@ export function versionOf(xmin: string): Seen {
 }
 
 /** Waits for writes of all processes, so that what an answer may have seen is published. */
-export class OnTheirWay {
+export class InFlightWrites {
   constructor(
-    private readonly marks: MarkReader,
-    private readonly follower: Follower,
+    private readonly marks: FlagReader,
+    private readonly follower: ChangeSubscriber,
   ) {}
 
   isNone(tables: number): boolean {
@@ -61,7 +61,7 @@ export class OnTheirWay {
     return this.marks.areTogether(tables, others)
   }
 
-  /** Whether a write to these tables was waited for in vain, and has not ended: see `allTold`. */
+  /** Whether a write to these tables was waited for in vain, and has not ended: see `settled`. */
   isOverdue(tables: number): boolean {
     return this.marks.isOverdue(tables)
   }
@@ -70,7 +70,7 @@ export class OnTheirWay {
    * True once all writes to these tables that the answer may show are published. False: one of them takes too long; until
    * it has ended, no process answers lists of its tables from memory.
    */
-  allTold(tables: number, seen: Seen): Promise<boolean> | true {
+  settled(tables: number, seen: Seen): Promise<boolean> | true {
     const marks = this.marks.now(tables)
     if (marks.length === 0) return true
     const left = this.shown(marks, seen)

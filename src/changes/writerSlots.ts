@@ -1,5 +1,5 @@
 import type { Region } from '../os/region.ts'
-import { addDoubt, bumpEpoch, clearWriter, settleDoubt } from './log.ts'
+import { addUnknownOutcome, bumpEpoch, clearWriter, settleUnknownOutcome } from './log.ts'
 
 /** Writes of which nobody knows whether they were done, or will be. */
 export interface Doubt {
@@ -32,7 +32,7 @@ const OWN = 0
  * writes what this log is not told of, and is heard of only some time after its clients are answered: while it lives, the
  * log's own word is up too.
  */
-export class ChangeRings {
+export class WriterSlots {
   private readonly holders = new Map<number, Holder>()
   /** Processes without a ring. */
   private readonly others = new Set<number>()
@@ -52,7 +52,7 @@ export class ChangeRings {
       return ring
     }
     this.others.add(process)
-    addDoubt(this.region, OWN)
+    addUnknownOutcome(this.region, OWN)
     return null
   }
 
@@ -61,7 +61,7 @@ export class ChangeRings {
     if (this.others.delete(process)) this.lower(OWN)
     const [ring, holder] = this.find((candidate) => candidate.process === process)
     if (!holder) return
-    addDoubt(this.region, OWN)
+    addUnknownOutcome(this.region, OWN)
     clearWriter(this.region, ring)
     this.holders.delete(ring)
     // All it has ever sent is in doubt.
@@ -93,7 +93,7 @@ export class ChangeRings {
 
   private lower(writer: number) {
     bumpEpoch(this.region)
-    settleDoubt(this.region, writer)
+    settleUnknownOutcome(this.region, writer)
   }
 
   private note(writer: number, connections: string) {

@@ -11,7 +11,7 @@ export interface DatabaseOptions extends PoolOptions {
   /** Waiting for a connection included; default: 5 s. */
   queryMsMax?: number
   /** Writes over connections of this name were given up, and may still be done; after `closed` no more are sent. */
-  onDisown?(connections: string, closed: Promise<void>): void
+  onOutcomeUnknown?(connections: string, closed: Promise<void>): void
 }
 
 /** Waiting for a connection included; behind it the client gets its 503 even if the server is frozen. */
@@ -170,7 +170,7 @@ export class Database {
 
   /** Of a write: it may have been done, or will be, by a connection that nobody listens to any more. */
   private giveUp(watch: Watch, pool: Pool) {
-    this.options.onDisown?.(pool.connections, pool.closed)
+    this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
     if (this.pool === pool && !this.isEnded) this.renew()
     watch.settle(null)
   }

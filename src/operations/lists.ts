@@ -1,8 +1,8 @@
 import type { Look, Sight } from '../cache/entries.ts'
-import { noteKey, type Views } from '../cache/listCache.ts'
+import { indexKey, type ListCache } from '../cache/listCache.ts'
 import { Recent } from '../cache/recent.ts'
 import { type Ordering, orderingOf, selectionOf } from '../cache/selection.ts'
-import { compileNotes, compilePlaced } from '../compile/anchors.ts'
+import { compileAnchors, compileFromAnchor } from '../compile/anchors.ts'
 import { compileList, compileRows, isNarrow } from '../compile/list.ts'
 import type { Start } from '../compile/seek.ts'
 import { ApiError } from '../errors.ts'
@@ -21,7 +21,7 @@ const REPLY_BYTES = 1_500
 /** So many rows are cheap to leave out. */
 const SKIP_MAX = 1_024
 /** Notes of one order: at most so many, and none nearer to another than this. */
-const NOTES_MAX = 4_096
+const ANCHORS_MAX = 4_096
 const STEP_MIN = 256
 /** Fewer rows of one other row are counted sooner than remembered. */
 const WIDE_MIN = 1_000
@@ -34,7 +34,7 @@ const END: Start = { side: 'before', position: null }
 
 /** What lists are told from, and what says which writes they may not know of. */
 export interface Knowledge {
-  readonly views: Views<Reply>
+  readonly views: ListCache<Reply>
   readonly fence: ReadFence
   /** The bit of the entity's table in the marks of writes. */
   readonly tables: number
@@ -161,24 +161,24 @@ export class Lists {
   }
 
   /** Null: every known place is too far. */
-  private routeTo(views: Views<Reply>, query: ListQuery, look: Look, total: number): Route | null {
+  private routeTo(views: ListCache<Reply>, query: ListQuery, look: Look, total: number): Route | null {
     const { entity } = this
     const { page, pageSize, seek } = query
     if (seek !== null || page === 1) return { statement: compileRows(entity, query), holds: () => true }
     const offset = (page - 1) * pageSize
     const route = (start: Start, skip: number, size: number, holds: Route['holds']): Route => {
-      return { statement: compilePlaced(entity, query, start, skip, size), holds }
+      return { statement: compileFromAnchor(entity, query, start, skip, size), holds }
     }
-    const step = stepFor(total, views.notesMax)
+    const step = stepFor(total, views.anchorsMax)
     if (offset <= Math.max(SKIP_MAX, step)) return route(BEGINNING, offset, pageSize, () => true)
     const size = Math.min(pageSize, Math.max(total - offset, 0))
     const skip = Math.max(total - offset - size, 0)
     if (skip <= SKIP_MAX) return route(END, skip, size, (sight) => sight.total === total)
     const ordering = orderingOf(entity, query.sorts)
-    const place = views.placeBefore(look, ordering, offset)
+    const place = views.anchorBefore(look, ordering, offset)
     if (place !== null && offset - place.rows <= 2 * step) {
       const start: Start = { side: 'behind', position: place.position }
-      return route(start, offset - place.rows, pageSize, (sight) => views.hasStayed(look, ordering, place, sight))
+      return route(start, offset - place.rows, pageSize, (sight) => views.isUnshifted(look, ordering, place, sight))
     }
     return null
   }
@@ -187,24 +187,24 @@ export class Lists {
    * Learns positions in the order of the page, once for all who need them meanwhile: one scan of an index. False: they
    * are not worth it yet, or it came to nothing.
    */
-  private notes(views: Views<Reply>, query: ListQuery, look: Look, total: number): Promise<boolean> | boolean {
+  private notes(views: ListCache<Reply>, query: ListQuery, look: Look, total: number): Promise<boolean> | boolean {
     const ordering = orderingOf(this.entity, query.sorts)
-    const key = noteKey(look.selection, ordering)
+    const key = indexKey(look.selection, ordering)
     const noting = this.noting.get(key)
     if (noting) return noting
-    return views.shouldNote(look, ordering) && shared(this.noting, key, this.note(views, query, look, ordering, total))
+    return views.isIndexWorthwhile(look, ordering) && shared(this.noting, key, this.note(views, query, look, ordering, total))
   }
 
-  private async note(views: Views<Reply>, query: ListQuery, look: Look, ordering: Ordering, total: number) {
-    const step = stepFor(total, views.notesMax)
-    const rows = await this.database.read(compileNotes(this.entity, query, step)).catch((error) => {
+  private async note(views: ListCache<Reply>, query: ListQuery, look: Look, ordering: Ordering, total: number) {
+    const step = stepFor(total, views.anchorsMax)
+    const rows = await this.database.read(compileAnchors(this.entity, query, step)).catch((error) => {
       if (error instanceof ApiError) return null
       throw error
     })
     const snapshot = rows?.[0]?.[0]
     // Too much for one statement, or the database is away: pages are found as before.
     const noted = rows && snapshot ? { positions: rows.map((row) => row.slice(1)), step, snapshot } : null
-    return views.learnNotes(look, ordering, noted)
+    return views.learnIndex(look, ordering, noted)
   }
 }
 
@@ -217,8 +217,8 @@ function shared<T>(promises: Map<string, Promise<T> | Promise<unknown>>, key: st
 }
 
 /** How many rows lie from one noted position to the next. Few are possible, since each is a statement's text. */
-function stepFor(total: number, notesMax: number): number {
-  return Math.max(STEP_MIN, 2 ** Math.ceil(Math.log2(total / Math.min(NOTES_MAX, notesMax))))
+function stepFor(total: number, anchorsMax: number): number {
+  return Math.max(STEP_MIN, 2 ** Math.ceil(Math.log2(total / Math.min(ANCHORS_MAX, anchorsMax))))
 }
 
 /** As bytes, which each answer would make anew from a text. */

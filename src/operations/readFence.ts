@@ -1,16 +1,16 @@
-import { type OnTheirWay, type Seen, seenBy, versionOf } from '../changes/settling.ts'
+import { type InFlightWrites, type Seen, seenBy, versionOf } from '../changes/settling.ts'
 import { Snapshot } from '../changes/snapshot.ts'
 import { compileSnapshot } from '../compile/list.ts'
 import type { Database } from '../execute/database.ts'
 
 /**
  * Holds an answer of the database back until the writes that it may show are published, so that no list from memory, of
- * any process, is without them afterwards: one client's reads never go back. Waits at most as long as `OnTheirWay` does.
+ * any process, is without them afterwards: one client's reads never go back. Waits at most as long as `InFlightWrites` does.
  */
 export class ReadFence {
   constructor(
     private readonly database: Database,
-    private readonly onTheirWay: OnTheirWay,
+    private readonly onTheirWay: InFlightWrites,
   ) {}
 
   /**
@@ -20,13 +20,13 @@ export class ReadFence {
   row(tables: number, copied: number, xmin: string): Promise<unknown> | true {
     if (this.onTheirWay.isNone(tables)) return true
     if (copied !== 0 && this.onTheirWay.areTogether(tables, copied)) return this.rows(tables, null)
-    return this.onTheirWay.allTold(tables, versionOf(xmin))
+    return this.onTheirWay.settled(tables, versionOf(xmin))
   }
 
   /** For rows that were read under the snapshot of this text; null: under an earlier one than that of now. */
   async rows(tables: number, text: string | null): Promise<void> {
     if (this.onTheirWay.isNone(tables)) return
-    await this.onTheirWay.allTold(tables, text === null ? await this.now() : seenBy(new Snapshot(text)))
+    await this.onTheirWay.settled(tables, text === null ? await this.now() : seenBy(new Snapshot(text)))
   }
 
   private async now(): Promise<Seen> {

@@ -1,8 +1,8 @@
-import type { Views } from '../cache/listCache.ts'
-import type { MarkWriter } from '../changes/inFlight.ts'
-import type { Announcer } from '../changes/publishing.ts'
-import { tableBits, Writes } from '../changes/recorder.ts'
-import type { OnTheirWay } from '../changes/settling.ts'
+import type { ListCache } from '../cache/listCache.ts'
+import type { FlagWriter } from '../changes/inFlight.ts'
+import type { ChangePublisher } from '../changes/publishing.ts'
+import { tableMask, Writes } from '../changes/recorder.ts'
+import type { InFlightWrites } from '../changes/settling.ts'
 import { compileCreate, compileGet, compileMissingReferences, compileRemove, compileUpdate } from '../compile/entity.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -40,10 +40,10 @@ export interface ResourceRequest {
 
 /** What the processes of this machine know and tell of lists. */
 export interface Memory {
-  readonly views: Views<Reply>
-  readonly announcer: Announcer
-  readonly marks: MarkWriter
-  readonly onTheirWay: OnTheirWay
+  readonly views: ListCache<Reply>
+  readonly announcer: ChangePublisher
+  readonly marks: FlagWriter
+  readonly onTheirWay: InFlightWrites
 }
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
@@ -76,8 +76,8 @@ export class Resource {
     this.knowledge = memory && {
       views: memory.views,
       fence: new ReadFence(database, memory.onTheirWay),
-      tables: tableBits(entities, [entity]),
-      copied: tableBits(entities, copiedEntities(entity, entities)),
+      tables: tableMask(entities, [entity]),
+      copied: tableMask(entities, copiedEntities(entity, entities)),
     }
     this.lists = new Lists(entity, database, cursors, this.knowledge)
   }

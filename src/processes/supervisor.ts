@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { readDevelopmentKey } from '../admit/developmentKey.ts'
 import { LimiterFiles, type LimiterMemory } from '../admit/limiterFiles.ts'
-import { ChangeFeed } from '../changes/owner.ts'
+import { ChangeLogOwner } from '../changes/owner.ts'
 import { sweepListeners } from '../changes/sweepListeners.ts'
 import type { Config } from '../config.ts'
 import { isAway } from '../execute/sqlstate.ts'
@@ -59,7 +59,7 @@ export class Supervisor {
   private isStopping = false
   private isWaiting = false
   private memory: LimiterMemory | null = null
-  private changes: ChangeFeed | null = null
+  private changes: ChangeLogOwner | null = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: what cannot be mended from here has happened. */
@@ -163,7 +163,7 @@ export class Supervisor {
       const files = new LimiterFiles(folder.path, shape)
       this.releases.push(() => files.close(), folder.release)
       this.ensureMemory(files)
-      if (listCache && databasePrepare) this.changes = new ChangeFeed({ folder: folder.path, workers, log: this.log })
+      if (listCache && databasePrepare) this.changes = new ChangeLogOwner({ folder: folder.path, workers, log: this.log })
       else if (listCache) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
       return files
     } catch (error) {

@@ -4,13 +4,13 @@ import { Keyring } from '../admit/keyring.ts'
 import { RateLimiter } from '../admit/limiter.ts'
 import type { LimiterMemory } from '../admit/limiterFiles.ts'
 import { RedisWindows } from '../admit/redis.ts'
-import { Views } from '../cache/listCache.ts'
+import { ListCache } from '../cache/listCache.ts'
 import { onWake } from '../changes/demand.ts'
-import { MarkReader, MarkWriter } from '../changes/inFlight.ts'
-import { addDoubt, ChangeReader, ChangeWriter } from '../changes/log.ts'
+import { FlagReader, FlagWriter } from '../changes/inFlight.ts'
+import { addUnknownOutcome, ChangeLogReader, ChangeLogWriter } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
-import { Announcer, Follower } from '../changes/publishing.ts'
-import { OnTheirWay } from '../changes/settling.ts'
+import { ChangePublisher, ChangeSubscriber } from '../changes/publishing.ts'
+import { InFlightWrites } from '../changes/settling.ts'
 import { compileProbe } from '../compile/entity.ts'
 import type { Config } from '../config.ts'
 import { ApiError } from '../errors.ts'
@@ -54,7 +54,7 @@ export interface Surroundings {
   /** Null: nothing is told from memory. */
   changes?: ChangeLogAccess | null
   /** Writes over connections of this name were given up, and may still be done; nothing more is sent over them. */
-  onDisown?(connections: string): void
+  onOutcomeUnknown?(connections: string): void
   /** The log of changes is needed again after a rest. */
   onWake?(): void
   migrationFiles: readonly string[]
@@ -78,9 +78,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     poolSize: config.databasePool,
     prepare: config.databasePrepare,
     changes,
-    onDisown(connections, closed) {
-      if (changes && region) addDoubt(region, changes.ring)
-      closed.then(() => surroundings.onDisown?.(connections))
+    onOutcomeUnknown(connections, closed) {
+      if (changes && region) addUnknownOutcome(region, changes.ring)
+      closed.then(() => surroundings.onOutcomeUnknown?.(connections))
     },
   }
   const database = new Database(options)
@@ -142,13 +142,13 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
 
 function openMemory({ listCacheMb }: Config, { ring }: ChangeLogAccess, region: Region): Memory {
   const bytes = listCacheMb * 2 ** 20
-  const follower = new Follower(new ChangeReader(region), bytes / 8)
-  const onTheirWay = new OnTheirWay(new MarkReader(region), follower)
+  const follower = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
+  const onTheirWay = new InFlightWrites(new FlagReader(region), follower)
   return {
-    views: new Views(follower, onTheirWay, bytes),
+    views: new ListCache(follower, onTheirWay, bytes),
     onTheirWay,
-    announcer: new Announcer(new ChangeWriter(region, ring), region),
-    marks: new MarkWriter(region, ring),
+    announcer: new ChangePublisher(new ChangeLogWriter(region, ring), region),
+    marks: new FlagWriter(region, ring),
   }
 }
 

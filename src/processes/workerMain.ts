@@ -32,7 +32,7 @@ async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) 
   worker = startWorker(config, {
     ...surroundings,
     log,
-    onDisown: (connections) => tell({ kind: 'disown', connections }),
+    onOutcomeUnknown: (connections) => tell({ kind: 'disown', connections }),
     onWake: () => tell({ kind: 'wake' }),
   })
   try {

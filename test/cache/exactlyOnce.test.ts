@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Look, Place } from '../../src/cache/entries.ts'
-import { Views } from '../../src/cache/listCache.ts'
+import { ListCache } from '../../src/cache/listCache.ts'
 import type { Ordering, Selection } from '../../src/cache/selection.ts'
-import { MarkReader } from '../../src/changes/inFlight.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
-import { bumpEpoch, ChangeReader, ChangeWriter, noteDeafness, noteHearing } from '../../src/changes/log.ts'
-import { Announcer, Follower } from '../../src/changes/publishing.ts'
-import { OnTheirWay } from '../../src/changes/settling.ts'
+import { FlagReader } from '../../src/changes/inFlight.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
+import { bumpEpoch, ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
+import { ChangePublisher, ChangeSubscriber } from '../../src/changes/publishing.ts'
+import { InFlightWrites } from '../../src/changes/settling.ts'
 import type { Position } from '../../src/model/order.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
@@ -80,16 +80,16 @@ const step: fc.Arbitrary<Step> = fc.record({
 /** So often something was told from memory, and was held against the model. */
 const compared = { totals: 0, places: 0, pages: 0, looks: 0 }
 
-class Told extends OnTheirWay {
+class Told extends InFlightWrites {
   constructor(
     region: Region,
-    follower: Follower,
+    follower: ChangeSubscriber,
     private readonly tellAll: () => void,
   ) {
-    super(new MarkReader(region), follower)
+    super(new FlagReader(region), follower)
   }
 
-  override allTold(): true {
+  override settled(): true {
     this.tellAll()
     return true
   }
@@ -97,13 +97,13 @@ class Told extends OnTheirWay {
 
 /** Writers, a reader, and a database whose moments come in any order. */
 class Site {
-  private readonly region = privateRegion(changeRegionWords(WRITERS + 1))
+  private readonly region = privateRegion(changeLogWords(WRITERS + 1))
   private readonly announcers = Array.from(
     { length: WRITERS },
-    (_, writer) => new Announcer(new ChangeWriter(this.region, writer), this.region),
+    (_, writer) => new ChangePublisher(new ChangeLogWriter(this.region, writer), this.region),
   )
   private readonly database = new ModelDatabase()
-  private readonly views: Views<string>
+  private readonly views: ListCache<string>
   private readonly ready = new Map<string, ModelSnapshot>()
   private running: Written[] = []
   private committed: Written[] = []
@@ -115,15 +115,15 @@ class Site {
       // In another order than they were committed in.
       for (const written of this.untold().reverse()) this.tell(written)
     }
-    noteHearing(this.region)
-    const follower = new Follower(new ChangeReader(this.region), 100_000)
-    this.views = new Views(follower, new Told(this.region, follower, tellAll), 1_000_000)
+    renewLease(this.region)
+    const follower = new ChangeSubscriber(new ChangeLogReader(this.region), 100_000)
+    this.views = new ListCache(follower, new Told(this.region, follower, tellAll), 1_000_000)
   }
 
   async follow(steps: readonly Step[]) {
     for (const { operation, n } of steps) {
       // Of the real clock, on which a step may be long.
-      if (!this.isDeaf) noteHearing(this.region)
+      if (!this.isDeaf) renewLease(this.region)
       await this[operation](n)
     }
   }
@@ -147,8 +147,8 @@ class Site {
     const written = typeof which === 'number' ? untold[which % Math.max(untold.length, 1)] : which
     if (!written) return
     written.isTold = true
-    const announcer = this.announcers[written.writer] as Announcer
-    if (written.isReset) announcer.tellReset(TABLE)
+    const announcer = this.announcers[written.writer] as ChangePublisher
+    if (written.isReset) announcer.publishReset(TABLE)
     else announcer.tell(TABLE, written.write)
   }
 
@@ -167,7 +167,7 @@ class Site {
       this.tell(n >> 2)
       this.views.isFresh(look)
     }
-    const place = kind === 'placed' ? this.views.placeBefore(look, byRank, (n >> 5) % IDS) : null
+    const place = kind === 'placed' ? this.views.anchorBefore(look, byRank, (n >> 5) % IDS) : null
     if (kind === 'placed' && place === null) return
     this.questions.push({ kind, which, look, place, snapshot: null })
   }
@@ -208,7 +208,7 @@ class Site {
   deafen(n: number) {
     if (n % 9 !== 0) return
     this.isDeaf = true
-    noteDeafness(this.region)
+    expireLease(this.region)
   }
 
   hear(n: number) {
@@ -220,7 +220,7 @@ class Site {
     }
     bumpEpoch(this.region)
     this.isDeaf = false
-    noteHearing(this.region)
+    renewLease(this.region)
   }
 
   private async learn({ kind, which, look, place }: Question, snapshot: ModelSnapshot) {
@@ -234,13 +234,13 @@ class Site {
     const positions = rows.map(byRank.positionOf).sort(compare)
     if (kind === 'notes') {
       const noted = positions.filter((_, index) => (index + 1) % STEP === 0)
-      return void this.views.learnNotes(look, byRank, { positions: noted, step: STEP, snapshot: snapshot.text })
+      return void this.views.learnIndex(look, byRank, { positions: noted, step: STEP, snapshot: snapshot.text })
     }
     const sight = await this.views.sight(look, snapshot.text)
     if (sight === null) return
     compared.totals++
     expect(sight.total).toBe(rows.length)
-    if (place === null || !this.views.hasStayed(look, byRank, place, sight)) return
+    if (place === null || !this.views.isUnshifted(look, byRank, place, sight)) return
     compared.places++
     expect(positions.filter((other) => compare(other, place.position) <= 0)).toHaveLength(place.rows)
   }

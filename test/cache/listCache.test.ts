@@ -1,20 +1,20 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import type { Look } from '../../src/cache/entries.ts'
-import { Views } from '../../src/cache/listCache.ts'
+import { ListCache } from '../../src/cache/listCache.ts'
 import type { Ordering, Selection } from '../../src/cache/selection.ts'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
 import {
-  addDoubt,
+  addUnknownOutcome,
   bumpEpoch,
-  ChangeReader,
-  ChangeWriter,
-  noteDeafness,
-  noteHearing,
-  settleDoubt,
+  ChangeLogReader,
+  ChangeLogWriter,
+  expireLease,
+  renewLease,
+  settleUnknownOutcome,
 } from '../../src/changes/log.ts'
-import { Announcer, Follower } from '../../src/changes/publishing.ts'
-import { OnTheirWay } from '../../src/changes/settling.ts'
+import { ChangePublisher, ChangeSubscriber } from '../../src/changes/publishing.ts'
+import { InFlightWrites } from '../../src/changes/settling.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
 import { privateRegion } from '../prove/model.ts'
@@ -36,24 +36,24 @@ const LATER = '200:200:'
 const BYTES_MAX = 1_000_000
 
 let region: Region
-let announcer: Announcer
-let marks: MarkWriter
-let views: Views<string>
+let announcer: ChangePublisher
+let marks: FlagWriter
+let views: ListCache<string>
 beforeEach(() => {
-  region = privateRegion(changeRegionWords(2))
-  noteHearing(region)
-  announcer = new Announcer(new ChangeWriter(region, 0), region)
-  marks = new MarkWriter(region, 0)
+  region = privateRegion(changeLogWords(2))
+  renewLease(region)
+  announcer = new ChangePublisher(new ChangeLogWriter(region, 0), region)
+  marks = new FlagWriter(region, 0)
   views = viewsOf(BYTES_MAX)
 })
 
-const viewsOf = (bytesMax: number, changesBytesMax = BYTES_MAX, InFlight = OnTheirWay, Reader = ChangeReader) => {
-  const follower = new Follower(new Reader(region), changesBytesMax)
-  return new Views<string>(follower, new InFlight(new MarkReader(region), follower), bytesMax)
+const viewsOf = (bytesMax: number, changesBytesMax = BYTES_MAX, InFlight = InFlightWrites, Reader = ChangeLogReader) => {
+  const follower = new ChangeSubscriber(new Reader(region), changesBytesMax)
+  return new ListCache<string>(follower, new InFlight(new FlagReader(region), follower), bytesMax)
 }
 function look(selection: Selection): Look {
   // However slow the machine is.
-  noteHearing(region)
+  renewLease(region)
   return views.look(selection) as Look
 }
 const totalOf = (selection: Selection) => look(selection).total
@@ -103,7 +103,7 @@ describe('a total', () => {
   test('is of its table alone', () => {
     learn(all, 10)
     announcer.tell('employee', { transaction: 101, before: null, after: row(1, true) })
-    announcer.tellReset('employee')
+    announcer.publishReset('employee')
     expect(totalOf(all)).toBe(10)
   })
 
@@ -126,7 +126,7 @@ describe('a total', () => {
 
   test('is forgotten where rows have changed that nobody names', () => {
     learn(all, 10)
-    announcer.tellReset(TABLE)
+    announcer.publishReset(TABLE)
     expect(totalOf(all)).toBe(null)
     learn(all, 12, LATER)
     expect(totalOf(all)).toBe(12)
@@ -134,7 +134,7 @@ describe('a total', () => {
 
   test('that was asked for before such a change is not known after it', () => {
     const before = look(all)
-    announcer.tellReset(TABLE)
+    announcer.publishReset(TABLE)
     views.learnTotal(before, 10, SNAPSHOT)
     expect(totalOf(all)).toBe(null)
   })
@@ -186,9 +186,9 @@ describe('a total', () => {
 
   test('is not told while writers elsewhere are not heard of, nor learnt', () => {
     learn(all, 10)
-    noteDeafness(region)
+    expireLease(region)
     expect(views.look(all)).toBe(null)
-    noteHearing(region)
+    renewLease(region)
     expect(totalOf(all)).toBe(10)
   })
 })
@@ -232,9 +232,9 @@ describe('what an answer has seen', () => {
   test('is not told where no total is known, rows have changed that nobody names, or changes were lost', async () => {
     expect(await views.sight(look(all), LATER)).toBe(null)
     const disturbances = [
-      () => announcer.tellReset(TABLE),
+      () => announcer.publishReset(TABLE),
       () => bumpEpoch(region),
-      () => noteDeafness(region),
+      () => expireLease(region),
       // A row that is gone, and of which nobody has told that it was there.
       () => tell(101, row(1, true), null),
     ]
@@ -244,15 +244,15 @@ describe('what an answer has seen', () => {
       expect(before.total).toBe(0)
       disturb()
       expect(await views.sight(before, LATER)).toBe(null)
-      noteHearing(region)
+      renewLease(region)
     }
   })
 })
 
 describe('a place', () => {
   const note = (positions: string[], step: number, selection = all, snapshot = SNAPSHOT) =>
-    views.learnNotes(look(selection), byId, { positions: positions.map((id) => [id]), step, snapshot })
-  const placeAt = (rows: number) => views.placeBefore(look(all), byId, rows)
+    views.learnIndex(look(selection), byId, { positions: positions.map((id) => [id]), step, snapshot })
+  const placeAt = (rows: number) => views.anchorBefore(look(all), byId, rows)
 
   test('is the last noted position with at most so many rows up to it, as of now', () => {
     expect(placeAt(10)).toBe(null)
@@ -269,11 +269,11 @@ describe('a place', () => {
     note(['10', '20', '30'], 10)
     const ask = async (change: () => void, snapshot: string) => {
       const before = look(all)
-      const place = views.placeBefore(before, byId, 20)
+      const place = views.anchorBefore(before, byId, 20)
       change()
       const sight = await views.sight(before, snapshot)
       if (!place || !sight) throw new Error('nothing is known')
-      return views.hasStayed(before, byId, place, sight)
+      return views.isUnshifted(before, byId, place, sight)
     }
     expect(await ask(() => undefined, SNAPSHOT)).toBe(true)
     expect(await ask(() => tell(101, null, row(25, true)), LATER)).toBe(true)
@@ -287,12 +287,12 @@ describe('a place', () => {
     const before = look(all)
     tell(101, null, row(5, true))
     expect(views.isFresh(look(all))).toBe(true)
-    expect(views.placeBefore(before, byId, 20)).toBe(null)
+    expect(views.anchorBefore(before, byId, 20)).toBe(null)
     expect(placeAt(20)).toMatchObject({ rows: 11 })
   })
 
   test.each([
-    ['rows have changed that nobody names', () => announcer.tellReset(TABLE)],
+    ['rows have changed that nobody names', () => announcer.publishReset(TABLE)],
     ['changes were lost', () => bumpEpoch(region)],
   ])('is not known any more after %s', (_, disturb) => {
     note(['10', '20', '30'], 10)
@@ -303,10 +303,10 @@ describe('a place', () => {
   })
 
   test('is learnt for the second who wants it, and after that not soon again', () => {
-    const should = () => views.shouldNote(look(all), byId)
+    const should = () => views.isIndexWorthwhile(look(all), byId)
     expect([should(), should(), should()]).toEqual([false, true, false])
     note(['10'], 10)
-    announcer.tellReset(TABLE)
+    announcer.publishReset(TABLE)
     expect(placeAt(20)).toBe(null)
     const asked = Array.from({ length: 100 }, should)
     expect(asked.filter(Boolean)).toHaveLength(1)
@@ -314,7 +314,7 @@ describe('a place', () => {
   })
 
   test('is not learnt from nothing, nor where it takes too much memory', () => {
-    expect(views.learnNotes(look(all), byId, null)).toBe(false)
+    expect(views.learnIndex(look(all), byId, null)).toBe(false)
     expect(note([], 10)).toBe(false)
     views = viewsOf(10_000)
     const many = Array.from({ length: 1_000 }, (_, index) => `${index}`)
@@ -339,7 +339,7 @@ describe('a page', () => {
 
   test('is not certified beyond the look at the writes in flight: what is published behind it may hide one of them', () => {
     let meanwhile = () => {}
-    class Watched extends OnTheirWay {
+    class Watched extends InFlightWrites {
       override isNone(tables: number) {
         const isNone = super.isNone(tables)
         meanwhile()
@@ -364,19 +364,19 @@ describe('a page', () => {
 
   test('is not served between the epoch of an unknown outcome and the end of its doubt', () => {
     let meanwhile = () => {}
-    class Watched extends ChangeReader {
+    class Watched extends ChangeLogReader {
       override read(take: (text: string) => void) {
         const isWhole = super.read(take)
         meanwhile()
         return isWhole
       }
     }
-    views = viewsOf(BYTES_MAX, BYTES_MAX, OnTheirWay, Watched)
+    views = viewsOf(BYTES_MAX, BYTES_MAX, InFlightWrites, Watched)
     views.keepPage('key', look(enabled), null, 'content', 100)
-    addDoubt(region, 1)
+    addUnknownOutcome(region, 1)
     meanwhile = () => {
       bumpEpoch(region)
-      settleDoubt(region, 1)
+      settleUnknownOutcome(region, 1)
     }
     expect(views.page('key')).toBe(null)
     meanwhile = () => {}
@@ -426,7 +426,7 @@ describe('a page', () => {
 
   test('goes with a change of rows that nobody names, and when a writer has died while it was asked for', () => {
     keep('key', all)
-    announcer.tellReset(TABLE)
+    announcer.publishReset(TABLE)
     expect(views.page('key')).toBe(null)
     const before = look(all)
     bumpEpoch(region)
@@ -436,9 +436,9 @@ describe('a page', () => {
 
   test('is not told while writers elsewhere are not heard of', () => {
     keep('key', all)
-    noteDeafness(region)
+    expireLease(region)
     expect(views.page('key')).toBe(null)
-    noteHearing(region)
+    renewLease(region)
     expect(views.page('key')).toBe('content')
   })
 })
@@ -454,12 +454,12 @@ describe('an answer that is on its way', () => {
   })
 
   test('is not, once changes were lost, rows have changed that nobody names, or nobody hears', () => {
-    for (const disturb of [() => bumpEpoch(region), () => announcer.tellReset(TABLE), () => noteDeafness(region)]) {
+    for (const disturb of [() => bumpEpoch(region), () => announcer.publishReset(TABLE), () => expireLease(region)]) {
       const before = look(enabled)
       expect(views.isFresh(before)).toBe(true)
       disturb()
       expect(views.isFresh(before)).toBe(false)
-      noteHearing(region)
+      renewLease(region)
     }
   })
 })
@@ -496,9 +496,9 @@ describe('memory is bounded, and the least recently used goes first', () => {
     views = viewsOf(200_000)
     const positions = Array.from({ length: 50 }, (_, index) => [`${index}`])
     const ordering = (index: number): Ordering => ({ ...byId, key: `order ${index}` })
-    const placeIn = (index: number) => views.placeBefore(look(all), ordering(index), 10)
+    const placeIn = (index: number) => views.anchorBefore(look(all), ordering(index), 10)
     for (let index = 0; index < COUNT; index++) {
-      views.learnNotes(look(all), ordering(index), { positions, step: 1, snapshot: SNAPSHOT })
+      views.learnIndex(look(all), ordering(index), { positions, step: 1, snapshot: SNAPSHOT })
       expect(placeIn(0)).not.toBe(null)
     }
     const kept = Array.from({ length: COUNT }, (_, index) => placeIn(index)).filter((place) => place !== null)

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { noteUse, onWake, wasUsed } from '../../src/changes/demand.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
 import { privateRegion } from '../prove/model.ts'
 
-const region = () => privateRegion(changeRegionWords(2))
+const region = () => privateRegion(changeLogWords(2))
 
 test('was used while the last use is that near, and not after it', () => {
   const log = region()

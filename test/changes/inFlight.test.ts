@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { type Mark, MarkReader, MarkWriter, tableBit } from '../../src/changes/inFlight.ts'
-import { changeRegionWords, MARKS_MAX, placesOf } from '../../src/changes/layout.ts'
+import { type Mark, FlagReader, FlagWriter, tableBit } from '../../src/changes/inFlight.ts'
+import { changeLogWords, FLAGS_MAX, layoutOf } from '../../src/changes/layout.ts'
 import { clearWriter } from '../../src/changes/log.ts'
 import { openRegion, type Region, RegionFile } from '../../src/os/region.ts'
 import { privateRegion } from '../prove/model.ts'
 import { temporaryMemory } from '../support/memory.ts'
 
-const OWN_MARKS = MARKS_MAX - 1
+const OWN_MARKS = FLAGS_MAX - 1
 const [COMPANY, EMPLOYEE, ABSENCE] = [tableBit(0), tableBit(1), tableBit(2)]
 
 function made(writers = 2) {
-  const region = privateRegion(changeRegionWords(writers))
-  const marks = Array.from({ length: writers }, (_, writer) => new MarkWriter(region, writer))
-  return { region, reader: new MarkReader(region), marks: marks as [MarkWriter, MarkWriter, ...MarkWriter[]] }
+  const region = privateRegion(changeLogWords(writers))
+  const marks = Array.from({ length: writers }, (_, writer) => new FlagWriter(region, writer))
+  return { region, reader: new FlagReader(region), marks: marks as [FlagWriter, FlagWriter, ...FlagWriter[]] }
 }
 
 const marksIn = (region: Region) => {
-  const { marks, bounds } = placesOf(region)
+  const { marks, bounds } = layoutOf(region)
   return [...region.words.subarray(marks, bounds)].filter((word) => word !== 0).length
 }
 
@@ -119,7 +119,7 @@ test('whatever begins and ends, in any order, is seen exactly while it is on its
         if (ends && open.length > 0) open.splice(which % open.length, 1)[0]?.end()
         else if (!ends) {
           const tables = tableBit(table)
-          open.push({ writer, tables, end: (marks[writer] as MarkWriter).begin(tables).end })
+          open.push({ writer, tables, end: (marks[writer] as FlagWriter).begin(tables).end })
         }
         // Never fewer than there are; more only where a crowd counts for every table.
         for (const tables of [COMPANY, EMPLOYEE, ABSENCE]) {
@@ -137,7 +137,7 @@ test('whatever begins and ends, in any order, is seen exactly while it is on its
 })
 
 test('another process sees it, and its end', async () => {
-  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeRegionWords(2))
+  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeLogWords(2))
   file.ensure()
   const region = openRegion(file.path)
   const program = join(import.meta.dir, 'inFlightWriter.ts')
@@ -148,7 +148,7 @@ test('another process sees it, and its end', async () => {
   try {
     const lines = child.stdout.getReader()
     const said = async () => new TextDecoder().decode((await lines.read()).value)
-    const reader = new MarkReader(region)
+    const reader = new FlagReader(region)
     expect(await said()).toBe('begun')
     const marks = reader.now(ABSENCE)
     expect(marks).toHaveLength(1)

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { noteUse, wasUsed } from '../../src/changes/demand.ts'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { changeRegionWords, placesOf } from '../../src/changes/layout.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { changeLogWords, layoutOf } from '../../src/changes/layout.ts'
 import {
-  addDoubt,
+  addUnknownOutcome,
   bumpEpoch,
-  ChangeReader,
-  ChangeWriter,
+  ChangeLogReader,
+  ChangeLogWriter,
   clearWriter,
-  noteDeafness,
-  noteHearing,
-  settleDoubt,
+  expireLease,
+  renewLease,
+  settleUnknownOutcome,
 } from '../../src/changes/log.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
 import { openRegion, type Region, RegionFile } from '../../src/os/region.ts'
@@ -19,9 +19,9 @@ import { privateRegion } from '../prove/model.ts'
 import { temporaryMemory } from '../support/memory.ts'
 import { Random } from '../support/random.ts'
 
-const log = (writers = 2) => privateRegion(changeRegionWords(writers))
+const log = (writers = 2) => privateRegion(changeLogWords(writers))
 
-function readAll(reader: ChangeReader): string[] | null {
+function readAll(reader: ChangeLogReader): string[] | null {
   const texts: string[] = []
   return reader.read((text) => texts.push(text)) ? texts : null
 }
@@ -29,9 +29,9 @@ function readAll(reader: ChangeReader): string[] | null {
 describe('what is appended', () => {
   test('is read once by each reader, in the order of its writer, from the moment on at which the reader began', () => {
     const region = log()
-    const [one, two] = [new ChangeWriter(region, 0), new ChangeWriter(region, 1)]
+    const [one, two] = [new ChangeLogWriter(region, 0), new ChangeLogWriter(region, 1)]
     one.append('before')
-    const readers = [new ChangeReader(region), new ChangeReader(region)]
+    const readers = [new ChangeLogReader(region), new ChangeLogReader(region)]
     one.append('a')
     two.append('x')
     one.append('b')
@@ -43,7 +43,7 @@ describe('what is appended', () => {
 
   test('comes back as it was: empty, of every length, beyond ASCII', () => {
     const region = log(1)
-    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
     const texts = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', 'ä', '€uro', '\u{10ffff}', '\0', 'x'.repeat(30_000)]
     for (const text of texts) expect(writer.append(text)).toBe(true)
     expect(readAll(reader)).toEqual(texts)
@@ -51,7 +51,7 @@ describe('what is appended', () => {
 
   test('is refused where it is too long for any reader to copy it whole', () => {
     const region = log(1)
-    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
     expect(writer.append('x'.repeat(40_000))).toBe(false)
     expect(readAll(reader)).toEqual([])
   })
@@ -59,7 +59,7 @@ describe('what is appended', () => {
   test('goes round the ring many times', () => {
     const region = log(1)
     const random = new Random(1)
-    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
     for (let round = 0; round < 2_000; round++) {
       const texts = Array.from({ length: random.below(5) }, (_, index) =>
         `${round}.${index} `.repeat(random.below(400)),
@@ -75,8 +75,8 @@ describe('what is appended', () => {
       [-40, false],
     ] as const) {
       const region = log(1)
-      region.words[placesOf(region).heads] = start | 0
-      const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+      region.words[layoutOf(region).heads] = start | 0
+      const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
       const texts = Array.from({ length: 40 }, (_, index) => `record ${index}`)
       for (const text of texts) writer.append(text)
       expect(readAll(reader)).toEqual(isWhole ? texts : null)
@@ -89,7 +89,7 @@ describe('what is appended', () => {
 describe('a reader that may have lost something says so, and begins anew', () => {
   test('when a writer has come round', () => {
     const region = log(2)
-    const [writer, reader] = [new ChangeWriter(region, 1), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 1), new ChangeLogReader(region)]
     for (let index = 0; index < 100; index++) writer.append('x'.repeat(4_000))
     expect(readAll(reader)).toBe(null)
     writer.append('after')
@@ -98,7 +98,7 @@ describe('a reader that may have lost something says so, and begins anew', () =>
 
   test('when it is told that a writer has died', () => {
     const region = log(2)
-    const [writer, reader] = [new ChangeWriter(region, 1), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 1), new ChangeLogReader(region)]
     writer.append('lost')
     bumpEpoch(region)
     expect(readAll(reader)).toBe(null)
@@ -108,7 +108,7 @@ describe('a reader that may have lost something says so, and begins anew', () =>
   test('never in between: what it gives is what was appended, however it falls behind', () => {
     const region = log(1)
     const random = new Random(7)
-    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
     let next = 0
     let expected = 0
     let lost = 0
@@ -128,26 +128,26 @@ describe('a reader that may have lost something says so, and begins anew', () =>
 describe('a reader that may not be told of a write says so', () => {
   test('where nobody has said yet that others are heard of', () => {
     const region = log(1)
-    noteDeafness(region)
-    expect(new ChangeReader(region).isHearing).toBe(false)
+    expireLease(region)
+    expect(new ChangeLogReader(region).isHearing).toBe(false)
   })
 
   test('a moment after it was noted that they are, and at once when it is noted that they are not', () => {
     const region = log(1)
-    const reader = new ChangeReader(region)
-    noteHearing(region)
+    const reader = new ChangeLogReader(region)
+    renewLease(region)
     expect(reader.isHearing).toBe(true)
-    noteHearing(region, monotonicMs() - 1_000)
+    renewLease(region, monotonicMs() - 1_000)
     expect(reader.isHearing).toBe(false)
-    noteHearing(region)
-    noteDeafness(region)
+    renewLease(region)
+    expireLease(region)
     expect(reader.isHearing).toBe(false)
   })
 
   test('and that it was asked, as a writer says that it writes', () => {
     for (const use of [
-      (region: Region) => new ChangeReader(region).isHearing,
-      (region: Region) => new MarkWriter(region, 0).begin(1).end(),
+      (region: Region) => new ChangeLogReader(region).isHearing,
+      (region: Region) => new FlagWriter(region, 0).begin(1).end(),
     ]) {
       const region = log(1)
       noteUse(region, monotonicMs() - 60_000)
@@ -159,16 +159,16 @@ describe('a reader that may not be told of a write says so', () => {
 
   test('while there is a doubt about any writer', () => {
     const region = log(3)
-    const reader = new ChangeReader(region)
-    noteHearing(region)
+    const reader = new ChangeLogReader(region)
+    renewLease(region)
     const isHearing = () => {
-      noteHearing(region)
+      renewLease(region)
       return reader.isHearing
     }
-    for (const writer of [2, 0, 2]) addDoubt(region, writer)
+    for (const writer of [2, 0, 2]) addUnknownOutcome(region, writer)
     const seen: boolean[] = [isHearing()]
     for (const writer of [2, 0, 2]) {
-      settleDoubt(region, writer)
+      settleUnknownOutcome(region, writer)
       seen.push(isHearing())
     }
     expect(seen).toEqual([false, false, false, true])
@@ -176,13 +176,13 @@ describe('a reader that may not be told of a write says so', () => {
 
   test('until a writer that has ended is cleared away with all its doubts and marks, and those of no other', () => {
     const region = log(3)
-    const reader = new ChangeReader(region)
-    const marks = new MarkReader(region)
-    for (const writer of [0, 1, 2]) new MarkWriter(region, writer).begin(1)
-    for (const writer of [1, 1, 2]) addDoubt(region, writer)
+    const reader = new ChangeLogReader(region)
+    const marks = new FlagReader(region)
+    for (const writer of [0, 1, 2]) new FlagWriter(region, writer).begin(1)
+    for (const writer of [1, 1, 2]) addUnknownOutcome(region, writer)
     const before = marks.now(1)
     clearWriter(region, 1)
-    noteHearing(region)
+    renewLease(region)
     expect(reader.isHearing).toBe(false)
     expect(marks.still(before)).toEqual([before[0], before[2]] as never)
     clearWriter(region, 2)
@@ -192,10 +192,10 @@ describe('a reader that may not be told of a write says so', () => {
 })
 
 test('processes that write at full speed, and die: a reader gets the records of each whole and in order', async () => {
-  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeRegionWords(3))
+  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeLogWords(3))
   file.ensure()
   const region = openRegion(file.path)
-  const reader = new ChangeReader(region)
+  const reader = new ChangeLogReader(region)
   const program = join(import.meta.dir, 'logWriter.ts')
   const start = (writer: number, from: number) =>
     Bun.spawn([process.execPath, program, file.path, String(writer), String(from)], { stdout: 'inherit' })

@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import type { Look } from '../../src/cache/entries.ts'
-import { Views } from '../../src/cache/listCache.ts'
+import { ListCache } from '../../src/cache/listCache.ts'
 import type { Selection } from '../../src/cache/selection.ts'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { addDoubt, ChangeReader, ChangeWriter } from '../../src/changes/log.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { addUnknownOutcome, ChangeLogReader, ChangeLogWriter } from '../../src/changes/log.ts'
 import type { ChangeLogAccess } from '../../src/changes/owner.ts'
-import { ChangeFeed } from '../../src/changes/owner.ts'
-import { Follower } from '../../src/changes/publishing.ts'
-import { tableBits } from '../../src/changes/recorder.ts'
-import { OnTheirWay } from '../../src/changes/settling.ts'
+import { ChangeLogOwner } from '../../src/changes/owner.ts'
+import { ChangeSubscriber } from '../../src/changes/publishing.ts'
+import { tableMask } from '../../src/changes/recorder.ts'
+import { InFlightWrites } from '../../src/changes/settling.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { LogFields } from '../../src/log.ts'
 import { openRegion, type Region } from '../../src/os/region.ts'
@@ -28,7 +28,7 @@ const AT_ONCE_MS = 9_000
 const entities = await loadEntities()
 const INSERT = "insert into company (name) values ('a')"
 const [ABSENCES, COMPANIES, EMPLOYEES] = entities.map((entity): Selection => {
-  return { table: entity.table, tables: tableBits(entities, [entity]), key: entity.table, matches: () => true }
+  return { table: entity.table, tables: tableMask(entities, [entity]), key: entity.table, matches: () => true }
 }) as [Selection, Selection, Selection]
 
 let url: string
@@ -51,10 +51,10 @@ class Machine {
   readonly infos: string[] = []
   readonly memory: ChangeLogAccess
   readonly region: Region
-  readonly reader: ChangeReader
+  readonly reader: ChangeLogReader
   /** As the worker's. */
   readonly sql: postgres.Sql
-  private readonly feed: ChangeFeed
+  private readonly feed: ChangeLogOwner
   private isOver = false
 
   constructor(readonly folder = temporaryMemory()) {
@@ -65,11 +65,11 @@ class Machine {
         this.details.push(details)
       },
     }
-    this.feed = new ChangeFeed({ folder, workers: 1, log, troubleMs: 1_000 })
+    this.feed = new ChangeLogOwner({ folder, workers: 1, log, troubleMs: 1_000 })
     this.feed.listen(url, entities)
     this.memory = this.feed.enter(1) as ChangeLogAccess
     this.region = openRegion(this.memory.path)
-    this.reader = new ChangeReader(this.region)
+    this.reader = new ChangeLogReader(this.region)
     this.sql = this.connections('0')
     machines.push(this)
   }
@@ -96,9 +96,9 @@ class Machine {
     return this
   }
 
-  views(): Views<string> {
-    const follower = new Follower(this.reader, 1e6)
-    return new Views<string>(follower, new OnTheirWay(new MarkReader(this.region), follower), 1e6)
+  views(): ListCache<string> {
+    const follower = new ChangeSubscriber(this.reader, 1e6)
+    return new ListCache<string>(follower, new InFlightWrites(new FlagReader(this.region), follower), 1e6)
   }
 
   async staysDeaf(ms: number): Promise<void> {
@@ -120,7 +120,7 @@ const pidOf = async (connection: postgres.Sql): Promise<number> =>
 const isThere = async (pid: number) => (await sql`select from pg_stat_activity where pid = ${pid}`).count > 0
 const written = async () => (await sql`select from company`).count
 
-async function learn(views: Views<string>, selection: Selection) {
+async function learn(views: ListCache<string>, selection: Selection) {
   const look = views.look(selection) as Look
   const count = `select count(*)::int as total, pg_current_snapshot()::text as snapshot from ${selection.table}`
   const [row] = await sql.unsafe(count)
@@ -233,8 +233,8 @@ describe('from memory nothing is told', () => {
         poolSize: 1,
         prepare: true,
         changes: { machine, connections },
-        onDisown(name, closed) {
-          addDoubt(here.region, ring)
+        onOutcomeUnknown(name, closed) {
+          addUnknownOutcome(here.region, ring)
           events.push(`disowned, hearing: ${here.reader.isHearing}`)
           closed.then(() => {
             events.push('closed')
@@ -301,7 +301,7 @@ describe('from memory nothing is told', () => {
     async () => {
       const here = await new Machine().hears()
       const { ring, connections } = here.memory
-      for (const _ of [1, 2, 3]) addDoubt(here.region, ring)
+      for (const _ of [1, 2, 3]) addUnknownOutcome(here.region, ring)
       for (const _ of [1, 2]) here.process.disown(`${connections}/0`)
       await until(
         async () => (await sql`select from pg_stat_activity where application_name like 'roster %/0'`).count === 0,
@@ -400,14 +400,14 @@ describe('rings', () => {
     async () => {
       const here = await new Machine().hears()
       const pid = await pidOf(here.sql)
-      new MarkWriter(here.region, 1).begin(1)
-      addDoubt(here.region, 1) // of a write that it has given up
+      new FlagWriter(here.region, 1).begin(1)
+      addUnknownOutcome(here.region, 1) // of a write that it has given up
       process.kill(pid, 'SIGSTOP')
       try {
         here.process.leave(1)
         const next = here.process.enter(2)
         expect([next?.ring, next?.connections === here.memory.connections]).toEqual([1, false])
-        expect(new MarkReader(here.region).now(1)).toEqual([])
+        expect(new FlagReader(here.region).now(1)).toEqual([])
         // What is said late of the one before is not the next one's.
         here.process.disown(`${here.memory.connections}/0`)
         await here.staysDeaf(300)
@@ -465,9 +465,9 @@ describe('rings', () => {
     'of a server that was killed are nobody’s any more',
     async () => {
       const before = await new Machine().hears()
-      const writer = new ChangeWriter(before.region, before.memory.ring)
+      const writer = new ChangeLogWriter(before.region, before.memory.ring)
       writer.append('["company"]')
-      addDoubt(before.region, before.memory.ring)
+      addUnknownOutcome(before.region, before.memory.ring)
       expect(existsSync(join(before.folder, 'changes'))).toBe(true)
       const after = await new Machine(before.folder).hears()
       writer.append('["company"]')

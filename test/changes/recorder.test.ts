@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
-import { bumpEpoch, ChangeReader, ChangeWriter } from '../../src/changes/log.ts'
-import { Announcer, type Change, Follower } from '../../src/changes/publishing.ts'
-import { tableBits, Writes } from '../../src/changes/recorder.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
+import { bumpEpoch, ChangeLogReader, ChangeLogWriter } from '../../src/changes/log.ts'
+import { ChangePublisher, type Change, ChangeSubscriber } from '../../src/changes/publishing.ts'
+import { tableMask, Writes } from '../../src/changes/recorder.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
@@ -18,25 +18,25 @@ let region: Region
 /** What was told, and whether the write was marked as on its way then. */
 let told: { table: string; change: Change | 'reset'; isMarked: boolean }[]
 beforeEach(() => {
-  region = privateRegion(changeRegionWords(1))
+  region = privateRegion(changeLogWords(1))
   told = []
 })
 
-class WatchedAnnouncer extends Announcer {
+class WatchedAnnouncer extends ChangePublisher {
   override tell(table: string, change: Change, epoch: number) {
     told.push({ table, change, isMarked: isMarked() })
     super.tell(table, change, epoch)
   }
 
-  override tellReset(table: string) {
+  override publishReset(table: string) {
     told.push({ table, change: 'reset', isMarked: isMarked() })
-    super.tellReset(table)
+    super.publishReset(table)
   }
 }
 
-const isMarked = () => new MarkReader(region).now(0xffff).length > 0
+const isMarked = () => new FlagReader(region).now(0xffff).length > 0
 const writesOf = (entity: Entity) =>
-  new Writes(entity, entities, new WatchedAnnouncer(new ChangeWriter(region, 0), region), new MarkWriter(region, 0))
+  new Writes(entity, entities, new WatchedAnnouncer(new ChangeLogWriter(region, 0), region), new FlagWriter(region, 0))
 
 /** A row with these values, each property's own name elsewhere. */
 const rowOf = ({ properties }: Entity, values: Record<string, string | null>): Row =>
@@ -118,14 +118,14 @@ describe('rows that copy from others', () => {
   })
 
   test('are marked as on their way with the row, where it is renamed', () => {
-    const reader = new MarkReader(region)
+    const reader = new FlagReader(region)
     const rename = writesOf(company).rename()
-    for (const entity of entities) expect(reader.now(tableBits(entities, [entity]))).toHaveLength(1)
+    for (const entity of entities) expect(reader.now(tableMask(entities, [entity]))).toHaveLength(1)
     rename.settle([])
     for (const begin of ['create', 'update', 'remove'] as const) {
       const write = writesOf(company)[begin]()
-      expect(reader.now(tableBits(entities, [company]))).toHaveLength(1)
-      expect(reader.now(tableBits(entities, [employee, absence]))).toEqual([])
+      expect(reader.now(tableMask(entities, [company]))).toHaveLength(1)
+      expect(reader.now(tableMask(entities, [employee, absence]))).toEqual([])
       write.settle([])
     }
   })
@@ -142,14 +142,14 @@ test('where nobody knows what a write has come to, its rows and all that copy fr
 })
 
 test('what is told is read as it was: a row that has changed is told by its differences', () => {
-  const follower = new Follower(new ChangeReader(region), 1_000_000)
+  const follower = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const changes: Change[] = [
     { transaction: 2 ** 40, before: null, after: rowOf(employee, { FirstName: 'Zoë "\\\n', Title: null }) },
     { transaction: 8, before: rowOf(employee, { Title: null }), after: rowOf(employee, { Type: null, Title: '' }) },
     { transaction: 9, before: old, after: old },
     { transaction: 10, before: old, after: null },
   ]
-  const announcer = new Announcer(new ChangeWriter(region, 0), region)
+  const announcer = new ChangePublisher(new ChangeLogWriter(region, 0), region)
   for (const change of changes) announcer.tell('table', change)
   follower.catchUp()
   expect(follower.since('table', 0)).toEqual(changes)
@@ -158,7 +158,7 @@ test('what is told is read as it was: a row that has changed is told by its diff
 })
 
 test('a write has the epoch from when it was sent, however late it is told', () => {
-  const follower = new Follower(new ChangeReader(region), 1_000_000)
+  const follower = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const { settle } = writesOf(company).create()
   bumpEpoch(region)
   follower.catchUp()
@@ -173,8 +173,8 @@ test('a write has the epoch from when it was sent, however late it is told', () 
 })
 
 test('a row too long for the log makes everybody forget everything', () => {
-  const follower = new Follower(new ChangeReader(region), 1_000_000)
-  const announcer = new Announcer(new ChangeWriter(region, 0), region)
+  const follower = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
+  const announcer = new ChangePublisher(new ChangeLogWriter(region, 0), region)
   announcer.tell('table', { transaction: 1, before: null, after: ['x'.repeat(100_000)] })
   follower.catchUp()
   expect(follower.generation).toBe(1)

@@ -245,7 +245,7 @@ describe('who watches a write', () => {
     const changes = { machine: 'this', connections: 'watched' }
     const pool = new Database({
       ...{ url, poolSize: 1, prepare: true, changes },
-      onDisown(connections, whenClosed) {
+      onOutcomeUnknown(connections, whenClosed) {
         given.push(connections)
         closed.push(whenClosed)
       },

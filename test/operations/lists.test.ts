@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { MarkReader } from '../../src/changes/inFlight.ts'
+import { FlagReader } from '../../src/changes/inFlight.ts'
 import { ApiError } from '../../src/errors.ts'
 import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
 import { loadMany } from '../support/manyRows.ts'
@@ -286,7 +286,7 @@ describe('what is answered', () => {
 })
 
 describe('a write that comes to nothing', () => {
-  const marks = () => new MarkReader(site.region).now(0xffff)
+  const marks = () => new FlagReader(site.region).now(0xffff)
   const refused = (work: Promise<unknown>, code: string) => expect(work).rejects.toMatchObject({ code })
 
   test('is not on its way any more: lists do not wait for it', async () => {
