@@ -1,9 +1,9 @@
-import type { Change } from '../changes/publishing.ts'
+import type { Change } from '../changes/change.ts'
 import type { Position } from '../model/order.ts'
 import type { Ordering, Selection } from './selection.ts'
 
 /** A noted position, and how many rows lie up to it, itself included if it is still there. */
-export interface Note {
+export interface Anchor {
   readonly position: Position
   readonly rows: number
 }
@@ -12,7 +12,7 @@ export interface Note {
  * Every so many rows of a selection in one order, the position of one was noted. A row that comes or goes shifts all that
  * lie behind it: it is counted in the one segment that it falls into, whose sums are made anew when somebody asks.
  */
-export class Positions {
+export class PositionIndex {
   /** Rows behind the note before, up to this note. */
   private readonly segments: Float64Array
   /** Rows up to each note. */
@@ -35,7 +35,7 @@ export class Positions {
   }
 
   /** The last note with at most `rows` rows up to it; null: there is none. */
-  before(rows: number): Note | null {
+  before(rows: number): Anchor | null {
     this.sum()
     const index = firstWhere(this.sums.length, (at) => (this.sums[at] as number) > rows) - 1
     return index < 0 ? null : { position: this.noted[index] as Position, rows: this.sums[index] as number }

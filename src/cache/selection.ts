@@ -1,4 +1,4 @@
-import type { Change } from '../changes/publishing.ts'
+import type { Change } from '../changes/change.ts'
 import type { Entity } from '../model/entity.ts'
 import { comparePositions, type OrderKey, order, type Position } from '../model/order.ts'
 import { compilePredicate } from '../model/predicate.ts'
@@ -9,7 +9,7 @@ import type { Row } from '../model/sql.ts'
 export interface Selection {
   readonly table: string
   /** The bit of the table in the marks of writes. */
-  readonly tables: number
+  readonly tableMask: number
   /** Two selections of the same rows may differ in it; two of different rows must. */
   readonly key: string
   /** Null: TypeScript cannot tell. */
@@ -17,13 +17,13 @@ export interface Selection {
 }
 
 /** The rows that match all filters, in whatever order these were written. */
-export function selectionOf(entity: Entity, filters: readonly Filter[], tables: number): Selection {
+export function selectionOf(entity: Entity, filters: readonly Filter[], tableMask: number): Selection {
   const parts = filters.map(({ property, operator, value }) =>
     JSON.stringify([property.column, operator.prefix, value]),
   )
   return {
     table: entity.table,
-    tables,
+    tableMask,
     key: `${entity.table} ${parts.sort().join()}`,
     matches: compilePredicate(entity, filters),
   }

@@ -7,7 +7,7 @@ import type { Ask } from './listenerStatements.ts'
 import * as statements from './listenerStatements.ts'
 import { Pauses } from './pauses.ts'
 
-export interface Listener {
+export interface ChangeHandlers {
   /** A name that no other start of a server has: who writes with it as `roster.machine` need not notify. */
   readonly machine: string
   /** Nothing is heard while one of them has no trigger that tells of every change. */
@@ -48,10 +48,10 @@ export interface Listening {
 }
 
 /** Hears of every write to the database by others; connects again and again. */
-export function listenForChanges(url: string, listener: Listener): Listening {
+export function listenForChanges(url: string, handlers: ChangeHandlers): Listening {
   const pauses = new Pauses()
   let isStopped = false
-  let ear = new Ear(url, listener)
+  let connection = new ListenerConnection(url, handlers)
   let wake = () => {}
 
   async function beat() {
@@ -66,13 +66,13 @@ export function listenForChanges(url: string, listener: Listener): Listening {
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => late.reject(new Error('no pulse')), PULSE_MS_MAX)
     try {
-      await Promise.race([ear.pulse(), late.promise])
-      if (!ear.isHearing) return pauses.after(null)
+      await Promise.race([connection.pulse(), late.promise])
+      if (!connection.isLive) return pauses.after(null)
       pauses.reset()
       return PULSE_MS
     } catch (error) {
-      ear.close((error as Error).message)
-      if (!isStopped) ear = new Ear(url, listener)
+      connection.close((error as Error).message)
+      if (!isStopped) connection = new ListenerConnection(url, handlers)
       return pauses.after(error)
     } finally {
       clearTimeout(timer)
@@ -85,7 +85,7 @@ export function listenForChanges(url: string, listener: Listener): Listening {
    */
   async function rest() {
     const untilMs = performance.now() + REST_MS_MAX
-    const isIdle = () => !isStopped && ear.isHearing && listener.isWanted?.() === false
+    const isIdle = () => !isStopped && connection.isLive && handlers.isWanted?.() === false
     while (isIdle() && performance.now() < untilMs) await pause(REST_MS)
   }
 
@@ -105,8 +105,8 @@ export function listenForChanges(url: string, listener: Listener): Listening {
       wake()
       await ended
       // Others must not notify for somebody who has gone. If it does not work out, they find out by themselves.
-      await Promise.race([ear.leave().catch(() => undefined), Bun.sleep(LEAVE_MS_MAX)])
-      ear.close('stopped')
+      await Promise.race([connection.leave().catch(() => undefined), Bun.sleep(LEAVE_MS_MAX)])
+      connection.close('stopped')
     },
   }
 }
@@ -133,8 +133,8 @@ export function listenForChanges(url: string, listener: Listener): Listening {
  * once more. (It does not count with `track_counts` off. Functions that a column's default or a constraint calls, and that
  * write, are beyond this.)
  */
-class Ear {
-  isHearing = false
+class ListenerConnection {
+  isLive = false
   private isClosed = false
   private readonly sql: postgres.Sql
   /** The tables as they were before the row was written; null: there is no row yet. */
@@ -147,47 +147,47 @@ class Ear {
 
   constructor(
     url: string,
-    private readonly listener: Listener,
+    private readonly handlers: ChangeHandlers,
   ) {
     this.sql = this.connect(url)
   }
 
   /** @throws Error when the connection is of no use any more */
   async pulse(): Promise<void> {
-    const { listener } = this
+    const { handlers } = this
     const askedMs = monotonicMs()
-    await listener.attend(this.ask)
+    await handlers.attend(this.ask)
     if (this.found === null) {
-      const found = await survey(this.ask, listener.tables, listener.copies)
-      const untold = listener.tables.filter((table) => !found.told.includes(table))
-      if (untold.length > 0) return listener.onEnd(`no trigger tells of all changes of ${untold.join(' and ')}`, true)
-      listener.onStrangers(found.strangers)
+      const found = await survey(this.ask, handlers.tables, handlers.copies)
+      const untold = handlers.tables.filter((table) => !found.told.includes(table))
+      if (untold.length > 0) return handlers.onEnd(`no trigger tells of all changes of ${untold.join(' and ')}`, true)
+      handlers.onStrangers(found.strangers)
       await this.register()
       this.found = found
     }
     await this.look(this.found)
     await this.requireRow()
-    if (!this.isHearing && (await this.hasOldWriters())) return listener.onEnd('who writes since before does not end')
+    if (!this.isLive && (await this.hasOldWriters())) return handlers.onEnd('who writes since before does not end')
     await this.sweep()
-    if (!this.isHearing) listener.onBegin()
-    this.isHearing = true
-    listener.onPulse(askedMs)
+    if (!this.isLive) handlers.onBegin()
+    this.isLive = true
+    handlers.onPulse(askedMs)
   }
 
   /** From now on nobody has to notify. */
   async leave(): Promise<void> {
-    if (this.found !== null) await this.ask(statements.deleteListener, [this.listener.machine])
+    if (this.found !== null) await this.ask(statements.deleteListener, [this.handlers.machine])
   }
 
   close(reason: string): void {
-    if (!this.isClosed) this.listener.onEnd(reason)
+    if (!this.isClosed) this.handlers.onEnd(reason)
     this.isClosed = true
-    this.isHearing = false
+    this.isLive = false
     this.sql.end({ timeout: 0 }).catch(() => undefined)
   }
 
   private async register() {
-    const { machine, tables } = this.listener
+    const { machine, tables } = this.handlers
     await this.ask(statements.listen)
     await this.ask(statements.insertListener, [machine])
     const writers = await this.ask(statements.selectWriters, [JSON.stringify(tables)])
@@ -197,21 +197,21 @@ class Ear {
   /** @throws Error when a table is not any more what it was */
   private async look({ watched, signs }: Survey) {
     const nowMs = performance.now()
-    if (this.isHearing && nowMs - this.lookedMs < LOOK_MS) return
+    if (this.isLive && nowMs - this.lookedMs < LOOK_MS) return
     this.lookedMs = nowMs
     const now = await lookAt(this.ask, watched)
     if (now.signs !== signs) throw new Error('the tables, or what belongs to them, have changed')
-    if (this.isHearing && now.changes !== this.changes) this.listener.onBegin()
+    if (this.isLive && now.changes !== this.changes) this.handlers.onBegin()
     this.changes = now.changes
   }
 
   private async requireRow() {
-    const rows = await this.ask(statements.selectListener, [this.listener.machine])
+    const rows = await this.ask(statements.selectListener, [this.handlers.machine])
     if (rows.length === 0) throw new Error('the connection is another, or its row has gone')
   }
 
   private async hasOldWriters(): Promise<boolean> {
-    const { tables } = this.listener
+    const { tables } = this.handlers
     const left = await this.ask(statements.selectWritersLeft, [JSON.stringify(tables), this.writers])
     return left.length > 0
   }
@@ -219,7 +219,7 @@ class Ear {
   /** A machine that has died costs the others its notifications no longer than this. */
   private async sweep() {
     const nowMs = performance.now()
-    if (this.isHearing && nowMs - this.sweptMs < SWEEP_MS) return
+    if (this.isLive && nowMs - this.sweptMs < SWEEP_MS) return
     await this.ask(statements.deleteGone)
     this.sweptMs = nowMs
   }
@@ -237,9 +237,9 @@ class Ear {
       onclose: () => this.close('the connection was lost'),
       onnotify: (_: string, payload: string) => {
         const [table = '', machine = ''] = payload.split(' ')
-        this.listener.onWrite(table, machine)
+        this.handlers.onWrite(table, machine)
       },
-      connection: statements.listenerSettings(this.listener.machine),
+      connection: statements.listenerSettings(this.handlers.machine),
     })
   }
 }

@@ -2,7 +2,7 @@ import { monotonicMs } from '../os/clock.ts'
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
 import { clearFlag, forgetTransactions } from './inFlight.ts'
-import { FLAGS_MAX, type Places, layoutOf, RING_WORDS } from './layout.ts'
+import { FLAGS_MAX, type Layout, layoutOf, RING_WORDS } from './layout.ts'
 
 const { load, store, add, sub } = Atomics
 
@@ -16,7 +16,7 @@ const WITHHELD = OWN_WORD + 2
 const TIME = 0x7fffffff
 /** A record is at most so long, so that a reader knows how far a writer may be ahead of its head. */
 const RECORD_WORDS_MAX = RING_WORDS >> 3
-/** In the place of a length: the next record is at the ring's beginning. */
+/** In the offset of a length: the next record is at the ring's beginning. */
 const SKIP = -1
 
 /**
@@ -48,14 +48,14 @@ export class ChangeLogWriter {
     if (length > RECORD_WORDS_MAX) return false
     const before = load(words, this.head)
     let head = before
-    let place = head & (RING_WORDS - 1)
-    if (place + length > RING_WORDS) {
-      store(words, this.base + place, SKIP)
-      head = (head + RING_WORDS - place) | 0
-      place = 0
+    let offset = head & (RING_WORDS - 1)
+    if (offset + length > RING_WORDS) {
+      store(words, this.base + offset, SKIP)
+      head = (head + RING_WORDS - offset) | 0
+      offset = 0
     }
-    store(words, this.base + place, bytes.length)
-    for (let at = 1, byte = 0; at < length; at++, byte += 4) store(words, this.base + place + at, wordOf(bytes, byte))
+    store(words, this.base + offset, bytes.length)
+    for (let at = 1, byte = 0; at < length; at++, byte += 4) store(words, this.base + offset + at, wordOf(bytes, byte))
     const next = (head + length) | 0
     // Who has not looked for 2^32 words would take an old head for the new one.
     if (next >= 0 && before < 0) bumpEpoch(this.region)
@@ -97,43 +97,43 @@ export function withhold({ words }: Region, tables: number): void {
 
 /** A write of this writer has an unknown end: from this instant on nobody tells anything from memory. */
 export function addUnknownOutcome(region: Region, writer: number): void {
-  add(region.words, layoutOf(region).doubts + writer, 1)
+  add(region.words, layoutOf(region).unknownOutcomes + writer, 1)
 }
 
-/** One doubt of the writer's less. What was known before must have been forgotten: see `bumpEpoch`. */
+/** One outcome of the writer's less. What was known before must have been forgotten: see `bumpEpoch`. */
 export function settleUnknownOutcome(region: Region, writer: number): void {
-  sub(region.words, layoutOf(region).doubts + writer, 1)
+  sub(region.words, layoutOf(region).unknownOutcomes + writer, 1)
 }
 
-/** Of a process that has ended: what it had on its way, and the doubts about it, are no more. Its ring goes on. */
+/** Of a process that has ended: what it had on its way, and the unknownOutcomes about it, are no more. Its ring goes on. */
 export function clearWriter(region: Region, writer: number): void {
-  const { counts, doubts, marks } = layoutOf(region)
-  for (let mark = 0; mark < FLAGS_MAX; mark++) clearFlag(region, marks + writer * FLAGS_MAX + mark)
+  const { counts, unknownOutcomes, flags } = layoutOf(region)
+  for (let flag = 0; flag < FLAGS_MAX; flag++) clearFlag(region, flags + writer * FLAGS_MAX + flag)
   store(region.words, counts + writer, 0)
-  store(region.words, doubts + writer, 0)
+  store(region.words, unknownOutcomes + writer, 0)
 }
 
 /** Reads what all writers append, from now on. */
 export class ChangeLogReader {
-  private readonly places: Places
+  private readonly layout: Layout
   private readonly tails: Int32Array
   /** As of the last call of `read`. */
   epoch: number
 
   constructor(private readonly region: Region) {
     this.epoch = epochOf(region)
-    this.places = layoutOf(region)
-    this.tails = new Int32Array(this.places.writers)
+    this.layout = layoutOf(region)
+    this.tails = new Int32Array(this.layout.writers)
     this.skipAll()
   }
 
   /** False: there may be writes, from elsewhere or with an unknown end, that nobody tells of. */
-  get isHearing(): boolean {
+  get isLive(): boolean {
     const { words } = this.region
-    const { doubts, writers } = this.places
+    const { unknownOutcomes, writers } = this.layout
     const nowMs = monotonicMs()
     noteUse(this.region, nowMs)
-    for (let writer = 0; writer < writers; writer++) if (load(words, doubts + writer) !== 0) return false
+    for (let writer = 0; writer < writers; writer++) if (load(words, unknownOutcomes + writer) !== 0) return false
     return ((nowMs - load(words, LEASE)) & TIME) < LEASE_MS
   }
 
@@ -151,7 +151,7 @@ export class ChangeLogReader {
     const epoch = epochOf(this.region)
     let isWhole = epoch === this.epoch
     for (let writer = 0; writer < this.tails.length && isWhole; writer++) {
-      if (load(words, this.places.heads + writer) !== this.tails[writer]) isWhole = this.readRing(writer, take)
+      if (load(words, this.layout.heads + writer) !== this.tails[writer]) isWhole = this.readRing(writer, take)
     }
     if (!isWhole) {
       this.epoch = epoch
@@ -162,17 +162,17 @@ export class ChangeLogReader {
 
   private readRing(writer: number, take: (text: string) => void): boolean {
     const { words } = this.region
-    const base = this.places.rings + writer * RING_WORDS
-    const head = load(words, this.places.heads + writer)
+    const base = this.layout.rings + writer * RING_WORDS
+    const head = load(words, this.layout.heads + writer)
     let tail = this.tails[writer] as number
     while (tail !== head) {
-      const place = tail & (RING_WORDS - 1)
-      const bytes = load(words, base + place)
+      const offset = tail & (RING_WORDS - 1)
+      const bytes = load(words, base + offset)
       const length = 1 + ((bytes + 3) >> 2)
       const isRecord = bytes >= 0 && length <= RECORD_WORDS_MAX
-      const text = isRecord ? this.copy(base + place + 1, bytes) : ''
+      const text = isRecord ? this.copy(base + offset + 1, bytes) : ''
       if ((!isRecord && bytes !== SKIP) || this.isOverwritten(writer, tail)) return false
-      tail = (tail + (isRecord ? length : RING_WORDS - place)) | 0
+      tail = (tail + (isRecord ? length : RING_WORDS - offset)) | 0
       if (isRecord) take(text)
     }
     this.tails[writer] = tail
@@ -181,7 +181,7 @@ export class ChangeLogReader {
 
   /** Whether the writer may have come round to `tail`, with the record that it is writing. */
   private isOverwritten(writer: number, tail: number): boolean {
-    const ahead = (load(this.region.words, this.places.heads + writer) - tail) >>> 0
+    const ahead = (load(this.region.words, this.layout.heads + writer) - tail) >>> 0
     return ahead > RING_WORDS - 2 * RECORD_WORDS_MAX
   }
 
@@ -194,7 +194,7 @@ export class ChangeLogReader {
 
   private skipAll() {
     for (let writer = 0; writer < this.tails.length; writer++)
-      this.tails[writer] = load(this.region.words, this.places.heads + writer)
+      this.tails[writer] = load(this.region.words, this.layout.heads + writer)
   }
 }
 

@@ -10,7 +10,7 @@ import { type Listening, listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
 import { endConnections } from './listenerStatements.ts'
 import { bumpEpoch, ChangeLogWriter, expireLease, renewLease, withhold } from './log.ts'
-import { ChangePublisher } from './publishing.ts'
+import { ChangePublisher } from './publisher.ts'
 import { tableMask } from './recorder.ts'
 import { WriterSlots } from './writerSlots.ts'
 
@@ -48,7 +48,7 @@ export class ChangeLogOwner {
   private readonly file: RegionFile
   private readonly region: Region
   private readonly rings: WriterSlots
-  private readonly announcer: ChangePublisher
+  private readonly publisher: ChangePublisher
   private listener: Listening | null = null
   private readonly troubles: Troubles
 
@@ -63,7 +63,7 @@ export class ChangeLogOwner {
     this.region = openRegion(this.file.path)
     expireLease(this.region)
     this.rings = new WriterSlots(this.region, last)
-    this.announcer = new ChangePublisher(new ChangeLogWriter(this.region, 0), this.region)
+    this.publisher = new ChangePublisher(new ChangeLogWriter(this.region, 0), this.region)
     this.troubles = new Troubles(log, troubleMs)
   }
 
@@ -78,7 +78,7 @@ export class ChangeLogOwner {
         this.troubles.tellStrangers(strangers)
       },
       onWrite: (table, machine) => {
-        if (machine !== this.machine) this.announcer.publishReset(table)
+        if (machine !== this.machine) this.publisher.publishReset(table)
       },
       onBegin: () => bumpEpoch(this.region),
       onPulse: (untilMs) => {
@@ -89,7 +89,7 @@ export class ChangeLogOwner {
         expireLease(this.region)
         this.troubles.note('listener', reason, needsOperator ? 0 : undefined)
       },
-      isWanted: () => wasUsed(this.region, USED_MS) || this.rings.doubts.length > 0,
+      isWanted: () => wasUsed(this.region, USED_MS) || this.rings.unknownOutcomes.length > 0,
       attend: (ask) => this.settle(ask),
     })
   }
@@ -122,16 +122,16 @@ export class ChangeLogOwner {
     this.file.close()
   }
 
-  /** Ends the connections that are in doubt, and asks with the next pulse whether they are gone. */
+  /** Ends the connections that are in outcome, and asks with the next pulse whether they are gone. */
   private async settle(ask: Ask) {
-    const { doubts, areTooFew } = this.rings
+    const { unknownOutcomes, areTooFew } = this.rings
     if (areTooFew) this.troubles.note('rings', 'more workers run than there are rings in the log of changes')
     else this.troubles.end('rings')
-    if (doubts.length === 0) return this.troubles.end('doubts')
-    this.troubles.note('doubts', 'the connection of a write that was given up does not end')
-    const left = await ask(endConnections, [JSON.stringify(doubts.map(({ connections }) => connections))])
+    if (unknownOutcomes.length === 0) return this.troubles.end('unknownOutcomes')
+    this.troubles.note('unknownOutcomes', 'the connection of a write that was given up does not end')
+    const left = await ask(endConnections, [JSON.stringify(unknownOutcomes.map(({ connections }) => connections))])
     const names = new Set(left.map(([name]) => name))
-    for (const doubt of doubts) if (!names.has(doubt.connections)) this.rings.settle(doubt)
+    for (const outcome of unknownOutcomes) if (!names.has(outcome.connections)) this.rings.settle(outcome)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Region } from '../os/region.ts'
 import { addUnknownOutcome, bumpEpoch, clearWriter, settleUnknownOutcome } from './log.ts'
 
 /** Writes of which nobody knows whether they were done, or will be. */
-export interface Doubt {
+export interface UnknownOutcome {
   /** What sent them: connections of this name, or, of a process that has ended, all whose names begin so. */
   readonly connections: string
   /** Whose word in the log says so. */
@@ -14,20 +14,20 @@ interface Holder {
   readonly connections: string
 }
 
-/** The log's own ring, which belongs to no process; its word of doubts stands for those that have ended. */
+/** The log's own ring, which belongs to no process; its word of unknownOutcomes stands for those that have ended. */
 const OWN = 0
 
 /**
- * Which process has which ring of the log, and what is in doubt of its writes.
+ * Which process has which ring of the log, and what is in outcome of its writes.
  *
  * While anything is, nobody tells anything from memory: the words that say so are in the log itself. A process that gives
  * up a write has raised its own before anybody hears of it from there; for one that has ended the log's own is raised
- * here. A doubt is settled when no connection is left that could still do something: then all forget what they knew, and
+ * here. A outcome is settled when no connection is left that could still do something: then all forget what they knew, and
  * only then the word goes down. So nothing that is told afterwards was asked for before the write was done, or undone for
  * good.
  *
- * The ring of a process that has ended is free at once, however many doubts are open: it writes there no more, its marks
- * are of no use while lists come from the database, and what is in doubt of it is in the log's own word before its own
+ * The ring of a process that has ended is free at once, however many unknownOutcomes are open: it writes there no more, its marks
+ * are of no use while lists come from the database, and what is in outcome of it is in the log's own word before its own
  * is cleared. So those that die while PostgreSQL is away do not use the rings up. A process that gets none all the same
  * writes what this log is not told of, and is heard of only some time after its clients are answered: while it lives, the
  * log's own word is up too.
@@ -36,7 +36,7 @@ export class WriterSlots {
   private readonly holders = new Map<number, Holder>()
   /** Processes without a ring. */
   private readonly others = new Set<number>()
-  private open: Doubt[] = []
+  private open: UnknownOutcome[] = []
 
   /** Rings from 1 to `last` are given away. */
   constructor(
@@ -64,8 +64,8 @@ export class WriterSlots {
     addUnknownOutcome(this.region, OWN)
     clearWriter(this.region, ring)
     this.holders.delete(ring)
-    // All it has ever sent is in doubt.
-    this.open = this.open.filter((doubt) => doubt.writer !== ring)
+    // All it has ever sent is in outcome.
+    this.open = this.open.filter((outcome) => outcome.writer !== ring)
     this.note(OWN, holder.connections)
   }
 
@@ -75,7 +75,7 @@ export class WriterSlots {
     if (holder) this.note(ring, connections)
   }
 
-  get doubts(): readonly Doubt[] {
+  get unknownOutcomes(): readonly UnknownOutcome[] {
     return this.open
   }
 
@@ -84,11 +84,11 @@ export class WriterSlots {
     return this.others.size > 0
   }
 
-  /** There was no such connection any more, after the doubt had come up. */
-  settle(doubt: Doubt): void {
-    if (!this.open.includes(doubt)) return
-    this.open = this.open.filter((other) => other !== doubt)
-    this.lower(doubt.writer)
+  /** There was no such connection any more, after the outcome had come up. */
+  settle(outcome: UnknownOutcome): void {
+    if (!this.open.includes(outcome)) return
+    this.open = this.open.filter((other) => other !== outcome)
+    this.lower(outcome.writer)
   }
 
   private lower(writer: number) {

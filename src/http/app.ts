@@ -12,7 +12,7 @@ import type { Log } from '../log.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { allows } from '../model/rights.ts'
-import { type Memory, Resource, type ResourceRequest } from '../operations/resource.ts'
+import { type CacheParts, Resource, type ResourceRequest } from '../operations/resource.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
 import { errorPage } from '../respond/errorPage.ts'
 import { fitHead } from '../respond/head.ts'
@@ -29,7 +29,7 @@ export interface Parts {
   readonly admission: Admission
   readonly cursors: Cursors
   /** Null: every list is read from the database. */
-  readonly memory: Memory | null
+  readonly memory: CacheParts | null
   readonly migrationFiles: readonly string[]
   readonly log: Log
   /** What links begin with, without a slash at the end. */
