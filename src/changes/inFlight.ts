@@ -64,7 +64,7 @@ export class FlagWriter {
   private readonly bounds: number
   private readonly count: number
   private turn = 0
-  /** So many writes have no flag of their own: the last offset is theirs together. */
+  /** How many writes have no flag of their own: they share the last one. */
   private overflow = 0
 
   constructor(
@@ -98,7 +98,7 @@ export class FlagWriter {
     return { identify: () => undefined, end: () => void (--this.overflow === 0 && this.clear(last)) }
   }
 
-  /** Of a overflow: after an epoch transactions may be counted from further back. */
+  /** For the flag that several share: after an epoch transactions may be counted from further back. */
   private lowerBound(bound: number) {
     const { words } = this.region
     const newest = load(words, NEWEST)
@@ -154,7 +154,7 @@ export class FlagReader {
     return this.now(tableMask).some(({ word }) => (word & others) !== 0)
   }
 
-  /** Those of them that have not ended, as they are now. */
+  /** The flags whose writes have not ended, as they are now. */
   still(flags: readonly WriteFlag[]): WriteFlag[] {
     const found: WriteFlag[] = []
     for (const { offset, word } of flags) {

@@ -1,14 +1,14 @@
 import { HEADER_WORDS, type Region } from '../os/region.ts'
 
-/** Of the ring in which one process tells of its writes. */
+/** The length of one process's ring. */
 export const RING_WORDS = 1 << 16
-/** So many writes of one process are on their way at once; of more, nobody knows. */
+/** How many writes of one process have a flag of their own; more share the last one. */
 export const FLAGS_MAX = 64
 
 /** What a process has in the region beside its ring: the ring's head, its unknownOutcomes, its flags with their count and bounds. */
 const OWN_WORDS = 3 + 2 * FLAGS_MAX
 
-/** The words of the memory in which so many processes tell each other of their writes. */
+/** The length of a change log for so many writers. */
 export function changeLogWords(writers: number): number {
   return HEADER_WORDS + writers * (OWN_WORDS + RING_WORDS)
 }

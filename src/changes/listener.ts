@@ -10,31 +10,31 @@ import { Pauses } from './pauses.ts'
 export interface ChangeHandlers {
   /** A name that no other start of a server has: who writes with it as `roster.machine` need not notify. */
   readonly machine: string
-  /** Nothing is heard while one of them has no trigger that tells of every change. */
+  /** The lease is not renewed while one of them has no trigger that notifies of every change. */
   readonly tables: readonly string[]
-  /** What of them changes with what else, as this machine's writers tell. */
+  /** Which of their columns change with a column of another table; workers publish those changes themselves. */
   readonly copies: readonly Copy[]
-  /** Before hearing begins: what changes rows unheard all the same. */
+  /** Before the first pulse: what changes rows without notifying. */
   onStrangers(strangers: readonly Stranger[]): void
   /** Rows of the table were written through a connection of this machine; '' for one that names none. */
   onWrite(table: string, machine: string): void
-  /** Hears from now on; what came before is not known. Also while it hears: something may have been missed. */
+  /** Writes are known from now on; what was cached before must be dropped. Called again where one may have been missed. */
   onBegin(): void
-  /** Has heard all that was committed up to `untilMs` of the monotonic clock, but for the last moments. */
+  /** All writes committed up to `untilMs` of the monotonic clock are known, but for the last moments. */
   onPulse(untilMs: number): void
-  /** Hears nothing, until it begins again; which it does not by itself where an operator is needed. */
+  /** Writes are not known until `onBegin`, which needs an operator where `needsOperator` says so. */
   onEnd(reason: string, needsOperator?: boolean): void
-  /** False: no process asks at the moment what is heard, so that a pulse now and then will do. Default: true. */
+  /** False: no process needs the change log at the moment, so a pulse every five seconds will do. Default: true. */
   isWanted?(): boolean
-  /** Before each pulse, whether anything is heard or not. */
+  /** Before each pulse, live or not. */
   attend(ask: Ask): Promise<void>
 }
 
 const PULSE_MS = 50
-/** Nobody relies on a pulse that is late; a connection is given up later, since with it goes all that is known. */
+/** A late pulse only lets the lease run out; the connection is given up later, since every cache is dropped with it. */
 const PULSE_MS_MAX = 3_000
 const LEAVE_MS_MAX = 500
-/** While what is heard is not wanted: between looks whether it is, should a call of `wake` get lost; between pulses. */
+/** At rest: between looks whether the log is needed, should a call of `wake` get lost; and between pulses. */
 const REST_MS = 1_000
 const REST_MS_MAX = 5_000
 const SWEEP_MS = 10_000
@@ -42,12 +42,12 @@ const SWEEP_MS = 10_000
 const LOOK_MS = 500
 
 export interface Listening {
-  /** What is heard is wanted again: ends a rest. */
+  /** The change log is needed again: ends a rest. */
   wake(): void
   stop(): Promise<void>
 }
 
-/** Hears of every write to the database by others; connects again and again. */
+/** Follows every write to the database from outside this machine; connects again and again. */
 export function listenForChanges(url: string, handlers: ChangeHandlers): Listening {
   const pauses = new Pauses()
   let isStopped = false
@@ -64,7 +64,7 @@ export function listenForChanges(url: string, handlers: ChangeHandlers): Listeni
   /** How long to wait for the next one. */
   async function tryPulse(): Promise<number> {
     const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error('no pulse')), PULSE_MS_MAX)
+    const timer = setTimeout(() => late.reject(new Error('the listener timed out')), PULSE_MS_MAX)
     try {
       await Promise.race([connection.pulse(), late.promise])
       if (!connection.isLive) return pauses.after(null)
@@ -80,8 +80,8 @@ export function listenForChanges(url: string, handlers: ChangeHandlers): Listeni
   }
 
   /**
-   * Most servers wait for requests most of the time, and a pulse costs here and in PostgreSQL. What was notified meanwhile is
-   * heard at once, and before the next pulse says so nothing is told from memory.
+   * Most servers wait for requests most of the time, and a pulse costs here and in PostgreSQL. Notifications arrive at once
+   * all the same, and the lease has run out until the next pulse.
    */
   async function rest() {
     const untilMs = performance.now() + REST_MS_MAX
@@ -104,7 +104,7 @@ export function listenForChanges(url: string, handlers: ChangeHandlers): Listeni
       isStopped = true
       wake()
       await ended
-      // Others must not notify for somebody who has gone. If it does not work out, they find out by themselves.
+      // Other machines need not notify one that has gone. Where this fails, they find out by themselves.
       await Promise.race([connection.leave().catch(() => undefined), Bun.sleep(LEAVE_MS_MAX)])
       connection.close('stopped')
     },
@@ -112,26 +112,26 @@ export function listenForChanges(url: string, handlers: ChangeHandlers): Listeni
 }
 
 /**
- * One connection, and what it has heard.
+ * One connection that listens.
  *
- * **Nothing is missed.** Who writes looks into `change_listener` behind its rows, in a trigger, and notifies if somebody
- * else stands there. First this connection listens, then its row is committed. Whoever looks from then on sees the row.
- * Whoever looked before has written to the table before, and holds a lock on it until its end. So who holds such a lock
- * after the row was committed is noted, and only when they all have let go does hearing begin: with that, all that was
- * known before is forgotten. (A prepared transaction keeps its lock. None is prepared after it has notified.)
+ * **Nothing is missed.** After each statement the trigger of a table reads `change_listener`, and sends NOTIFY if another
+ * machine is registered. First this connection listens, then its row is committed. A transaction that reads from then on
+ * sees the row. One that has read before holds a lock on the table until its end. So the holders of such locks after the
+ * row's commit are noted, and the connection is live only when all of them have let go; with that, every cache is dropped.
+ * (A prepared transaction keeps its lock. None is prepared after it has notified.)
  *
  * A pulse finds that this is still the same connection, whose row is there; PostgreSQL has sent what was notified before
- * it answers. Where that is not so, all begins anew over another connection. A pooler between, which could give one
+ * it answers. Where that is not so, all begins again over another connection. A pooler between, which could give one
  * client's connection to another, would not let the setting through that the pulse looks for.
  *
- * **What nothing tells of.** A trigger, a rule or a foreign key that is not ours changes other tables within our own
- * statements, of which the machine's name says that they are told elsewhere; a child table is written past its parent's
- * trigger; a column gets another type, and each row another value. `survey` finds what there is of that, before hearing
- * begins, and some times a second a look finds whether any table has been touched since. If so, all begins anew too: with
- * that what was known is forgotten, and while there is such a thing nothing is kept of the tables that it reaches. What was
- * there, and has gone before anybody looked, PostgreSQL has counted, and says so some seconds later: then all is forgotten
- * once more. (It does not count with `track_counts` off. Functions that a column's default or a constraint calls, and that
- * write, are beyond this.)
+ * **What sends no notification.** A trigger, a rule or a foreign key that is not ours changes other tables within our own
+ * statements, which carry this machine's name and so do not notify it; a child table is written past its parent's trigger;
+ * a column gets another type, and each row another value. `survey` finds such things before the connection is live, and
+ * some times a second a look finds whether any table was touched since. If so, all begins again too: with that every cache
+ * is dropped, and while there is such a thing nothing is cached of the tables that it reaches. What was made and dropped
+ * between two looks PostgreSQL has counted, and says so some seconds later: then every cache is dropped once more. (It does
+ * not count with `track_counts` off. Functions that a column's default or a constraint calls, and that write, are beyond
+ * this.)
  */
 class ListenerConnection {
   isLive = false
@@ -159,22 +159,24 @@ class ListenerConnection {
     await handlers.attend(this.ask)
     if (this.found === null) {
       const found = await survey(this.ask, handlers.tables, handlers.copies)
-      const untold = handlers.tables.filter((table) => !found.told.includes(table))
-      if (untold.length > 0) return handlers.onEnd(`no trigger tells of all changes of ${untold.join(' and ')}`, true)
+      const silent = handlers.tables.filter((table) => !found.notifying.includes(table))
+      if (silent.length > 0)
+        return handlers.onEnd(`no trigger notifies of all changes of ${silent.join(' and ')}`, true)
       handlers.onStrangers(found.strangers)
       await this.register()
       this.found = found
     }
     await this.look(this.found)
     await this.requireRow()
-    if (!this.isLive && (await this.hasOldWriters())) return handlers.onEnd('who writes since before does not end')
+    if (!this.isLive && (await this.hasOldWriters()))
+      return handlers.onEnd('waiting for transactions older than LISTEN')
     await this.sweep()
     if (!this.isLive) handlers.onBegin()
     this.isLive = true
     handlers.onPulse(askedMs)
   }
 
-  /** From now on nobody has to notify. */
+  /** Other machines need not notify this one any more. */
   async leave(): Promise<void> {
     if (this.found !== null) await this.ask(statements.deleteListener, [this.handlers.machine])
   }

@@ -6,12 +6,12 @@ import { FLAGS_MAX, type Layout, layoutOf, RING_WORDS } from './layout.ts'
 
 const { load, store, add, sub } = Atomics
 
-/** Bumped when records may be missing: whoever sees another value knows nothing any more. */
+/** Raised when records may be missing: a process that sees another value drops its cache. PostgreSQL's sinval: reset. */
 const EPOCH = OWN_WORD
-/** When the writes of others than this machine's workers were last heard of, by the monotonic clock. */
+/** Until when writes from outside this machine are known, by the monotonic clock; the lease runs from there. */
 const LEASE = OWN_WORD + 1
 const LEASE_MS = 500
-/** Bits of the tables of which nothing is told from memory. */
+/** Bits of the tables whose lists must come from the database. */
 const WITHHELD = OWN_WORD + 2
 const TIME = 0x7fffffff
 /** A record is at most so long, so that a reader knows how far a writer may be ahead of its head. */
@@ -20,9 +20,10 @@ const RECORD_WORDS_MAX = RING_WORDS >> 3
 const SKIP = -1
 
 /**
- * What the processes of one machine tell each other of their writes: a ring in shared memory for each writer, read by all.
+ * The change log of one machine: a ring in shared memory for each writer, read by all, like PostgreSQL's shared cache
+ * invalidation (sinvaladt.h), whose reset is the epoch here.
  *
- * Only its owner writes to a ring, so nothing is locked, and a process that dies holds nobody up. A record is there for
+ * Only its owner writes to a ring, so nothing is locked, and a process that dies blocks no other. A record is there for
  * others once `append` has returned: its words are stored before the head, and the head is what a reader loads first.
  * Heads count words, modulo 2^32. A reader copies a record and then looks at the head again: while the writer was less
  * than a ring ahead, nothing of the copy was overwritten; else the reader has lost records, and says so.
@@ -40,7 +41,7 @@ export class ChangeLogWriter {
     this.base = rings + writer * RING_WORDS
   }
 
-  /** Tells all readers. False: the text is too long for a record; nothing was told. */
+  /** Appends a record for all readers. False: the text is too long for one; nothing was appended. */
   append(text: string): boolean {
     const { words } = this.region
     const bytes = Buffer.from(text)
@@ -57,18 +58,18 @@ export class ChangeLogWriter {
     store(words, this.base + offset, bytes.length)
     for (let at = 1, byte = 0; at < length; at++, byte += 4) store(words, this.base + offset + at, wordOf(bytes, byte))
     const next = (head + length) | 0
-    // Who has not looked for 2^32 words would take an old head for the new one.
+    // A reader that has not looked for 2^32 words would take an old head for the new one.
     if (next >= 0 && before < 0) bumpEpoch(this.region)
     store(words, this.head, next)
     return true
   }
 }
 
-/** Records may be missing, as of a writer that has died: everybody forgets what it knows. */
+/** Records may be missing, as of a writer that has died: every process drops its cache. */
 export function bumpEpoch(region: Region): void {
   forgetTransactions(region)
   add(region.words, EPOCH, 1)
-  // Of a writer that still saw the epoch of before.
+  // Once more: a writer that still saw the earlier epoch may have noted one in between.
   forgetTransactions(region)
 }
 
@@ -77,35 +78,32 @@ export function epochOf({ words }: Region): number {
   return load(words, EPOCH)
 }
 
-/** All writes from outside this machine until `untilMs` of the monotonic clock are told to this log. */
+/** All writes from outside this machine until `untilMs` of the monotonic clock are in this log. */
 export function renewLease({ words }: Region, untilMs: number = monotonicMs()): void {
   store(words, LEASE, untilMs & TIME)
 }
 
-/** Writes from outside this machine are not told, until `renewLease` says so. */
+/** Ends the lease: writes from outside this machine are not known until `renewLease`. */
 export function expireLease({ words }: Region): void {
   store(words, LEASE, (monotonicMs() - LEASE_MS) & TIME)
 }
 
-/**
- * Of tables with these bits nothing is told from memory from now on, of all others it may be. What was known before must
- * be forgotten, on either way: see `bumpEpoch`.
- */
+/** From now on lists of exactly these tables must come from the database. Caches must be dropped too: see `bumpEpoch`. */
 export function withhold({ words }: Region, tables: number): void {
   store(words, WITHHELD, tables)
 }
 
-/** A write of this writer has an unknown end: from this instant on nobody tells anything from memory. */
+/** A write of this writer has an unknown outcome: from this instant on the cache is off in every process. */
 export function addUnknownOutcome(region: Region, writer: number): void {
   add(region.words, layoutOf(region).unknownOutcomes + writer, 1)
 }
 
-/** One outcome of the writer's less. What was known before must have been forgotten: see `bumpEpoch`. */
+/** One unknown outcome less. Caches must have been dropped before: see `bumpEpoch`. */
 export function settleUnknownOutcome(region: Region, writer: number): void {
   sub(region.words, layoutOf(region).unknownOutcomes + writer, 1)
 }
 
-/** Of a process that has ended: what it had on its way, and the unknownOutcomes about it, are no more. Its ring goes on. */
+/** Clears the flags and unknown outcomes of a process that has ended. Its ring goes on. */
 export function clearWriter(region: Region, writer: number): void {
   const { counts, unknownOutcomes, flags } = layoutOf(region)
   for (let flag = 0; flag < FLAGS_MAX; flag++) clearFlag(region, flags + writer * FLAGS_MAX + flag)
@@ -127,7 +125,7 @@ export class ChangeLogReader {
     this.skipAll()
   }
 
-  /** False: there may be writes, from elsewhere or with an unknown end, that nobody tells of. */
+  /** False: the lease has run out, or a write has an unknown outcome. */
   get isLive(): boolean {
     const { words } = this.region
     const { unknownOutcomes, writers } = this.layout
@@ -137,7 +135,7 @@ export class ChangeLogReader {
     return ((nowMs - load(words, LEASE)) & TIME) < LEASE_MS
   }
 
-  /** Whether one of these tables' lists come from the database, whatever is heard. */
+  /** Whether lists of one of these tables must come from the database. */
   isWithheld(tables: number): boolean {
     return (load(this.region.words, WITHHELD) & tables) !== 0
   }

@@ -7,7 +7,7 @@ import type { ChangePublisher } from './publisher.ts'
 /** Rows as they were and are, in what a statement returned for one of them. */
 type Read = (row: Row) => [before: Row | null, after: Row | null]
 
-/** Tells of one entity's writes what others have to know: that they are on their way, and what they have come to. */
+/** Records one entity's writes for all processes: a flag while a write is in flight, and its outcome in the change log. */
 export class WriteRecorder {
   private readonly width: number
   /** Places of the properties that other rows copy, and the tableMask of those rows. */
@@ -51,7 +51,7 @@ export class WriteRecorder {
       identify: write.identify,
       settle: (rows) => {
         try {
-          this.tell(rows, read, tableMask, epoch)
+          this.record(rows, read, tableMask, epoch)
         } finally {
           write.end()
         }
@@ -59,9 +59,9 @@ export class WriteRecorder {
     }
   }
 
-  private tell(rows: readonly Row[] | null, read: Read, tableMask: number, epoch: number) {
+  private record(rows: readonly Row[] | null, read: Read, tableMask: number, epoch: number) {
     if (rows === null) return this.publishReset(tableMask)
-    // The database has changed the copies along with them; told first, so that no total shows a row without them.
+    // The database has changed the copies along with them; published first, so that no total shows a row without them.
     if (tableMask !== this.own && rows.some((row) => this.isRenamed(read(row)))) this.publishCopies()
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as Row

@@ -4,10 +4,10 @@ import type { ChangeSubscriber } from './subscriber.ts'
 
 /** Most writes need a millisecond. On a busy machine they need more, but a count would make it busier still. */
 const PATIENCE_MS = 250
-/** Of more transactions it is not known which were published. */
+/** The subscriber remembers of so many transactions whether they were published. */
 const RANGE_MAX = 4_096
 
-/** What an answer of the database has seen. */
+/** What an answer of the database may show. */
 export interface Seen {
   /** Whether the write of this flag, which has not ended, may be part of it. */
   mayShow(flag: WriteFlag, isPublished: (transaction: number) => boolean): boolean

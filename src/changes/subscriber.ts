@@ -1,7 +1,7 @@
 import { type Change, changeOf, type LogRecord, RESET } from './change.ts'
 import type { ChangeLogReader } from './log.ts'
 
-/** Of so many transactions it is remembered that they were published; a power of two. */
+/** The last transactions that were published, so many are remembered; a power of two. */
 const PUBLISHED_MAX = 4_096
 
 /** An estimate: what a change takes in memory for each unit of its text. */
@@ -11,7 +11,7 @@ const BYTES_OF_UNIT = 4
 interface Kept {
   first: number
   changes: (Change | typeof RESET)[]
-  /** Of each change, and of all. */
+  /** The size of each change, and of all. */
   bytes: number[]
   allBytes: number
 }
@@ -23,16 +23,16 @@ export class ChangeSubscriber {
   private readonly published = new Int32Array(PUBLISHED_MAX)
   /** Another once changes were lost: what was known before is worth nothing. */
   generation = 0
-  /** As of the last `catchUp`. False: writes from elsewhere are not heard of, so that the cache is off. */
+  /** As of the last `catchUp`. False: the lease has run out, or an outcome is unknown, so the cache is off. */
   isLive = false
 
-  /** `bytesMax`: of the changes that are kept of one table, for who has not looked for a while. */
+  /** `bytesMax`: the size of the changes retained for one table. An entry that has fallen behind the oldest is dropped. */
   constructor(
     private readonly reader: ChangeLogReader,
     private readonly bytesMax: number,
   ) {}
 
-  /** Whether others change one of these tables unheard, so that its lists come from the database. */
+  /** Whether rows of one of these tables may change without notice, so that its lists must come from the database. */
   isWithheld(tables: number): boolean {
     return this.reader.isWithheld(tables)
   }
@@ -60,7 +60,7 @@ export class ChangeSubscriber {
     return kept ? kept.first + kept.changes.length : 0
   }
 
-  /** The changes from number `from` on; null: some of them are forgotten, or nobody knows which they were. */
+  /** The changes from number `from` on; null: some of them are forgotten, or there was a reset among them. */
   since(table: string, from: number): readonly Change[] | null {
     const kept = this.tables.get(table)
     if (!kept || from === kept.first + kept.changes.length) return NONE

@@ -152,7 +152,7 @@ export class Resource {
     const copying = this.longWrites === null ? [] : this.copying
     const few = { ...compileUpdate(this.entity, id, changes, copying), watch }
     const alone = { ...few, batch: null }
-    // Of what is computed it is not known whether it changes, and batches would be left by those with many copies.
+    // A computed text may or may not change, and a batch would be given up for one with many copies.
     const rows = await this.write(this.isNameWritten ? few : alone, changes)
     if (rows.length > 0 || this.longWrites === null) return rows
     await this.find(id)

@@ -242,7 +242,7 @@ describe('begins to hear', () => {
       // Others, that come and go later, do not matter.
       for (let write = 0; write < 5; write++) await sql`insert into company (name) values ('b')`
       await staysDeaf(ear)
-      expect([ear.begins, ear.reason]).toEqual([0, 'who writes since before does not end'])
+      expect([ear.begins, ear.reason]).toEqual([0, 'waiting for transactions older than LISTEN'])
       await writer`commit`
       await until(() => ear.isLive)
       expect(ear.begins).toBe(1)
@@ -358,7 +358,7 @@ describe('goes deaf', () => {
         ['drop trigger company_changes on company', `${create} execute function notify_change(); ${heals}`],
       ] as const) {
         await sql.unsafe(hurt)
-        await until(() => ear.reason === 'no trigger tells of all changes of company')
+        await until(() => ear.reason === 'no trigger notifies of all changes of company')
         await staysDeaf(ear)
         await sql.unsafe(heal)
         await until(() => ear.isLive)
@@ -387,7 +387,7 @@ describe('goes deaf', () => {
     async () => {
       await sql`create table shop (id integer)`
       const ear = new Ear('here', [...TABLES, 'shop'])
-      await until(() => ear.reason === 'no trigger tells of all changes of shop')
+      await until(() => ear.reason === 'no trigger notifies of all changes of shop')
       await staysDeaf(ear)
       expect(await listed()).toEqual([])
     },

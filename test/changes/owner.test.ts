@@ -316,7 +316,7 @@ describe('from memory nothing is told', () => {
 })
 
 describe('lists come from the database', () => {
-  const LINE = 'lists are read from the database: their rows may be changed unheard'
+  const LINE = 'list cache off for tables whose rows may change without notice'
 
   test(
     'all of them, while a trigger of an operator’s writes along with a worker, and nothing from before is told afterwards',
@@ -343,7 +343,7 @@ describe('lists come from the database', () => {
       await sql`drop trigger theirs on company`
       await until(() => cache.baseline(EMPLOYEES) !== null)
       expect(cache.baseline(EMPLOYEES)?.total).toBe(null)
-      expect(here.infos).toContain('nothing changes rows unheard any more')
+      expect(here.infos).toContain('list cache on again for all tables')
       await learn(cache, EMPLOYEES)
       expect(cache.baseline(EMPLOYEES)?.total).toBe(1)
     },
@@ -454,13 +454,13 @@ describe('rings', () => {
       expect(here.reader.isLive).toBe(false)
       expect(here.process.enter(6)).toBe(null)
       await until(() => here.warnings.length > 0)
-      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+      expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
       here.process.leave(5)
       await here.staysDeaf(200)
       here.process.leave(6)
       expect(here.reader.isLive).toBe(true)
       expect(here.told()).toBe(null)
-      await until(() => here.infos.includes('changes are known again'))
+      await until(() => here.infos.includes('list cache on again'))
     },
     TIMEOUT_MS,
   )
@@ -491,7 +491,7 @@ test(
       here.process.leave(1)
       await until(() => here.warnings.length > 0)
       await Bun.sleep(500)
-      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+      expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
     } finally {
       process.kill(pid, 'SIGCONT')
     }
@@ -508,8 +508,8 @@ test(
     await until(() => here.warnings.length > 0)
     let looks = 0
     await until(() => ++looks > 10) // over several pulses
-    expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
-    expect(here.details.map(({ reason }) => reason)).toEqual(['no trigger tells of all changes of company'])
+    expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
+    expect(here.details.map(({ reason }) => reason)).toEqual(['no trigger notifies of all changes of company'])
     expect(here.reader.isLive).toBe(false)
   },
   AT_ONCE_MS,
