@@ -47,10 +47,10 @@ interface Asked {
 /**
  * Lists from the cache where it is certain to be right, else from the database.
  *
- * What is kept is right only by the order of these steps, which the comment of `ListCache` and docs/cache.md argue: the
- * baseline is taken **before** the statement is sent; the statement brings its snapshot; the total under that snapshot is
- * asked for **after** the answer, once in-flight writes that the snapshot may see are published; and where the plan does not
- * hold under it, everything begins again with a new baseline.
+ * What is kept is right only by the order of these steps. The baseline is taken **before** the statement is sent (step 6 of
+ * docs/cache.md); the statement brings its snapshot; the total under that snapshot is asked for **after** the answer, once
+ * in-flight writes that it may show are published (steps 11 and 12); and where the plan does not hold under it, everything
+ * begins again with a new baseline (step 14).
  */
 export class CachedLists implements ListSource {
   private readonly asked = new Map<string, Asked>()
