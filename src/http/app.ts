@@ -1,43 +1,25 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
-import { version } from '../../package.json'
 import type { Admission } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { Standing } from '../admit/meter.ts'
 import { ApiError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
-import type { LongWrites } from '../execute/longWrites.ts'
 import type { Log } from '../log.ts'
-import type { Cursors } from '../model/cursor.ts'
-import type { Entity } from '../model/entity.ts'
 import { allows } from '../model/rights.ts'
-import { type Memory, Resource, type ResourceRequest } from '../operations/resource.ts'
+import type { ResourceRequest } from '../operations/resource.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
-import { errorPage } from '../respond/errorPage.ts'
 import { fitHead } from '../respond/head.ts'
-import { type Reply, respondEmpty, respondJson } from '../respond/reply.ts'
-import { createReadiness } from './readiness.ts'
+import { type Reply, respondEmpty } from '../respond/reply.ts'
+import { createRouter, type EndpointParts } from './endpoints.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
-import { defineEndpoint, type Location, Router } from './router.ts'
+import type { Location, Router } from './router.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 
-export interface Parts {
-  readonly entities: readonly Entity[]
-  readonly database: Database
-  readonly longWrites: LongWrites
+/** What an app is made of; the worker makes it. */
+export interface Parts extends EndpointParts {
   readonly admission: Admission
-  readonly cursors: Cursors
-  /** Null: every list is read from the database. */
-  readonly memory: Memory | null
-  readonly migrationFiles: readonly string[]
   readonly log: Log
-  /** What links begin with, without a slash at the end. */
-  baseUrl(): string
-  /** True while the server is stopping: answers tell clients to leave. */
-  isDraining(): boolean
-  /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
-  isWaiting(): boolean
 }
 
 /** Over the statement's and the query's deadlines, which must have their say first. */
@@ -103,56 +85,19 @@ export function createApp(parts: Parts) {
     )
 }
 
-function createRouter(parts: Parts): Router {
-  const { entities, database, longWrites, cursors, memory, migrationFiles, baseUrl, isDraining, isWaiting } = parts
-  const router = new Router()
-  const resources = entities.map((entity) => new Resource(entity, database, entities, cursors, memory, longWrites))
-  const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
-  const isReady = createReadiness(database, migrationFiles)
-  const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>
-    defineEndpoint({ GET: ({ id }) => get(id) }, { isOpen: true, isUnlimited })
-  router.add(
-    '',
-    open(() => respondJson(200, JSON.stringify({ name: 'Roster', version, resources: links() }))),
-  )
-  router.add(
-    'livez',
-    open(() => respondJson(200, '{"status":"live"}'), true),
-  )
-  router.add(
-    'readyz',
-    open(async () => {
-      if (isWaiting()) throw databaseIsAway()
-      if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')
-      const message = isDraining() ? 'The server is stopping.' : 'The database lacks a migration.'
-      throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
-    }, true),
-  )
-  router.add(
-    'errors/*',
-    open((code) => {
-      const page = errorPage(code)
-      if (page) return page
-      throw new ApiError('NotFound', 'There is no such error code.')
-    }),
-  )
-  for (const resource of resources) router.addResource(resource)
-  return router
-}
-
 /** A request, and what is known of it before it is answered. */
 interface Call {
   readonly request: Request
   readonly server: ResourceRequest['server']
   readonly target: Target
-  readonly location: Location | null
+  readonly location: Location<ResourceRequest> | null
   readonly key: Key | null
   readonly isConfirmed: boolean
   /** Null: nothing is charged here. */
   readonly standing: Standing | null
 }
 
-function answer(parts: Parts, router: Router, call: Call): Promise<Reply> | Reply {
+function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Promise<Reply> | Reply {
   const { request, server, target, location, key, isConfirmed, standing } = call
   const { method } = request
   if (standing !== null && !standing.admitted) throw rateLimitExceeded(standing)

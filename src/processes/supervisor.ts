@@ -163,7 +163,8 @@ export class Supervisor {
       const files = new LimiterFiles(folder.path, shape)
       this.releases.push(() => files.close(), folder.release)
       this.ensureMemory(files)
-      if (listCache && databasePrepare) this.changes = new ChangeLogOwner({ folder: folder.path, workers, log: this.log })
+      if (listCache && databasePrepare)
+        this.changes = new ChangeLogOwner({ folder: folder.path, workers, log: this.log })
       else if (listCache) this.log.info('lists are read from the database: behind a pooler nobody hears of changes')
       return files
     } catch (error) {
