@@ -7,7 +7,7 @@ import { OWN_WORD, RegionFile } from '../os/region.ts'
 import { wordsFor } from './window.ts'
 
 /** Where the limiter's tables lie, for the processes that map them. */
-export interface LimiterMemory {
+export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
   /** By the name of the key: the tables of keys with limits of their own. */
@@ -23,7 +23,7 @@ interface OwnTable {
   readonly serial: number
 }
 
-export interface LimiterShape {
+export interface LimiterSettings {
   /** For keys that have none of their own. */
   readonly limits: readonly Rule[]
   /** For addresses. */
@@ -54,7 +54,7 @@ export class LimiterFiles {
 
   constructor(
     private readonly folder: string,
-    { limits, anonymousLimits, clients }: LimiterShape,
+    { limits, anonymousLimits, clients }: LimiterSettings,
   ) {
     const addresses = anonymousClients(anonymousLimits)
     this.keys = fileFor(join(folder, 'keys'), clients, limits)
@@ -65,7 +65,7 @@ export class LimiterFiles {
    * Makes what is missing, replaces what is damaged, and throws the tables of keys away that there are no more.
    * @throws Error when there is no room for the tables that all share; of a key's own, `onNoRoom` hears
    */
-  ensure(records: readonly KeyRecord[], onNoRoom: (error: Error, name: string) => void): LimiterMemory {
+  ensure(records: readonly KeyRecord[], onNoRoom: (error: Error, name: string) => void): LimiterTables {
     // Somebody may have cleaned up.
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made

@@ -3,7 +3,7 @@ import type { Client } from './address.ts'
 import type { SlidingWindows } from './window.ts'
 
 /** What a client is told of its limits, as the headers say it. */
-export interface Standing {
+export interface RateLimitStatus {
   readonly admitted: boolean
   /** The rule that is described. */
   readonly rule: Rule
@@ -31,35 +31,35 @@ export class Meter {
   ) {}
 
   /** Decides on one request, and charges it if it is admitted. */
-  charge(client: Client): Standing | Promise<Standing> {
+  charge(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
     if (this.store !== null) return this.chargeShared(this.store, client)
-    return this.standing(this.windows.admit(client.low, client.high))
+    return this.statusOf(this.windows.admit(client.low, client.high))
   }
 
   /** What `charge` would say, as far as this machine knows. */
-  look({ low, high }: Client): Standing {
-    return this.standing(this.windows.look(low, high))
+  peek({ low, high }: Client): RateLimitStatus {
+    return this.statusOf(this.windows.peek(low, high))
   }
 
-  /** How many requests found no room in this machine's table, since the last call. */
-  takeStrangers(): number {
-    const { strangers } = this.windows
-    this.windows.strangers = 0
-    return strangers
+  /** How many requests found no entry in this machine's table, since the last call. */
+  takeOverflowed(): number {
+    const { overflowed } = this.windows
+    this.windows.overflowed = 0
+    return overflowed
   }
 
-  private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<Standing> {
+  private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<RateLimitStatus> {
     // What this machine has admitted by itself is part of the truth, also when a store that was away knows less of it.
-    const own = this.windows.look(low, high)
-    if (!own.admitted && own.waitMs > SKEW_MS) return this.standing(own)
+    const own = this.windows.peek(low, high)
+    if (!own.admitted && own.waitMs > SKEW_MS) return this.statusOf(own)
     const decision = await store.decide(text, this.rules)
-    if (decision === null) return this.standing(this.windows.admit(low, high))
+    if (decision === null) return this.statusOf(this.windows.admit(low, high))
     // So that this machine knows the recent past when it has to decide alone.
     if (decision.admitted) this.windows.admit(low, high)
-    return this.standing(decision)
+    return this.statusOf(decision)
   }
 
-  private standing({ admitted, rule, remaining, waitMs }: Decision): Standing {
+  private statusOf({ admitted, rule, remaining, waitMs }: Decision): RateLimitStatus {
     return {
       admitted,
       rule: this.rules[rule] as Rule,

@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import type { Admission } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { Key } from '../admit/keyring.ts'
-import type { Standing } from '../admit/meter.ts'
+import type { RateLimitStatus } from '../admit/meter.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { allows } from '../model/rights.ts'
@@ -55,8 +55,8 @@ export function createApp(parts: Parts) {
     .use(bearer({ extract: { header: 'ApiKey', query: UNREACHABLE, body: UNREACHABLE } }))
     .onError(async ({ request, error, server }) => {
       const requestId = requestIdOf(request)
-      const standing = await parts.admission.charge(null, request, server)
-      return finish(parts, request, requestId, null, standing, performance.now(), failure(parts, requestId, error))
+      const rateLimit = await parts.admission.charge(null, request, server)
+      return finish(parts, request, requestId, null, rateLimit, performance.now(), failure(parts, requestId, error))
     })
     .all(
       '/*',
@@ -72,14 +72,14 @@ export function createApp(parts: Parts) {
         const settled = location?.endpoint.isOpen ? null : parts.admission.settle(text, key, request, server)
         if (settled !== null) ({ key, isConfirmed } = await settled)
         const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
-        const standing = asked instanceof Promise ? await asked : asked
+        const rateLimit = asked instanceof Promise ? await asked : asked
         let reply: Reply
         try {
-          reply = await answer(parts, router, { request, server, target, location, key, isConfirmed, standing })
+          reply = await answer(parts, router, { request, server, target, location, key, isConfirmed, rateLimit })
         } catch (error) {
           reply = failure(parts, requestId, error)
         }
-        return finish(parts, request, requestId, key, standing, startMs, reply)
+        return finish(parts, request, requestId, key, rateLimit, startMs, reply)
       },
       { parse: 'none' },
     )
@@ -94,13 +94,13 @@ interface Call {
   readonly key: Key | null
   readonly isConfirmed: boolean
   /** Null: nothing is charged here. */
-  readonly standing: Standing | null
+  readonly rateLimit: RateLimitStatus | null
 }
 
 function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Promise<Reply> | Reply {
-  const { request, server, target, location, key, isConfirmed, standing } = call
+  const { request, server, target, location, key, isConfirmed, rateLimit } = call
   const { method } = request
-  if (standing !== null && !standing.admitted) throw rateLimitExceeded(standing)
+  if (rateLimit !== null && !rateLimit.admitted) throw rateLimitExceeded(rateLimit)
   if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
   if (!location?.endpoint.isOpen) {
@@ -137,16 +137,16 @@ function finish(
   request: Request,
   requestId: string,
   key: Key | null,
-  standing: Standing | null,
+  rateLimit: RateLimitStatus | null,
   startMs: number,
   reply: Reply,
 ) {
   const headers = reply.headers
-  if (standing !== null) {
+  if (rateLimit !== null) {
     // Spec 8. The limit is told by its period.
-    headers['X-RateLimit-Limit'] = standing.rule.period
-    headers['X-RateLimit-Remaining'] = standing.remaining
-    headers['X-RateLimit-Reset'] = standing.reset
+    headers['X-RateLimit-Limit'] = rateLimit.rule.period
+    headers['X-RateLimit-Remaining'] = rateLimit.remaining
+    headers['X-RateLimit-Reset'] = rateLimit.reset
   }
   headers['X-Request-Id'] = requestId
   if (isDraining() || hasUnreadBody(request) || request.method === 'CONNECT') headers.Connection = 'close'

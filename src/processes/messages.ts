@@ -1,4 +1,4 @@
-import type { LimiterMemory } from '../admit/limiterFiles.ts'
+import type { LimiterTables } from '../admit/limiterFiles.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import type { Config } from '../config.ts'
 import type { KeyRecord } from '../model/key.ts'
@@ -7,7 +7,7 @@ import type { KeyRecord } from '../model/key.ts'
 interface KeysMessage {
   readonly kind: 'keys'
   readonly keys: readonly KeyRecord[]
-  readonly memory: LimiterMemory
+  readonly memory: LimiterTables
 }
 
 /** All that a worker process needs; it comes by a channel that nobody else reads, not by arguments. */
@@ -20,7 +20,7 @@ export interface StartMessage {
   readonly bootstrapKeys: readonly string[]
   readonly migrationFiles: readonly string[]
   readonly keys: readonly KeyRecord[]
-  readonly memory: LimiterMemory
+  readonly memory: LimiterTables
   /** Null: nothing is told from memory. */
   readonly changes: ChangeLogAccess | null
 }

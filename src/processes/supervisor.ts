@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { readDevelopmentKey } from '../admit/developmentKey.ts'
-import { LimiterFiles, type LimiterMemory } from '../admit/limiterFiles.ts'
+import { LimiterFiles, type LimiterTables } from '../admit/limiterFiles.ts'
 import { ChangeLogOwner } from '../changes/owner.ts'
 import { sweepListeners } from '../changes/sweepListeners.ts'
 import type { Config } from '../config.ts'
@@ -58,7 +58,7 @@ export class Supervisor {
   private lastNote: Promise<void> = Promise.resolve()
   private isStopping = false
   private isWaiting = false
-  private memory: LimiterMemory | null = null
+  private memory: LimiterTables | null = null
   private changes: ChangeLogOwner | null = null
   private entities: readonly Entity[] = []
 
@@ -179,7 +179,7 @@ export class Supervisor {
   }
 
   /** The memory as it has to be now; as it was last, where it cannot be mended at the moment. */
-  private ensureMemory(files: LimiterFiles): LimiterMemory {
+  private ensureMemory(files: LimiterFiles): LimiterTables {
     const before = this.memory
     try {
       this.memory = files.ensure(this.keys, ({ message }, key) => {

@@ -1,8 +1,8 @@
 import { Admission } from '../admit/admission.ts'
 import { KeyNews } from '../admit/keyNews.ts'
 import { Keyring } from '../admit/keyring.ts'
-import { RateLimiter } from '../admit/limiter.ts'
-import type { LimiterMemory } from '../admit/limiterFiles.ts'
+import type { LimiterTables } from '../admit/limiterFiles.ts'
+import { Limiters } from '../admit/limiters.ts'
 import { RedisWindows } from '../admit/redis.ts'
 import { ListCache } from '../cache/listCache.ts'
 import { onWake } from '../changes/demand.ts'
@@ -33,7 +33,7 @@ export interface Worker {
   readonly url: string
   readonly port: number
   /** From now on these are the keys, and that is where their requests are counted. */
-  replaceKeys(keys: readonly KeyRecord[], memory: LimiterMemory): void
+  replaceKeys(keys: readonly KeyRecord[], memory: LimiterTables): void
   /** The database is there, with this secret: what was 503 until now is answered. @throws Error as the start does */
   begin(cursorSecret: string): Promise<void>
   /** The ids of the keys that were used since the last call; and a line in the log if there are too many of them. */
@@ -48,7 +48,7 @@ export interface Surroundings {
   keys: readonly KeyRecord[]
   /** Keys with all rights that no database has. */
   bootstrapKeys: readonly string[]
-  memory: LimiterMemory
+  memory: LimiterTables
   /** What cursors are signed with, by every worker on the database; null: it is not there yet, and `begin` will say. */
   cursorSecret: string | null
   /** Null: nothing is told from memory. */
@@ -158,27 +158,27 @@ function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: S
   // All workers lose the store at once; one of them says so.
   const storeEvents = {
     onAway(error: Error) {
-      if (limiter.storeIsAway())
+      if (limiters.storeIsAway())
         log.warn('the store of the limits is away; this machine decides alone', { error: error.message })
     },
     onBack() {
-      if (limiter.storeIsBack()) log.info('the store of the limits is back')
+      if (limiters.storeIsBack()) log.info('the store of the limits is back')
     },
   }
   const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
   const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
-  const limiter = new RateLimiter(shape, memory, store)
-  limiter.update(memory)
-  const news = new KeyNews(keyring, keySource(database), () => limiter.newsMs())
+  const limiters = new Limiters(shape, memory, store)
+  limiters.update(memory)
+  const news = new KeyNews(keyring, keySource(database), () => limiters.newsMs())
   return {
-    admission: new Admission(keyring, limiter, trustedProxies === null ? null : parseNetworks(trustedProxies), news),
-    replaceKeys(records: readonly KeyRecord[], now: LimiterMemory) {
+    admission: new Admission(keyring, limiters, trustedProxies === null ? null : parseNetworks(trustedProxies), news),
+    replaceKeys(records: readonly KeyRecord[], now: LimiterTables) {
       keyring.replace(records)
-      limiter.update(now)
+      limiters.update(now)
       news.noteReplaced()
     },
     takeUsedKeys() {
-      const requests = limiter.takeStrangers()
+      const requests = limiters.takeOverflowed()
       if (requests > 0)
         log.warn('more keys are in use than RATE_LIMIT_CLIENTS: those without room share one limit', { requests })
       return keyring.takeUsed()

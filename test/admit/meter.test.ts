@@ -31,7 +31,7 @@ const yes: Decision = { admitted: true, rule: 0, remaining: 41, waitMs: 30_000 }
 const no: Decision = { admitted: false, rule: 0, remaining: 0, waitMs: 30_000 }
 const secondOf = (text: string) => Date.parse(text) / 1_000
 
-describe('a standing', () => {
+describe('a status', () => {
   test('D37: describes the rule with the longest period; of a refusal, the one hit', () => {
     const { meter } = meterOf('2/1s,5/1m')
     const periods = () => {
@@ -97,24 +97,24 @@ describe('a standing', () => {
   })
 })
 
-describe('look', () => {
+describe('peek', () => {
   test('charges nothing, here or in the store', () => {
     const store = storeOf([])
     const { meter } = meterOf('5/1m', store)
     for (let round = 0; round < 9; round++)
-      expect(meter.look(client)).toMatchObject({ admitted: true, remaining: '5', retryAfterSeconds: 0 })
+      expect(meter.peek(client)).toMatchObject({ admitted: true, remaining: '5', retryAfterSeconds: 0 })
     expect(store.asked).toEqual([])
   })
 
   test('says of an exhausted client what a request would be told', () => {
     const { meter } = meterOf('1/1m')
     meter.charge(client)
-    expect(meter.look(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 61 })
+    expect(meter.peek(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 61 })
   })
 })
 
 describe('a store that machines share', () => {
-  const used = (windows: SlidingWindows, { low, high }: Client) => 5 - windows.look(low, high).remaining
+  const used = (windows: SlidingWindows, { low, high }: Client) => 5 - windows.peek(low, high).remaining
 
   test('decides, by the client’s text and the rules', async () => {
     const store = storeOf([yes, no])

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type postgres from 'postgres'
 import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
-import { LimiterFiles, type LimiterMemory } from '../../src/admit/limiterFiles.ts'
+import { LimiterFiles, type LimiterTables } from '../../src/admit/limiterFiles.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { readCursorSecret } from '../../src/keys/cursorSecret.ts'
 import { createLog, type Log } from '../../src/log.ts'
@@ -76,7 +76,7 @@ export function makeKey(record: Partial<KeyRecord> = {}): TestKey {
 }
 
 /** The limiter's tables, in a folder that goes with the process. */
-export function memoryFor(config: Config, keys: readonly KeyRecord[]): LimiterMemory {
+export function memoryFor(config: Config, keys: readonly KeyRecord[]): LimiterTables {
   return filesFor(config, temporaryMemory()).ensure(keys, (error) => {
     throw error
   })

@@ -1,14 +1,14 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { clientOf } from '../../src/admit/address.ts'
-import { Keyring } from '../../src/admit/keyring.ts'
-import { RateLimiter } from '../../src/admit/limiter.ts'
+import { type Key, Keyring } from '../../src/admit/keyring.ts'
 import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
-import type { Standing } from '../../src/admit/meter.ts'
+import { Limiters } from '../../src/admit/limiters.ts'
+import type { RateLimitStatus } from '../../src/admit/meter.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
-const SHAPE = { limits: parseRules('9/1h'), anonymousLimits: parseRules('100000/2h'), clients: 3 }
+const SETTINGS = { limits: parseRules('9/1h'), anonymousLimits: parseRules('100000/2h'), clients: 3 }
 const folders: ReturnType<typeof temporaryFolder>[] = []
 afterAll(() => {
   for (const folder of folders) folder.remove()
@@ -18,7 +18,7 @@ afterAll(() => {
 function limiterOf(...keys: TestKey[]) {
   const folder = temporaryFolder()
   folders.push(folder)
-  const files = new LimiterFiles(folder.path, SHAPE)
+  const files = new LimiterFiles(folder.path, SETTINGS)
   const memoryOf = (now: readonly TestKey[]) =>
     files.ensure(
       now.map(({ record }) => record),
@@ -26,16 +26,17 @@ function limiterOf(...keys: TestKey[]) {
     )
   const keyring = new Keyring([], [])
   const memory = memoryOf(keys)
-  const limiter = new RateLimiter(SHAPE, memory, null)
+  const limiters = new Limiters(SETTINGS, memory, null)
   const update = (now: readonly TestKey[], own = memoryOf(now).own) => {
     keyring.replace(now.map(({ record }) => record))
-    limiter.update({ ...memory, own })
+    limiters.update({ ...memory, own })
   }
   update(keys)
-  const find = ({ text }: TestKey) => keyring.find(text) as NonNullable<ReturnType<Keyring['find']>>
-  const said = ({ admitted, rule, remaining }: Standing) => [admitted, rule.limit, remaining]
-  const charge = (key: TestKey) => said(limiter.chargeKey(find(key)) as Standing)
-  return { limiter, memory, update, charge, said, find }
+  const find = ({ text }: TestKey) => keyring.find(text) as Key
+  const said = ({ admitted, rule, remaining }: RateLimitStatus) => [admitted, rule.limit, remaining]
+  const chargeKey = (key: Key) => limiters.of(key).charge(key.client) as RateLimitStatus
+  const charge = (key: TestKey) => said(chargeKey(find(key)))
+  return { limiters, memory, update, charge, said, find }
 }
 
 let ci: TestKey
@@ -161,42 +162,42 @@ describe('addresses', () => {
   const address = (text: string) => clientOf(text)
 
   test('have limits and a table apart from the keys', () => {
-    const { limiter, charge, said } = limiterOf(ci)
-    expect(said(limiter.chargeAddress(address('192.0.2.1')) as Standing)).toEqual([true, 100_000, '99999'])
-    expect(said(limiter.chargeAddress(address('192.0.2.2')) as Standing)).toEqual([true, 100_000, '99999'])
+    const { limiters, charge, said } = limiterOf(ci)
+    expect(said(limiters.anonymous.charge(address('192.0.2.1')) as RateLimitStatus)).toEqual([true, 100_000, '99999'])
+    expect(said(limiters.anonymous.charge(address('192.0.2.2')) as RateLimitStatus)).toEqual([true, 100_000, '99999'])
     expect(charge(ci)).toEqual([true, 9, '8'])
   })
 
   test('beyond the room share one entry', () => {
-    const { limiter, said } = limiterOf()
+    const { limiters, said } = limiterOf()
     const remaining = Array.from({ length: 67 }, (_, index) => {
-      return said(limiter.chargeAddress(address(`192.0.2.${index}`)) as Standing)[2]
+      return said(limiters.anonymous.charge(address(`192.0.2.${index}`)) as RateLimitStatus)[2]
     })
     expect(remaining).toEqual([...Array(65).fill('99999'), '99998', '99997'])
-    expect(said(limiter.chargeAddress(address('192.0.2.5')) as Standing)[2]).toBe('99998')
+    expect(said(limiters.anonymous.charge(address('192.0.2.5')) as RateLimitStatus)[2]).toBe('99998')
   })
 })
 
 test('two workers charge the same', () => {
   const own = withLimits(other, '20/1h')
-  const { limiter, memory, charge, find } = limiterOf(ci, own)
-  const second = new RateLimiter(SHAPE, memory, null)
+  const { limiters, memory, charge, find } = limiterOf(ci, own)
+  const second = new Limiters(SETTINGS, memory, null)
   second.update(memory)
-  limiter.chargeAddress(clientOf('192.0.2.1'))
+  limiters.anonymous.charge(clientOf('192.0.2.1'))
   const remaining = [
-    second.chargeKey(find(ci)),
-    second.chargeKey(find(own)),
-    second.chargeAddress(clientOf('192.0.2.1')),
+    second.of(find(ci)).charge(find(ci).client),
+    second.of(find(own)).charge(find(own).client),
+    second.anonymous.charge(clientOf('192.0.2.1')),
   ]
-  expect((remaining as Standing[]).map((standing) => standing.remaining)).toEqual(['8', '19', '99998'])
+  expect((remaining as RateLimitStatus[]).map((status) => status.remaining)).toEqual(['8', '19', '99998'])
   expect([charge(ci)[2], charge(own)[2]]).toEqual(['7', '18'])
 })
 
 test('of all workers one says that the store is away, and one that it is back', () => {
-  const { limiter, memory } = limiterOf()
-  const second = new RateLimiter(SHAPE, memory, null)
-  expect([limiter.storeIsBack(), limiter.storeIsAway(), second.storeIsAway(), limiter.storeIsAway()]).toEqual([
+  const { limiters, memory } = limiterOf()
+  const second = new Limiters(SETTINGS, memory, null)
+  expect([limiters.storeIsBack(), limiters.storeIsAway(), second.storeIsAway(), limiters.storeIsAway()]).toEqual([
     ...[false, true, false, false],
   ])
-  expect([second.storeIsBack(), limiter.storeIsBack(), second.storeIsAway()]).toEqual([true, false, true])
+  expect([second.storeIsBack(), limiters.storeIsBack(), second.storeIsAway()]).toEqual([true, false, true])
 })
