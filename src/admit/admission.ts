@@ -3,8 +3,8 @@ import { addressBehind, type Client, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyNews } from './keyNews.ts'
 import type { Key, Keyring } from './keyring.ts'
+import type { RateLimitStatus } from './limiter.ts'
 import type { Limiters } from './limiters.ts'
-import type { RateLimitStatus } from './meter.ts'
 
 /** What admission needs of the server. */
 interface PeerAddresses {

@@ -2,8 +2,8 @@ import { parseRules, type Rule } from '../model/limits.ts'
 import { monotonicMs } from '../os/clock.ts'
 import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
 import type { Key } from './keyring.ts'
+import { Limiter, type SharedStore } from './limiter.ts'
 import { anonymousClients, type LimiterSettings, type LimiterTables, NEWS_WORD } from './limiterFiles.ts'
-import { Meter, type SharedStore } from './meter.ts'
 import { SlidingWindows } from './window.ts'
 
 /** Each address may have one of so few entries, since a flood of addresses must stay cheap. */
@@ -12,10 +12,10 @@ const ANONYMOUS_REACH = 64
 /** The limiters of one process: for keys, for addresses, and for each key with limits of its own. */
 export class Limiters {
   private readonly region: Region
-  private readonly keys: Meter
+  private readonly keys: Limiter
   /** Charges addresses, for requests without a valid key. */
-  readonly anonymous: Meter
-  private readonly own = new Map<string, { serial: number; limiter: Meter; region: Region }>()
+  readonly anonymous: Limiter
+  private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()
 
   constructor(
     { limits, anonymousLimits, clients }: LimiterSettings,
@@ -47,7 +47,7 @@ export class Limiters {
   }
 
   /** The limiter that charges requests with this key: its own, or the one of all keys. */
-  of(key: Key): Meter {
+  of(key: Key): Limiter {
     return (key.limits === null ? undefined : this.own.get(key.name)?.limiter) ?? this.keys
   }
 
@@ -71,7 +71,7 @@ export class Limiters {
     return Atomics.load(this.region.words, NEWS_WORD)
   }
 
-  private create(region: Region, clients: number, rules: readonly Rule[], reach = clients): Meter {
-    return new Meter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store)
+  private create(region: Region, clients: number, rules: readonly Rule[], reach = clients): Limiter {
+    return new Limiter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store)
   }
 }

@@ -1,6 +1,6 @@
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
-import { FLAGS_MAX, layoutOf, type Places } from './layout.ts'
+import { FLAGS_MAX, type Places, layoutOf } from './layout.ts'
 
 const { load, store, exchange, compareExchange: swap, add, sub } = Atomics
 

@@ -2,7 +2,7 @@ import { monotonicMs } from '../os/clock.ts'
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
 import { clearFlag, forgetTransactions } from './inFlight.ts'
-import { FLAGS_MAX, layoutOf, type Places, RING_WORDS } from './layout.ts'
+import { FLAGS_MAX, type Places, layoutOf, RING_WORDS } from './layout.ts'
 
 const { load, store, add, sub } = Atomics
 

@@ -1,4 +1,4 @@
-import { type FlagReader, isIdentified, type Mark } from './inFlight.ts'
+import { isIdentified, type Mark, type FlagReader } from './inFlight.ts'
 import type { ChangeSubscriber } from './publishing.ts'
 import type { Snapshot } from './snapshot.ts'
 

@@ -1,5 +1,5 @@
 import type { Key } from '../admit/keyring.ts'
-import type { RateLimitStatus } from '../admit/meter.ts'
+import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'

@@ -192,10 +192,7 @@ export class Lists {
     const key = indexKey(look.selection, ordering)
     const noting = this.noting.get(key)
     if (noting) return noting
-    return (
-      views.isIndexWorthwhile(look, ordering) &&
-      shared(this.noting, key, this.note(views, query, look, ordering, total))
-    )
+    return views.isIndexWorthwhile(look, ordering) && shared(this.noting, key, this.note(views, query, look, ordering, total))
   }
 
   private async note(views: ListCache<Reply>, query: ListQuery, look: Look, ordering: Ordering, total: number) {

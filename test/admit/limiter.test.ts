@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { type Client, keyClient } from '../../src/admit/address.ts'
-import { Meter, type SharedStore } from '../../src/admit/meter.ts'
+import { Limiter, type SharedStore } from '../../src/admit/limiter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
 import { privateRegion } from '../prove/model.ts'
@@ -14,7 +14,7 @@ beforeEach(() => {
 function meterOf(limits: string, store: SharedStore | null = null) {
   const rules = parseRules(limits)
   const windows = new SlidingWindows(privateRegion(wordsFor(16, rules)), 16, rules, () => nowMs)
-  return { meter: new Meter(windows, rules, store), windows }
+  return { limiter: new Limiter(windows, rules, store), windows }
 }
 
 /** A store that says what it is told to, and remembers what it was asked. */
@@ -33,10 +33,10 @@ const secondOf = (text: string) => Date.parse(text) / 1_000
 
 describe('a status', () => {
   test('D37: describes the rule with the longest period; of a refusal, the one hit', () => {
-    const { meter } = meterOf('2/1s,5/1m')
+    const { limiter } = meterOf('2/1s,5/1m')
     const periods = () => {
-      const { admitted, rule, remaining } = meter.charge(client) as Exclude<
-        ReturnType<Meter['charge']>,
+      const { admitted, rule, remaining } = limiter.charge(client) as Exclude<
+        ReturnType<Limiter['charge']>,
         Promise<unknown>
       >
       return [admitted, rule.period, remaining]
@@ -56,21 +56,21 @@ describe('a status', () => {
     [59_999, 60],
     [60_000, 60],
   ])('D37: a wait of %d ms is one of %d s', async (waitMs, seconds) => {
-    const { meter } = meterOf('5/1m', storeOf([{ ...no, waitMs }]))
-    expect((await meter.charge(client)).retryAfterSeconds).toBe(seconds)
+    const { limiter } = meterOf('5/1m', storeOf([{ ...no, waitMs }]))
+    expect((await limiter.charge(client)).retryAfterSeconds).toBe(seconds)
   })
 
   test('nothing is to be waited for after an admission', async () => {
-    expect((await meterOf('5/1m', storeOf([yes])).meter.charge(client)).retryAfterSeconds).toBe(0)
+    expect((await meterOf('5/1m', storeOf([yes])).limiter.charge(client)).retryAfterSeconds).toBe(0)
   })
 
   test.each([0, 1, 250, 500, 999, 1_000, 60_000, 43_200_000, 518_400_000])(
     'D37: Reset of a wait of %d ms is the second after it, never one before',
     async (waitMs) => {
-      const { meter } = meterOf('5/1m', storeOf(Array(50).fill({ ...no, waitMs })))
+      const { limiter } = meterOf('5/1m', storeOf(Array(50).fill({ ...no, waitMs })))
       for (let round = 0; round < 50; round++) {
         const beforeMs = Date.now()
-        const { reset } = await meter.charge(client)
+        const { reset } = await limiter.charge(client)
         expect(reset).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
         expect(secondOf(reset) * 1_000).toBeGreaterThanOrEqual(beforeMs + waitMs)
         expect(secondOf(reset) * 1_000).toBeLessThanOrEqual(Date.now() + waitMs + 1_001)
@@ -80,19 +80,19 @@ describe('a status', () => {
 
   test('Resets that are far from each other do not take each other’s place', async () => {
     const waits = Array.from({ length: 40 }, (_, index) => (index % 8) * 256_000)
-    const { meter } = meterOf('5/1m', storeOf(waits.map((waitMs) => ({ ...no, waitMs }))))
+    const { limiter } = meterOf('5/1m', storeOf(waits.map((waitMs) => ({ ...no, waitMs }))))
     for (const waitMs of waits) {
       const beforeMs = Date.now()
-      const late = secondOf((await meter.charge(client)).reset) * 1_000 - beforeMs - waitMs
+      const late = secondOf((await limiter.charge(client)).reset) * 1_000 - beforeMs - waitMs
       expect(late).toBeGreaterThanOrEqual(0)
       expect(late).toBeLessThan(60_000)
     }
   })
 
   test('stays as it was told when others ask', () => {
-    const { meter } = meterOf('5/1m')
-    const first = meter.charge(client)
-    for (let round = 0; round < 9; round++) meter.charge(keyClient('other'))
+    const { limiter } = meterOf('5/1m')
+    const first = limiter.charge(client)
+    for (let round = 0; round < 9; round++) limiter.charge(keyClient('other'))
     expect(first).toMatchObject({ admitted: true, remaining: '4' })
   })
 })
@@ -100,16 +100,16 @@ describe('a status', () => {
 describe('peek', () => {
   test('charges nothing, here or in the store', () => {
     const store = storeOf([])
-    const { meter } = meterOf('5/1m', store)
+    const { limiter } = meterOf('5/1m', store)
     for (let round = 0; round < 9; round++)
-      expect(meter.peek(client)).toMatchObject({ admitted: true, remaining: '5', retryAfterSeconds: 0 })
+      expect(limiter.peek(client)).toMatchObject({ admitted: true, remaining: '5', retryAfterSeconds: 0 })
     expect(store.asked).toEqual([])
   })
 
   test('says of an exhausted client what a request would be told', () => {
-    const { meter } = meterOf('1/1m')
-    meter.charge(client)
-    expect(meter.peek(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 61 })
+    const { limiter } = meterOf('1/1m')
+    limiter.charge(client)
+    expect(limiter.peek(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 61 })
   })
 })
 
@@ -118,29 +118,29 @@ describe('a store that machines share', () => {
 
   test('decides, by the client’s text and the rules', async () => {
     const store = storeOf([yes, no])
-    const { meter } = meterOf('5/1m', store)
-    expect(await meter.charge(client)).toMatchObject({ admitted: true, remaining: '41' })
-    expect(await meter.charge(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 30 })
+    const { limiter } = meterOf('5/1m', store)
+    expect(await limiter.charge(client)).toMatchObject({ admitted: true, remaining: '41' })
+    expect(await limiter.charge(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 30 })
     expect(store.asked).toEqual(Array(2).fill({ client: 'key:ci', rules: parseRules('5/1m') }))
   })
 
   test('what it admits is charged here too, what it refuses is not', async () => {
-    const { meter, windows } = meterOf('5/1m', storeOf([yes, no, yes, no, no]))
-    for (let round = 0; round < 5; round++) await meter.charge(client)
+    const { limiter, windows } = meterOf('5/1m', storeOf([yes, no, yes, no, no]))
+    for (let round = 0; round < 5; round++) await limiter.charge(client)
     expect(used(windows, client)).toBe(2)
   })
 
   test('what this machine has admitted by itself counts, though the store knows less of it', async () => {
-    const { meter } = meterOf('2/1m', storeOf([yes, null, yes, yes]))
+    const { limiter } = meterOf('2/1m', storeOf([yes, null, yes, yes]))
     const answers = []
-    for (let round = 0; round < 4; round++) answers.push((await meter.charge(client)).admitted)
+    for (let round = 0; round < 4; round++) answers.push((await limiter.charge(client)).admitted)
     expect(answers).toEqual([true, true, false, false])
   })
 
   test('while it is away, this machine decides, and knows what was admitted before', async () => {
-    const { meter } = meterOf('3/1m', storeOf([yes, yes, null, null]))
+    const { limiter } = meterOf('3/1m', storeOf([yes, yes, null, null]))
     const answers = []
-    for (let round = 0; round < 4; round++) answers.push(await meter.charge(client))
+    for (let round = 0; round < 4; round++) answers.push(await limiter.charge(client))
     expect(answers.map(({ admitted, remaining }) => [admitted, remaining])).toEqual([
       [true, '41'],
       [true, '41'],

@@ -2,20 +2,21 @@ import type { Decision, Rule } from '../model/limits.ts'
 import type { Client } from './address.ts'
 import type { SlidingWindows } from './window.ts'
 
-/** What a client is told of its limits, as the headers say it. */
+/** Where a client stands with its limits, as the headers of an answer say it. */
 export interface RateLimitStatus {
   readonly admitted: boolean
-  /** The rule that is described. */
+  /** The rule that the other fields describe. */
   readonly rule: Rule
   readonly remaining: string
   /** `2026-11-21T13:05:00Z`, never earlier than the truth. */
   readonly reset: string
-  /** Until a retry is admitted, in whole seconds; 0 when nothing was refused. */
+  /** Until a retry is admitted, in whole seconds; 0 for a request that is admitted. */
   readonly retryAfterSeconds: number
 }
 
-/** Limits that several machines share. Null: it is away, decide here. */
+/** Where several machines count together. */
 export interface SharedStore {
+  /** Null: the store is away, and this machine decides by itself. */
   decide(client: string, rules: readonly Rule[]): Promise<Decision | null>
 }
 
@@ -23,7 +24,7 @@ export interface SharedStore {
 const SKEW_MS = 1_000
 
 /** Charges clients by one set of rules: in this machine's memory, or in a store that it shares with others. */
-export class Meter {
+export class Limiter {
   constructor(
     private readonly windows: SlidingWindows,
     private readonly rules: readonly Rule[],
@@ -36,7 +37,7 @@ export class Meter {
     return this.statusOf(this.windows.admit(client.low, client.high))
   }
 
-  /** What `charge` would say, as far as this machine knows. */
+  /** What `charge` would say, as far as this machine knows; charges nothing. */
   peek({ low, high }: Client): RateLimitStatus {
     return this.statusOf(this.windows.peek(low, high))
   }
@@ -70,7 +71,7 @@ export class Meter {
   }
 }
 
-/** Texts of moments, by their second: what a client is told stays the same for many requests. */
+/** Texts of moments, by their second: clients get the same text for many requests. */
 const seconds = new Float64Array(256)
 const texts: string[] = Array.from({ length: seconds.length }, () => '')
 
@@ -78,10 +79,10 @@ const texts: string[] = Array.from({ length: seconds.length }, () => '')
 function resetText(afterMs: number): string {
   // One more, since both clocks are cut to whole milliseconds.
   const second = Math.ceil((Date.now() + afterMs + 1) / 1_000)
-  const place = second % seconds.length
-  if (seconds[place] !== second) {
-    seconds[place] = second
-    texts[place] = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`
+  const slot = second % seconds.length
+  if (seconds[slot] !== second) {
+    seconds[slot] = second
+    texts[slot] = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`
   }
-  return texts[place] as string
+  return texts[slot] as string
 }
