@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { KeyRecord, KeySource } from '../model/key.ts'
 import { monotonicMs } from '../os/clock.ts'
+import { withDeadline } from '../os/deadline.ts'
 import { hashKey, idOf } from './apiKey.ts'
 import type { Key, Keyring } from './keyring.ts'
 import { Questions } from './questions.ts'
@@ -78,7 +79,7 @@ export class KeyNews {
       const record = await this.questions.ask(idOf(text))
       if (record === null || !isOf(text, record)) return
       // A key with limits of its own is charged by no others: the supervisor sends their table with the key.
-      if (record.limits !== null) await Promise.race([this.replaced.promise, Bun.sleep(TABLE_MS_MAX)])
+      if (record.limits !== null) await withDeadline(this.replaced.promise, TABLE_MS_MAX, () => undefined)
       // Keys that the supervisor sent meanwhile may be newer than the answer: a key missing there is asked for again.
       if (this.keyring.serial === serial) this.keyring.add(record)
     }
