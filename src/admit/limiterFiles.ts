@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from '../config.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, type Rule } from '../model/limits.ts'
 import { monotonicMs } from '../os/clock.ts'
@@ -37,6 +38,12 @@ const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN = 'own-'
 /** The word in the table of keys that says when workers last had the database's keys, by the monotonic clock; 0: unknown. */
 export const NEWS_WORD = OWN_WORD + 1
+
+/** The limiters' part of the settings. */
+export function limiterSettings(config: Config): LimiterSettings {
+  const { rateLimits, rateLimitsAnonymous, rateLimitClients } = config
+  return { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
+}
 
 /** How many addresses have an entry of their own at once: as many as 8 MiB hold. */
 export function anonymousClients(rules: readonly Rule[]): number {

@@ -151,7 +151,7 @@ function finish(
   headers['X-Request-Id'] = requestId
   if (isDraining() || hasUnreadBody(request) || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
-  if (log.tells('info')) logRequest(log, request, requestId, key, reply.status, startMs)
+  if (log.isEnabled('info')) logRequest(log, request, requestId, key, reply.status, startMs)
   return new Response(reply.body, { status: reply.status, headers })
 }
 
