@@ -2,7 +2,7 @@ import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
 import type { Row, Statement, Watch } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
-import { Deadlines } from './deadlines.ts'
+import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
@@ -14,8 +14,6 @@ export interface DatabaseOptions extends PoolOptions {
   onOutcomeUnknown?(connections: string, closed: Promise<void>): void
 }
 
-/** Waiting for a connection included; behind it the client gets its 503 even if the server is frozen. */
-const QUERY_MS_MAX = 5_000
 const QUERIES_MAX = 1_000
 /** For so long a statement keeps others of its text waiting for its batch to end; writes meet locks. */
 const READING_MS_MAX = 500

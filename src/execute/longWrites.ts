@@ -1,15 +1,17 @@
 import { ApiError } from '../errors.ts'
 import { param, type Row, type Statement, sql, toStatement, type Watch } from '../model/sql.ts'
+import { withDeadline } from '../os/deadline.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 
-/** PostgreSQL's own limit, and one behind which the client gets its 503 even if the server is frozen. */
-const STATEMENT_MS_MAX = 60_000
-const QUERY_MS_MAX = 65_000
-/** Others wait so long for their turn, and no more of them than these. */
+/** The limits of every other statement, for these. */
+const LONG_STATEMENT_MS_MAX = 60_000
+const LONG_QUERY_MS_MAX = 65_000
+/** A write that has waited this long for its turn is refused. */
 const TURN_MS_MAX = 30_000
+/** Writes that wait or run; further ones are refused at once. */
 const WAITING_MAX = 8
 /** How long a client may have to wait for its answer. */
-export const LONG_WRITE_MS_MAX = TURN_MS_MAX + QUERY_MS_MAX
+export const LONG_WRITE_MS_MAX = TURN_MS_MAX + LONG_QUERY_MS_MAX
 /** Between looks for the transaction. */
 const LOOK_MS = 25
 
@@ -31,7 +33,7 @@ export class LongWrites {
     const connections = options.changes ? `${options.changes.connections}/long` : null
     this.name = connections
     const changes = options.changes && { ...options.changes, connections: connections as string }
-    const limits = { poolSize: 1, statementMsMax: STATEMENT_MS_MAX, queryMsMax: QUERY_MS_MAX }
+    const limits = { poolSize: 1, statementMsMax: LONG_STATEMENT_MS_MAX, queryMsMax: LONG_QUERY_MS_MAX }
     this.own = new Database({ ...options, ...limits, changes: changes ?? null })
   }
 
@@ -43,7 +45,9 @@ export class LongWrites {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.last = before.then(() => promise)
     try {
-      await turn(before)
+      await withDeadline(before, TURN_MS_MAX, () => {
+        throw busy()
+      })
       return await this.own.write(this.identified(statement))
     } finally {
       this.waiting--
@@ -86,12 +90,6 @@ export class LongWrites {
       return
     }
   }
-}
-
-function turn(before: Promise<unknown>): Promise<unknown> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(busy()), TURN_MS_MAX)
-  return Promise.race([before, promise]).finally(() => clearTimeout(timer))
 }
 
 function selectTransaction(connections: string): Statement {

@@ -1,5 +1,6 @@
 import type postgres from 'postgres'
 import { connectTo } from './connect.ts'
+import { STATEMENT_MS_MAX } from './deadlines.ts'
 
 export interface PoolOptions {
   url: string
@@ -20,8 +21,6 @@ interface TellingConnections {
   readonly connections: string
 }
 
-/** Stopped by the server itself, so that no slow query outlives its request by long. */
-const STATEMENT_MS_MAX = 3_000
 /** Text in, text out: writers and parsers of ours know the types, and dates or decimals pass no float on the way. */
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
 const TYPES = {

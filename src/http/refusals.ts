@@ -1,5 +1,5 @@
 import type { Key } from '../admit/keyring.ts'
-import type { Standing } from '../admit/meter.ts'
+import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
@@ -12,7 +12,7 @@ export function requireRight({ rights }: Key, plural: string, method: string) {
 }
 
 /** Spec 7, rule 1: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. */
-export function rateLimitExceeded({ rule, retryAfterSeconds }: Standing): ApiError {
+export function rateLimitExceeded({ rule, retryAfterSeconds }: RateLimitStatus): ApiError {
   const seconds = String(retryAfterSeconds)
   const message = `The limit of ${rule.limit} per ${rule.period} is reached; retry after ${seconds} s.`
   return new ApiError('RateLimitExceeded', message, { headers: { RetryAfter: seconds, 'Retry-After': seconds } })

@@ -33,7 +33,7 @@ describe('places', () => {
     )
   })
 
-  test('strangers have an entry beside those of the clients', () => {
+  test('clients without an entry share one beside the others', () => {
     expect(tableOf(7, 3).shared).toBe(7)
     expect(Table.words(8, 3) - Table.words(7, 3)).toBe(Table.words(7, 3) - Table.words(6, 3))
   })

@@ -100,7 +100,7 @@ describe('each thing has one place', () => {
     const allowed = [
       'src/main.ts', // hands the environment to config.ts, and asks who launched it
       'src/launch.mjs', // runs before anything of ours can be imported
-      'src/processes/workerPool.ts', // passes it on to the workers
+      'src/processes/workerProcess.ts', // passes it on to the workers
       'src/postgres/runner.ts', // passes PATH on to PostgreSQL
     ]
     const readers = found(/\b(process\.env|Bun\.env|import\.meta\.env)\b/, source).map((place) => place.split(':')[0])

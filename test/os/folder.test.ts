@@ -141,7 +141,7 @@ describe('takeMemoryFolder', () => {
     const { path, release } = take()
     release()
     chmodSync(path, mode)
-    expect(() => take()).toThrow(`${path} is open to others: remove it, and the server makes it anew`)
+    expect(() => take()).toThrow(`${path} is open to other users: remove it, and the server makes it anew`)
     rmSync(path, { recursive: true })
     expect(take().path).toBe(path)
   })
