@@ -60,7 +60,7 @@ async function replaceKeys({ keys, tables }: Pick<ToWorker & { kind: 'keys' }, '
   try {
     running?.replaceKeys(keys, tables)
   } catch (error) {
-    log?.error('the limits of a key cannot be used: RATE_LIMITS apply to it', { error: String(error) })
+    log?.error('a worker cannot open the tables of keys with limits of their own', { error: String(error) })
   }
 }
 
