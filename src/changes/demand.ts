@@ -3,7 +3,7 @@ import { OWN_WORD, type Region } from '../os/region.ts'
 
 const { load, store } = Atomics
 
-/** When a process of this machine last asked for what is heard, or wrote; to a quarter of a second. */
+/** When a process of this machine last needed the change log, or wrote; to a quarter of a second. */
 const USED = OWN_WORD + 7
 const USED_STEP_MS = 250
 const TIME = 0x7fffffff
@@ -17,7 +17,7 @@ export function onWake(region: Region, wake: () => void): void {
   wakers.set(region, wake)
 }
 
-/** Says that what is heard matters at the moment. */
+/** Notes that this process needs the change log at the moment. */
 export function noteUse(region: Region, nowMs: number = monotonicMs()): void {
   const restMs = (nowMs - load(region.words, USED)) & TIME
   // Hardly ever stored: all processes read the words beside it with each list.
@@ -26,7 +26,7 @@ export function noteUse(region: Region, nowMs: number = monotonicMs()): void {
   if (restMs >= RESTED_MS) wakers.get(region)?.()
 }
 
-/** Whether a process has said so within the last `withinMs`. */
+/** Whether a process has needed the log within the last `withinMs`. */
 export function wasUsed({ words }: Region, withinMs: number): boolean {
   return ((monotonicMs() - load(words, USED)) & TIME) < withinMs
 }

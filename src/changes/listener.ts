@@ -7,34 +7,34 @@ import type { Ask } from './listenerStatements.ts'
 import * as statements from './listenerStatements.ts'
 import { Pauses } from './pauses.ts'
 
-export interface Listener {
+export interface ChangeHandlers {
   /** A name that no other start of a server has: who writes with it as `roster.machine` need not notify. */
   readonly machine: string
-  /** Nothing is heard while one of them has no trigger that tells of every change. */
+  /** The lease is not renewed while one of them has no trigger that notifies of every change. */
   readonly tables: readonly string[]
-  /** What of them changes with what else, as this machine's writers tell. */
+  /** Which of their columns change with a column of another table; workers publish those changes themselves. */
   readonly copies: readonly Copy[]
-  /** Before hearing begins: what changes rows unheard all the same. */
+  /** Before the first pulse: what changes rows without notifying. */
   onStrangers(strangers: readonly Stranger[]): void
   /** Rows of the table were written through a connection of this machine; '' for one that names none. */
   onWrite(table: string, machine: string): void
-  /** Hears from now on; what came before is not known. Also while it hears: something may have been missed. */
+  /** Writes are known from now on; what was cached before must be dropped. Called again where one may have been missed. */
   onBegin(): void
-  /** Has heard all that was committed up to `untilMs` of the monotonic clock, but for the last moments. */
+  /** All writes committed up to `untilMs` of the monotonic clock are known, but for the last moments. */
   onPulse(untilMs: number): void
-  /** Hears nothing, until it begins again; which it does not by itself where an operator is needed. */
+  /** Writes are not known until `onBegin`, which needs an operator where `needsOperator` says so. */
   onEnd(reason: string, needsOperator?: boolean): void
-  /** False: no process asks at the moment what is heard, so that a pulse now and then will do. Default: true. */
+  /** False: no process needs the change log at the moment, so a pulse every five seconds will do. Default: true. */
   isWanted?(): boolean
-  /** Before each pulse, whether anything is heard or not. */
+  /** Before each pulse, live or not. */
   attend(ask: Ask): Promise<void>
 }
 
 const PULSE_MS = 50
-/** Nobody relies on a pulse that is late; a connection is given up later, since with it goes all that is known. */
+/** A late pulse only lets the lease run out; the connection is given up later, since every cache is dropped with it. */
 const PULSE_MS_MAX = 3_000
 const LEAVE_MS_MAX = 500
-/** While what is heard is not wanted: between looks whether it is, should a call of `wake` get lost; between pulses. */
+/** At rest: between looks whether the log is needed, should a call of `wake` get lost; and between pulses. */
 const REST_MS = 1_000
 const REST_MS_MAX = 5_000
 const SWEEP_MS = 10_000
@@ -42,16 +42,16 @@ const SWEEP_MS = 10_000
 const LOOK_MS = 500
 
 export interface Listening {
-  /** What is heard is wanted again: ends a rest. */
+  /** The change log is needed again: ends a rest. */
   wake(): void
   stop(): Promise<void>
 }
 
-/** Hears of every write to the database by others; connects again and again. */
-export function listenForChanges(url: string, listener: Listener): Listening {
+/** Follows every write to the database from outside this machine; connects again and again. */
+export function listenForChanges(url: string, handlers: ChangeHandlers): Listening {
   const pauses = new Pauses()
   let isStopped = false
-  let ear = new Ear(url, listener)
+  let connection = new ListenerConnection(url, handlers)
   let wake = () => {}
 
   async function beat() {
@@ -64,15 +64,15 @@ export function listenForChanges(url: string, listener: Listener): Listening {
   /** How long to wait for the next one. */
   async function tryPulse(): Promise<number> {
     const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error('no pulse')), PULSE_MS_MAX)
+    const timer = setTimeout(() => late.reject(new Error('the listener timed out')), PULSE_MS_MAX)
     try {
-      await Promise.race([ear.pulse(), late.promise])
-      if (!ear.isHearing) return pauses.after(null)
+      await Promise.race([connection.pulse(), late.promise])
+      if (!connection.isLive) return pauses.after(null)
       pauses.reset()
       return PULSE_MS
     } catch (error) {
-      ear.close((error as Error).message)
-      if (!isStopped) ear = new Ear(url, listener)
+      connection.close((error as Error).message)
+      if (!isStopped) connection = new ListenerConnection(url, handlers)
       return pauses.after(error)
     } finally {
       clearTimeout(timer)
@@ -80,12 +80,12 @@ export function listenForChanges(url: string, listener: Listener): Listening {
   }
 
   /**
-   * Most servers wait for requests most of the time, and a pulse costs here and in PostgreSQL. What was notified meanwhile is
-   * heard at once, and before the next pulse says so nothing is told from memory.
+   * Most servers wait for requests most of the time, and a pulse costs here and in PostgreSQL. Notifications arrive at once
+   * all the same, and the lease has run out until the next pulse.
    */
   async function rest() {
     const untilMs = performance.now() + REST_MS_MAX
-    const isIdle = () => !isStopped && ear.isHearing && listener.isWanted?.() === false
+    const isIdle = () => !isStopped && connection.isLive && handlers.isWanted?.() === false
     while (isIdle() && performance.now() < untilMs) await pause(REST_MS)
   }
 
@@ -104,37 +104,37 @@ export function listenForChanges(url: string, listener: Listener): Listening {
       isStopped = true
       wake()
       await ended
-      // Others must not notify for somebody who has gone. If it does not work out, they find out by themselves.
-      await Promise.race([ear.leave().catch(() => undefined), Bun.sleep(LEAVE_MS_MAX)])
-      ear.close('stopped')
+      // Other machines need not notify one that has gone. Where this fails, they find out by themselves.
+      await Promise.race([connection.leave().catch(() => undefined), Bun.sleep(LEAVE_MS_MAX)])
+      connection.close('stopped')
     },
   }
 }
 
 /**
- * One connection, and what it has heard.
+ * One connection that listens.
  *
- * **Nothing is missed.** Who writes looks into `change_listener` behind its rows, in a trigger, and notifies if somebody
- * else stands there. First this connection listens, then its row is committed. Whoever looks from then on sees the row.
- * Whoever looked before has written to the table before, and holds a lock on it until its end. So who holds such a lock
- * after the row was committed is noted, and only when they all have let go does hearing begin: with that, all that was
- * known before is forgotten. (A prepared transaction keeps its lock. None is prepared after it has notified.)
+ * **Nothing is missed.** After each statement the trigger of a table reads `change_listener`, and sends NOTIFY if another
+ * machine is registered. First this connection listens, then its row is committed. A transaction that reads from then on
+ * sees the row. One that has read before holds a lock on the table until its end. So the holders of such locks after the
+ * row's commit are noted, and the connection is live only when all of them have let go; with that, every cache is dropped.
+ * (A prepared transaction keeps its lock. None is prepared after it has notified.)
  *
  * A pulse finds that this is still the same connection, whose row is there; PostgreSQL has sent what was notified before
- * it answers. Where that is not so, all begins anew over another connection. A pooler between, which could give one
+ * it answers. Where that is not so, all begins again over another connection. A pooler between, which could give one
  * client's connection to another, would not let the setting through that the pulse looks for.
  *
- * **What nothing tells of.** A trigger, a rule or a foreign key that is not ours changes other tables within our own
- * statements, of which the machine's name says that they are told elsewhere; a child table is written past its parent's
- * trigger; a column gets another type, and each row another value. `survey` finds what there is of that, before hearing
- * begins, and some times a second a look finds whether any table has been touched since. If so, all begins anew too: with
- * that what was known is forgotten, and while there is such a thing nothing is kept of the tables that it reaches. What was
- * there, and has gone before anybody looked, PostgreSQL has counted, and says so some seconds later: then all is forgotten
- * once more. (It does not count with `track_counts` off. Functions that a column's default or a constraint calls, and that
- * write, are beyond this.)
+ * **What sends no notification.** A trigger, a rule or a foreign key that is not ours changes other tables within our own
+ * statements, which carry this machine's name and so do not notify it; a child table is written past its parent's trigger;
+ * a column gets another type, and each row another value. `survey` finds such things before the connection is live, and
+ * some times a second a look finds whether any table was touched since. If so, all begins again too: with that every cache
+ * is dropped, and while there is such a thing nothing is cached of the tables that it reaches. What was made and dropped
+ * between two looks PostgreSQL has counted, and says so some seconds later: then every cache is dropped once more. (It does
+ * not count with `track_counts` off. Functions that a column's default or a constraint calls, and that write, are beyond
+ * this.)
  */
-class Ear {
-  isHearing = false
+class ListenerConnection {
+  isLive = false
   private isClosed = false
   private readonly sql: postgres.Sql
   /** The tables as they were before the row was written; null: there is no row yet. */
@@ -147,47 +147,49 @@ class Ear {
 
   constructor(
     url: string,
-    private readonly listener: Listener,
+    private readonly handlers: ChangeHandlers,
   ) {
     this.sql = this.connect(url)
   }
 
   /** @throws Error when the connection is of no use any more */
   async pulse(): Promise<void> {
-    const { listener } = this
+    const { handlers } = this
     const askedMs = monotonicMs()
-    await listener.attend(this.ask)
+    await handlers.attend(this.ask)
     if (this.found === null) {
-      const found = await survey(this.ask, listener.tables, listener.copies)
-      const untold = listener.tables.filter((table) => !found.told.includes(table))
-      if (untold.length > 0) return listener.onEnd(`no trigger tells of all changes of ${untold.join(' and ')}`, true)
-      listener.onStrangers(found.strangers)
+      const found = await survey(this.ask, handlers.tables, handlers.copies)
+      const silent = handlers.tables.filter((table) => !found.notifying.includes(table))
+      if (silent.length > 0)
+        return handlers.onEnd(`no trigger notifies of all changes of ${silent.join(' and ')}`, true)
+      handlers.onStrangers(found.strangers)
       await this.register()
       this.found = found
     }
     await this.look(this.found)
     await this.requireRow()
-    if (!this.isHearing && (await this.hasOldWriters())) return listener.onEnd('who writes since before does not end')
+    if (!this.isLive && (await this.hasOldWriters()))
+      return handlers.onEnd('waiting for transactions older than LISTEN')
     await this.sweep()
-    if (!this.isHearing) listener.onBegin()
-    this.isHearing = true
-    listener.onPulse(askedMs)
+    if (!this.isLive) handlers.onBegin()
+    this.isLive = true
+    handlers.onPulse(askedMs)
   }
 
-  /** From now on nobody has to notify. */
+  /** Other machines need not notify this one any more. */
   async leave(): Promise<void> {
-    if (this.found !== null) await this.ask(statements.deleteListener, [this.listener.machine])
+    if (this.found !== null) await this.ask(statements.deleteListener, [this.handlers.machine])
   }
 
   close(reason: string): void {
-    if (!this.isClosed) this.listener.onEnd(reason)
+    if (!this.isClosed) this.handlers.onEnd(reason)
     this.isClosed = true
-    this.isHearing = false
+    this.isLive = false
     this.sql.end({ timeout: 0 }).catch(() => undefined)
   }
 
   private async register() {
-    const { machine, tables } = this.listener
+    const { machine, tables } = this.handlers
     await this.ask(statements.listen)
     await this.ask(statements.insertListener, [machine])
     const writers = await this.ask(statements.selectWriters, [JSON.stringify(tables)])
@@ -197,21 +199,21 @@ class Ear {
   /** @throws Error when a table is not any more what it was */
   private async look({ watched, signs }: Survey) {
     const nowMs = performance.now()
-    if (this.isHearing && nowMs - this.lookedMs < LOOK_MS) return
+    if (this.isLive && nowMs - this.lookedMs < LOOK_MS) return
     this.lookedMs = nowMs
     const now = await lookAt(this.ask, watched)
     if (now.signs !== signs) throw new Error('the tables, or what belongs to them, have changed')
-    if (this.isHearing && now.changes !== this.changes) this.listener.onBegin()
+    if (this.isLive && now.changes !== this.changes) this.handlers.onBegin()
     this.changes = now.changes
   }
 
   private async requireRow() {
-    const rows = await this.ask(statements.selectListener, [this.listener.machine])
+    const rows = await this.ask(statements.selectListener, [this.handlers.machine])
     if (rows.length === 0) throw new Error('the connection is another, or its row has gone')
   }
 
   private async hasOldWriters(): Promise<boolean> {
-    const { tables } = this.listener
+    const { tables } = this.handlers
     const left = await this.ask(statements.selectWritersLeft, [JSON.stringify(tables), this.writers])
     return left.length > 0
   }
@@ -219,7 +221,7 @@ class Ear {
   /** A machine that has died costs the others its notifications no longer than this. */
   private async sweep() {
     const nowMs = performance.now()
-    if (this.isHearing && nowMs - this.sweptMs < SWEEP_MS) return
+    if (this.isLive && nowMs - this.sweptMs < SWEEP_MS) return
     await this.ask(statements.deleteGone)
     this.sweptMs = nowMs
   }
@@ -237,9 +239,9 @@ class Ear {
       onclose: () => this.close('the connection was lost'),
       onnotify: (_: string, payload: string) => {
         const [table = '', machine = ''] = payload.split(' ')
-        this.listener.onWrite(table, machine)
+        this.handlers.onWrite(table, machine)
       },
-      connection: statements.listenerSettings(this.listener.machine),
+      connection: statements.listenerSettings(this.handlers.machine),
     })
   }
 }

@@ -91,7 +91,7 @@ export function compileUpdate(
 }
 
 /**
- * The row as it was is read under the lock that the update takes anyway, so nobody changes it between the two; and after
+ * The row as it was is read under the lock that the update takes anyway, so no other write comes between the two; and after
  * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
  */
 function updateOne(
@@ -109,7 +109,7 @@ function updateOne(
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
 
-/** So many copies are written within the deadline of any statement, and so many hold up no others of its batch. */
+/** How many copies are written within the deadline of any statement, and how many without holding up others of its batch. */
 export const COPIES_MAX = 1_000
 const COPIES_BATCHED_MAX = 10
 

@@ -4,7 +4,7 @@ import type { Database } from '../execute/database.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
-import { type Memory, Resource, type ResourceRequest } from '../operations/resource.ts'
+import { type CacheParts, Resource, type ResourceRequest } from '../operations/resource.ts'
 import { errorPage } from '../respond/errorPage.ts'
 import { type Reply, respondJson } from '../respond/reply.ts'
 import { createReadiness } from './readiness.ts'
@@ -18,7 +18,7 @@ export interface EndpointParts {
   readonly longWrites: LongWrites
   readonly cursors: Cursors
   /** Null: every list is read from the database. */
-  readonly memory: Memory | null
+  readonly memory: CacheParts | null
   readonly migrationFiles: readonly string[]
   /** What links begin with, without a slash at the end. */
   baseUrl(): string

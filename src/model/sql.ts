@@ -14,7 +14,7 @@ export interface Statement {
   readonly values: readonly (string | null)[]
   /** How several runs of it, each with values of its own, are one statement. Not there: they cannot be. */
   readonly batch?: Batch | null | undefined
-  /** Of a write: asked each time before it is sent, alone or with other runs as a batch. */
+  /** Asked each time before a write is sent, alone or with other runs as a batch. */
   readonly watch?: (() => Watch) | undefined
 }
 

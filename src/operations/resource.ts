@@ -1,7 +1,10 @@
+import { type CacheAccess, CachedLists } from '../cache/cachedLists.ts'
+import { DatabaseLists } from '../cache/databaseLists.ts'
 import type { ListCache } from '../cache/listCache.ts'
 import type { FlagWriter } from '../changes/inFlight.ts'
-import type { ChangePublisher } from '../changes/publishing.ts'
-import { tableMask, Writes } from '../changes/recorder.ts'
+import type { ChangePublisher } from '../changes/publisher.ts'
+import { ReadFence } from '../changes/readFence.ts'
+import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import type { InFlightWrites } from '../changes/settling.ts'
 import { compileCreate, compileGet, compileMissingReferences, compileRemove, compileUpdate } from '../compile/entity.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
@@ -20,8 +23,7 @@ import { parseId } from '../parse/id.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
 import { writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondJson } from '../respond/reply.ts'
-import { type Knowledge, Lists } from './lists.ts'
-import { ReadFence } from './readFence.ts'
+import { Lists } from './lists.ts'
 
 /** A request whose path is understood. */
 export interface ResourceRequest {
@@ -38,12 +40,12 @@ export interface ResourceRequest {
   readonly mayRead: boolean
 }
 
-/** What the processes of this machine know and tell of lists. */
-export interface Memory {
-  readonly views: ListCache<Reply>
-  readonly announcer: ChangePublisher
-  readonly marks: FlagWriter
-  readonly onTheirWay: InFlightWrites
+/** The parts of a worker's list cache, which all its entities share. */
+export interface CacheParts {
+  readonly cache: ListCache<Reply>
+  readonly publisher: ChangePublisher
+  readonly flags: FlagWriter
+  readonly inFlight: InFlightWrites
 }
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
@@ -56,30 +58,33 @@ export class Resource {
   /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
   private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
   private readonly lists: Lists
-  /** Null, as `knowledge`: there is no cache. */
-  private readonly writes: Writes | null
-  private readonly knowledge: Knowledge | null
+  /** Null, as `access`: there is no list cache. */
+  private readonly writes: WriteRecorder | null
+  private readonly access: CacheAccess | null
+  /** The bits of the tables that this entity's rows copy from. */
+  private readonly copiedMask: number
 
   constructor(
     readonly entity: Entity,
     private readonly database: Database,
     entities: readonly Entity[],
     cursors: Cursors,
-    memory: Memory | null = null,
+    memory: CacheParts | null = null,
     private readonly longWrites: LongWrites | null = null,
   ) {
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
     this.isNameWritten = this.copied.every(({ writable }) => writable)
     this.ownCopies = ownCopiesOf(entity)
-    this.writes = memory && new Writes(entity, entities, memory.announcer, memory.marks)
-    this.knowledge = memory && {
-      views: memory.views,
-      fence: new ReadFence(database, memory.onTheirWay),
-      tables: tableMask(entities, [entity]),
-      copied: tableMask(entities, copiedEntities(entity, entities)),
+    this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags)
+    this.copiedMask = tableMask(entities, copiedEntities(entity, entities))
+    this.access = memory && {
+      cache: memory.cache,
+      fence: new ReadFence(database, memory.inFlight),
+      tableMask: tableMask(entities, [entity]),
     }
-    this.lists = new Lists(entity, database, cursors, this.knowledge)
+    const source = this.access ? new CachedLists(entity, database, this.access) : new DatabaseLists(entity, database)
+    this.lists = new Lists(entity, cursors, source)
   }
 
   list({ query, url }: ResourceRequest): Promise<Reply> | Reply {
@@ -147,7 +152,7 @@ export class Resource {
     const copying = this.longWrites === null ? [] : this.copying
     const few = { ...compileUpdate(this.entity, id, changes, copying), watch }
     const alone = { ...few, batch: null }
-    // Of what is computed it is not known whether it changes, and batches would be left by those with many copies.
+    // A computed text may or may not change, and a batch would be given up for one with many copies.
     const rows = await this.write(this.isNameWritten ? few : alone, changes)
     if (rows.length > 0 || this.longWrites === null) return rows
     await this.find(id)
@@ -212,14 +217,14 @@ export class Resource {
 
   /** Until no list from memory can be without what the row shows. `version`: where its transaction stands in the row. */
   private published(row: Row, version: number): Promise<unknown> | true {
-    if (this.knowledge === null) return true
-    const { fence, tables, copied } = this.knowledge
-    return fence.row(tables, copied, row[version] as string)
+    if (this.access === null) return true
+    const { fence, tableMask } = this.access
+    return fence.row(tableMask, this.copiedMask, row[version] as string)
   }
 
   /** A row that another write has deleted must not come back in a list. */
   private async absent(id: string): Promise<ApiError> {
-    await this.knowledge?.fence.rows(this.knowledge.tables, null)
+    await this.access?.fence.rows(this.access.tableMask, null)
     return this.notFound(id)
   }
 

@@ -9,8 +9,9 @@ import { onWake } from '../changes/demand.ts'
 import { FlagReader, FlagWriter } from '../changes/inFlight.ts'
 import { addUnknownOutcome, ChangeLogReader, ChangeLogWriter } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
-import { ChangePublisher, ChangeSubscriber } from '../changes/publishing.ts'
+import { ChangePublisher } from '../changes/publisher.ts'
 import { InFlightWrites } from '../changes/settling.ts'
+import { ChangeSubscriber } from '../changes/subscriber.ts'
 import { compileProbe } from '../compile/entity.ts'
 import type { Config } from '../config.ts'
 import { ApiError } from '../errors.ts'
@@ -23,7 +24,7 @@ import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
-import type { Memory } from '../operations/resource.ts'
+import type { CacheParts } from '../operations/resource.ts'
 import { stopAccepting } from '../os/listenSocket.ts'
 import { openRegion, type Region } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
@@ -141,15 +142,15 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
 }
 
-function openMemory({ listCacheMb }: Config, { ring }: ChangeLogAccess, region: Region): Memory {
+function openMemory({ listCacheMb }: Config, { ring }: ChangeLogAccess, region: Region): CacheParts {
   const bytes = listCacheMb * 2 ** 20
-  const follower = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
-  const onTheirWay = new InFlightWrites(new FlagReader(region), follower)
+  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
+  const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
   return {
-    views: new ListCache(follower, onTheirWay, bytes),
-    onTheirWay,
-    announcer: new ChangePublisher(new ChangeLogWriter(region, ring), region),
-    marks: new FlagWriter(region, ring),
+    cache: new ListCache(subscriber, inFlight, bytes),
+    inFlight,
+    publisher: new ChangePublisher(new ChangeLogWriter(region, ring), region),
+    flags: new FlagWriter(region, ring),
   }
 }
 

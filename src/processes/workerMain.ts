@@ -60,7 +60,9 @@ async function replaceKeys({ keys, tables }: Pick<ToWorker & { kind: 'keys' }, '
   try {
     running?.replaceKeys(keys, tables)
   } catch (error) {
-    log?.error('the limits of a key cannot be used: RATE_LIMITS apply to it', { error: String(error) })
+    log?.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to keys without one', {
+      error: String(error),
+    })
   }
 }
 

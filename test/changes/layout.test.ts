@@ -18,8 +18,8 @@ test.each([1, 2, 7, 515])(
       HEADER_WORDS + (3 + 2 * FLAGS_MAX) * writers,
       words - writers * RING_WORDS,
     ]
-    const { heads, doubts, counts, marks, bounds, rings } = places
-    expect([heads, doubts, counts, marks, bounds, rings, rings]).toEqual(ends)
+    const { heads, unknownOutcomes, counts, flags, bounds, rings } = places
+    expect([heads, unknownOutcomes, counts, flags, bounds, rings, rings]).toEqual(ends)
   },
 )
 

@@ -30,7 +30,7 @@ afterEach(async () => {
 
 /** A listener, and what it was told. */
 class Ear {
-  isHearing = false
+  isLive = false
   begins = 0
   heardMs = 0
   pulses = 0
@@ -58,12 +58,12 @@ class Ear {
       onWrite: (table, writer) => void this.heard.push(`${table} ${writer}`),
       onBegin: () => void this.begins++,
       onPulse: (untilMs) => {
-        this.isHearing = true
+        this.isLive = true
         this.heardMs = untilMs
         this.pulses++
       },
       onEnd: (reason) => {
-        this.isHearing = false
+        this.isLive = false
         this.reason = reason
       },
       isWanted: () => this.isWanted,
@@ -84,7 +84,7 @@ class Ear {
 
 async function hearing(machine = 'here'): Promise<Ear> {
   const ear = new Ear(machine)
-  await until(() => ear.isHearing)
+  await until(() => ear.isLive)
   return ear
 }
 
@@ -94,7 +94,7 @@ const listed = async () => (await sql`select machine from change_listener order 
 async function staysDeaf(ear: Ear) {
   for (let look = 0; look < 10; look++) {
     await Bun.sleep(50)
-    expect(ear.isHearing).toBe(false)
+    expect(ear.isLive).toBe(false)
   }
 }
 
@@ -242,9 +242,9 @@ describe('begins to hear', () => {
       // Others, that come and go later, do not matter.
       for (let write = 0; write < 5; write++) await sql`insert into company (name) values ('b')`
       await staysDeaf(ear)
-      expect([ear.begins, ear.reason]).toEqual([0, 'who writes since before does not end'])
+      expect([ear.begins, ear.reason]).toEqual([0, 'waiting for transactions older than LISTEN'])
       await writer`commit`
-      await until(() => ear.isHearing)
+      await until(() => ear.isLive)
       expect(ear.begins).toBe(1)
       // Its own first write could not see the listener, and so nothing was said of it.
       expect(ear.heard.every((payload) => payload === 'company ')).toBe(true)
@@ -301,9 +301,9 @@ describe('goes deaf', () => {
       const ear = await hearing()
       for (let times = 1; times <= 3; times++) {
         await sql`select pg_terminate_backend(pid) from change_listener`
-        await until(() => !ear.isHearing)
+        await until(() => !ear.isLive)
         await sql`insert into company (name) values ('unheard')`
-        await until(() => ear.isHearing)
+        await until(() => ear.isLive)
         expect(ear.begins).toBe(1 + times)
         expect(await listed()).toEqual(['here'])
       }
@@ -321,8 +321,8 @@ describe('goes deaf', () => {
       const [row] = await sql`select pid from change_listener`
       process.kill(row?.pid, 'SIGSTOP')
       try {
-        await until(() => !ear.isHearing)
-        await until(() => ear.isHearing)
+        await until(() => !ear.isLive)
+        await until(() => ear.isLive)
         expect(ear.begins).toBe(2)
       } finally {
         process.kill(row?.pid, 'SIGCONT')
@@ -330,7 +330,7 @@ describe('goes deaf', () => {
       // The old one ends some time, and that is nobody's end but its own.
       await until(async () => (await sql`select from pg_stat_activity where pid = ${row?.pid}`).count === 0)
       await ear.pulse()
-      expect([ear.isHearing, ear.begins]).toEqual([true, 2])
+      expect([ear.isLive, ear.begins]).toEqual([true, 2])
     },
     TIMEOUT_MS,
   )
@@ -340,7 +340,7 @@ describe('goes deaf', () => {
     async () => {
       const ear = await hearing()
       await sql`truncate change_listener`
-      await until(() => ear.begins === 2 && ear.isHearing)
+      await until(() => ear.begins === 2 && ear.isLive)
       expect(await listed()).toEqual(['here'])
     },
     TIMEOUT_MS,
@@ -358,10 +358,10 @@ describe('goes deaf', () => {
         ['drop trigger company_changes on company', `${create} execute function notify_change(); ${heals}`],
       ] as const) {
         await sql.unsafe(hurt)
-        await until(() => ear.reason === 'no trigger tells of all changes of company')
+        await until(() => ear.reason === 'no trigger notifies of all changes of company')
         await staysDeaf(ear)
         await sql.unsafe(heal)
-        await until(() => ear.isHearing)
+        await until(() => ear.isLive)
         ear.reason = ''
       }
     },
@@ -377,7 +377,7 @@ describe('goes deaf', () => {
         await transaction`insert into company (name) values ('unheard')`
         await transaction`alter table company enable always trigger company_changes`
       })
-      await until(() => ear.begins === 2 && ear.isHearing)
+      await until(() => ear.begins === 2 && ear.isLive)
     },
     TIMEOUT_MS,
   )
@@ -387,7 +387,7 @@ describe('goes deaf', () => {
     async () => {
       await sql`create table shop (id integer)`
       const ear = new Ear('here', [...TABLES, 'shop'])
-      await until(() => ear.reason === 'no trigger tells of all changes of shop')
+      await until(() => ear.reason === 'no trigger notifies of all changes of shop')
       await staysDeaf(ear)
       expect(await listed()).toEqual([])
     },
@@ -458,11 +458,11 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
       async () => {
         const ear = await hearing()
         await sql.unsafe(make)
-        await until(() => Bun.deepEquals(ear.strangers, found) && ear.isHearing)
+        await until(() => Bun.deepEquals(ear.strangers, found) && ear.isLive)
         expect(ear.begins).toBeGreaterThan(1)
         const { begins } = ear
         await sql.unsafe(drop)
-        await until(() => ear.strangers.length === 0 && ear.isHearing)
+        await until(() => ear.strangers.length === 0 && ear.isLive)
         expect(ear.begins).toBeGreaterThan(begins)
         expect(ear.reason).toBe('the tables, or what belongs to them, have changed')
       },
@@ -476,7 +476,7 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
       const ear = await hearing()
       expect(ear.strangers).toEqual(['trigger theirs of company: all'])
       await sql.unsafe('alter table company disable trigger theirs')
-      await until(() => ear.strangers.length === 0 && ear.isHearing)
+      await until(() => ear.strangers.length === 0 && ear.isLive)
       await sql.unsafe(
         `${BADGE}; create view names as select name from company; create index names_of on company (name)`,
       )
@@ -489,7 +489,7 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
       await until(async () => {
         const { begins } = ear
         await Bun.sleep(700)
-        return ear.begins === begins && ear.isHearing
+        return ear.begins === begins && ear.isLive
       })
       expect(ear.strangers).toEqual([])
     },
@@ -501,7 +501,7 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
     async () => {
       const ear = await hearing()
       await sql.unsafe(`alter table absence alter reason type text collate "und-x-icu" using upper(reason)`)
-      await until(() => ear.begins === 2 && ear.isHearing)
+      await until(() => ear.begins === 2 && ear.isLive)
       expect(ear.strangers).toEqual([])
     },
     TIMEOUT_MS,
@@ -516,7 +516,7 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
       const session = connect(url)
       await session.unsafe(`${FUNCTION} update on company execute function theirs(); ${DROP_FUNCTION}`)
       await session.end()
-      await until(() => ear.begins > begins && ear.isHearing)
+      await until(() => ear.begins > begins && ear.isLive)
       expect(ear.strangers).toEqual([])
     },
     TIMEOUT_MS,
@@ -562,7 +562,7 @@ describe('is refused: it asks ever less often, says why, and hears when it may',
           expect(last + other).toBeGreaterThan(2 * (first + second))
           expect([ear.begins, ear.reason]).toEqual([0, expect.stringMatching(reason)])
           await sql.unsafe(allow())
-          await until(() => ear.isHearing)
+          await until(() => ear.isLive)
           await ear.stop()
           ears.pop()
         } finally {

@@ -129,24 +129,24 @@ describe('a reader that may not be told of a write says so', () => {
   test('where nobody has said yet that others are heard of', () => {
     const region = log(1)
     expireLease(region)
-    expect(new ChangeLogReader(region).isHearing).toBe(false)
+    expect(new ChangeLogReader(region).isLive).toBe(false)
   })
 
   test('a moment after it was noted that they are, and at once when it is noted that they are not', () => {
     const region = log(1)
     const reader = new ChangeLogReader(region)
     renewLease(region)
-    expect(reader.isHearing).toBe(true)
+    expect(reader.isLive).toBe(true)
     renewLease(region, monotonicMs() - 1_000)
-    expect(reader.isHearing).toBe(false)
+    expect(reader.isLive).toBe(false)
     renewLease(region)
     expireLease(region)
-    expect(reader.isHearing).toBe(false)
+    expect(reader.isLive).toBe(false)
   })
 
   test('and that it was asked, as a writer says that it writes', () => {
     for (const use of [
-      (region: Region) => new ChangeLogReader(region).isHearing,
+      (region: Region) => new ChangeLogReader(region).isLive,
       (region: Region) => new FlagWriter(region, 0).begin(1).end(),
     ]) {
       const region = log(1)
@@ -161,15 +161,15 @@ describe('a reader that may not be told of a write says so', () => {
     const region = log(3)
     const reader = new ChangeLogReader(region)
     renewLease(region)
-    const isHearing = () => {
+    const isLive = () => {
       renewLease(region)
-      return reader.isHearing
+      return reader.isLive
     }
     for (const writer of [2, 0, 2]) addUnknownOutcome(region, writer)
-    const seen: boolean[] = [isHearing()]
+    const seen: boolean[] = [isLive()]
     for (const writer of [2, 0, 2]) {
       settleUnknownOutcome(region, writer)
-      seen.push(isHearing())
+      seen.push(isLive())
     }
     expect(seen).toEqual([false, false, false, true])
   })
@@ -183,10 +183,10 @@ describe('a reader that may not be told of a write says so', () => {
     const before = marks.now(1)
     clearWriter(region, 1)
     renewLease(region)
-    expect(reader.isHearing).toBe(false)
+    expect(reader.isLive).toBe(false)
     expect(marks.still(before)).toEqual([before[0], before[2]] as never)
     clearWriter(region, 2)
-    expect(reader.isHearing).toBe(true)
+    expect(reader.isLive).toBe(true)
     expect(marks.still(before)).toEqual([before[0]] as never)
   })
 })

@@ -2,16 +2,16 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import type { Look } from '../../src/cache/entries.ts'
+import type { Baseline } from '../../src/cache/entries.ts'
 import { ListCache } from '../../src/cache/listCache.ts'
 import type { Selection } from '../../src/cache/selection.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { addUnknownOutcome, ChangeLogReader, ChangeLogWriter } from '../../src/changes/log.ts'
 import type { ChangeLogAccess } from '../../src/changes/owner.ts'
 import { ChangeLogOwner } from '../../src/changes/owner.ts'
-import { ChangeSubscriber } from '../../src/changes/publishing.ts'
 import { tableMask } from '../../src/changes/recorder.ts'
 import { InFlightWrites } from '../../src/changes/settling.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { LogFields } from '../../src/log.ts'
 import { openRegion, type Region } from '../../src/os/region.ts'
@@ -28,7 +28,7 @@ const AT_ONCE_MS = 9_000
 const entities = await loadEntities()
 const INSERT = "insert into company (name) values ('a')"
 const [ABSENCES, COMPANIES, EMPLOYEES] = entities.map((entity): Selection => {
-  return { table: entity.table, tables: tableMask(entities, [entity]), key: entity.table, matches: () => true }
+  return { table: entity.table, tableMask: tableMask(entities, [entity]), key: entity.table, matches: () => true }
 }) as [Selection, Selection, Selection]
 
 let url: string
@@ -91,19 +91,19 @@ class Machine {
   }
 
   async hears(): Promise<this> {
-    await until(() => this.reader.isHearing)
+    await until(() => this.reader.isLive)
     this.told()
     return this
   }
 
-  views(): ListCache<string> {
-    const follower = new ChangeSubscriber(this.reader, 1e6)
-    return new ListCache<string>(follower, new InFlightWrites(new FlagReader(this.region), follower), 1e6)
+  cache(): ListCache<string> {
+    const subscriber = new ChangeSubscriber(this.reader, 1e6)
+    return new ListCache<string>(subscriber, new InFlightWrites(new FlagReader(this.region), subscriber), 1e6)
   }
 
   async staysDeaf(ms: number): Promise<void> {
     for (const untilMs = performance.now() + ms; performance.now() < untilMs; await Bun.sleep(10))
-      expect(this.reader.isHearing).toBe(false)
+      expect(this.reader.isLive).toBe(false)
   }
 
   async stop(): Promise<void> {
@@ -120,11 +120,11 @@ const pidOf = async (connection: postgres.Sql): Promise<number> =>
 const isThere = async (pid: number) => (await sql`select from pg_stat_activity where pid = ${pid}`).count > 0
 const written = async () => (await sql`select from company`).count
 
-async function learn(views: ListCache<string>, selection: Selection) {
-  const look = views.look(selection) as Look
+async function learn(cache: ListCache<string>, selection: Selection) {
+  const look = cache.baseline(selection) as Baseline
   const count = `select count(*)::int as total, pg_current_snapshot()::text as snapshot from ${selection.table}`
   const [row] = await sql.unsafe(count)
-  views.learnTotal(look, row?.total, row?.snapshot)
+  cache.learnTotal(look, row?.total, row?.snapshot)
 }
 
 describe('who is notified', () => {
@@ -192,19 +192,19 @@ describe('from memory nothing is told', () => {
       await writer`begin`
       await writer.unsafe(INSERT)
       const here = new Machine()
-      const views = here.views()
+      const cache = here.cache()
       for (let look = 0; look < 50; look++) {
-        expect(views.look(COMPANIES)).toBe(null)
+        expect(cache.baseline(COMPANIES)).toBe(null)
         await Bun.sleep(10)
       }
       await writer`commit`
       writer.release()
-      await until(() => views.look(COMPANIES) !== null)
-      await learn(views, COMPANIES)
-      expect(views.look(COMPANIES)?.total).toBe(1)
+      await until(() => cache.baseline(COMPANIES) !== null)
+      await learn(cache, COMPANIES)
+      expect(cache.baseline(COMPANIES)?.total).toBe(1)
       // Another one that nobody has seen coming.
       await sql.unsafe(INSERT)
-      await until(() => views.look(COMPANIES)?.total === null)
+      await until(() => cache.baseline(COMPANIES)?.total === null)
     },
     TIMEOUT_MS,
   )
@@ -214,9 +214,9 @@ describe('from memory nothing is told', () => {
     async () => {
       const here = await new Machine().hears()
       await sql`select pg_terminate_backend(pid) from change_listener`
-      await until(() => !here.reader.isHearing)
+      await until(() => !here.reader.isLive)
       await sql.unsafe(INSERT)
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       expect(here.told()).toBe(null)
     },
     TIMEOUT_MS,
@@ -235,7 +235,7 @@ describe('from memory nothing is told', () => {
         changes: { machine, connections },
         onOutcomeUnknown(name, closed) {
           addUnknownOutcome(here.region, ring)
-          events.push(`disowned, hearing: ${here.reader.isHearing}`)
+          events.push(`disowned, hearing: ${here.reader.isLive}`)
           closed.then(() => {
             events.push('closed')
             here.process.disown(name)
@@ -259,7 +259,7 @@ describe('from memory nothing is told', () => {
       } finally {
         process.kill(Number(pid), 'SIGCONT')
       }
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       expect(here.told()).toBe(null)
       expect(await isThere(Number(pid))).toBe(false)
       const now = await written()
@@ -282,13 +282,13 @@ describe('from memory nothing is told', () => {
       try {
         frozen.unsafe(INSERT).catch(() => undefined)
         here.process.leave(1)
-        expect(here.reader.isHearing).toBe(false)
+        expect(here.reader.isLive).toBe(false)
         await until(async () => !(await isThere(pids[1] as number)))
         await here.staysDeaf(500)
       } finally {
         process.kill(pids[0] as number, 'SIGCONT')
       }
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       expect(here.told()).toBe(null)
       expect(await Promise.all(pids.map(isThere))).toEqual([false, false, true])
       await Promise.all([frozen, idle, others].map((connection) => connection.end({ timeout: 0 })))
@@ -316,32 +316,36 @@ describe('from memory nothing is told', () => {
 })
 
 describe('lists come from the database', () => {
-  const LINE = 'lists are read from the database: their rows may be changed unheard'
+  const LINE = 'list cache off for tables whose rows may change without notice'
 
   test(
     'all of them, while a trigger of an operator’s writes along with a worker, and nothing from before is told afterwards',
     async () => {
       const here = await new Machine().hears()
-      const views = here.views()
-      for (const selection of [COMPANIES, EMPLOYEES]) await learn(views, selection)
-      expect([COMPANIES, EMPLOYEES].map((selection) => views.look(selection)?.total)).toEqual([0, 0])
+      const cache = here.cache()
+      for (const selection of [COMPANIES, EMPLOYEES]) await learn(cache, selection)
+      expect([COMPANIES, EMPLOYEES].map((selection) => cache.baseline(selection)?.total)).toEqual([0, 0])
       await sql.unsafe(`
         create function theirs() returns trigger language plpgsql as
           $$ begin insert into employee (known_as) values ('k'); return null; end $$;
         create trigger theirs after insert on company for each row execute function theirs()`)
       await here.sql.unsafe(INSERT)
       await until(() => here.warnings.length > 0)
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       for (let look = 0; look < 20; look++, await Bun.sleep(10))
-        expect([ABSENCES, COMPANIES, EMPLOYEES].map((selection) => views.look(selection))).toEqual([null, null, null])
+        expect([ABSENCES, COMPANIES, EMPLOYEES].map((selection) => cache.baseline(selection))).toEqual([
+          null,
+          null,
+          null,
+        ])
       expect(here.warnings).toEqual([LINE])
       expect(here.details).toEqual([{ tables: 'all', causes: 'trigger theirs of company' }])
       await sql`drop trigger theirs on company`
-      await until(() => views.look(EMPLOYEES) !== null)
-      expect(views.look(EMPLOYEES)?.total).toBe(null)
-      expect(here.infos).toContain('nothing changes rows unheard any more')
-      await learn(views, EMPLOYEES)
-      expect(views.look(EMPLOYEES)?.total).toBe(1)
+      await until(() => cache.baseline(EMPLOYEES) !== null)
+      expect(cache.baseline(EMPLOYEES)?.total).toBe(null)
+      expect(here.infos).toContain('list cache on again for all tables')
+      await learn(cache, EMPLOYEES)
+      expect(cache.baseline(EMPLOYEES)?.total).toBe(1)
     },
     TIMEOUT_MS,
   )
@@ -350,18 +354,18 @@ describe('lists come from the database', () => {
     'those of one table, while another table inherits from it; those of the others come from memory',
     async () => {
       const here = await new Machine().hears()
-      const views = here.views()
-      await learn(views, ABSENCES)
+      const cache = here.cache()
+      await learn(cache, ABSENCES)
       await sql`create table theirs () inherits (absence)`
       await sql`insert into theirs (id) values (1)`
-      await until(() => here.warnings.length > 0 && views.look(COMPANIES) !== null)
-      expect(views.look(ABSENCES)).toBe(null)
+      await until(() => here.warnings.length > 0 && cache.baseline(COMPANIES) !== null)
+      expect(cache.baseline(ABSENCES)).toBe(null)
       expect(here.details).toEqual([{ tables: 'absence', causes: 'child table theirs of absence' }])
-      await learn(views, COMPANIES)
-      expect(views.look(COMPANIES)?.total).toBe(0)
+      await learn(cache, COMPANIES)
+      expect(cache.baseline(COMPANIES)?.total).toBe(0)
       await sql`drop table theirs`
-      await until(() => views.look(ABSENCES) !== null)
-      expect(views.look(ABSENCES)?.total).toBe(null)
+      await until(() => cache.baseline(ABSENCES) !== null)
+      expect(cache.baseline(ABSENCES)?.total).toBe(null)
     },
     TIMEOUT_MS,
   )
@@ -370,10 +374,10 @@ describe('lists come from the database', () => {
     'for a moment, where a column gets another type',
     async () => {
       const here = await new Machine().hears()
-      const views = here.views()
-      await learn(views, ABSENCES)
+      const cache = here.cache()
+      await learn(cache, ABSENCES)
       await sql`alter table absence alter reason type text collate "und-x-icu" using upper(reason)`
-      await until(() => views.look(ABSENCES) !== null && views.look(ABSENCES)?.total === null)
+      await until(() => cache.baseline(ABSENCES) !== null && cache.baseline(ABSENCES)?.total === null)
       expect(here.warnings).toEqual([])
     },
     TIMEOUT_MS,
@@ -385,9 +389,9 @@ test(
   async () => {
     const machine = await new Machine().hears()
     await Bun.sleep(2_000)
-    expect(machine.reader.isHearing).toBe(false)
+    expect(machine.reader.isLive).toBe(false)
     await sql.unsafe(INSERT)
-    await until(() => machine.reader.isHearing)
+    await until(() => machine.reader.isLive)
     // It may have been sent behind the pulse.
     await until(() => machine.told()?.includes('company') ?? false)
   },
@@ -414,7 +418,7 @@ describe('rings', () => {
       } finally {
         process.kill(pid, 'SIGCONT')
       }
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       expect(here.told()).toBe(null)
     },
     TIMEOUT_MS,
@@ -447,16 +451,16 @@ describe('rings', () => {
       const rings = [2, 3, 4].map((process) => here.process.enter(process)?.ring)
       expect(rings).toEqual([2, 3, 4])
       expect(here.process.enter(5)).toBe(null)
-      expect(here.reader.isHearing).toBe(false)
+      expect(here.reader.isLive).toBe(false)
       expect(here.process.enter(6)).toBe(null)
       await until(() => here.warnings.length > 0)
-      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+      expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
       here.process.leave(5)
       await here.staysDeaf(200)
       here.process.leave(6)
-      expect(here.reader.isHearing).toBe(true)
+      expect(here.reader.isLive).toBe(true)
       expect(here.told()).toBe(null)
-      await until(() => here.infos.includes('changes are known again'))
+      await until(() => here.infos.includes('list cache on again'))
     },
     TIMEOUT_MS,
   )
@@ -471,7 +475,7 @@ describe('rings', () => {
       expect(existsSync(join(before.folder, 'changes'))).toBe(true)
       const after = await new Machine(before.folder).hears()
       writer.append('["company"]')
-      expect([after.told(), after.reader.isHearing, before.reader.isHearing]).toEqual([[], true, false])
+      expect([after.told(), after.reader.isLive, before.reader.isLive]).toEqual([[], true, false])
     },
     TIMEOUT_MS,
   )
@@ -487,7 +491,7 @@ test(
       here.process.leave(1)
       await until(() => here.warnings.length > 0)
       await Bun.sleep(500)
-      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+      expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
     } finally {
       process.kill(pid, 'SIGCONT')
     }
@@ -504,9 +508,9 @@ test(
     await until(() => here.warnings.length > 0)
     let looks = 0
     await until(() => ++looks > 10) // over several pulses
-    expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
-    expect(here.details.map(({ reason }) => reason)).toEqual(['no trigger tells of all changes of company'])
-    expect(here.reader.isHearing).toBe(false)
+    expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
+    expect(here.details.map(({ reason }) => reason)).toEqual(['no trigger notifies of all changes of company'])
+    expect(here.reader.isLive).toBe(false)
   },
   AT_ONCE_MS,
 )

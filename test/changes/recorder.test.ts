@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
+import type { Change } from '../../src/changes/change.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
 import { bumpEpoch, ChangeLogReader, ChangeLogWriter } from '../../src/changes/log.ts'
-import { ChangePublisher, type Change, ChangeSubscriber } from '../../src/changes/publishing.ts'
-import { tableMask, Writes } from '../../src/changes/recorder.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
+import { tableMask, WriteRecorder } from '../../src/changes/recorder.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
@@ -22,10 +24,10 @@ beforeEach(() => {
   told = []
 })
 
-class WatchedAnnouncer extends ChangePublisher {
-  override tell(table: string, change: Change, epoch: number) {
+class WatchedPublisher extends ChangePublisher {
+  override publish(table: string, change: Change, epoch: number) {
     told.push({ table, change, isMarked: isMarked() })
-    super.tell(table, change, epoch)
+    super.publish(table, change, epoch)
   }
 
   override publishReset(table: string) {
@@ -36,7 +38,12 @@ class WatchedAnnouncer extends ChangePublisher {
 
 const isMarked = () => new FlagReader(region).now(0xffff).length > 0
 const writesOf = (entity: Entity) =>
-  new Writes(entity, entities, new WatchedAnnouncer(new ChangeLogWriter(region, 0), region), new FlagWriter(region, 0))
+  new WriteRecorder(
+    entity,
+    entities,
+    new WatchedPublisher(new ChangeLogWriter(region, 0), region),
+    new FlagWriter(region, 0),
+  )
 
 /** A row with these values, each property's own name elsewhere. */
 const rowOf = ({ properties }: Entity, values: Record<string, string | null>): Row =>
@@ -142,40 +149,40 @@ test('where nobody knows what a write has come to, its rows and all that copy fr
 })
 
 test('what is told is read as it was: a row that has changed is told by its differences', () => {
-  const follower = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
+  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const changes: Change[] = [
     { transaction: 2 ** 40, before: null, after: rowOf(employee, { FirstName: 'Zoë "\\\n', Title: null }) },
     { transaction: 8, before: rowOf(employee, { Title: null }), after: rowOf(employee, { Type: null, Title: '' }) },
     { transaction: 9, before: old, after: old },
     { transaction: 10, before: old, after: null },
   ]
-  const announcer = new ChangePublisher(new ChangeLogWriter(region, 0), region)
-  for (const change of changes) announcer.tell('table', change)
-  follower.catchUp()
-  expect(follower.since('table', 0)).toEqual(changes)
-  expect(follower.since('table', 3)).toEqual(changes.slice(3))
-  expect([follower.next('table'), follower.next('other')]).toEqual([4, 0])
+  const publisher = new ChangePublisher(new ChangeLogWriter(region, 0), region)
+  for (const change of changes) publisher.publish('table', change)
+  subscriber.catchUp()
+  expect(subscriber.since('table', 0)).toEqual(changes)
+  expect(subscriber.since('table', 3)).toEqual(changes.slice(3))
+  expect([subscriber.next('table'), subscriber.next('other')]).toEqual([4, 0])
 })
 
 test('a write has the epoch from when it was sent, however late it is told', () => {
-  const follower = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
+  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const { settle } = writesOf(company).create()
   bumpEpoch(region)
-  follower.catchUp()
+  subscriber.catchUp()
   settle([[...old, '7']])
-  follower.catchUp()
-  expect([follower.next('company'), follower.since('company', 0)]).toEqual([1, null])
+  subscriber.catchUp()
+  expect([subscriber.next('company'), subscriber.since('company', 0)]).toEqual([1, null])
   writesOf(company)
     .create()
     .settle([[...old, '8']])
-  follower.catchUp()
-  expect(follower.since('company', 1)).toEqual([{ transaction: 8, before: null, after: old }])
+  subscriber.catchUp()
+  expect(subscriber.since('company', 1)).toEqual([{ transaction: 8, before: null, after: old }])
 })
 
 test('a row too long for the log makes everybody forget everything', () => {
-  const follower = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
-  const announcer = new ChangePublisher(new ChangeLogWriter(region, 0), region)
-  announcer.tell('table', { transaction: 1, before: null, after: ['x'.repeat(100_000)] })
-  follower.catchUp()
-  expect(follower.generation).toBe(1)
+  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
+  const publisher = new ChangePublisher(new ChangeLogWriter(region, 0), region)
+  publisher.publish('table', { transaction: 1, before: null, after: ['x'.repeat(100_000)] })
+  subscriber.catchUp()
+  expect(subscriber.generation).toBe(1)
 })

@@ -50,7 +50,8 @@ describe('rows from a start', () => {
   })
 
   test('without a position: from the end of the list on that side', () => {
-    const near = (start: Start) => /array\((.*?) limit \$/.exec(compileFromAnchor(company, query, start, 10, 5).text)?.[1]
+    const near = (start: Start) =>
+      /array\((.*?) limit \$/.exec(compileFromAnchor(company, query, start, 10, 5).text)?.[1]
     const all = (keys: string) =>
       `select id from ((select "name", "id" from "company" where "id" > $1 order by ${keys} limit 512)) ` +
       `as near order by ${keys}`

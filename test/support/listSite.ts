@@ -2,8 +2,9 @@ import { ListCache } from '../../src/cache/listCache.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
 import { ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
-import { ChangePublisher, ChangeSubscriber } from '../../src/changes/publishing.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { InFlightWrites } from '../../src/changes/settling.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import { Database } from '../../src/execute/database.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Cursors } from '../../src/model/cursor.ts'
@@ -146,13 +147,13 @@ export class ListSite {
 
   private memory(writer: number, bytes: number) {
     const { region } = this
-    const follower = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
-    const onTheirWay = new InFlightWrites(new FlagReader(region), follower)
+    const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
+    const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
     return {
-      views: new ListCache<Reply>(follower, onTheirWay, bytes),
-      onTheirWay,
-      announcer: new ChangePublisher(new ChangeLogWriter(region, writer), region),
-      marks: new FlagWriter(region, writer),
+      cache: new ListCache<Reply>(subscriber, inFlight, bytes),
+      inFlight,
+      publisher: new ChangePublisher(new ChangeLogWriter(region, writer), region),
+      flags: new FlagWriter(region, writer),
     }
   }
 }

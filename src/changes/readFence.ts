@@ -1,7 +1,7 @@
-import { type InFlightWrites, type Seen, seenBy, versionOf } from '../changes/settling.ts'
-import { Snapshot } from '../changes/snapshot.ts'
 import { compileSnapshot } from '../compile/list.ts'
 import type { Database } from '../execute/database.ts'
+import { type InFlightWrites, type Seen, seenBy, versionOf } from './settling.ts'
+import { Snapshot } from './snapshot.ts'
 
 /**
  * Holds an answer of the database back until the writes that it may show are published, so that no list from memory, of
@@ -10,23 +10,23 @@ import type { Database } from '../execute/database.ts'
 export class ReadFence {
   constructor(
     private readonly database: Database,
-    private readonly onTheirWay: InFlightWrites,
+    private readonly inFlight: InFlightWrites,
   ) {}
 
   /**
-   * For one row. `xmin`: the transaction that wrote it, modulo 2^32; `copied`: the tables that it copies from, whose
+   * For one row. `xmin`: the transaction that wrote it, modulo 2^32; `copied`: the tableMask that it copies from, whose
    * renames it may show though another transaction wrote it. True: at once.
    */
-  row(tables: number, copied: number, xmin: string): Promise<unknown> | true {
-    if (this.onTheirWay.isNone(tables)) return true
-    if (copied !== 0 && this.onTheirWay.areTogether(tables, copied)) return this.rows(tables, null)
-    return this.onTheirWay.settled(tables, versionOf(xmin))
+  row(tableMask: number, copied: number, xmin: string): Promise<unknown> | true {
+    if (this.inFlight.isEmpty(tableMask)) return true
+    if (copied !== 0 && this.inFlight.areTogether(tableMask, copied)) return this.rows(tableMask, null)
+    return this.inFlight.settled(tableMask, versionOf(xmin))
   }
 
   /** For rows that were read under the snapshot of this text; null: under an earlier one than that of now. */
-  async rows(tables: number, text: string | null): Promise<void> {
-    if (this.onTheirWay.isNone(tables)) return
-    await this.onTheirWay.settled(tables, text === null ? await this.now() : seenBy(new Snapshot(text)))
+  async rows(tableMask: number, text: string | null): Promise<void> {
+    if (this.inFlight.isEmpty(tableMask)) return
+    await this.inFlight.settled(tableMask, text === null ? await this.now() : seenBy(new Snapshot(text)))
   }
 
   private async now(): Promise<Seen> {

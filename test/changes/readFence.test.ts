@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { type InFlightWrite, FlagWriter, tableBit } from '../../src/changes/inFlight.ts'
+import { FlagWriter, type InFlightWrite, tableBit } from '../../src/changes/inFlight.ts'
 import { ChangeLogWriter } from '../../src/changes/log.ts'
-import { ChangePublisher } from '../../src/changes/publishing.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -46,7 +46,11 @@ async function committed(statement: postgres.PendingQuery<postgres.Row[]>) {
 }
 
 function publish(write: InFlightWrite, transaction: number, before: Row | null, after: Row | null) {
-  new ChangePublisher(new ChangeLogWriter(site.region, WRITER), site.region).tell('company', { transaction, before, after })
+  new ChangePublisher(new ChangeLogWriter(site.region, WRITER), site.region).publish('company', {
+    transaction,
+    before,
+    after,
+  })
   write.end()
 }
 

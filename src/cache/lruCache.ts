@@ -2,7 +2,7 @@
  * Values by key, the least recently used going first, within a bound on their bytes. Two generations: what is used is in
  * the younger one, and when that is half of the bound, the older one goes. A hit moves nothing.
  */
-export class Recent<V> {
+export class LruCache<V> {
   private younger = new Map<string, V>()
   private older = new Map<string, V>()
   private youngerBytes = 0
