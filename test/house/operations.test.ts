@@ -45,7 +45,7 @@ describe('the page has every line of the log', () => {
 
   test('and no other', () => {
     const lines = literalsAfter(levels, /./)
-    expect(lines).toContain('a worker hangs')
+    expect(lines).toContain('listening')
     // An error's code is the one line that is no literal.
     expect(listed('### Requests', REASONS)).toEqual([...lines, '<>'].sort())
   })
