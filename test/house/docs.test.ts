@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isGroup } from '../../src/model/entity.ts'
+import { operators } from '../../src/model/operators.ts'
 import { loadSample } from '../../src/postgres/sample.ts'
+import { loadEntities } from '../../src/registry.ts'
 import {
   canonical,
   exchangesOf,
@@ -26,6 +29,8 @@ const pages = [README, ...readdirSync(join(ROOT, 'docs')).map((file) => `docs/${
   .map((path) => ({ path, text: readPage(path) }))
   .map((page) => ({ ...page, exchanges: exchangesOf(page.text) }))
 const livePages = pages.filter(({ exchanges }) => exchanges.length > 0)
+
+const entities = await loadEntities()
 
 const folder = temporaryFolder()
 const KEY = 'roster_dev_0123456789abcdef0123456789abcdef0123456789abcdef'
@@ -99,6 +104,24 @@ for (const { path, exchanges } of livePages)
         }
     })
   })
+
+describe('the tables of docs/api.md are those of the code', () => {
+  const api = readPage('docs/api.md')
+  /** What stands in backquotes at the beginning of the rows below a heading. */
+  const namesUnder = (heading: string) => {
+    const section = api.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? ''
+    return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name as string)
+  }
+
+  test('operators', () => {
+    expect(namesUnder('Filters')).toEqual(operators.map(({ prefix }) => prefix))
+  })
+
+  test.each(entities.map((entity) => [entity.plural, entity] as const))('%s', (plural, { members }) => {
+    const names = members.map((member) => (isGroup(member) ? member.key : (member.path[0] as string)))
+    expect(namesUnder(plural)).toEqual(names)
+  })
+})
 
 test('there are pages with requests', () => {
   expect(livePages.map(({ path }) => path)).toContain(README)
