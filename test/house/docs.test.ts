@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isGroup } from '../../src/model/entity.ts'
+import { type Entity, isGroup } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import { loadSample } from '../../src/postgres/sample.ts'
 import { loadEntities } from '../../src/registry.ts'
@@ -16,7 +16,7 @@ import {
   shownFilesOf,
   withAnswers,
 } from '../support/documents.ts'
-import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
 
 // Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
@@ -34,7 +34,8 @@ const entities = await loadEntities()
 
 const folder = temporaryFolder()
 const KEY = 'roster_dev_0123456789abcdef0123456789abcdef0123456789abcdef'
-const outputs = new Map<string, string[]>()
+const sites = new Map<string, Site>()
+const siteOf = (path: string) => sites.get(path) as Site
 
 type Page = (typeof pages)[number]
 
@@ -60,7 +61,15 @@ function projectFor(path: string, text: string): string {
   return project
 }
 
-async function answersOf({ path, text, exchanges }: Page): Promise<string[]> {
+interface Site {
+  readonly project: string
+  readonly settings: Record<string, string>
+  /** What the commands have printed. */
+  readonly outputs: readonly string[]
+  readonly log: string
+}
+
+async function serve({ path, text, exchanges }: Page): Promise<Site> {
   const dataDir = join(folder.path, path.replaceAll('/', '.'))
   const port = String(freePort())
   const settings = { ...(await settingsFor(path, dataDir)), PUBLIC_URL: SHOWN_URL, LOG_LEVEL: 'warn' }
@@ -70,15 +79,14 @@ async function answersOf({ path, text, exchanges }: Page): Promise<string[]> {
   await server.waitFor(/listens on http/)
   const shell = run(['sh', '-c', `cd '${project}'\n${scriptOf(exchanges, port, dataDir)}`], settings)
   await shell.ended
-  return outputsOf(shell.output())
+  return { project, settings, outputs: outputsOf(shell.output()), log: server.output() }
 }
 
 beforeAll(async () => {
-  await Promise.all(livePages.map(async (page) => outputs.set(page.path, await answersOf(page))))
+  await Promise.all(livePages.map(async (page) => sites.set(page.path, await serve(page))))
   if (!process.env.WRITE_ANSWERS) return
-  for (const { path, text } of livePages)
-    writeFileSync(join(ROOT, path), withAnswers(text, outputs.get(path) as string[]))
-}, 60_000)
+  for (const { path, text } of livePages) writeFileSync(join(ROOT, path), withAnswers(text, siteOf(path).outputs))
+}, 120_000)
 afterAll(async () => {
   await endPrograms()
   folder.remove()
@@ -89,8 +97,12 @@ for (const { path, exchanges } of livePages)
     const named = exchanges.map((exchange, at) => [exchange.line, exchange, at] as const)
 
     test.each(named)('line %d: the answer is the one below', (_, exchange, at) => {
-      const output = outputs.get(path)?.[at] as string
+      const output = siteOf(path).outputs[at] as string
       expect(canonical(exchange, output)).toBe(canonical(exchange, exchange.answer))
+    })
+
+    test('make the server log no warning', () => {
+      expect(siteOf(path).log).not.toMatch(/warn|error/i)
     })
 
     test('have answers of which no first or last character could be another', () => {
@@ -104,6 +116,32 @@ for (const { path, exchanges } of livePages)
         }
     })
   })
+
+describe('docs/entities.md', () => {
+  const path = 'docs/entities.md'
+
+  test('has every kind of field in its table, and in its example', () => {
+    const kinds = [...readPage('src/model/entity.ts').matchAll(/^export const (\w+) = /gm)].map(([, name]) => name)
+    const page = readPage(path)
+    expect([...page.matchAll(/^\| `(\w+)\(/gm)].map(([, name]) => name)).toEqual(kinds)
+    const [example] = newFilesOf(page)
+    for (const kind of kinds) expect(example?.text).toContain(`: ${kind}(`)
+  })
+
+  test('has a migration with the columns and indexes of its entity', async () => {
+    const { project, settings } = siteOf(path)
+    const { default: office } = (await import(join(project, 'src/entities/office.ts'))) as { default: Entity }
+    const sql = connect(settings.DATABASE_URL as string)
+    const rows = await sql`
+      select attname as column, format_type(atttypid, atttypmod) as type, exists (
+        select from pg_indexes where tablename = ${office.table} and indexdef like '%(' || attname || ', id)'
+      ) as indexed
+      from pg_attribute where attrelid = ${office.table}::regclass`
+    await sql.end()
+    for (const { column, kind, indexed } of office.properties.filter(({ column }) => column !== 'id'))
+      expect(rows).toContainEqual({ column, type: kind.columnType, indexed })
+  })
+})
 
 describe('the tables of docs/api.md are those of the code', () => {
   const api = readPage('docs/api.md')
