@@ -152,14 +152,8 @@ export class Supervisor {
       this.keys = keys
       this.releases.push(() => keys.close(), folder.release)
       keys.ensureTables()
-<<<<<<< HEAD
-      if (listCache && databasePrepare)
-        this.changes = new ChangeLogOwner({ folder: folder.path, workers, log: this.log })
-      else if (listCache) this.log.info('list cache off: with DATABASE_PREPARE=false other writers cannot be heard')
-=======
       if (listCache && !databasePrepare) this.log.info('list cache off: a pooler is between, which passes no NOTIFY on')
       else if (listCache) this.changes = new ChangeLogOwner({ folder: folder.path, workers, log: this.log })
->>>>>>> other
       return keys
     } catch (error) {
       throw asStartError(error as Error)

@@ -60,13 +60,9 @@ async function replaceKeys({ keys, tables }: Pick<ToWorker & { kind: 'keys' }, '
   try {
     running?.replaceKeys(keys, tables)
   } catch (error) {
-<<<<<<< HEAD
-    log?.error('a worker cannot open the tables of keys with limits of their own', { error: String(error) })
-=======
     log?.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to keys without one', {
       error: String(error),
     })
->>>>>>> other
   }
 }
 

@@ -45,11 +45,7 @@ describe('the page has every line of the log', () => {
 
   test('and no other', () => {
     const lines = literalsAfter(levels, /./)
-<<<<<<< HEAD
-    expect(lines).toContain('a worker ended: it is replaced')
-=======
     expect(lines).toContain('listening')
->>>>>>> other
     // An error's code is the one line that is no literal.
     expect(listed('### Requests', REASONS)).toEqual([...lines, '<>'].sort())
   })
