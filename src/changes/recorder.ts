@@ -1,6 +1,7 @@
+import type { WriteObserver } from '../execute/writeObserver.ts'
 import { copiedProperties } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Row, Watch } from '../model/sql.ts'
+import type { Row } from '../model/sql.ts'
 import { type FlagWriter, tableBit } from './inFlight.ts'
 import type { ChangePublisher } from './publisher.ts'
 
@@ -33,18 +34,18 @@ export class WriteRecorder {
   }
 
   /** For `compileCreate`. */
-  readonly create = () => this.watch(this.own, (row) => [null, this.part(row, 0)])
+  readonly create = () => this.observe(this.own, (row) => [null, this.part(row, 0)])
 
   /** For `compileUpdate` of what no other row copies. */
-  readonly update = () => this.watch(this.own, (row) => [this.part(row, 1), this.part(row, 0)])
+  readonly update = () => this.observe(this.own, (row) => [this.part(row, 1), this.part(row, 0)])
 
   /** For `compileUpdate` of what other rows copy. */
-  readonly rename = () => this.watch(this.reached, (row) => [this.part(row, 1), this.part(row, 0)])
+  readonly rename = () => this.observe(this.reached, (row) => [this.part(row, 1), this.part(row, 0)])
 
   /** For `compileRemove`. */
-  readonly remove = () => this.watch(this.own, (row) => [this.part(row, 0), null])
+  readonly remove = () => this.observe(this.own, (row) => [this.part(row, 0), null])
 
-  private watch(tableMask: number, read: Read): Watch {
+  private observe(tableMask: number, read: Read): WriteObserver {
     const { epoch } = this.publisher
     const write = this.flags.begin(tableMask)
     return {

@@ -1,5 +1,5 @@
+import type { Batch } from '../model/batch.ts'
 import type { Filter, Sort } from '../model/query.ts'
-import type { Batch } from '../model/sql.ts'
 
 /** A statement without its values. */
 export interface Compiled {

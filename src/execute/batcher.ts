@@ -1,7 +1,11 @@
-import type { Batch, Row, Statement } from '../model/sql.ts'
+import type { Batch, Batchable } from '../model/batch.ts'
+import type { Row, Statement } from '../model/sql.ts'
+import type { Observe } from './writeObserver.ts'
 
 interface Run {
-  readonly statement: Statement
+  readonly statement: Batchable
+  /** The same for all of a batch, which write the same columns of one table. */
+  readonly observe: Observe | null
   /** By `performance.now()`; afterwards nobody waits for it, and it is not sent any more. */
   readonly untilMs: number
   resolve(rows: Row[]): void
@@ -17,9 +21,9 @@ interface Queue {
 
 interface Execution {
   /** Sends nothing after `untilMs`. @throws what its client is told */
-  alone(statement: Statement, untilMs: number): Promise<Row[]>
+  alone(statement: Statement, observe: Observe | null, untilMs: number): Promise<Row[]>
   /** Null: nothing of it was done, and the runs are to be tried alone. @throws what all clients are told */
-  together(statement: Statement, untilMs: number): Promise<Row[] | null>
+  together(statement: Statement, observe: Observe | null, untilMs: number): Promise<Row[] | null>
 }
 
 interface Bounds {
@@ -56,12 +60,12 @@ export class Batcher {
     private readonly bounds: Bounds,
   ) {}
 
-  ask(statement: Statement): Promise<Row[]> {
+  ask(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
     const key = statement.batch ? statement.text : `${statement.text}\0${JSON.stringify(statement.values)}`
     let queue = this.queues.get(key)
     if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
     return new Promise((resolve, reject) => {
-      queue.waiting.push({ statement, untilMs: performance.now() + this.bounds.waitMsMax, resolve, reject })
+      queue.waiting.push({ statement, observe, untilMs: performance.now() + this.bounds.waitMsMax, resolve, reject })
       if (queue.running < RUNNING_MAX) this.makeDue(queue)
     })
   }
@@ -104,10 +108,10 @@ export class Batcher {
   }
 
   private async answer(runs: readonly Run[]) {
-    const [{ statement, untilMs }] = runs as [Run]
+    const [{ statement, observe, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.execution.alone(statement, (runs.at(-1) as Run).untilMs)
+      const rows = await this.execution.alone(statement, observe, (runs.at(-1) as Run).untilMs)
       for (const { resolve } of runs) resolve(rows)
       return
     }
@@ -115,7 +119,7 @@ export class Batcher {
     if (untilMs <= performance.now()) return this.separate(runs)
     const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
     const startMs = performance.now()
-    const rows = await this.execution.together({ text: batch.text, values, watch: statement.watch }, untilMs)
+    const rows = await this.execution.together({ text: batch.text, values }, observe, untilMs)
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
     else this.separate(runs)
@@ -133,8 +137,8 @@ export class Batcher {
   }
 
   private separate(runs: readonly Run[]) {
-    for (const { statement, untilMs, resolve, reject } of runs)
-      this.execution.alone(statement, untilMs).then(resolve, reject)
+    for (const { statement, observe, untilMs, resolve, reject } of runs)
+      this.execution.alone(statement, observe, untilMs).then(resolve, reject)
   }
 }
 

@@ -1,11 +1,13 @@
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
-import type { Row, Statement, Watch } from '../model/sql.ts'
+import type { Batchable } from '../model/batch.ts'
+import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
+import type { Observe, WriteObserver } from './writeObserver.ts'
 
 export interface DatabaseOptions extends PoolOptions {
   /** Waiting for a connection included; default: 5 s. */
@@ -52,16 +54,16 @@ export class Database {
   }
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
-  read(statement: Statement): Promise<Row[]> {
+  read(statement: Batchable): Promise<Row[]> {
     return this.admit(() => this.reads.ask(statement))
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
-  write(statement: Statement): Promise<Row[]> {
+  write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
     return this.admit(() =>
       statement.batch
-        ? this.writes.ask(statement)
-        : this.run(statement, false, performance.now() + this.queryMsMax, true),
+        ? this.writes.ask(statement, observe)
+        : this.run(statement, observe, false, performance.now() + this.queryMsMax, true),
     )
   }
 
@@ -79,9 +81,9 @@ export class Database {
     return new Batcher(
       {
         // A batch gives up on locks soon, a write by itself does not; what only reads meets none.
-        alone: (statement, untilMs) => this.run(statement, repeatable, untilMs, !repeatable),
-        together: (statement, untilMs) =>
-          this.run(statement, repeatable, untilMs, false).catch((error) => {
+        alone: (statement, observe, untilMs) => this.run(statement, observe, repeatable, untilMs, !repeatable),
+        together: (statement, observe, untilMs) =>
+          this.run(statement, observe, repeatable, untilMs, false).catch((error) => {
             if (isUndone(error)) return null
             throw error
           }),
@@ -103,21 +105,27 @@ export class Database {
   }
 
   /** Sends nothing after `untilMs`: its client has been told that nothing came of it, and may try again. */
-  private async run(statement: Statement, repeatable: boolean, untilMs: number, mayWait: boolean): Promise<Row[]> {
+  private async run(
+    statement: Statement,
+    observe: Observe | null,
+    repeatable: boolean,
+    untilMs: number,
+    mayWait: boolean,
+  ): Promise<Row[]> {
     for (let attempt = 1; ; attempt++) {
       if (performance.now() >= untilMs) throw missedDeadline()
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
-      const watch = statement.watch?.()
+      const observer = observe?.()
       try {
         const rows = await this.attempt(statement, pool, prepare, mayWait)
-        watch?.settle(rows)
+        observer?.settle(rows)
         return rows
       } catch (error) {
         const verdict = classify(error)
-        if (watch && isUnknown(error, verdict)) this.giveUp(watch, pool)
-        else watch?.settle([])
+        if (observer && isUnknown(error, verdict)) this.giveUp(observer, pool)
+        else observer?.settle([])
         if (this.isEnded) throw this.translate(error, verdict)
         // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
@@ -167,10 +175,10 @@ export class Database {
   }
 
   /** Of a write: it may have been done, or will be, by a connection that nobody listens to any more. */
-  private giveUp(watch: Watch, pool: Pool) {
+  private giveUp(observer: WriteObserver, pool: Pool) {
     this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
     if (this.pool === pool && !this.isEnded) this.renew()
-    watch.settle(null)
+    observer.settle(null)
   }
 
   private translate(error: unknown, verdict: Verdict): Error {

@@ -1,7 +1,8 @@
 import { ApiError } from '../errors.ts'
-import { param, type Row, type Statement, sql, toStatement, type Watch } from '../model/sql.ts'
+import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/deadline.ts'
 import { Database, type DatabaseOptions } from './database.ts'
+import type { Observe, WriteObserver } from './writeObserver.ts'
 
 /** The limits of every other statement, for these. */
 const LONG_STATEMENT_MS_MAX = 60_000
@@ -38,7 +39,7 @@ export class LongWrites {
   }
 
   /** Runs a statement when its turn has come, again only when it had no effect. @throws as `Database.write` */
-  async write(statement: Statement): Promise<Row[]> {
+  async write({ text, values }: Statement, observe: Observe | null = null): Promise<Row[]> {
     if (this.waiting >= WAITING_MAX) throw busy()
     this.waiting++
     const before = this.last
@@ -48,7 +49,7 @@ export class LongWrites {
       await withDeadline(before, TURN_MS_MAX, () => {
         throw busy()
       })
-      return await this.own.write(this.identified(statement))
+      return await this.own.write({ text, values }, observe && this.identifying(observe))
     } finally {
       this.waiting--
       resolve()
@@ -59,34 +60,30 @@ export class LongWrites {
     await this.own.end(0)
   }
 
-  private identified(statement: Statement): Statement {
-    const { watch } = statement
-    if (!watch || this.name === null) return { ...statement, batch: null }
-    return {
-      ...statement,
-      batch: null,
-      watch: () => {
-        const own = watch()
-        let isRunning = true
-        this.identify(own, () => isRunning)
-        return {
-          identify: own.identify,
-          settle(rows) {
-            isRunning = false
-            own.settle(rows)
-          },
-        }
-      },
+  /** Looks the write's transaction up while it runs. */
+  private identifying(observe: Observe): Observe {
+    if (this.name === null) return observe
+    return () => {
+      const observer = observe()
+      let isRunning = true
+      this.identify(observer, () => isRunning)
+      return {
+        identify: observer.identify,
+        settle(rows) {
+          isRunning = false
+          observer.settle(rows)
+        },
+      }
     }
   }
 
   /** A reader that does not know it waits, and is right. */
-  private async identify(watch: Watch, isRunning: () => boolean) {
+  private async identify(observer: WriteObserver, isRunning: () => boolean) {
     while (isRunning()) {
       await Bun.sleep(LOOK_MS)
       const [row] = await this.database.read(selectTransaction(this.name as string)).catch(() => [])
       if (!row?.[0] || !isRunning()) continue
-      watch.identify(Number(row[0]))
+      observer.identify(Number(row[0]))
       return
     }
   }

@@ -18,9 +18,9 @@ import { openRegion, type Region } from '../../src/os/region.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { temporaryMemory } from '../support/memory.ts'
 import { overhear } from '../support/notifications.ts'
+import { observing } from '../support/observing.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { watching } from '../support/watching.ts'
 
 const TIMEOUT_MS = 40_000
 /** Less than what trouble that may pass by itself is given. */
@@ -245,8 +245,8 @@ describe('from memory nothing is told', () => {
       const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
       process.kill(Number(pid), 'SIGSTOP')
       try {
-        const watch = () => watching((rows) => void events.push(`settled: ${rows}`))
-        const [answer] = await Promise.allSettled([database.write({ text: INSERT, values: [], watch })])
+        const observe = () => observing((rows) => void events.push(`settled: ${rows}`))
+        const [answer] = await Promise.allSettled([database.write({ text: INSERT, values: [] }, observe)])
         expect(answer?.status).toBe('rejected')
         expect(events.slice(0, 2)).toEqual(['disowned, hearing: false', 'settled: null'])
         await until(() => events.includes('closed'))

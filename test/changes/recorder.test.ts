@@ -9,8 +9,9 @@ import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
+import type { WriteObserver } from '../../src/execute/writeObserver.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import type { Row, Watch } from '../../src/model/sql.ts'
+import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
 import { privateRegion } from '../prove/model.ts'
 
@@ -49,8 +50,8 @@ const writesOf = (entity: Entity) =>
 const rowOf = ({ properties }: Entity, values: Record<string, string | null>): Row =>
   properties.map(({ name }) => (name in values ? (values[name] as string | null) : name))
 
-function settled(watch: Watch, rows: readonly Row[] | null) {
-  watch.settle(rows)
+function settled(observer: WriteObserver, rows: readonly Row[] | null) {
+  observer.settle(rows)
   expect(isMarked()).toBe(false)
   for (const { isMarked } of told) expect(isMarked).toBe(true)
   return told.map(({ table, change }) => [table, change])
