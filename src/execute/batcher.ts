@@ -6,7 +6,7 @@ interface Run {
   readonly statement: Batchable
   /** The same for all of a batch, which write the same columns of one table. */
   readonly observe: Observe | null
-  /** By `performance.now()`; afterwards nobody waits for it, and it is not sent any more. */
+  /** By `performance.now()`; afterwards its client has its answer, and it is not sent any more. */
   readonly untilMs: number
   resolve(rows: Row[]): void
   reject(error: unknown): void
@@ -20,28 +20,28 @@ interface Queue {
 }
 
 interface Execution {
-  /** Sends nothing after `untilMs`. @throws what its client is told */
+  /** Sends nothing after `untilMs`. @throws the error for its client */
   alone(statement: Statement, observe: Observe | null, untilMs: number): Promise<Row[]>
-  /** Null: nothing of it was done, and the runs are to be tried alone. @throws what all clients are told */
+  /** Null: nothing of it was done, and each run is tried alone. @throws the error for all clients */
   together(statement: Statement, observe: Observe | null, untilMs: number): Promise<Row[] | null>
 }
 
 interface Bounds {
-  /** What has not been sent by then is given up. */
+  /** A statement that was not sent by then is given up. */
   waitMsMax: number
-  /** What takes longer, behind a lock or a long list, keeps no others of its text waiting. */
+  /** A batch that takes longer, because of a lock or a long list, keeps no others of its text waiting. */
   runningMsMax: number
 }
 
-/** Statements of one text at once: a second one works while the first one's answer is on its way. */
+/** Batches of one text at once: the second one works while the first one's answer travels. */
 const RUNNING_MAX = 2
-/** Runs of a batch: so many at first, twice as many after one that was quick, half as many after one that was slow. */
+/** Runs of a first batch; later ones have twice as many after a quick one, half as many after a slow one. */
 const RUNS_FIRST = 8
 const RUNS_MAX = 64
-/** One would be no batch, and none would ever be quick again. */
+/** With one run there would be no batch, and so none that is quick, ever again. */
 const RUNS_MIN = 2
 const QUICK_MS_MAX = 50
-/** Well over what a busy machine adds: many runs must not be blamed for that, since they help against it. */
+/** Well over what a busy machine adds: batches must not shrink for that, since large ones help against it. */
 const SLOW_MS_MIN = 250
 
 /**
@@ -52,7 +52,7 @@ const SLOW_MS_MIN = 250
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
   private due: Queue[] = []
-  /** Of how many runs a batch may be: halved where one took long, since its first run waits for its last. */
+  /** How many runs a batch may have: halved after a slow one, since its first run waits for its last. */
   private readonly runsMax = new WeakMap<Batch, number>()
 
   constructor(
@@ -115,7 +115,7 @@ export class Batcher {
       for (const { resolve } of runs) resolve(rows)
       return
     }
-    // The first has waited longest: where it has been given up, so may others have been.
+    // The first run has waited longest: where its client has been answered, so may others have been.
     if (untilMs <= performance.now()) return this.separate(runs)
     const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
     const startMs = performance.now()

@@ -17,18 +17,18 @@ export interface DatabaseOptions extends PoolOptions {
 }
 
 const QUERIES_MAX = 1_000
-/** For so long a statement keeps others of its text waiting for its batch to end; writes meet locks. */
+/** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
 const READING_MS_MAX = 500
 const WRITING_MS_MAX = 100
-/** Between attempts after a lost connection: PostgreSQL drops all of them when one backend crashes, and recovers. */
+/** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 const PAUSES_MS = [50, 150, 450]
 const ATTEMPTS_MAX = PAUSES_MS.length + 1
 /**
- * For what may wait for a lock: the driver sends nothing behind it over its connection, while other connections are free
- * or take what is quick. (A hook of the driver's own: what it returns says whether the connection takes more.)
+ * For statements that may wait for a lock: the driver sends nothing behind them over their connection, only over others.
+ * (`onexecute` is the driver's own hook: what it returns says whether the connection takes more.)
  */
 const HOLDING = { simple: false, onexecute: () => false }
-/** So many answers missing in a row mean that the connections are dead, not slow. */
+/** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
 
 /** A bounded pool of connections to PostgreSQL. */
@@ -67,7 +67,7 @@ export class Database {
     )
   }
 
-  /** Waits for what runs, up to `waitMs`, then closes the connections; what still runs then is ServiceUnavailable. */
+  /** Waits up to `waitMs` for queries that run, then closes the connections; queries that still run get ServiceUnavailable. */
   async end(waitMs: number): Promise<void> {
     const untilMs = performance.now() + waitMs
     while (this.inFlight > 0 && performance.now() < untilMs) await Bun.sleep(5)
@@ -80,7 +80,7 @@ export class Database {
   private batcher(repeatable: boolean): Batcher {
     return new Batcher(
       {
-        // A batch gives up on locks soon, a write by itself does not; what only reads meets none.
+        // A batch gives up on locks soon, a write by itself waits for them; reads meet none.
         alone: (statement, observe, untilMs) => this.run(statement, observe, repeatable, untilMs, !repeatable),
         together: (statement, observe, untilMs) =>
           this.run(statement, observe, repeatable, untilMs, false).catch((error) => {
@@ -92,7 +92,7 @@ export class Database {
     )
   }
 
-  /** No more queries than there is room for, and none waits for longer than its deadline, batched or not. */
+  /** Refuses queries past QUERIES_MAX; gives up each one at its deadline, batched or not. */
   private async admit(ask: () => Promise<Row[]>): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
     this.inFlight++
@@ -104,7 +104,7 @@ export class Database {
     }
   }
 
-  /** Sends nothing after `untilMs`: its client has been told that nothing came of it, and may try again. */
+  /** Sends nothing after `untilMs`: by then its client has a 503 that says nothing was done, and may try again. */
   private async run(
     statement: Statement,
     observe: Observe | null,
@@ -127,7 +127,7 @@ export class Database {
         if (observer && isUnknown(error, verdict)) this.giveUp(observer, pool)
         else observer?.settle([])
         if (this.isEnded) throw this.translate(error, verdict)
-        // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
+        // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
         if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error, verdict)
@@ -147,7 +147,7 @@ export class Database {
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, missedDeadline)
       this.stuck = 0
-      // The driver leaves places at the start empty for rows of a query that failed amid them before.
+      // After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer.
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
     } finally {
       pool.running--
@@ -156,14 +156,14 @@ export class Database {
   }
 
   private missed(pool: Pool): Error {
-    // One frozen pool misses many deadlines at once; the one that has taken its place is not to blame.
+    // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
     if (this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
     return missedDeadline()
   }
 
   /**
-   * New connections for new queries; the old ones end when the last of their queries has. Not before: the driver would
-   * open a connection for each query that still waits, and forget it.
+   * Replaces the connections; the old ones end when the last of their queries has. Not before: the driver would open a
+   * connection for each query that still waits, and forget it.
    */
   private renew() {
     this.stuck = 0
@@ -174,7 +174,7 @@ export class Database {
     if (old.running === 0) closePool(old)
   }
 
-  /** Of a write: it may have been done, or will be, by a connection that nobody listens to any more. */
+  /** For a write with an unknown outcome: PostgreSQL may have done it, or may still do it, and the answer is lost. */
   private giveUp(observer: WriteObserver, pool: Pool) {
     this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
     if (this.pool === pool && !this.isEnded) this.renew()
@@ -203,7 +203,7 @@ function isUnknown(error: unknown, verdict: Verdict): boolean {
 }
 
 function missedDeadline(): ApiError {
-  return unavailable(new Error('a query met its deadline'))
+  return unavailable(new Error('a query missed its deadline'))
 }
 
 function unavailable(cause: unknown): ApiError {

@@ -10,7 +10,7 @@ export const QUERY_MS_MAX = 5_000
 
 const SWEEP_MS = 100
 
-/** One deadline for many promises, with one timer for all of them: a timer each would cost more than the race. */
+/** One deadline for many promises, with one timer for all of them: a timer for each would cost more than the race. */
 export class Deadlines {
   private readonly waiting = new Set<Waiting>()
   private timer: ReturnType<typeof setInterval> | null = null

@@ -11,14 +11,14 @@ const LONG_QUERY_MS_MAX = 65_000
 const TURN_MS_MAX = 30_000
 /** Writes that wait or run; further ones are refused at once. */
 const WAITING_MAX = 8
-/** How long a client may have to wait for its answer. */
+/** The longest that a client may wait for its answer. */
 export const LONG_WRITE_MS_MAX = TURN_MS_MAX + LONG_QUERY_MS_MAX
-/** Between looks for the transaction. */
+/** The pause between attempts to find the transaction. */
 const LOOK_MS = 25
 
 /**
- * Writes that may take a minute, one after the other over a connection of their own, so that others need not wait for
- * them. While one runs its transaction is looked up: readers tell by it at once that they have not seen it.
+ * Runs writes that may take a minute, one after the other over a connection of their own, so that others need not wait
+ * for them. While one runs, its transaction's id is looked up: by it readers know at once that they have not seen it.
  */
 export class LongWrites {
   private readonly own: Database
@@ -26,7 +26,7 @@ export class LongWrites {
   private last: Promise<unknown> = Promise.resolve()
   private waiting = 0
 
-  /** `database`: for others, over which the transaction is looked up. */
+  /** `database`: the connections over which the transaction is looked up. */
   constructor(
     private readonly database: Database,
     options: DatabaseOptions,
@@ -77,7 +77,7 @@ export class LongWrites {
     }
   }
 
-  /** A reader that does not know it waits, and is right. */
+  /** Until the transaction is known, readers wait for the write, which is right too. */
   private async identify(observer: WriteObserver, isRunning: () => boolean) {
     while (isRunning()) {
       await Bun.sleep(LOOK_MS)

@@ -22,10 +22,10 @@ export interface Parts extends EndpointParts {
   readonly log: Log
 }
 
-/** Over the statement's and the query's deadlines, which must have their say first. */
+/** Longer than the deadlines of statements and queries, which must pass first. */
 const IDLE_SECONDS = 30
 
-// The plugin looks there when the header is not its own; half of a surrogate pair is no name that a client can send.
+// The plugin reads this parameter when there is no such header; no client can send half of a surrogate pair as a name.
 const UNREACHABLE = '\ud800'
 
 /** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
@@ -43,7 +43,7 @@ export function createApp(parts: Parts) {
     },
   })
     .onRequest((context) => {
-      // Where Elysia has found a query string, which it would parse for the plugin below. We read it ourselves, or not at all.
+      // Where Elysia has found a query string, which it would parse for the plugin below. We read it ourselves.
       ;(context as { qi?: number }).qi = -1
       const { request } = context
       const header = request.headers.get('authorization')
@@ -66,7 +66,7 @@ export function createApp(parts: Parts) {
         const target = readTarget(request)
         const location = router.find(target.path)
         const isUnlimited = location?.endpoint.isUnlimited === true
-        // Keys are not even looked at where the asker could tell right ones from wrong ones as often as it likes.
+        // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
         let key = isUnlimited ? null : parts.admission.keyOf(text)
         let isConfirmed = true
         const settled = location?.endpoint.isOpen ? null : parts.admission.settle(text, key, request, server)
@@ -85,7 +85,7 @@ export function createApp(parts: Parts) {
     )
 }
 
-/** A request, and what is known of it before it is answered. */
+/** A request, and what was found out about it before it is answered. */
 interface Call {
   readonly request: Request
   readonly server: ResourceRequest['server']
@@ -143,7 +143,7 @@ function finish(
 ) {
   const headers = reply.headers
   if (rateLimit !== null) {
-    // Spec 8. The limit is told by its period.
+    // Spec 8. The header names the limit by its period.
     headers['X-RateLimit-Limit'] = rateLimit.rule.period
     headers['X-RateLimit-Remaining'] = rateLimit.remaining
     headers['X-RateLimit-Reset'] = rateLimit.reset
@@ -156,7 +156,7 @@ function finish(
 }
 
 /**
- * Whether a body may still be on its way: only a closed connection stops its sender. `request.body` does not tell, since
+ * Whether a body may still be arriving: only a closed connection stops its sender. `request.body` does not show it, since
  * it is null for GET and HEAD, whose bodies are read off the connection for as long as they last.
  */
 function hasUnreadBody({ bodyUsed, headers }: Request): boolean {

@@ -36,21 +36,21 @@ describe('D35: a request without a valid key is charged to', () => {
     ])
   })
 
-  test('its peer and nobody else when no proxy is trusted', async () => {
+  test('its peer and no other client when no proxy is trusted', async () => {
     expect([await left(open, '192.0.2.3', '198.51.100.3'), await left(open, '192.0.2.3', '198.51.100.4')]).toEqual([
       49, 48,
     ])
     expect(await left(open, '198.51.100.3')).toBe(49)
   })
 
-  test('the address that a trusted proxy tells', async () => {
+  test('the address that a trusted proxy names', async () => {
     expect(await left(behindProxy, '10.0.0.1', '192.0.2.66, 192.0.2.4')).toBe(49)
     expect(await left(behindProxy, '10.9.9.9', '192.0.2.4')).toBe(48)
     expect(await left(open, '192.0.2.4')).toBe(47)
     expect(await left(open, '10.0.0.1')).toBe(49)
   })
 
-  test('a peer that is no trusted proxy, whatever it tells', async () => {
+  test('a peer that is no trusted proxy, whatever it names', async () => {
     expect([await left(behindProxy, '192.0.2.5', '192.0.2.6'), await left(open, '192.0.2.5')]).toEqual([49, 48])
   })
 

@@ -128,7 +128,7 @@ describe('takeUsed', () => {
   })
 })
 
-test('the id of a key that has ended is known, and that of one that was added and is not told of yet is not', () => {
+test('the id of a key that has ended is known, and that of one that was added and has not been sent yet is not', () => {
   const keyring = new Keyring([recordOf(first)], [])
   keyring.add(recordOf(second))
   keyring.replace([])

@@ -17,7 +17,7 @@ function meterOf(limits: string, store: SharedStore | null = null) {
   return { limiter: new Limiter(windows, rules, store), windows }
 }
 
-/** A store that says what it is told to, and remembers what it was asked. */
+/** A store that answers as the test asks it to, and remembers what it was asked. */
 function storeOf(decisions: (Decision | null)[]) {
   const asked: { client: string; rules: readonly Rule[] }[] = []
   const decide = async (text: string, rules: readonly Rule[]) => {
@@ -89,7 +89,7 @@ describe('a status', () => {
     }
   })
 
-  test('stays as it was told when others ask', () => {
+  test('stays as it was when others ask', () => {
     const { limiter } = meterOf('5/1m')
     const first = limiter.charge(client)
     for (let round = 0; round < 9; round++) limiter.charge(keyClient('other'))
@@ -106,7 +106,7 @@ describe('peek', () => {
     expect(store.asked).toEqual([])
   })
 
-  test('says of an exhausted client what a request would be told', () => {
+  test('says of an exhausted client what a request would be answered', () => {
     const { limiter } = meterOf('1/1m')
     limiter.charge(client)
     expect(limiter.peek(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 61 })

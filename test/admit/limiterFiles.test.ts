@@ -46,7 +46,7 @@ const marked = (path: string) => openRegion(path).words.at(-1)
 describe('news of keys', () => {
   const newsIn = (files: LimiterFiles) => new Limiters(SETTINGS, ensure(files), null).newsMs()
 
-  test('there is none at first; what is told is seen, also in a table that is made anew', () => {
+  test('there is none at first; what is noted is seen, also in a table that is made anew', () => {
     const files = start()
     expect(newsIn(files)).toBe(0)
     files.noteNews(2 ** 32 + 7)
@@ -156,7 +156,7 @@ describe('the table of a key with limits of its own', () => {
     expect(openRegion(paths.get('ci')?.path as string).words.length).toBe(wordsFor(1, parseRules('20/1m')))
   })
 
-  test('that somebody deleted goes on', () => {
+  test('that an operator deleted goes on', () => {
     const files = start()
     const { own: before } = ensure(files, keyOf('ci', '20/1m'))
     mark(before.get('ci')?.path as string, 7)

@@ -64,7 +64,7 @@ describe('keys without limits of their own', () => {
     expect([charge(ci), charge(second), charge(ci)].map(([, , remaining]) => remaining)).toEqual(['8', '7', '6'])
   })
 
-  test('beyond the room share one entry, so that nobody goes uncounted', () => {
+  test('beyond the room share one entry, so that each request is counted', () => {
     const keys = Array.from({ length: 5 }, () => makeKey())
     const { charge } = limiterOf(...keys)
     expect(keys.map((key) => charge(key)[2])).toEqual(['8', '8', '8', '8', '7'])

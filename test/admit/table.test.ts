@@ -79,7 +79,7 @@ describe('numbers', () => {
 })
 
 describe('the lap bit', () => {
-  test('tells a number from the ones a lap before and after, at the end too', () => {
+  test('distinguishes a number from the ones a lap before and after, at the end too', () => {
     fc.assert(
       fc.property(wrapping, fc.integer({ min: 0, max: TIME }), ({ table, depth, number }, time) => {
         const word = table.cellWord(time, number) | 0

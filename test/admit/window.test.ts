@@ -119,7 +119,7 @@ describe('a table that is full', () => {
       const isKnown = windows.peek(client, client).waitMs > 0
       const decision = decide(windows, client)
       const model = isKnown ? (models.get(client) as Model) : new Model(rules)
-      // A stranger without an entry is told of the shared one; who has an entry, of its own, wholly.
+      // A client without an entry hears of the shared one; a client with an entry, of its own, wholly.
       if (!isKnown && windows.peek(client, client).waitMs === 0) {
         shared++
         continue

@@ -211,7 +211,7 @@ describe('what is asked while others run', () => {
     expect(queuesOf(batcher)).toBe(0)
   })
 
-  test('is given up when it has waited for too long: each run is told its own end', async () => {
+  test('is given up when it has waited for too long: each run gets its own end', async () => {
     const { batcher, sent } = fakeDatabase(1)
     for (const value of ['a', 'b']) {
       batcher.ask(run(ordered, value))
@@ -279,7 +279,7 @@ describe('what goes wrong', () => {
     expect(queuesOf(batcher)).toBe(0)
   })
 
-  test('an error of a batch, or of a shared read, is told to all, and nothing is sent again', async () => {
+  test('an error of a batch, or of a shared read, reaches all, and nothing is sent again', async () => {
     for (const statements of [[read('a'), read('a')], ['a', 'b'].map((value) => run(numbered, value))]) {
       const { batcher, sent } = fakeDatabase()
       const answers = Promise.allSettled(statements.map((statement) => batcher.ask(statement)))

@@ -104,7 +104,7 @@ describe('deadlines', () => {
     expect(await read(sql`select 'on'::text`)).toEqual([['on']])
   }, 20_000)
 
-  test('D39: of a frozen connection nobody waits for ever, and new ones take over', async () => {
+  test('D39: no query waits for ever on a frozen connection, and new ones take over', async () => {
     const asleep = Promise.allSettled([read(sql`select pg_sleep(0.5)::text, 'frozen'`)])
     const [pid] = await backends('frozen')
     process.kill(pid as number, 'SIGSTOP')

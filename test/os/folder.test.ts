@@ -148,7 +148,7 @@ describe('takeMemoryFolder', () => {
 
   // Only root can give a folder away.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('takes another place where somebody else has put a folder', () => {
+    test('takes another folder where another user has put one', () => {
       const { path, release } = take()
       release()
       chownSync(path, uid, uid)
@@ -217,7 +217,7 @@ describe('what servers left', () => {
 
   // Only root could throw it away, or be led anywhere by it.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('is not touched when it is somebody else’s', () => {
+    test('is not touched when it is another user’s', () => {
       const { path } = take()
       const foreign = `${path}-foreign`
       mkdirSync(foreign, { mode: 0o777 })

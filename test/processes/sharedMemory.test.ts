@@ -46,7 +46,7 @@ describe('the log of changes', () => {
     [{ LIST_CACHE: 'off' }, 0],
   ] as const)
     test(
-      `is not there with ${JSON.stringify(environment)}: nobody listens, and rows of the dead go`,
+      `is not there with ${JSON.stringify(environment)}: no process listens, and rows of dead machines go`,
       async () => {
         await migrate(place.DATABASE_URL, MIGRATIONS)
         const sql = connect(place.DATABASE_URL)
