@@ -115,7 +115,7 @@ export const settings = {
     schema: Type.String(),
     default: null,
     allowed: 'addresses and networks like 10.0.0.0/8,::1',
-    meaning: 'Who may tell a client’s address in X-Forwarded-For.',
+    meaning: 'Proxies whose X-Forwarded-For is believed; addresses or networks.',
     check: parseNetworks,
   },
   LIST_CACHE: {

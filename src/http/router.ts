@@ -34,7 +34,7 @@ export function defineEndpoint<Call>(
 
 /**
  * Finds the endpoint of a path: case does not count, nor does one slash at the end. The framework's router can do
- * neither, and does not tell a wrong method from an unknown path, so it hands every path to this one.
+ * neither, and takes a wrong method for an unknown path, so it hands every path to this one.
  */
 export class Router<Call> {
   /** By the path's only segment. */

@@ -276,7 +276,7 @@ function contentOf(rows: readonly Row[]): string {
   return JSON.stringify([...rows].sort((one, other) => Number(one[0]) - Number(other[0])))
 }
 
-test('totals, places and pages are those of the database, however commits, tidings and snapshots lie', async () => {
+test('totals, anchors and pages equal the database’s for every order of commits, records and snapshots', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 150, maxLength: 300 }), (steps) => new Site().follow(steps)),
     { numRuns: 1_000 },

@@ -89,7 +89,7 @@ describe('a total', () => {
     expect(totalOf(enabled)).toBe(10)
   })
 
-  test('counts what is told while it is counted once: by the snapshot that saw it, or after', () => {
+  test('counts a change that is published meanwhile once: by the snapshot that sees it, or afterwards', () => {
     const before = baseline(all)
     tell(99, null, row(1, true)) // was counted
     tell(100, null, row(2, true)) // was not
@@ -114,7 +114,7 @@ describe('a total', () => {
     expect(totalOf(all)).toBe(10)
   })
 
-  test('is forgotten where a write was sent before the log moved on: PostgreSQL may have lost it, or done it late', () => {
+  test('is dropped by a record of an earlier epoch: PostgreSQL may have lost the write, or done it late', () => {
     const { epoch } = publisher
     bumpEpoch(region)
     learn(all, 10)
@@ -131,7 +131,7 @@ describe('a total', () => {
     expect([totalOf(all), totalOf(enabled)]).toEqual([11, 6])
   })
 
-  test('is forgotten where rows have changed that nobody names', () => {
+  test('is dropped by a reset of its table', () => {
     learn(all, 10)
     publisher.publishReset(TABLE)
     expect(totalOf(all)).toBe(null)
@@ -139,14 +139,14 @@ describe('a total', () => {
     expect(totalOf(all)).toBe(12)
   })
 
-  test('that was asked for before such a change is not known after it', () => {
+  test('that was asked for before a reset is not kept after it', () => {
     const before = baseline(all)
     publisher.publishReset(TABLE)
     cache.learnTotal(before, 10, SNAPSHOT)
     expect(totalOf(all)).toBe(null)
   })
 
-  test('that TypeScript cannot test is forgotten with the first change that it has not counted', () => {
+  test('that TypeScript cannot decide is dropped by the first change that it has not counted', () => {
     const before = baseline(untestable)
     tell(50, null, row(1, true))
     cache.learnTotal(before, 10, SNAPSHOT)
@@ -155,7 +155,7 @@ describe('a total', () => {
     expect(totalOf(untestable)).toBe(null)
   })
 
-  test('of less than none is forgotten: who tells that a row is gone came before who tells that it was there', () => {
+  test('below zero is dropped: a row’s deletion was published before its creation', () => {
     learn(all, 0)
     tell(102, row(1, true), null)
     expect(totalOf(all)).toBe(null)
@@ -165,7 +165,7 @@ describe('a total', () => {
     expect(totalOf(all)).toBe(0)
   })
 
-  test('is forgotten with all else when a writer has died, also while it is counted', () => {
+  test('is dropped with all else when a writer has died, also while it is counted', () => {
     learn(all, 10)
     const before = baseline(enabled)
     bumpEpoch(region)
@@ -174,13 +174,13 @@ describe('a total', () => {
     expect(totalOf(enabled)).toBe(null)
   })
 
-  test('is forgotten when more was told than the log holds', () => {
+  test('is dropped when more was published than a ring holds', () => {
     learn(all, 10)
     for (let index = 0; index < 20_000; index++) tell(101 + index, null, row(index, true))
     expect(totalOf(all)).toBe(null)
   })
 
-  test('is forgotten when more was told than is kept, and no sooner: who asks again and again still knows it', () => {
+  test('is dropped when more was published than is retained; a total that is asked for again and again stays', () => {
     cache = viewsOf(BYTES_MAX, 20_000)
     learn(all, 10)
     learn(enabled, 10)
@@ -191,7 +191,7 @@ describe('a total', () => {
     expect(totalOf(enabled)).toBe(null)
   })
 
-  test('is not told while writers elsewhere are not heard of, nor learnt', () => {
+  test('is neither used nor kept while the lease has run out', () => {
     learn(all, 10)
     expireLease(region)
     expect(cache.baseline(all)).toBe(null)
@@ -200,8 +200,8 @@ describe('a total', () => {
   })
 })
 
-describe('what an answer has seen', () => {
-  test('is the total of its own snapshot: what was told since the baseline counts if it has seen it', async () => {
+describe('the total at a snapshot', () => {
+  test('counts the changes since the baseline that the snapshot sees', async () => {
     learn(all, 10)
     const before = baseline(all)
     tell(101, null, row(1, true))
@@ -215,7 +215,7 @@ describe('what an answer has seen', () => {
     expect(totalOf(all)).toBe(11)
   })
 
-  test('is told once what was on its way is told', async () => {
+  test('is known once the writes in flight are published', async () => {
     learn(all, 10)
     const before = baseline(all)
     const end = flags.begin(TABLES).end
@@ -225,7 +225,7 @@ describe('what an answer has seen', () => {
     expect(await atSnapshot).toMatchObject({ total: 11 })
   })
 
-  test('is not told where a write is on its way for long', async () => {
+  test('is not known where a write is overdue', async () => {
     learn(all, 10)
     const end = flags.begin(TABLES).end
     expect(await cache.totalAt(baseline(all), LATER)).toBe(null)
@@ -236,7 +236,7 @@ describe('what an answer has seen', () => {
     expect(await cache.totalAt(baseline(all), LATER)).not.toBe(null)
   })
 
-  test('is not told where no total is known, rows have changed that nobody names, or changes were lost', async () => {
+  test('is not known without a total, after a reset, or where changes were lost', async () => {
     expect(await cache.totalAt(baseline(all), LATER)).toBe(null)
     const disturbances = [
       () => publisher.publishReset(TABLE),
@@ -256,12 +256,12 @@ describe('what an answer has seen', () => {
   })
 })
 
-describe('a place', () => {
+describe('an anchor', () => {
   const note = (positions: string[], step: number, selection = all, snapshot = SNAPSHOT) =>
     cache.indexes.learn(baseline(selection), byId, { positions: positions.map((id) => [id]), step, snapshot })
   const placeAt = (rows: number) => cache.indexes.anchorBefore(baseline(all), byId, rows)
 
-  test('is the last noted position with at most so many rows up to it, as of now', () => {
+  test('is the last one with at most so many rows up to it, as of the baseline', () => {
     expect(placeAt(10)).toBe(null)
     expect(note(['10', '20', '30'], 10)).toBe(true)
     expect([9, 10, 19, 20, 1_000].map((rows) => placeAt(rows)?.rows ?? null)).toEqual([null, 10, 10, 20, 30])
@@ -271,7 +271,7 @@ describe('a place', () => {
     expect(placeAt(20)).toMatchObject({ position: ['10'], rows: 10 })
   })
 
-  test('has stayed where nothing that the answer has seen came before it', async () => {
+  test('is unshifted where nothing that the snapshot sees came before it', async () => {
     learn(all, 30)
     note(['10', '20', '30'], 10)
     const ask = async (change: () => void, snapshot: string) => {
@@ -309,7 +309,7 @@ describe('a place', () => {
     expect(placeAt(20)).toMatchObject({ rows: 20 })
   })
 
-  test('is learnt for the second who wants it, and after that not soon again', () => {
+  test('is read for the second page that needs it, and after that not soon again', () => {
     const should = () => cache.indexes.isWorthwhile(baseline(all), byId)
     expect([should(), should(), should()]).toEqual([false, true, false])
     note(['10'], 10)
@@ -320,7 +320,7 @@ describe('a place', () => {
     expect(asked.indexOf(true)).toBeGreaterThan(20)
   })
 
-  test('is not learnt from nothing, nor where it takes too much memory', () => {
+  test('is not kept of an empty list, nor where the index takes too much memory', () => {
     expect(cache.indexes.learn(baseline(all), byId, null)).toBe(false)
     expect(note([], 10)).toBe(false)
     cache = viewsOf(10_000)
@@ -331,7 +331,7 @@ describe('a place', () => {
 })
 
 describe('a page', () => {
-  test('is not told when a row was changed that another write, not told yet, may have moved out of it', () => {
+  test('is not used when a row was changed that a write in flight may have moved out of it', () => {
     cache.keepPage('key', baseline(enabled), null, 'content', 100)
     const end = flags.begin(TABLES).end
     expect(cache.page('key')).toBe('content')
@@ -344,7 +344,7 @@ describe('a page', () => {
     expect(cache.page('key')).toBe('content')
   })
 
-  test('is not certified beyond the baseline at the writes in flight: what is published behind it may hide one of them', () => {
+  test('is confirmed only up to what was published before the look at the writes in flight', () => {
     let meanwhile = () => {}
     class Watched extends InFlightWrites {
       override isEmpty(tableMask: number) {
@@ -369,7 +369,7 @@ describe('a page', () => {
     end()
   })
 
-  test('is not served between the epoch of an unknown outcome and the end of its doubt', () => {
+  test('is not served between the epoch of an unknown outcome and its end', () => {
     let meanwhile = () => {}
     class Watched extends ChangeLogReader {
       override read(take: (text: string) => void) {
@@ -410,7 +410,7 @@ describe('a page', () => {
     }
   })
 
-  test('has what its snapshot has seen, however late that is told; without one it has what came before its baseline', () => {
+  test('includes what its snapshot sees, however late it is published; without one, what came before its baseline', () => {
     for (const [snapshot, transaction, stays] of [
       [SNAPSHOT, 99, true],
       [SNAPSHOT, 100, false],
@@ -423,7 +423,7 @@ describe('a page', () => {
     }
   })
 
-  test('of a selection that TypeScript cannot test goes with any change of its table', () => {
+  test('of a selection that TypeScript cannot decide is dropped by any change of its table', () => {
     keep('key', untestable)
     publisher.publish('employee', { transaction: 101, before: null, after: row(1, true) })
     expect(cache.page('key')).toBe('content')
@@ -431,7 +431,7 @@ describe('a page', () => {
     expect(cache.page('key')).toBe(null)
   })
 
-  test('goes with a change of rows that nobody names, and when a writer has died while it was asked for', () => {
+  test('is dropped by a reset, and when a writer has died while it was asked for', () => {
     keep('key', all)
     publisher.publishReset(TABLE)
     expect(cache.page('key')).toBe(null)
@@ -441,7 +441,7 @@ describe('a page', () => {
     expect(cache.page('key')).toBe(null)
   })
 
-  test('is not told while writers elsewhere are not heard of', () => {
+  test('is not used while the lease has run out', () => {
     keep('key', all)
     expireLease(region)
     expect(cache.page('key')).toBe(null)
@@ -460,7 +460,7 @@ describe('an answer that is on its way', () => {
     expect(cache.isFresh(before)).toBe(false)
   })
 
-  test('is not, once changes were lost, rows have changed that nobody names, or nobody hears', () => {
+  test('is not after changes were lost, after a reset, or once the lease has run out', () => {
     for (const disturb of [() => bumpEpoch(region), () => publisher.publishReset(TABLE), () => expireLease(region)]) {
       const before = baseline(enabled)
       expect(cache.isFresh(before)).toBe(true)

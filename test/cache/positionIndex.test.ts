@@ -109,8 +109,8 @@ const cases = {
   filter: fc.constantFrom(...FILTERS),
 }
 
-describe('noted positions', () => {
-  test('whatever comes, goes and moves: each is found with exactly so many rows up to it', () => {
+describe('anchors', () => {
+  test('have exactly so many rows up to them after any rows come, go and move', () => {
     fc.assert(
       fc.property(fc.record(cases), ({ contents, steps, every, sort, filter }) => {
         const { selection, ordering } = listOf(`sort=${sort}&${filter}`)
@@ -150,7 +150,7 @@ describe('noted positions', () => {
     )
   })
 
-  test('of rows that TypeScript cannot tell apart from others: no change is taken', () => {
+  test('of a selection that TypeScript cannot decide take no change', () => {
     const { selection, ordering } = listOf('Type=<x')
     const known = new PositionIndex(selection, ordering, [['1']], 1)
     expect(known.take([])).toBe(true)
@@ -159,7 +159,7 @@ describe('noted positions', () => {
     expect(known.take([{ transaction: 1, before: row, after: row }])).toBe(false)
   })
 
-  test('a row that is told to be gone before it is told to have come leaves a position to be found by less', () => {
+  test('a deletion that is published before its creation leaves an anchor with one row less', () => {
     const { selection, ordering } = listOf('')
     const known = new PositionIndex(selection, ordering, [['10'], ['20'], ['30']], 1)
     const brief = rowOf(15, { type: 'in', start: null, days: null, employee: null })
@@ -192,7 +192,7 @@ describe('the shift of a position', () => {
     )
   })
 
-  test('is not known where rows move in an order of texts, or cannot be told apart', () => {
+  test('is not known where rows move in an order of texts, or the selection cannot be decided', () => {
     const row = (type: string) => rowOf(1, { type, start: null, days: null, employee: null })
     const change = (before: string, after: string): Change => ({
       transaction: 1,

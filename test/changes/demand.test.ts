@@ -25,7 +25,7 @@ test('the first use after a rest wakes, and what follows does not', () => {
   expect(wakes).toBe(2)
 })
 
-test('a use where no process is to be woken is noted all the same', () => {
+test('a use is noted also where no process is to be woken', () => {
   const log = region()
   noteUse(log)
   expect(wasUsed(log, 10_000)).toBe(true)

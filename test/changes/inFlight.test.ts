@@ -22,8 +22,8 @@ const marksIn = (region: Region) => {
   return [...region.words.subarray(flags, bounds)].filter((word) => word !== 0).length
 }
 
-describe('a write on its way', () => {
-  test('is seen from its beginning to its end, by who asks for one of its tables', () => {
+describe('a write in flight', () => {
+  test('is seen from its beginning to its end by readers of one of its tables', () => {
     const { region, reader, flags } = made()
     const end = flags[1].begin(EMPLOYEE | ABSENCE).end
     for (const tables of [EMPLOYEE, ABSENCE, COMPANY | ABSENCE]) expect(reader.now(tables)).toHaveLength(1)
@@ -44,7 +44,7 @@ describe('a write on its way', () => {
     expect(reader.still(all)).toEqual([])
   })
 
-  test('is with all others beyond those behind one flag, of any table, until the last of them has ended', () => {
+  test('beyond the 63rd shares one flag with others, of any table, until the last of them has ended', () => {
     const { region, reader, flags } = made()
     const own = Array.from({ length: OWN_MARKS }, () => flags[0].begin(COMPANY).end)
     const more = Array.from({ length: 5 }, () => flags[0].begin(COMPANY).end)
@@ -103,7 +103,7 @@ test('tables beyond the fifteenth share bits, and none is without one', () => {
   expect(reader.now(all)).toEqual([])
 })
 
-test('whatever begins and ends, in any order, is seen exactly while it is on its way', () => {
+test('any writes, begun and ended in any order, are seen exactly while they are in flight', () => {
   const step = fc.record({ writer: fc.nat(1), table: fc.nat(2), ends: fc.boolean(), which: fc.nat() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400 }), fc.boolean(), (steps, isCrowded) => {

@@ -98,7 +98,7 @@ async function staysDeaf(ear: Ear) {
   }
 }
 
-describe('is heard once it is committed', () => {
+describe('a write is known once it is committed', () => {
   const rows = sqlRows()
   for (const [what, write, tables] of rows)
     test(
@@ -131,7 +131,7 @@ describe('is heard once it is committed', () => {
   )
 
   test(
-    'a write by somebody with other names for tables, and no rights but those to write',
+    'a write by a role with another search path and no rights but those to write',
     async () => {
       const role = `writer_${process.pid}`
       const ear = await hearing()
@@ -151,7 +151,7 @@ describe('is heard once it is committed', () => {
 })
 
 test(
-  'while it is not wanted what is heard is heard at once, with hardly a pulse; wanted again, it has all before a pulse',
+  'at rest notifications arrive at once, with hardly a pulse; woken, it knows all writes before a pulse',
   async () => {
     const ear = await hearing()
     ear.isWanted = false
@@ -170,7 +170,7 @@ test(
 )
 
 test(
-  'a connection that is lost while it is not wanted is replaced all the same',
+  'a connection that is lost at rest is replaced',
   async () => {
     const ear = await hearing()
     ear.isWanted = false
@@ -208,7 +208,7 @@ function sqlRows(): [what: string, write: string, tables: string[]][] {
 }
 
 test(
-  'what others have written cannot be prepared for a two-phase commit, while anybody listens',
+  'other clients’ writes cannot be prepared for a two-phase commit while a machine listens',
   async () => {
     const ear = await hearing()
     const prepare = () =>
@@ -230,7 +230,7 @@ test(
   TIMEOUT_MS,
 )
 
-describe('begins to hear', () => {
+describe('is live', () => {
   test(
     'only when every transaction has ended that wrote before it could see the listener',
     async () => {
@@ -255,7 +255,7 @@ describe('begins to hear', () => {
   )
 
   test(
-    'whoever else has a long transaction: readers, writers of other tables, writers from afterwards',
+    'beside long transactions of readers, of writers of other tables, and of later writers',
     async () => {
       await sql`create table other (id integer)`
       const [reader, writer] = [await sql.reserve(), await sql.reserve()]
@@ -294,9 +294,9 @@ describe('begins to hear', () => {
   )
 })
 
-describe('goes deaf', () => {
+describe('is not live', () => {
   test(
-    'when its connection is ended, and begins anew over another one',
+    'when its connection is ended, and is again over another one',
     async () => {
       const ear = await hearing()
       for (let times = 1; times <= 3; times++) {
@@ -315,7 +315,7 @@ describe('goes deaf', () => {
   )
 
   test(
-    'when its connection says nothing any more',
+    'when its connection does not answer',
     async () => {
       const ear = await hearing()
       const [row] = await sql`select pid from change_listener`
@@ -336,7 +336,7 @@ describe('goes deaf', () => {
   )
 
   test(
-    'when somebody has taken its row away',
+    'when its row was deleted',
     async () => {
       const ear = await hearing()
       await sql`truncate change_listener`
@@ -369,7 +369,7 @@ describe('goes deaf', () => {
   )
 
   test(
-    'for a moment, when a trigger was disabled and is not any more: in between nobody told',
+    'for a moment, when a trigger was disabled and enabled again: writes in between sent no notification',
     async () => {
       const ear = await hearing()
       await sql.begin(async (transaction) => {
@@ -401,7 +401,7 @@ const BADGE = 'create table badge (id bigint primary key, holder bigint referenc
 const DROP_BADGE = 'drop table badge cascade'
 const DROP_FUNCTION = 'drop function theirs cascade'
 
-describe('finds what changes rows unheard, and when it has gone, and forgets what was known each time', () => {
+describe('finds what changes rows without notifying, and when it has gone, and drops every cache each time', () => {
   const rows: [what: string, make: string, found: string[], drop: string][] = [
     [
       'a trigger',
@@ -508,7 +508,7 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
   )
 
   test(
-    'a trigger that has come and gone before anybody looked',
+    'a trigger that has come and gone between two looks',
     async () => {
       const ear = await hearing()
       const { begins } = ear
@@ -523,7 +523,7 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
   )
 })
 
-describe('is refused: it asks ever less often, says why, and hears when it may', () => {
+describe('is refused: it asks ever less often, says why, and is live when it may', () => {
   const database = () => new URL(url).pathname.slice(1)
   const role = `listener_${process.pid}`
   const rows: [what: string, refuse: () => string, reason: RegExp, allow: () => string][] = [
@@ -576,7 +576,7 @@ describe('is refused: it asks ever less often, says why, and hears when it may',
 
 describe('rows of listeners', () => {
   test(
-    'go with them; what the dead have left goes with the next one, the living stay',
+    'go with them; those of dead machines go with the next one, the living stay',
     async () => {
       const first = await hearing('first')
       await sql`insert into change_listener values ('dead', 2147483647, now())`
@@ -601,7 +601,7 @@ describe('rows of listeners', () => {
   )
 
   test(
-    'of the dead go while nothing else happens',
+    'of dead machines go while nothing else happens',
     async () => {
       const ear = await hearing()
       await sql`insert into change_listener values ('dead', 2147483647, now())`

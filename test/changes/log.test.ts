@@ -86,7 +86,7 @@ describe('what is appended', () => {
   })
 })
 
-describe('a reader that may have lost something says so, and begins anew', () => {
+describe('a reader that may have lost records says so, and begins again', () => {
   test('when a writer has come round', () => {
     const region = log(2)
     const [writer, reader] = [new ChangeLogWriter(region, 1), new ChangeLogReader(region)]
@@ -96,7 +96,7 @@ describe('a reader that may have lost something says so, and begins anew', () =>
     expect(readAll(reader)).toEqual(['after'])
   })
 
-  test('when it is told that a writer has died', () => {
+  test('when the epoch is raised because a writer has died', () => {
     const region = log(2)
     const [writer, reader] = [new ChangeLogWriter(region, 1), new ChangeLogReader(region)]
     writer.append('lost')
@@ -125,14 +125,14 @@ describe('a reader that may have lost something says so, and begins anew', () =>
   })
 })
 
-describe('a reader that may not be told of a write says so', () => {
-  test('where nobody has said yet that others are heard of', () => {
+describe('a reader that may miss a write is not live', () => {
+  test('before the lease was renewed for the first time', () => {
     const region = log(1)
     expireLease(region)
     expect(new ChangeLogReader(region).isLive).toBe(false)
   })
 
-  test('a moment after it was noted that they are, and at once when it is noted that they are not', () => {
+  test('a moment after the lease was renewed, and at once when it is expired', () => {
     const region = log(1)
     const reader = new ChangeLogReader(region)
     renewLease(region)
@@ -157,7 +157,7 @@ describe('a reader that may not be told of a write says so', () => {
     }
   })
 
-  test('while there is a doubt about any writer', () => {
+  test('while any writer has an unknown outcome', () => {
     const region = log(3)
     const reader = new ChangeLogReader(region)
     renewLease(region)
@@ -174,7 +174,7 @@ describe('a reader that may not be told of a write says so', () => {
     expect(seen).toEqual([false, false, false, true])
   })
 
-  test('until a writer that has ended is cleared away with all its doubts and marks, and those of no other', () => {
+  test('until the slot of a writer that has ended is cleared, with its unknown outcomes and flags and those of no other', () => {
     const region = log(3)
     const reader = new ChangeLogReader(region)
     const marks = new FlagReader(region)

@@ -127,9 +127,9 @@ async function learn(cache: ListCache<string>, selection: Selection) {
   cache.learnTotal(look, row?.total, row?.snapshot)
 }
 
-describe('who is notified', () => {
+describe('NOTIFY', () => {
   test(
-    'nobody of a machine’s own writes while no other one listens; others of each',
+    'is not sent for a machine’s own writes while no other one listens, and for each of another’s',
     async () => {
       const outsider = await overhear(url)
       await sql.unsafe(INSERT)
@@ -156,7 +156,7 @@ describe('who is notified', () => {
   )
 
   test(
-    'everybody, of own writes too, by who does not see at each moment who listens',
+    'is sent for own writes too in transactions that do not see at each moment which machines listen',
     async () => {
       const outsider = await overhear(url)
       const here = await new Machine().hears()
@@ -169,7 +169,7 @@ describe('who is notified', () => {
   )
 
   test(
-    'what a machine’s workers write it does not tell itself; what others write it does',
+    'resets nothing for writes of the machine’s own workers, and the table for writes of others',
     async () => {
       const [here, there] = await Promise.all([new Machine().hears(), new Machine().hears()])
       await here.sql.unsafe(INSERT)
@@ -184,9 +184,9 @@ describe('who is notified', () => {
   )
 })
 
-describe('from memory nothing is told', () => {
+describe('the cache is off', () => {
   test(
-    'until every write has ended that began before anybody listened; it counts then',
+    'until every write has ended that began before the listener; it counts then',
     async () => {
       const writer = await sql.reserve()
       await writer`begin`
@@ -210,7 +210,7 @@ describe('from memory nothing is told', () => {
   )
 
   test(
-    'from the loss of the listener on, and what was known before never again',
+    'from the loss of the listener on, and what was kept before is never used again',
     async () => {
       const here = await new Machine().hears()
       await sql`select pg_terminate_backend(pid) from change_listener`
@@ -271,7 +271,7 @@ describe('from memory nothing is told', () => {
   )
 
   test(
-    'after the end of a worker until its connections have ended, which it is helped to; others’ go on',
+    'after the end of a worker until its connections have been ended; those of others go on',
     async () => {
       const here = await new Machine().hears()
       const [frozen, idle] = [here.connections('7'), here.connections('8')]
@@ -297,7 +297,7 @@ describe('from memory nothing is told', () => {
   )
 
   test(
-    'while one of several writes is in doubt; a worker that ends takes its doubts along',
+    'while one of several outcomes is unknown; a worker that ends takes its own along',
     async () => {
       const here = await new Machine().hears()
       const { ring, connections } = here.memory
@@ -319,7 +319,7 @@ describe('lists come from the database', () => {
   const LINE = 'list cache off for tables whose rows may change without notice'
 
   test(
-    'all of them, while a trigger of an operator’s writes along with a worker, and nothing from before is told afterwards',
+    'all of them, while a trigger of an operator’s writes along with a worker, and nothing from before is used afterwards',
     async () => {
       const here = await new Machine().hears()
       const cache = here.cache()
@@ -351,7 +351,7 @@ describe('lists come from the database', () => {
   )
 
   test(
-    'those of one table, while another table inherits from it; those of the others come from memory',
+    'those of one table, while another table inherits from it; those of the others come from the cache',
     async () => {
       const here = await new Machine().hears()
       const cache = here.cache()
@@ -385,7 +385,7 @@ describe('lists come from the database', () => {
 })
 
 test(
-  'after a pause in which nobody asked: deaf at first, then told of what was written meanwhile',
+  'after a rest: the lease has run out at first, then the writes meanwhile are known',
   async () => {
     const machine = await new Machine().hears()
     await Bun.sleep(2_000)
@@ -398,9 +398,9 @@ test(
   TIMEOUT_MS,
 )
 
-describe('rings', () => {
+describe('writer slots', () => {
   test(
-    'are given away once at a time, and again when their process has ended, while its last write is in doubt',
+    'are given away once at a time, and again when their process has ended, though its last outcome is unknown',
     async () => {
       const here = await new Machine().hears()
       const pid = await pidOf(here.sql)
@@ -425,7 +425,7 @@ describe('rings', () => {
   )
 
   test(
-    'are not used up by workers that die while the doubts about others cannot be settled',
+    'are not used up by workers that die while outcomes of others cannot be settled',
     async () => {
       const here = await new Machine().hears()
       const pid = await pidOf(here.sql)
@@ -445,7 +445,7 @@ describe('rings', () => {
   )
 
   test(
-    'that are too few: while a worker runs that has none, nothing is told from memory, and a line says so',
+    'that are too few: while a worker runs that has none, the cache is off, and a line says so',
     async () => {
       const here = await new Machine().hears()
       const rings = [2, 3, 4].map((process) => here.process.enter(process)?.ring)
@@ -466,7 +466,7 @@ describe('rings', () => {
   )
 
   test(
-    'of a server that was killed are nobody’s any more',
+    'of a server that was killed are free',
     async () => {
       const before = await new Machine().hears()
       const writer = new ChangeLogWriter(before.region, before.memory.ring)
@@ -482,7 +482,7 @@ describe('rings', () => {
 })
 
 test(
-  'a doubt that does not end is told once, and its end',
+  'an unknown outcome that lasts is logged once, and its end',
   async () => {
     const here = await new Machine().hears()
     const pid = await pidOf(here.sql)
@@ -501,7 +501,7 @@ test(
 )
 
 test(
-  'a table without its trigger is told at once, by name, and once',
+  'a table without its trigger is logged at once, by name, and once',
   async () => {
     await sql`drop trigger company_changes on company`
     const here = new Machine()

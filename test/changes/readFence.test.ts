@@ -123,7 +123,7 @@ describe('an answer of the database that shows a write which is not published ye
   })
 })
 
-test('a row that has copied a name from a rename which is not published yet is held back, whoever wrote it', async () => {
+test('a row that has copied a name from a rename which is not published yet is held back, though another write left it', async () => {
   const write = new FlagWriter(site.region, WRITER).begin(COMPANY | tableBit(2))
   const [row] = await sql`update company set name = 'renamed' where id = ${Number(oldId) + 1}
     returning id::text, name, case when enabled then 't' else 'f' end as enabled, pg_current_xact_id()::text as xid`

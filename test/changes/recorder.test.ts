@@ -59,7 +59,7 @@ function settled(observer: WriteObserver, rows: readonly Row[] | null) {
 
 const [old, renamed] = [rowOf(company, { Name: 'old' }), rowOf(company, { Name: 'new' })]
 
-describe('what a statement has come to is told of each of its rows, and only then it is not on its way any more', () => {
+describe('each row of a statement’s outcome is published, and only then the write is not in flight any more', () => {
   test('new rows', () => {
     expect(
       settled(writesOf(company).create(), [
@@ -97,7 +97,7 @@ describe('what a statement has come to is told of each of its rows, and only the
 })
 
 describe('rows that copy from others', () => {
-  test('are told to have changed along with a name, before the name is told', () => {
+  test('are reset along with a name, before the name is published', () => {
     expect(settled(writesOf(company).rename(), [[...renamed, ...old, '7']])).toEqual([
       ['employee', 'reset'],
       ['absence', 'reset'],
@@ -105,7 +105,7 @@ describe('rows that copy from others', () => {
     ])
   })
 
-  test('are not, where something else has changed', () => {
+  test('are not reset where something else has changed', () => {
     const disabled = rowOf(company, { Name: 'old', Enabled: 'f' })
     expect(settled(writesOf(company).update(), [[...disabled, ...old, '7']]).map(([table]) => table)).toEqual([
       'company',
@@ -125,7 +125,7 @@ describe('rows that copy from others', () => {
     expect(tables.at(-1)).toEqual(['employee', false])
   })
 
-  test('are marked as on their way with the row, where it is renamed', () => {
+  test('are flagged as in flight with the row, where it is renamed', () => {
     const reader = new FlagReader(region)
     const rename = writesOf(company).rename()
     for (const entity of entities) expect(reader.now(tableMask(entities, [entity]))).toHaveLength(1)
@@ -139,7 +139,7 @@ describe('rows that copy from others', () => {
   })
 })
 
-test('where nobody knows what a write has come to, its rows and all that copy from them may have changed', () => {
+test('an unknown outcome resets the table and all that copy from it', () => {
   expect(settled(writesOf(absence).update(), null)).toEqual([['absence', 'reset']])
   told.length = 0
   expect(settled(writesOf(company).rename(), null)).toEqual([
@@ -149,7 +149,7 @@ test('where nobody knows what a write has come to, its rows and all that copy fr
   ])
 })
 
-test('what is told is read as it was: a row that has changed is told by its differences', () => {
+test('a record is read as it was written: a changed row stands in it by its differences', () => {
   const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const changes: Change[] = [
     { transaction: 2 ** 40, before: null, after: rowOf(employee, { FirstName: 'Zoë "\\\n', Title: null }) },
@@ -165,7 +165,7 @@ test('what is told is read as it was: a row that has changed is told by its diff
   expect([subscriber.next('table'), subscriber.next('other')]).toEqual([4, 0])
 })
 
-test('a write has the epoch from when it was sent, however late it is told', () => {
+test('a record has the epoch from when its write was sent, however late it is published', () => {
   const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const { settle } = writesOf(company).create()
   bumpEpoch(region)
@@ -180,7 +180,7 @@ test('a write has the epoch from when it was sent, however late it is told', () 
   expect(subscriber.since('company', 1)).toEqual([{ transaction: 8, before: null, after: old }])
 })
 
-test('a row too long for the log makes everybody forget everything', () => {
+test('a row too long for the log drops every cache', () => {
   const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const publisher = new ChangePublisher(new ChangeLogWriter(region, 0), region)
   publisher.publish('table', { transaction: 1, before: null, after: ['x'.repeat(100_000)] })
