@@ -2,8 +2,8 @@ import type { Change } from '../changes/change.ts'
 import type { InFlightWrites } from '../changes/settling.ts'
 import type { Snapshot } from '../changes/snapshot.ts'
 import type { ChangeSubscriber } from '../changes/subscriber.ts'
+import type { LruCache } from '../model/lruCache.ts'
 import type { CacheEntry } from './entries.ts'
-import type { LruCache } from './lruCache.ts'
 import { touches } from './selection.ts'
 
 /** Says of what is kept whether it is still true, by the changes that were published since. */

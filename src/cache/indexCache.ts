@@ -1,8 +1,8 @@
 import { Snapshot } from '../changes/snapshot.ts'
+import { LruCache } from '../model/lruCache.ts'
 import type { Position } from '../model/order.ts'
 import type { Baseline, IndexEntry, KnownAnchor, TotalAtSnapshot } from './entries.ts'
 import { type Freshness, unseenBy } from './freshness.ts'
-import { LruCache } from './lruCache.ts'
 import { PositionIndex, shiftOf } from './positionIndex.ts'
 import type { Ordering, Selection } from './selection.ts'
 

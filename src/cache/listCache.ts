@@ -1,10 +1,10 @@
 import { type InFlightWrites, seenBy } from '../changes/settling.ts'
 import { Snapshot } from '../changes/snapshot.ts'
 import type { ChangeSubscriber } from '../changes/subscriber.ts'
+import { LruCache } from '../model/lruCache.ts'
 import type { Baseline, PageEntry, TotalAtSnapshot, TotalEntry } from './entries.ts'
 import { Freshness, unseenBy } from './freshness.ts'
 import { IndexCache } from './indexCache.ts'
-import { LruCache } from './lruCache.ts'
 import { type Selection, sumOf } from './selection.ts'
 
 /** An estimate, in bytes: a total with its snapshot, its test and its key. */

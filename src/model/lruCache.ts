@@ -1,15 +1,16 @@
 /**
- * Values by key, the least recently used going first, within a bound on their bytes. Two generations: what is used is in
- * the younger one, and when that is half of the bound, the older one goes. A hit moves nothing.
+ * Values by key, the least recently used going first, within a bound on their weights: bytes, or 1 each. Two generations:
+ * what is used is in the younger one, and when that has half of the bound, the older one goes. A hit in the younger one
+ * moves nothing; a Map in order of use would take out and put in again each time, at twenty times the cost.
  */
 export class LruCache<V> {
   private younger = new Map<string, V>()
   private older = new Map<string, V>()
-  private youngerBytes = 0
+  private youngerWeight = 0
 
   constructor(
-    private readonly bytesMax: number,
-    private readonly bytesOf: (value: V, key: string) => number,
+    private readonly weightMax: number,
+    private readonly weigh: (value: V, key: string) => number,
   ) {}
 
   get(key: string): V | undefined {
@@ -24,22 +25,22 @@ export class LruCache<V> {
 
   /** False: it is too large to be kept. */
   set(key: string, value: V): boolean {
-    const bytes = this.bytesOf(value, key)
-    if (2 * bytes > this.bytesMax) return false
+    const weight = this.weigh(value, key)
+    if (2 * weight > this.weightMax) return false
     this.delete(key)
-    if (2 * (this.youngerBytes + bytes) > this.bytesMax) {
+    if (2 * (this.youngerWeight + weight) > this.weightMax) {
       this.older = this.younger
       this.younger = new Map()
-      this.youngerBytes = 0
+      this.youngerWeight = 0
     }
     this.younger.set(key, value)
-    this.youngerBytes += bytes
+    this.youngerWeight += weight
     return true
   }
 
   delete(key: string): void {
     const value = this.younger.get(key)
-    if (value !== undefined) this.youngerBytes -= this.bytesOf(value, key)
+    if (value !== undefined) this.youngerWeight -= this.weigh(value, key)
     this.younger.delete(key)
     this.older.delete(key)
   }
@@ -47,6 +48,6 @@ export class LruCache<V> {
   clear(): void {
     this.younger = new Map()
     this.older = new Map()
-    this.youngerBytes = 0
+    this.youngerWeight = 0
   }
 }
