@@ -5,6 +5,7 @@ import { CheckoutError, checkOut } from '../../bench/compare/checkout.ts'
 import { type Comparison, comparisonLine, comparisonOf, isFailure } from '../../bench/compare/lines.ts'
 import { changeOf, isLoss } from '../../bench/compare/verdict.ts'
 import type { Sample } from '../../bench/results.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 
 const ROOT = join(import.meta.dir, '../..')
@@ -179,9 +180,10 @@ describe('the command', () => {
   }, 20_000)
 
   test('compares two commits on one database, and cleans up', async () => {
-    const options = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4']
+    const options = ['--rows', '1000', '--seconds', '0.1', '--rounds', '1', '--connections', '4']
     // On a busy machine so short a run tells nothing of speed, so none is a loss.
     const judged = ['--threshold', '100', '--data', join(folder.path, 'data')]
+    copyCluster(join(folder.path, 'data'))
     const program = command('HEAD', '--only', 'create,refused', ...options, ...judged)
     expect([await program.ended, program.output()]).toEqual([0, expect.stringContaining('no loss over 100 %')])
     const line = /^([a-z-]+) +([\d,.]+) → ([\d,.]+) +[\d.]+ \([\d.]+ – [\d.]+\) .*(?<! )$/gm

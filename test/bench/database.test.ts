@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Cluster, openCluster } from '../../bench/database.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { connect } from '../support/postgres.ts'
 import { endPrograms, isAlive, run, until } from '../support/process.ts'
 
@@ -17,6 +18,7 @@ const output = { write: (text: string) => (written += text) }
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   chmodSync(dataDir, 0o755) // where the user nobody can go
+  copyCluster(dataDir)
   cluster = await openCluster({ dataDir, settings, output })
 }, TIMEOUT_MS)
 afterAll(async () => {
@@ -103,15 +105,15 @@ test('postmasterPid is that of a process that ends with the cluster', async () =
 test(
   'a load ends when the cluster is stopped, and the next start has all rows',
   async () => {
-    const outcome = cluster.database(20_000).then(
+    const outcome = cluster.database(6_000).then(
       () => 'loaded',
       (error) => error.message,
     )
-    await until(() => isThere('bench_20000'))
+    await until(() => isThere('bench_6000'))
     await cluster.stop()
     expect(await outcome).toBe('the bench was stopped')
     cluster = await openCluster({ dataDir, settings, output })
-    expect(await isLoadedNow(20_000)).toBe(true)
+    expect(await isLoadedNow(6_000)).toBe(true)
     expect(await isLoadedNow(100)).toBe(false)
   },
   TIMEOUT_MS,
@@ -125,7 +127,7 @@ test(
       const { openCluster } = await import('${join(import.meta.dir, '../../bench/database.ts')}')
       const cluster = await openCluster({ dataDir: '${dataDir}', settings: ${JSON.stringify(settings)} })
       console.log(cluster.postmasterPid)
-      await cluster.database(30_000)`
+      await cluster.database(10_000)`
     const child = run([process.execPath, '--no-env-file', '-e', program])
     const [, postmaster] = await child.waitFor(/^(\d+)\n(.|\n)*company /)
     child.kill('SIGKILL')
@@ -133,7 +135,7 @@ test(
     expect(isAlive(Number(postmaster))).toBe(true)
     cluster = await openCluster({ dataDir, settings, output })
     expect(isAlive(Number(postmaster))).toBe(false)
-    expect(await isLoadedNow(30_000)).toBe(true)
+    expect(await isLoadedNow(10_000)).toBe(true)
   },
   TIMEOUT_MS,
 )

@@ -9,6 +9,7 @@ import type { Results, ScenarioResult, TargetResult } from '../../bench/results.
 import { runScenario } from '../../bench/suite.ts'
 import { formatHead, formatScenario } from '../../bench/table.ts'
 import { siteTarget, type Target } from '../../bench/targets.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.ts'
 
 const RATIOS = ratiosAmong(['roster', 'no-cache', 'constant', 'bare', 'uncounted', 'pgbench'])
@@ -23,22 +24,21 @@ function bench(...args: string[]) {
 }
 
 describe('the runner', () => {
-  test('measures the server with and without views, and its floors, on a real database, and writes what it has measured', async () => {
-    const small = ['--rows', '2000', '--seconds', '0.3', '--rounds', '1', '--connections', '4', '--workers', '1']
-    const program = bench(...small, '--no-curves', '--only', 'one-by-id,filter-sort,random-pages,patch,refused')
+  test('measures the server with the list cache and without, and its floors, on a real database, and writes what it has measured', async () => {
+    copyCluster(data)
+    const small = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4', '--workers', '1']
+    const program = bench(...small, '--no-curves', '--only', 'different-lists,patch,refused')
     expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
     const [json = ''] = readdirSync(output).filter((name) => name.endsWith('.json'))
     const results = JSON.parse(readFileSync(join(output, json), 'utf8')) as Results
-    expect(results).toMatchObject({ seconds: 0.3, rounds: 1, connections: 4, workers: 1, curves: [] })
-    expect(results.rows).toEqual({ absences: 2_000, employees: 400, companies: 200 })
+    expect(results).toMatchObject({ seconds: 0.2, rounds: 1, connections: 4, workers: 1, curves: [] })
+    expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 100 })
     expect(results.command).toContain('npm run bench -- --data')
     expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
-    expect(results.scenarios.map(({ name }) => name)).toEqual([
-      ...['one-by-id', 'filter-sort', 'random-pages', 'patch', 'refused'],
-    ])
+    expect(results.scenarios.map(({ name }) => name)).toEqual(['different-lists', 'patch', 'refused'])
     for (const scenario of results.scenarios) expectMeasured(scenario)
     expectRatios(results)
-    expect(readFileSync(join(output, json.replace('.json', '.html')), 'utf8')).toContain('one absence by a random id')
+    expect(readFileSync(join(output, json.replace('.json', '.html')), 'utf8')).toContain('change a random company')
     expect(program.output()).toMatch(/req\/s .* \/constant .* \/bare .* CPU \/bare/)
     // Requests/s, least and most, three latencies, two of CPU, memory, and the ratios to the others.
     expect(program.output()).toMatch(/^ {2}roster +[\d,]+ +[\d,]+\.\.[\d,]+( +[\d.]+){3}( +[\d.,]+){3}( +[\d.-]+){9}$/m)
@@ -46,7 +46,7 @@ describe('the runner', () => {
   }, 180_000)
 
   test('ends all that it has started when it is interrupted', async () => {
-    const program = bench('--rows', '2000', '--seconds', '30', '--only', 'one-by-id', '--no-curves', '--workers', '1')
+    const program = bench('--rows', '1000', '--seconds', '0.5', '--only', 'one-by-id', '--no-curves', '--workers', '1')
     const [, port] = await program.waitFor(/http:\/\/127\.0\.0\.1:(\d+)/)
     const postmaster = postmasterOf(data) as number
     expect(isAlive(postmaster)).toBe(true)
@@ -75,8 +75,8 @@ function expectMeasured({ name, targets }: ScenarioResult) {
   const names = targets.map(({ target }) => target)
   const common = name === 'refused' ? ['roster', 'constant'] : ['roster', 'no-cache', 'constant', 'bare']
   expect(names.slice(0, common.length)).toEqual(common)
-  expect(names.includes('uncounted')).toBe(name === 'filter-sort')
-  expect(names.length).toBe(common.length + (name === 'refused' ? 0 : name === 'filter-sort' ? 2 : 1))
+  expect(names.includes('uncounted')).toBe(name === 'different-lists')
+  expect(names.length).toBe(common.length + (name === 'refused' ? 0 : name === 'different-lists' ? 2 : 1))
   for (const { target, rounds, void: reason } of targets) {
     expect([name, target, reason]).toEqual([name, target, null])
     expect(rounds).toHaveLength(1)
@@ -85,7 +85,7 @@ function expectMeasured({ name, targets }: ScenarioResult) {
       expect(sample.requestsPerSecond).toBeGreaterThan(0)
       expect(sample.p50Ms).toBeWithin(0, sample.p97_5Ms + 1e-9)
       expect(sample.p97_5Ms).toBeWithin(0, sample.p99Ms + 1e-9)
-      expect(sample.latency.length).toBeGreaterThan(3)
+      expect(sample.latency.length).toBeGreaterThan(0)
       if (process.platform === 'linux') expect(sample.postgresCpuUs).not.toBeNull()
     }
   }

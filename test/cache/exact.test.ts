@@ -9,20 +9,20 @@ test(
     const disturbed = ['a worker is killed']
     const { counts, differences, remembered } = await proveLists({
       seed: 1,
-      alone: 15,
-      together: 2,
-      outside: 4,
+      alone: 8,
+      together: 1,
+      outside: 3,
       disturbed,
-      states: 2,
-      statesForMs: 2_000,
+      states: 1,
+      statesForMs: 1_500,
       statesDisturbed: ['a worker is killed at any moment'],
     })
     expect(differences).toEqual([])
-    expect(counts.exact).toBeGreaterThan(1_000)
+    expect(counts.exact).toBeGreaterThan(400)
     expect(counts['POST 201']).toBeGreaterThan(5)
     expect(counts['marked 200']).toBeGreaterThan(5)
-    expect(counts.states).toBeGreaterThan(20)
-    expect(counts.fresh).toBeGreaterThan(100)
+    expect(counts.states).toBeGreaterThan(15)
+    expect(counts.fresh).toBeGreaterThan(50)
     expect(counts['pages by cursor']).toBeGreaterThan(50)
     expect(remembered).toBeGreaterThan(0.5)
   },

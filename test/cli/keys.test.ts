@@ -1,9 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { Command } from 'commander'
 import type postgres from 'postgres'
 import { hashKey, idOf } from '../../src/admit/apiKey.ts'
+import { keysCommand } from '../../src/cli/keys.ts'
+import { runCommandLine } from '../../src/cli/run.ts'
+import { readConfig } from '../../src/config.ts'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { postmasterOf, temporaryFolder } from '../support/process.ts'
 
@@ -38,6 +43,22 @@ async function keys(...words: string[]) {
     child.exited,
   ])
   return { code, stdout, stderr }
+}
+
+/** The same in this process: words that reach no database need no process of their own. */
+async function here(...words: string[]) {
+  const written = { stdout: '', stderr: '' }
+  const spies = [
+    spyOn(process.stdout, 'write').mockImplementation((text) => (written.stdout += text) !== ''),
+    spyOn(process.stderr, 'write').mockImplementation((text) => (written.stderr += text) !== ''),
+    spyOn(console, 'error').mockImplementation((text) => void (written.stderr += `${text}\n`)),
+  ]
+  try {
+    const program = new Command('roster').addCommand(keysCommand(() => readConfig(settings)))
+    return { code: await runCommandLine(program, ['keys', ...words]), ...written }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
 }
 
 const create = (name: string, ...more: string[]) =>
@@ -108,7 +129,7 @@ describe('on a database of its own', () => {
       [['--name', 'ci', '--rights', '*:read', 'more'], 'too many arguments'],
     ] as [string[], string][])
       test(`${JSON.stringify(words).slice(0, 60)} is wrong usage: exit code 2`, async () => {
-        const { code, stdout, stderr } = await keys('create', ...words)
+        const { code, stdout, stderr } = await here('create', ...words)
         expect([code, stdout]).toEqual([2, ''])
         expect(stderr).toContain(message)
         expect(await hashes()).toEqual([])
@@ -223,7 +244,7 @@ describe('on a database of its own', () => {
 
     for (const overlap of ['31d', '721h', '1', '-1h', '1.5h', 'soon', '1w'])
       test(`an overlap of ${overlap} is wrong usage`, async () => {
-        const { code, stderr } = await keys('rotate', '--name', 'ci', `--overlap=${overlap}`)
+        const { code, stderr } = await here('rotate', '--name', 'ci', `--overlap=${overlap}`)
         expect(code).toBe(2)
         expect(stderr).toContain('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
       })
@@ -232,21 +253,21 @@ describe('on a database of its own', () => {
   describe('help', () => {
     for (const command of ['create', 'list', 'revoke', 'rotate'])
       test(`keys ${command} --help has an example and the option --json`, async () => {
-        const { code, stdout } = await keys(command, '--help')
+        const { code, stdout } = await here(command, '--help')
         expect(code).toBe(0)
         expect(stdout).toContain(`npm run --silent roster -- keys ${command}`)
         expect(stdout).toContain('--json')
       })
 
     test('keys --help lists the commands', async () => {
-      const { code, stdout } = await keys('--help')
+      const { code, stdout } = await here('--help')
       expect(code).toBe(0)
       for (const command of ['create', 'list', 'revoke', 'rotate']) expect(stdout).toContain(`  ${command} [options]`)
     })
 
     test('no command, or a misspelt one, is wrong usage', async () => {
-      expect((await keys()).code).toBe(2)
-      const { code, stderr } = await keys('crate')
+      expect((await here()).code).toBe(2)
+      const { code, stderr } = await here('crate')
       expect(code).toBe(2)
       expect(stderr).toContain('(Did you mean create?)')
     })
@@ -301,6 +322,7 @@ describe('with the embedded PostgreSQL', () => {
   afterEach(() => folder.remove())
 
   test('that a server runs, the command joins it', async () => {
+    copyCluster(folder.path)
     const server = await startEmbedded({ dataDir: folder.path })
     try {
       const key = lastLine((await create('ci')).stdout)
@@ -326,6 +348,7 @@ describe('with the embedded PostgreSQL', () => {
   })
 
   test('that is just being started, the command waits for it', async () => {
+    copyCluster(folder.path)
     const starting = startEmbedded({ dataDir: folder.path })
     const made = create('ci')
     const server = await starting

@@ -12,11 +12,11 @@ import { allNodes, explain, type PlanNode, readIndexKeys } from '../support/expl
 import { loadMany } from '../support/manyRows.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-const COUNTS = { company: 20_000, employee: 20_000, absence: 20_000 }
+const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
 const TIMEOUT_MS = 60_000
 const [SKIP, SIZE, REACH] = [400, 20, 512]
 /** Many rows without a value lie on either side of it, whatever the property. */
-const MIDDLE_ID = '10000'
+const MIDDLE_ID = '5000'
 
 let sql: postgres.Sql
 let database: Database
@@ -48,7 +48,7 @@ async function vacuumWhole() {
 
 /** From both ends of the list, and behind a row amid it, which has a value or none. */
 async function startsOf(entity: Entity, sort: string, { kind }: Property): Promise<Start[]> {
-  const query = parseList(entity, `sort=${sort}&page=500`)
+  const query = parseList(entity, `sort=${sort}&page=250`)
   const [row] = await database.read(compileList(entity, query))
   const position = order(entity, query.sorts).map(
     ({ property }) => row?.[1 + entity.properties.indexOf(property)] as string | null,

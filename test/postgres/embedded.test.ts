@@ -3,10 +3,12 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
 const TIMEOUT_MS = 60_000
+const NOBODY = 65534
 const settings = { fsync: 'off', synchronous_commit: 'off' }
 
 let dataDir: string
@@ -24,7 +26,21 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-async function start(more: { asRoot?: 'namespace' | 'nobody'; settings?: Record<string, string> } = {}) {
+type Way = { asRoot?: 'namespace' | 'nobody' }
+
+/** A later start than the first: over a cluster that belongs to the user as whom PostgreSQL runs. */
+async function start(more: Way & { settings?: Record<string, string> } = {}) {
+  if (!existsSync(join(dataDir, 'postgres'))) arrange(more)
+  return startFirst(more)
+}
+
+function arrange({ asRoot }: Way) {
+  copyCluster(dataDir)
+  if (asRoot === 'nobody' && existsSync(join(dataDir, 'postgres')))
+    Bun.spawnSync(['chown', '-R', `${NOBODY}:${NOBODY}`, join(dataDir, 'postgres')])
+}
+
+async function startFirst(more: Way & { settings?: Record<string, string> } = {}) {
   const server = await startEmbedded({ dataDir, settings, ...more })
   running.push(server)
   return server
@@ -53,11 +69,12 @@ const postmasterOf = (folder: string) =>
   Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0])
 
 /** A process of its own that starts PostgreSQL and is then killed, as a server is by kill -9: PostgreSQL goes on. */
-async function leaveOrphan(asRoot?: string): Promise<number> {
+async function leaveOrphan(way: Way): Promise<number> {
+  arrange(way)
   const code = `
     const { startEmbedded } = await import('${import.meta.dir}/../../src/postgres/embedded.ts')
     const { connect } = await import('${import.meta.dir}/../support/postgres.ts')
-    const { url } = await startEmbedded(${JSON.stringify({ dataDir, settings, asRoot })})
+    const { url } = await startEmbedded(${JSON.stringify({ dataDir, settings, ...way })})
     await connect(url).unsafe("create table kept as select 'written before the kill' as note")
     console.log('ready')
     setInterval(() => undefined, 1_000)`
@@ -80,7 +97,7 @@ for (const asRoot of ways) {
     test(
       'the first start makes a cluster; a restart keeps the data and the password',
       async () => {
-        const first = await start(way)
+        const first = await startFirst(way)
         await query(first, "create table kept as select 'kept' as note")
         await stop(first)
         const second = await start(way)
@@ -93,7 +110,7 @@ for (const asRoot of ways) {
     test(
       'an orphan that a killed process left is stopped; the next start works and has what was written',
       async () => {
-        const pid = await leaveOrphan(asRoot)
+        const pid = await leaveOrphan(way)
         expect(isAlive(pid)).toBe(true)
         const next = await start(way)
         expect(isAlive(pid)).toBe(false)
@@ -109,7 +126,7 @@ for (const asRoot of ways) {
         const pid = postmasterOf(dataDir)
         // In a namespace the files stay those of the user outside it.
         const { uid } = statSync(join(dataDir, 'postgres'))
-        expect(uid).toBe(asRoot === 'nobody' ? 65534 : (process.getuid?.() ?? uid))
+        expect(uid).toBe(asRoot === 'nobody' ? NOBODY : (process.getuid?.() ?? uid))
         expect(isAlive(pid)).toBe(true)
         await stop(server)
         expect(isAlive(pid)).toBe(false)
@@ -126,7 +143,7 @@ if (ways[0])
       chmodSync(dataDir, 0o700)
       const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
       try {
-        const server = await start({ asRoot: 'nobody' })
+        const server = await startFirst({ asRoot: 'nobody' })
         expect(await query(server, 'show data_directory')).toBe(join(place, 'postgres'))
         expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
         await stop(server)
@@ -141,7 +158,7 @@ describe('a cluster', () => {
   test(
     'is UTF-8, has the collation that text orders by, takes the settings given, and listens on 127.0.0.1 alone',
     async () => {
-      const server = await start({ settings: { ...settings, work_mem: '5MB' } })
+      const server = await startFirst({ settings: { ...settings, work_mem: '5MB' } })
       expect(await query(server, 'show server_encoding')).toBe('UTF8')
       expect(await query(server, `select 'ä' < 'b' collate "und-x-icu"`)).toBe(true)
       expect(await query(server, 'show work_mem')).toBe('5MB')
@@ -234,7 +251,7 @@ test(
     await stop(await start())
     rmSync(join(dataDir, 'postgres'), { recursive: true })
     await Bun.write(join(dataDir, 'postgres.part/PG_VERSION'), '18')
-    const server = await start()
+    const server = await startFirst()
     expect(await query(server, 'select 1')).toBe(1)
   },
   TIMEOUT_MS,

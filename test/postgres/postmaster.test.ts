@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataDirInUse, type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
 import { runningPostgres } from '../../src/postgres/postmaster.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { connect } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
 
@@ -20,6 +21,7 @@ afterEach(async () => {
 })
 
 async function start(more: { isShared?: boolean; asRoot?: 'nobody' } = {}) {
+  if (!more.asRoot && !existsSync(join(folder.path, 'postgres'))) copyCluster(folder.path)
   running = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' }, ...more })
   return running
 }

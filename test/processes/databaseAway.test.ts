@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { connect } from '../support/postgres.ts'
 import {
   endPrograms,
@@ -21,6 +22,7 @@ const BOOTSTRAP_API_KEY = 'a-bootstrap-key-of-a-test'
 const folder = temporaryFolder()
 let postgres: EmbeddedPostgres
 beforeAll(async () => {
+  copyCluster(folder.path)
   postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' } })
 }, TIMEOUT_MS)
 afterEach(endPrograms)

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { cpSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { Connection, type RawResponse } from '../support/connection.ts'
 import { PATH } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
@@ -16,6 +17,7 @@ const cluster = join(folder.path, 'postgres')
 const standby = join(folder.path, 'standby')
 let postgres: EmbeddedPostgres
 beforeAll(async () => {
+  copyCluster(folder.path)
   postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' } })
 }, TIMEOUT_MS)
 afterEach(endPrograms)

@@ -1,19 +1,23 @@
-import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { runningPostgres } from '../../src/postgres/postmaster.ts'
+import { copyCluster } from '../support/cluster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, isAlive, postmasterOf, run, runMain, temporaryFolder, until } from '../support/process.ts'
 import { type Json, KEY } from '../support/server.ts'
 
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000
+/** Most tests are about one process more than about two. */
+const ALONE = { WORKERS: '1' }
 const LONG_KEY = 'a-bootstrap-key-of-a-test'
 
-// One for all tests: a cluster is made once, and each start meets what the one before left.
+// One for all tests: each start meets what the one before left.
 const folder = temporaryFolder()
+beforeAll(() => copyCluster(folder.path), TIMEOUT_MS)
 afterEach(endPrograms)
 afterAll(folder.remove)
 
@@ -39,7 +43,7 @@ describe('start', () => {
   test(
     'HOST=0.0.0.0 with the development key is warned of',
     async () => {
-      const server = runMain({ DATA_DIR: folder.path, HOST: '0.0.0.0', LOG_FORMAT: 'json' })
+      const server = runMain({ ...ALONE, DATA_DIR: folder.path, HOST: '0.0.0.0', LOG_FORMAT: 'json' })
       await server.waitFor(/"listening"/)
       expect(server.output()).toContain('every machine that reaches HOST can write with the development key')
       server.kill('SIGTERM')
@@ -51,7 +55,7 @@ describe('start', () => {
   test(
     'keeps key and password where only their owner can read them',
     async () => {
-      const server = runMain({ DATA_DIR: folder.path })
+      const server = runMain({ ...ALONE, DATA_DIR: folder.path })
       await server.waitFor(LISTENS)
       for (const file of ['development.key', 'postgres.password'])
         expect(statSync(join(folder.path, file)).mode & 0o077).toBe(0)
@@ -65,7 +69,8 @@ describe('start', () => {
     'DEMO_DATA=0 keeps the database empty',
     async () => {
       const empty = temporaryFolder()
-      const server = runMain({ DATA_DIR: empty.path, DEMO_DATA: '0', BOOTSTRAP_API_KEY: KEY })
+      copyCluster(empty.path)
+      const server = runMain({ ...ALONE, DATA_DIR: empty.path, DEMO_DATA: '0', BOOTSTRAP_API_KEY: KEY })
       const [, url] = await server.waitFor(LISTENS)
       const response = await fetch(`${url}/Companies`, { headers: { authorization: `ApiKey ${KEY}` } })
       expect([response.headers.get('x-total-count'), await response.text()]).toEqual(['0', '[]'])
@@ -81,7 +86,7 @@ describe('start', () => {
     async () => {
       const DATABASE_URL = await createDatabase('empty')
       const empty = temporaryFolder()
-      const server = runMain({ DATA_DIR: empty.path, DATABASE_URL, BOOTSTRAP_API_KEY: KEY })
+      const server = runMain({ ...ALONE, DATA_DIR: empty.path, DATABASE_URL, BOOTSTRAP_API_KEY: KEY })
       const [, url] = await server.waitFor(LISTENS)
       const response = await fetch(`${url}/readyz`)
       expect(response.status).toBe(200)
@@ -96,7 +101,7 @@ describe('start', () => {
   test(
     'what the database refuses does not take its row into the log of PostgreSQL',
     async () => {
-      const server = runMain({ DATA_DIR: folder.path, HOST: '0.0.0.0', BOOTSTRAP_API_KEY: KEY })
+      const server = runMain({ ...ALONE, DATA_DIR: folder.path, HOST: '0.0.0.0', BOOTSTRAP_API_KEY: KEY })
       const [, url] = await server.waitFor(LISTENS)
       expect(server.output()).not.toContain('every machine that reaches HOST') // it has no development key
       const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
@@ -113,7 +118,12 @@ describe('start', () => {
     'a given key is not printed',
     async () => {
       const DATABASE_URL = await createDatabase()
-      const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: 'very-secret-key-0123456789' })
+      const server = runMain({
+        ...ALONE,
+        DATA_DIR: folder.path,
+        DATABASE_URL,
+        BOOTSTRAP_API_KEY: 'very-secret-key-0123456789',
+      })
       await server.waitFor(/Try it/)
       server.kill('SIGTERM')
       await server.ended
@@ -175,9 +185,9 @@ describe('refusals', () => {
   test(
     'a second server on the same data folder is refused; the first goes on',
     async () => {
-      const first = runMain({ DATA_DIR: folder.path })
+      const first = runMain({ ...ALONE, DATA_DIR: folder.path })
       const [, url] = await first.waitFor(LISTENS)
-      const second = runMain({ DATA_DIR: folder.path })
+      const second = runMain({ ...ALONE, DATA_DIR: folder.path })
       expect(await second.ended).toBe(1)
       expect(second.output()).toContain('is in use by another server')
       expect((await fetch(`${url}/readyz`)).status).toBe(200)
@@ -229,7 +239,7 @@ describe('end', () => {
     test(
       `${signal} ends server and PostgreSQL, exit 0`,
       async () => {
-        const server = runMain({ DATA_DIR: folder.path })
+        const server = runMain({ ...ALONE, DATA_DIR: folder.path })
         await server.waitFor(LISTENS)
         const postmaster = postmasterOf(folder.path) as number
         expect(isAlive(postmaster)).toBe(true)
@@ -244,7 +254,7 @@ describe('end', () => {
     'a request that runs is answered before the server ends',
     async () => {
       const DATABASE_URL = await createDatabase()
-      const server = runMain({ DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: KEY })
+      const server = runMain({ ...ALONE, DATA_DIR: folder.path, DATABASE_URL, BOOTSTRAP_API_KEY: KEY })
       const [, url] = await server.waitFor(LISTENS)
       const authorization = `ApiKey ${KEY}`
       const body = new ReadableStream({
@@ -271,7 +281,7 @@ describe('end', () => {
   test(
     'SIGTERM during the start stops what has been started',
     async () => {
-      const server = runMain({ DATA_DIR: folder.path })
+      const server = runMain({ ...ALONE, DATA_DIR: folder.path })
       await until(() => postmasterOf(folder.path) !== null)
       const postmaster = postmasterOf(folder.path) as number
       server.kill('SIGTERM')
@@ -285,7 +295,8 @@ describe('end', () => {
     'an embedded PostgreSQL that cannot be started again is the end of the server, with a line that says why, exit 1',
     async () => {
       const broken = temporaryFolder()
-      const server = runMain({ DATA_DIR: broken.path })
+      copyCluster(broken.path)
+      const server = runMain({ ...ALONE, DATA_DIR: broken.path })
       await server.waitFor(LISTENS)
       rmSync(join(broken.path, 'postgres/global/pg_control'))
       process.kill(postmasterOf(broken.path) as number, 'SIGKILL')
@@ -300,7 +311,7 @@ describe('end', () => {
   test(
     'a closed stdout is no reason to end',
     async () => {
-      const server = runMain({ DATA_DIR: folder.path })
+      const server = runMain({ ...ALONE, DATA_DIR: folder.path })
       const [, url] = await server.waitFor(LISTENS)
       server.closeOutput()
       for (let request = 0; request < 5; request++) {
@@ -316,7 +327,7 @@ describe('end', () => {
   test(
     'a killed server leaves no trouble: the next start works and has what was written',
     async () => {
-      const settings = { DATA_DIR: folder.path, BOOTSTRAP_API_KEY: KEY }
+      const settings = { ...ALONE, DATA_DIR: folder.path, BOOTSTRAP_API_KEY: KEY }
       const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
       const killed = runMain(settings)
       const [, url] = await killed.waitFor(LISTENS)

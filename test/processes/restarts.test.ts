@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import { startClients } from '../support/clients.ts'
 import { PATH, renewed, usePlace } from '../support/place.ts'
 import { until, workersOf } from '../support/process.ts'
+import { rounds } from '../support/rounds.ts'
 import { KEY } from '../support/server.ts'
 
 const TIMEOUT_MS = 120_000
-const RUNS = [1, 2, 3]
+const RUNS = Array.from({ length: rounds(1, 3) }, (_, index) => index + 1)
 
 const place = usePlace()
 

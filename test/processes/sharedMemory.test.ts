@@ -51,7 +51,7 @@ describe('the log of changes', () => {
         await migrate(place.DATABASE_URL, MIGRATIONS)
         const sql = connect(place.DATABASE_URL)
         await sql`insert into change_listener values ('dead', 2147483647, now())`
-        const { server } = await place.start({ ...environment, LOG_LEVEL: 'info' })
+        const { server } = await place.start({ ...environment, WORKERS: '1', LOG_LEVEL: 'info' })
         await until(async () => (await sql`select from change_listener`).count === 0)
         const names = await sql`
           select distinct application_name as name from pg_stat_activity
@@ -90,11 +90,11 @@ describe('the memory of the limits', () => {
   test(
     'other limits are another table',
     async () => {
-      const { server, url } = await place.start(limited)
+      const { server, url } = await place.start({ ...limited, WORKERS: '1' })
       expect(await remaining(url)).toBe(99)
       server.kill('SIGTERM')
       await server.ended
-      const next = await place.start({ RATE_LIMITS: '50/1h' })
+      const next = await place.start({ RATE_LIMITS: '50/1h', WORKERS: '1' })
       expect(await remaining(next.url)).toBe(49)
     },
     TIMEOUT_MS,

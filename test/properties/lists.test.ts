@@ -15,6 +15,7 @@ import {
   type Sort,
 } from '../support/model.ts'
 import { create, type Known, reset } from '../support/records.ts'
+import { rounds } from '../support/rounds.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 
 const TIMEOUT_MS = 120_000
@@ -99,7 +100,7 @@ describe('4.2 and 4.3: any list agrees with a plain model of the specification',
           const rows = await arrange(collection, drafts)
           for (const request of requests) await checkList(request, rows)
         })
-        await fc.assert(property, { numRuns: 12 })
+        await fc.assert(property, { numRuns: rounds(4, 12) })
       },
       TIMEOUT_MS,
     )
@@ -128,11 +129,11 @@ async function checkList({ filters, sorts, pageSize, page, path, parameters }: L
   expect(linksOf(answer, 'link')).toEqual(standard)
 }
 
-/** Twice, through fast-check for the seed that it prints. */
+/** Through fast-check for the seed that it prints. */
 async function withRandomRows(collection: Collection, length: number, check: (rows: Row[]) => Promise<void>) {
   const drafts = fc.array(draft(collection, 'collated'), { minLength: length, maxLength: length })
   const property = fc.asyncProperty(drafts, async (some) => check(await arrange(collection, some)))
-  await fc.assert(property, { numRuns: 2, endOnFailure: true })
+  await fc.assert(property, { numRuns: rounds(1, 2), endOnFailure: true })
 }
 
 describe('D23: = and != part the rows in two', () => {
@@ -140,7 +141,7 @@ describe('D23: = and != part the rows in two', () => {
     test(
       `${collection}: for every property and value`,
       async () => {
-        const rows = await arrange(collection, fc.sample(draft(collection, 'collated'), 40))
+        const rows = await arrange(collection, fc.sample(draft(collection, 'collated'), rounds(16, 40)))
         const everyId = rows.map((row) => Number(row.Id))
         for (const { name } of properties[collection]) {
           const values = new Set(rows.map((row) => String(row[name] ?? '')))
@@ -176,7 +177,7 @@ test(
         expect({ name, ids: idsOf(answer) }).toEqual({ name, ids })
       }
     })
-    await fc.assert(property, { numRuns: 15 })
+    await fc.assert(property, { numRuns: rounds(5, 15) })
   },
   TIMEOUT_MS,
 )

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { type Draft, draft, spelling } from '../support/arbitraries.ts'
 import { type Collection, collections, properties, utc } from '../support/model.ts'
 import { bodyOf, type Known, recordOf, reset, resolved, rowOf } from '../support/records.ts'
+import { rounds } from '../support/rounds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 const TIMEOUT_MS = 60_000
@@ -15,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** Checks 150 random bodies; names are written in any case. D2 */
+/** Checks random bodies; names are written in any case. D2 */
 async function forAnyBody(collection: Collection, check: (draft: Draft, body: string) => Promise<void>) {
   const spells = fc.array(spelling('aB'), { minLength: 30, maxLength: 30 })
   const property = fc.asyncProperty(draft(collection, 'any'), spells, async (one, cases) => {
@@ -24,7 +25,7 @@ async function forAnyBody(collection: Collection, check: (draft: Draft, body: st
     const spell = (name: string) => inCase(cases[next++ % cases.length] as string, name)
     await check(written, bodyOf(written, spell))
   })
-  await fc.assert(property, { numRuns: 150 })
+  await fc.assert(property, { numRuns: rounds(50, 150) })
 }
 
 function inCase(like: string, name: string): string {

@@ -1,4 +1,5 @@
-// The proofs of the rate limiter and of what lists remember, over and over with other random numbers: `npm run prove -- --minutes 10`.
+// The proofs of the rate limiter and of lists from memory, and tests with many rounds, over and over with other random
+// numbers: `npm run prove -- --minutes 10`.
 // The last line says how many differences were found; the exit code is 0 if there were none.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +13,7 @@ import { proveLists } from './lists.ts'
 import { proveModel } from './model.ts'
 
 const HOUR_MS = 3_600_000
+const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'
 /** Rounds, writes from elsewhere, and disturbances. */
 const LISTS = { alone: 100, together: 8, outside: 50, disturbed: 5, states: 10, statesForMs: 5_000, statesDisturbed: 8 }
@@ -89,7 +91,16 @@ const lists: Record<string, Proof> = {
   },
 }
 
-const groups = { limiter, lists }
+/** Test files that repeat what they do with random numbers, or try what depends on the moment. */
+const REPEATED = ['operations/lists', 'properties/lists', 'properties/walks', 'properties/roundTrips']
+const TESTS = [...REPEATED, 'admit/window', 'processes/restarts']
+
+/** Each of these files as a process of its own, with more rounds than in `npm test`, and other random numbers. */
+const tests: Record<string, Proof> = Object.fromEntries(
+  TESTS.map((file) => [`test/${file}, many rounds`, (seed: number) => proveTests(file, seed)]),
+)
+
+const groups = { limiter, lists, tests }
 const { minutes, only } = new Command('prove')
   .description('Proves the rate limiter, and what lists remember, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)
@@ -104,7 +115,7 @@ process.on('uncaughtException', (error: Error) => {
   process.exit(1)
 })
 
-const proofs = Object.entries(only ? groups[only] : { ...limiter, ...lists })
+const proofs = Object.entries(only ? groups[only] : { ...limiter, ...lists, ...tests })
 const endMs = Date.now() + minutes * 60_000
 let [done, differences] = [0, 0]
 // Each of them once, however short the time is; then in turns.
@@ -118,7 +129,7 @@ while (done < proofs.length || Date.now() < endMs) {
     console.log(`FAIL  ${name}, seed ${seed}: ${(error as Error).message}`)
   }
 }
-if (only !== 'limiter') console.log(`${fresh} lists were asked for after a write that changed them was answered`)
+if (fresh > 0) console.log(`${fresh} lists were asked for after a write that changed them was answered`)
 console.log(`${done} proofs, ${differences} differences`)
 process.exit(differences === 0 ? 0 : 1)
 
@@ -137,6 +148,25 @@ async function proveHttp(seed: number): Promise<Record<string, unknown>> {
     if (new Set(remaining).size !== limit) throw new Error(`${limit} admitted share ${new Set(remaining).size} numbers`)
     return judge(statuses, { 200: limit, 429: 500 })
   })
+}
+
+async function proveTests(file: string, seed: number): Promise<Record<string, unknown>> {
+  const command = [process.execPath, 'test', `--timeout=${TEST_MS_MAX}`, `./test/${file}.test.ts`]
+  const child = Bun.spawn(command, {
+    cwd: join(import.meta.dir, '../..'),
+    env: { ...process.env, PROVE_SEED: String(seed) },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  const output = await new Response(child.stderr).text()
+  const passes = Number(/^ *(\d+) pass$/m.exec(output)?.[1] ?? 0)
+  const failures = new Set(output.match(/^\(fail\) .*$/gm))
+  if ((await child.exited) !== 0 || passes === 0)
+    throw new Differing(
+      [`${file} ended with ${child.exitCode}`, ...failures].join('\n      '),
+      Math.max(failures.size, 1),
+    )
+  return { passes }
 }
 
 async function withServer<Found>(limits: string, work: (url: string) => Promise<Found>): Promise<Found> {

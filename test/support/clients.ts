@@ -23,7 +23,7 @@ interface Options {
  * Many HTTP/1.1 clients that ask again and again, at once or after a moment, and do what answers say of their connection.
  * Without pauses they would take all of the machine, and no connection would ever be idle when its server leaves.
  */
-const PAUSE_MS_MAX = 60
+const PAUSE_MS_MAX = 120
 const pauseMs = () => (Math.random() < 0.25 ? 0 : Math.random() * PAUSE_MS_MAX)
 
 export function startClients(url: string, { count, path, key, keepAlive = true }: Options) {

@@ -26,7 +26,7 @@ export function usePlace(): Place {
     folder = temporaryFolder()
     place.folder = folder.path
     place.port = freePort()
-    place.DATABASE_URL = await createDatabase('empty')
+    place.DATABASE_URL = await createDatabase()
   })
   afterEach(async () => {
     await endPrograms()

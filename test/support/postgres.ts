@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { startEmbedded } from '../../src/postgres/embedded.ts'
+import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
+import { copyCluster } from './cluster.ts'
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
 
@@ -12,7 +13,7 @@ const settings = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  max_wal_size: '4GB',
+  max_wal_size: '1GB',
   log_min_messages: 'fatal',
   // Hundreds of small databases would keep it busy; tests that need statistics gather them.
   autovacuum: 'off',
@@ -30,15 +31,16 @@ export interface TestPostgres {
 
 let serverUrl = ''
 let admin: postgres.Sql
+let strategy: Promise<string> | undefined
 let made = 0
 let ahead: Promise<string> | undefined
 
 /** A PostgreSQL on a port of its own, with the template of databases; what a killed run left behind is stopped first. */
-export async function startPostgres(place = 0): Promise<TestPostgres> {
-  let dataDir = join(tmpdir(), `roster-test-${Bun.hash(import.meta.dir).toString(36)}-${place}`)
-  const server = await startEmbedded({ dataDir, ...options }).catch(() => {
-    dataDir = mkdtempSync(join(tmpdir(), 'roster-test-'))
-    return startEmbedded({ dataDir, ...options })
+export async function startPostgres(place = 0, disk = tmpdir()): Promise<TestPostgres> {
+  let dataDir = join(disk, `roster-test-${Bun.hash(import.meta.dir).toString(36)}-${place}`)
+  const server = await start(dataDir).catch(() => {
+    dataDir = mkdtempSync(join(disk, 'roster-test-'))
+    return start(dataDir)
   })
   const sql = connect(server.url)
   await sql`drop database if exists roster_template`
@@ -54,10 +56,22 @@ export async function startPostgres(place = 0): Promise<TestPostgres> {
   }
 }
 
+async function start(dataDir: string): Promise<EmbeddedPostgres> {
+  // The template is of the packaged version.
+  if (!native && !existsSync(join(dataDir, 'postgres'))) copyCluster(dataDir)
+  return startEmbedded({ dataDir, ...options })
+}
+
 /** From now on databases are made there. */
 export function joinPostgres(url: string): void {
   serverUrl = url
   admin = connect(url)
+}
+
+/** Copying files costs less than half of copying by the log, which would keep the database after a crash of PostgreSQL. */
+async function cheapestCopy(sql: postgres.Sql): Promise<string> {
+  const [row] = await sql`select current_setting('server_version_num')::int >= 150000 as "hasStrategies"`
+  return row?.hasStrategies ? 'strategy file_copy' : ''
 }
 
 export async function leavePostgres(): Promise<void> {
@@ -76,7 +90,7 @@ export function createDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise
 
 async function copy(template: 'roster_template' | 'template0'): Promise<string> {
   const name = `test_${process.pid}_${Date.now().toString(36)}_${++made}`
-  await admin.unsafe(`create database ${name} template ${template}`)
+  await admin.unsafe(`create database ${name} template ${template} ${await (strategy ??= cheapestCopy(admin))}`)
   return urlOf(name)
 }
 

@@ -6,6 +6,7 @@ import postgres from 'postgres'
 import { memoryFolderOf } from '../../../src/os/folder.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../../../src/postgres/embedded.ts'
 import { prepareRunner } from '../../../src/postgres/runner.ts'
+import { copyCluster } from '../../support/cluster.ts'
 import { isAlive, type RunningProgram, run, until } from '../../support/process.ts'
 
 export interface Answer {
@@ -59,6 +60,7 @@ export class Site {
   /** `environment`: of the first server, beside what is needed. */
   static async open(environment: Record<string, string> = {}): Promise<Site> {
     const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
+    copyCluster(join(folder, 'database'))
     const embedded = await startEmbedded({ dataDir: join(folder, 'database'), settings: DURABILITY })
     const start = async (name: Name, more: Record<string, string>): Promise<Server> => {
       mkdirSync(join(folder, name))
