@@ -1,11 +1,12 @@
 // The tests: `npm test`, or `npm test -- ./test/api filtering --only-failures` for some files, with options of `bun test`.
 // Each file is a process of its own. Some run at the same time, since many wait, each beside a PostgreSQL of its own:
 // what a file locks, freezes or leaves running is not seen by the others.
-import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeTemplate, TEMPLATE } from './support/cluster.ts'
 import { startPostgres } from './support/postgres.ts'
+import { isAlive } from './support/process.ts'
 
 interface Result {
   file: string
@@ -23,6 +24,7 @@ const ROOT = join(import.meta.dir, '..')
 const FILE_MS_MAX = 600_000
 // Bun's 5 s are an absolute time that a busy machine does not keep.
 const TEST_MS_MAX = 120_000
+const OWN = 'roster-test-run-'
 const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
 /** Files that the end of a run names. */
@@ -43,19 +45,20 @@ if (files.length === 0) {
 }
 
 const disk = diskForData()
-const folder = mkdtempSync(join(disk, 'roster-test-run-'))
+sweep(disk)
+const folder = mkdtempSync(join(disk, `${OWN}${process.pid}-`))
 chmodSync(folder, 0o755) // PostgreSQL may run as the user `nobody`
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 process.env.TMPDIR = folder
-process.env[TEMPLATE] = await makeTemplate(join(folder, 'cluster'))
 const running = new Set<Bun.Subprocess>()
 let exitCode = 0
 const queue = files.map((file) => ({ file, weight: weigh(file) })).sort((one, other) => other.weight - one.weight)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt(signal))
+process.env[TEMPLATE] = await makeTemplate(join(folder, 'cluster'))
 
 const results: Result[] = []
 // Most wait about half of their time; with more at once the machine, not what they test, would be what is late.
-const places = Math.min(files.length, availableParallelism() + 1)
+const places = Math.min(files.length, availableParallelism() + 2)
 await Promise.all(Array.from({ length: places }, (_, place) => work(place)))
 
 const sum = (key: 'passes' | 'failures') => results.reduce((total, result) => total + result[key], 0)
@@ -80,6 +83,13 @@ function diskForData(): string {
     // Another system than Linux.
   }
   return tmpdir()
+}
+
+/** Removes what runs that were killed have left; memory is too dear to leave it there. */
+function sweep(disk: string): void {
+  for (const name of readdirSync(disk).filter((name) => name.startsWith(OWN)))
+    if (!isAlive(Number(name.slice(OWN.length).split('-')[0])))
+      rmSync(join(disk, name), { recursive: true, force: true })
 }
 
 /** More for what probably takes longer: files that start whole programs wait the most, and long files have much to do. */
