@@ -2,6 +2,7 @@ import { type Cluster, type Database, openCluster } from './database.ts'
 import { exhaust, makeExhaustedKey } from './exhaustedKey.ts'
 import { startBare, startConstant, startUncounted } from './floors/servers.ts'
 import { type SqlFloor, sqlFloor } from './floors/sql.ts'
+import type { HttpTarget } from './httpTarget.ts'
 import { runLoad } from './load.ts'
 import type { Operation } from './operation.ts'
 import type { Options } from './options.ts'
@@ -10,8 +11,7 @@ import { checkAnswers } from './reference.ts'
 import { isRefusal, readsOf, type Scenario } from './scenarios.ts'
 import { type Server, startServer } from './server.ts'
 import { silenceOthers } from './silence.ts'
-import type { Site } from './site.ts'
-import { type Asked, siteTarget, sqlTarget, type Target } from './targets.ts'
+import { type Asked, overHttp, sqlTarget, type Target } from './targets.ts'
 
 /** All that runs while the suite measures. */
 export interface Bench {
@@ -65,7 +65,7 @@ export async function startBench(options: Options, started: Started): Promise<Be
 /** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */
 export async function checkBench(bench: Bench, scenarios: readonly Scenario[]): Promise<void> {
   const { server, database, peers } = bench
-  await checkAnswers(ourSites(bench), database.url, readsOf(scenarios))
+  await checkAnswers(ourTargets(bench), database.url, readsOf(scenarios))
   const common = readsOf(scenarios.filter(({ isOurs }) => !isOurs))
   if (peers.length > 0) await checkPeers(peers, server.url, server.key, common)
 }
@@ -76,22 +76,23 @@ export async function warmUp(bench: Bench, scenarios: readonly Scenario[], optio
   const common = readsOf(scenarios.filter(({ isOurs }) => !isOurs))
   const seconds = Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds)
   const { connections } = options
-  const warm = async ({ url, headers }: Site, operations: readonly Operation[]) => {
+  const warm = async ({ url, headers }: HttpTarget, operations: readonly Operation[]) => {
     if (operations.length > 0) await runLoad({ url, headers, operations, connections, seconds })
   }
-  for (const site of ourSites(bench)) await warm(site, all)
-  for (const peer of bench.peers) await warm(peerSite(peer), translate(peer, { operations: common })?.operations ?? [])
+  for (const target of ourTargets(bench)) await warm(target, all)
+  for (const peer of bench.peers)
+    await warm(peerTarget(peer), translate(peer, { operations: common })?.operations ?? [])
 }
 
 /** The server with views and without, the floors of the scenario, and the peers that can do it. */
 export async function openTargets(bench: Bench, scenario: Scenario): Promise<Target[]> {
   const operations = [...scenario.operations, ...(scenario.background?.operations ?? [])]
-  const on = (site: Site, asked: Asked) => siteTarget(site, asked, bench.cluster.postmasterPid)
+  const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, bench.cluster.postmasterPid)
   const { prepare: _, ...load } = scenario
-  const [roster, noCache] = ourSites(bench).map((site) => ({ ...site, headers: headersFor(bench, scenario) })) as [
-    Site,
-    Site,
-  ]
+  const [roster, noCache] = ourTargets(bench).map((target) => ({
+    ...target,
+    headers: headersFor(bench, scenario),
+  })) as [HttpTarget, HttpTarget]
   const constant = on(await startConstant(roster, operations), load)
   if (isRefusal(scenario)) return [on(roster, scenario), constant]
   const ours = [on(roster, scenario), on(noCache, scenario), constant]
@@ -101,32 +102,35 @@ export async function openTargets(bench: Bench, scenario: Scenario): Promise<Tar
 /** The floors with the SQL of the scenario, and the peers that can do it. */
 async function openOthers(bench: Bench, scenario: Scenario, operations: readonly Operation[]): Promise<Target[]> {
   const { cluster, database, sqlFloor } = bench
-  const on = (site: Site, load: Load = scenario) => siteTarget(site, load, cluster.postmasterPid)
+  const on = (target: HttpTarget, load: Load = scenario) => overHttp(target, load, cluster.postmasterPid)
   const bare = on(await startBare(database.url, operations))
   const uncounted = scenario.hasUncounted ? [on(await startUncounted(database.url, operations))] : []
   const sql = await sqlTarget(sqlFloor, database.url, scenario, cluster.postmasterPid)
   const peers = bench.peers.flatMap((peer) => {
     const load = translate(peer, scenario)
-    return load ? [on(peerSite(peer), load)] : []
+    return load ? [on(peerTarget(peer), load)] : []
   })
   return [bare, ...uncounted, sql, ...peers]
 }
 
 /** Both servers of ours, as something to load; they go on when their targets stop. */
-export function ourSites({ server, noCache }: Pick<Bench, 'server' | 'noCache'>): [roster: Site, noCache: Site] {
-  return [siteOf('roster', server), siteOf('no-cache', noCache)]
+export function ourTargets({
+  server,
+  noCache,
+}: Pick<Bench, 'server' | 'noCache'>): [roster: HttpTarget, noCache: HttpTarget] {
+  return [targetOf('roster', server), targetOf('no-cache', noCache)]
 }
 
 /** The server as something to load; it goes on when its target stops. */
-export function rosterSite({ server }: Pick<Bench, 'server'>): Site {
-  return siteOf('roster', server)
+export function rosterTarget({ server }: Pick<Bench, 'server'>): HttpTarget {
+  return targetOf('roster', server)
 }
 
-function siteOf(name: string, { url, headers, pid }: Server): Site {
+function targetOf(name: string, { url, headers, pid }: Server): HttpTarget {
   return { name, url, headers, pids: () => [pid], stop: stayRunning }
 }
 
-export function peerSite(peer: Peer): Site {
+export function peerTarget(peer: Peer): HttpTarget {
   const { name, url } = peer
   return { name, url, headers: {}, pids: () => peer.pids(), stop: stayRunning }
 }

@@ -6,16 +6,16 @@ import { type Checkout, CheckoutError, checkOut } from './compare/checkout.ts'
 import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/lines.ts'
 import { readOptions, WRONG_USAGE } from './compare/options.ts'
 import {
+  type CommitTarget,
   dropDatabase,
-  forgetSides,
+  forgetTargets,
   makeDatabase,
   openDatabase,
-  openSide,
-  restoreSides,
-  type Side,
+  openTarget,
+  restoreTargets,
   sameMigrations,
-  targetOf,
-} from './compare/sides.ts'
+  underLoad,
+} from './compare/targets.ts'
 import { rowsFor } from './data/table.ts'
 import { type Cluster, openCluster } from './database.ts'
 import { readCommit } from './machine.ts'
@@ -52,14 +52,14 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   const { rows, connections, rounds, seconds, threshold } = options
   const cluster = await openCluster({ dataDir: options.data })
   cleanings.push(cluster.stop, stopChildren)
-  const sides = await openSides(checkout, cluster)
+  const targets = await openTargets(checkout, cluster)
   console.log(`before: ${checkout.commit}, after: the working tree, ${readCommit()}; ratios are after ÷ before`)
   console.log(
     `${rows} absences; ${connections} connections; ${rounds} rounds of four runs of ${seconds} s\n${headLine}`,
   )
   const failures: string[] = []
   for (const scenario of scenarios) {
-    const comparison = comparisonOf(await measure(scenario, sides, cluster))
+    const comparison = comparisonOf(await measure(scenario, targets, cluster))
     console.log(comparisonLine(comparison, threshold))
     if (isFailure(comparison, threshold)) failures.push(scenario.name)
   }
@@ -67,7 +67,7 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   return failures
 }
 
-async function openSides(checkout: Checkout, cluster: Cluster): Promise<Side[]> {
+async function openTargets(checkout: Checkout, cluster: Cluster): Promise<CommitTarget[]> {
   const database = await openDatabase(cluster, options.rows)
   const isShared = sameMigrations(ROOT, checkout.root)
   if (!isShared) {
@@ -75,28 +75,32 @@ async function openSides(checkout: Checkout, cluster: Cluster): Promise<Side[]> 
     cleanings.push(() => dropDatabase(cluster))
   }
   const old = isShared ? database : await makeDatabase(cluster, checkout.root, database.rows)
-  const sides: Side[] = []
+  const targets: CommitTarget[] = []
   for (const [name, root, on] of [
     ['before', checkout.root, old],
     ['after', ROOT, database],
   ] as const) {
-    const side = await openSide(name, root, on)
-    cleanings.push(side.server.stop)
-    sides.push(side)
+    const target = await openTarget(name, root, on)
+    cleanings.push(target.server.stop)
+    targets.push(target)
   }
-  return sides
+  return targets
 }
 
 /** Two rounds of the suite, A B and B A, are one of ours. */
-async function measure(scenario: Scenario, sides: readonly Side[], cluster: Cluster): Promise<ScenarioResult> {
+async function measure(
+  scenario: Scenario,
+  targets: readonly CommitTarget[],
+  cluster: Cluster,
+): Promise<ScenarioResult> {
   const rounds = 2 * options.rounds
-  const targets = await Promise.all(sides.map((side) => targetOf(side, scenario, cluster)))
+  const loaded = await Promise.all(targets.map((target) => underLoad(target, scenario, cluster)))
   const onRound = (name: string, round: number) => status(`${scenario.name}: ${name}, run ${round} of ${rounds}`)
-  const result = await runScenario(scenario, targets, {
+  const result = await runScenario(scenario, loaded, {
     ...options,
     rounds,
-    restore: () => restoreSides(sides),
-    forget: () => forgetSides(sides),
+    restore: () => restoreTargets(targets),
+    forget: () => forgetTargets(targets),
     onRound,
   })
   status(null)

@@ -1,6 +1,7 @@
-import { type Bench, ourSites, peerSite, rosterSite, translate } from './bench.ts'
+import { type Bench, ourTargets, peerTarget, rosterTarget, translate } from './bench.ts'
 import { rowsFor } from './data/table.ts'
 import { forgetLists } from './forget.ts'
+import type { HttpTarget } from './httpTarget.ts'
 import { percentileMs } from './latency.ts'
 import { type Load, runLoad } from './load.ts'
 import type { Operation } from './operation.ts'
@@ -8,15 +9,13 @@ import type { Options } from './options.ts'
 import type { Curve } from './results.ts'
 import { faultOf } from './sample.ts'
 import { startServer } from './server.ts'
-import type { Site } from './site.ts'
 import { status } from './status.ts'
 
 type Point = readonly [x: number, y: number]
 type Series = Curve['series'][number]
 
-/** A server, and what it has to be asked; null: it cannot do that. */
-interface Participant {
-  readonly site: Site
+interface CurveTarget extends HttpTarget {
+  /** What the server has to be asked; null: it cannot do that. */
   ask(operation: Operation): Operation | null
 }
 
@@ -33,12 +32,12 @@ const get = (path: string): Operation => ({ method: 'GET', path, status: 200 })
 
 /** All of them, one after the other. A point whose answers are not as expected is left out, with a line that says so. */
 export async function measureCurves(bench: Bench, options: Options): Promise<Curve[]> {
-  const [roster, noCache] = ourSites(bench).map((site) => ({ site, ask: (operation: Operation) => operation })) as [
-    Participant,
-    Participant,
-  ]
+  const [roster, noCache] = ourTargets(bench).map((target) => ({
+    ...target,
+    ask: (operation: Operation) => operation,
+  })) as [CurveTarget, CurveTarget]
   const peers = bench.peers.map((peer) => ({
-    site: peerSite(peer),
+    ...peerTarget(peer),
     ask: (operation: Operation) => translate(peer, { operations: [operation] })?.operations[0] ?? null,
   }))
   return [
@@ -51,27 +50,27 @@ export async function measureCurves(bench: Bench, options: Options): Promise<Cur
 }
 
 /** The same page again and again. */
-async function byDepth({ database }: Bench, options: Options, participants: readonly Participant[]): Promise<Curve> {
+async function byDepth({ database }: Bench, options: Options, targets: readonly CurveTarget[]): Promise<Curve> {
   const last = pagesOf(database.rows.absences)
   const depths = [...DEPTHS.filter((depth) => depth < last), last]
-  const series = await eachSeries(participants, depths, async ({ site, ask }, page) => {
-    const operation = ask(get(`/Absences?page=${page}`))
+  const series = await eachSeries(targets, depths, async (target, page) => {
+    const operation = target.ask(get(`/Absences?page=${page}`))
     // One connection: the cost of a page, and no waiting for those before it.
-    return operation && p50(await load('depth', site, operation, { ...options, connections: 1 }))
+    return operation && p50(await load('depth', target, operation, { ...options, connections: 1 }))
   })
   const title = 'One page of all absences by its number, one connection'
   return { name: 'depth', title, x: 'page', y: 'p50 in ms', logarithmic: true, series }
 }
 
 /** Pages that hardly come twice, as many different ones at every depth. */
-async function byPart({ database }: Bench, options: Options, participants: readonly Participant[]): Promise<Curve> {
+async function byPart({ database }: Bench, options: Options, targets: readonly CurveTarget[]): Promise<Curve> {
   const part = Math.floor(pagesOf(database.rows.absences) / PARTS)
   const middles = Array.from({ length: PARTS }, (_, index) => Math.round((index + 0.5) * part))
-  const series = await eachSeries(participants, middles, async ({ site }, middle) => {
+  const series = await eachSeries(targets, middles, async (target, middle) => {
     const first = Math.max(1, middle - Math.floor(part / 2))
     await forgetLists(database.url)
     const operation = get(`/Absences?page={${first}..${first + Math.max(part, 1) - 1}}`)
-    return p50(await load('random pages', site, operation, { ...options, connections: 1 }))
+    return p50(await load('random pages', target, operation, { ...options, connections: 1 }))
   })
   const title = 'Random pages of one fifth of all absences by their numbers, one connection'
   return { name: 'depthRandom', title, x: 'middle page of the fifth', y: 'p50 in ms', logarithmic: false, series }
@@ -80,14 +79,14 @@ async function byPart({ database }: Bench, options: Options, participants: reado
 async function byRows(bench: Bench, options: Options): Promise<Curve> {
   const points: Record<string, Point[]> = {}
   for (const rows of [...ROWS.filter((size) => size < options.rows), options.rows]) {
-    const { sites, stop } = await sitesWith(bench, options, rows)
+    const { targets, stop } = await targetsWith(bench, options, rows)
     for (const [label, path] of Object.entries({
       'first page': '/Absences',
       'one by id': `/Absences/{1..${rowsFor(rows).absences}}`,
     }))
-      for (const [index, site] of sites.entries()) {
-        const measured = await load(`rows ${rows}`, site, get(path), options)
-        const name = index === 0 ? label : `${label}, ${site.name}`
+      for (const [index, target] of targets.entries()) {
+        const measured = await load(`rows ${rows}`, target, get(path), options)
+        const name = index === 0 ? label : `${label}, ${target.name}`
         if (measured) (points[name] ??= []).push([rows, rateOf(measured)])
       }
     await stop()
@@ -98,25 +97,25 @@ async function byRows(bench: Bench, options: Options): Promise<Curve> {
 }
 
 /** The running servers, or others for another number of rows. */
-async function sitesWith(bench: Bench, options: Options, rows: number) {
-  if (rows === options.rows) return { sites: ourSites(bench), stop: async () => undefined }
+async function targetsWith(bench: Bench, options: Options, rows: number) {
+  if (rows === options.rows) return { targets: ourTargets(bench), stop: async () => undefined }
   status(null)
   const { url: databaseUrl } = await bench.cluster.database(rows)
   const common = { databaseUrl, workers: options.workers }
   const server = await startServer(common)
   const noCache = await startServer({ ...common, listCache: false })
   const stop = async () => void (await Promise.all([server.stop(), noCache.stop()]))
-  return { sites: ourSites({ server, noCache }), stop }
+  return { targets: ourTargets({ server, noCache }), stop }
 }
 
-async function byConnections(bench: Bench, options: Options, participants: readonly Participant[]): Promise<Curve[]> {
+async function byConnections(bench: Bench, options: Options, targets: readonly CurveTarget[]): Promise<Curve[]> {
   const path = `/Absences/{1..${bench.database.rows.absences}}`
   const late: Record<string, Point[]> = {}
-  const series = await eachSeries(participants, CONNECTIONS, async ({ site, ask }, connections) => {
-    const operation = ask(get(path))
-    const measured = operation && (await load('connections', site, operation, { ...options, connections }))
+  const series = await eachSeries(targets, CONNECTIONS, async (target, connections) => {
+    const operation = target.ask(get(path))
+    const measured = operation && (await load('connections', target, operation, { ...options, connections }))
     if (!measured) return null
-    ;(late[site.name] ??= []).push([connections, round(percentileMs(measured.buckets, 99))])
+    ;(late[target.name] ??= []).push([connections, round(percentileMs(measured.buckets, 99))])
     return rateOf(measured)
   })
   const common = { x: 'connections', logarithmic: true }
@@ -134,12 +133,12 @@ async function byLoad(bench: Bench, options: Options): Promise<Curve> {
     'absences of an employee': get(`/Absences?EmployeeId={1..${employees}}`),
     'employees of a company': get(`/Employees?CompanyId={1..${companies}}`),
   }
-  const site = rosterSite(bench)
+  const target = rosterTarget(bench)
   const series: Series[] = []
   for (const [label, operation] of Object.entries(operations)) {
-    const most = await load('load', site, operation, options)
+    const most = await load('load', target, operation, options)
     if (!most) continue
-    const found = await eachLoad(site, operation, options, rateOf(most))
+    const found = await eachLoad(target, operation, options, rateOf(most))
     for (const percentile of [50, 99] as const)
       series.push({ label: `${label}, p${percentile}`, points: found.map(({ part, ms }) => [part, ms[percentile]]) })
     const half = found.find(({ part }) => part === 50)?.ms
@@ -150,10 +149,10 @@ async function byLoad(bench: Bench, options: Options): Promise<Curve> {
   return { name: 'halfLoad', title, x: 'percent of the highest load', y: 'ms', logarithmic: false, series }
 }
 
-async function eachLoad(site: Site, operation: Operation, options: Options, most: number) {
+async function eachLoad(target: HttpTarget, operation: Operation, options: Options, most: number) {
   const found: { part: number; ms: { 50: number; 99: number } }[] = []
   for (const part of LOADS) {
-    const measured = await load('load', site, operation, options, Math.max(1, Math.round((most * part) / 100)))
+    const measured = await load('load', target, operation, options, Math.max(1, Math.round((most * part) / 100)))
     if (!measured) continue
     const { buckets } = measured
     found.push({ part, ms: { 50: round(percentileMs(buckets, 50)), 99: round(percentileMs(buckets, 99)) } })
@@ -161,18 +160,18 @@ async function eachLoad(site: Site, operation: Operation, options: Options, most
   return found
 }
 
-/** A series for each participant that can do it. */
+/** A series for each target that can do it. */
 async function eachSeries(
-  participants: readonly Participant[],
+  targets: readonly CurveTarget[],
   xs: readonly number[],
-  measure: (participant: Participant, x: number) => Promise<number | null>,
+  measure: (target: CurveTarget, x: number) => Promise<number | null>,
 ): Promise<Series[]> {
   const points: Record<string, Point[]> = {}
-  // Participants take turns, so that what the machine does meanwhile meets all of them.
+  // Targets take turns, so that what the machine does meanwhile meets all of them.
   for (const x of xs)
-    for (const participant of participants) {
-      const y = await measure(participant, x)
-      if (y !== null) (points[participant.site.name] ??= []).push([x, y])
+    for (const target of targets) {
+      const y = await measure(target, x)
+      if (y !== null) (points[target.name] ??= []).push([x, y])
     }
   return Object.entries(points).map(([label, found]) => ({ label, points: found }))
 }
@@ -180,7 +179,7 @@ async function eachSeries(
 /** Null: it does not count. */
 async function load(
   curve: string,
-  { name, url, headers }: Site,
+  { name, url, headers }: HttpTarget,
   operation: Operation,
   { connections, seconds }: Options,
   rate: number | null = null,

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DataDirInUse } from '../src/postgres/embedded.ts'
-import { type Bench, checkBench, openTargets, rosterSite, type Started, startBench, warmUp } from './bench.ts'
+import { type Bench, checkBench, openTargets, rosterTarget, type Started, startBench, warmUp } from './bench.ts'
 import { stopChildren } from './children.ts'
 import { measureCurves } from './curves.ts'
 import { restore } from './data/restore.ts'
@@ -44,7 +44,7 @@ async function run(bench: Bench) {
   const results = await describeRun(bench)
   status('checking answers')
   const scenarios: Scenario[] = []
-  for (const scenario of chosen) scenarios.push(await followLinks(rosterSite(bench), scenario))
+  for (const scenario of chosen) scenarios.push(await followLinks(rosterTarget(bench), scenario))
   await checkBench(bench, scenarios)
   status('warming up')
   await warmUp(bench, scenarios, options)

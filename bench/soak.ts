@@ -1,4 +1,4 @@
-import { type Bench, rosterSite } from './bench.ts'
+import { type Bench, rosterTarget } from './bench.ts'
 import { rssMb } from './cpu.ts'
 import { restore } from './data/restore.ts'
 import { runLoad } from './load.ts'
@@ -26,7 +26,7 @@ export async function soak(bench: Bench, { connections }: Options, minutes: numb
   }
   look()
   const timer = setInterval(look, SAMPLE_MS)
-  const { url, headers } = rosterSite(bench)
+  const { url, headers } = rosterTarget(bench)
   const load = await runLoad({ url, headers, operations: mix.operations, connections, seconds: minutes * 60 }).finally(
     () => clearInterval(timer),
   )

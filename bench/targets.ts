@@ -1,10 +1,10 @@
 import { cpuUsBetween, largestRssMb, readCpu } from './cpu.ts'
 import { runSqlFloor, type SqlFloor } from './floors/sql.ts'
 import { statementsOf } from './floors/statement.ts'
+import { askOnce, type HttpTarget } from './httpTarget.ts'
 import { type Load, runLoad } from './load.ts'
 import type { Cost } from './sample.ts'
 import type { Scenario } from './scenarios.ts'
-import { askOnce, type Site } from './site.ts'
 
 /** Something that a scenario's load is put on. */
 export interface Target {
@@ -40,20 +40,20 @@ const BACKGROUND_LONGER_SECONDS = 0.5
 /** What a server is asked in each round. */
 export type Asked = Pick<Scenario, 'operations' | 'background' | 'prepare'>
 
-/** `asked` in the site's own terms. */
-export function siteTarget(site: Site, asked: Asked, postmaster: number): Target {
-  const { name, isStored = true, stop } = site
-  return { name, isStored, measure: (round) => measureSite(site, asked, postmaster, round), stop }
+/** A server under what it is asked; `asked` is in the server's own terms. */
+export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): Target {
+  const { name, isStored = true, stop } = target
+  return { name, isStored, measure: (round) => measureHttp(target, asked, postmaster, round), stop }
 }
 
-async function measureSite(
-  site: Site,
+async function measureHttp(
+  target: HttpTarget,
   { operations, background, prepare = [] }: Asked,
   postmaster: number,
   round: Round,
 ): Promise<Measured> {
-  await askOnce(site, prepare)
-  const { url, headers, pids } = site
+  await askOnce(target, prepare)
+  const { url, headers, pids } = target
   const meter = cpuMeter({ server: pids(), postgres: [postmaster] })
   let rssMb: number | null = null
   const onEnd = () => {

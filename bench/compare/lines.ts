@@ -2,20 +2,20 @@ import { figureText } from '../report/figure.ts'
 import type { ScenarioResult } from '../results.ts'
 import { type Change, changeOf, isLoss } from './verdict.ts'
 
-/** What one scenario has given on both sides. */
+/** What one scenario has given before and after. */
 export interface Comparison {
   readonly scenario: string
   readonly requestsPerSecond: Change | null
   readonly serverCpuUs: Change | null
-  /** Why a side's figures do not count; null: they do. */
+  /** Why a target's figures do not count; null: they do. */
   readonly faults: { readonly before: string | null; readonly after: string | null }
 }
 
 /** `result` has two targets, `before` and `after`, which took turns. */
 export function comparisonOf({ name, targets }: ScenarioResult): Comparison {
-  const [before, after] = ['before', 'after'].map((side) => targets.find(({ target }) => target === side))
+  const [before, after] = ['before', 'after'].map((name) => targets.find(({ target }) => target === name))
   const change = (key: 'requestsPerSecond' | 'serverCpuUs') => {
-    const [first = [], second = []] = [before, after].map((side) => side?.rounds.map((round) => round[key]))
+    const [first = [], second = []] = [before, after].map((found) => found?.rounds.map((round) => round[key]))
     return changeOf(first, second)
   }
   return {

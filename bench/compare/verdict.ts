@@ -1,4 +1,4 @@
-/** How a figure differs between two sides that took turns: A B B A, A B B A, ... */
+/** How a figure differs between two targets that took turns: A B B A, A B B A, ... */
 export interface Change {
   readonly before: number
   readonly after: number
@@ -11,7 +11,7 @@ export interface Change {
 type Figures = readonly (number | null)[]
 
 /**
- * One ratio for each block A B B A, so that what drifts evenly meanwhile hits both sides alike, and the middle of them.
+ * One ratio for each block A B B A, so that what drifts evenly meanwhile hits both alike, and the middle of them.
  * `before` and `after` have two figures of each block, in the order of the runs. Null where no block is whole.
  */
 export function changeOf(before: Figures, after: Figures): Change | null {

@@ -1,8 +1,7 @@
 import type { Random } from '../../test/support/random.ts'
 import { drawsFor, shares } from './drawing.ts'
 import { displayName } from './employee.ts'
-import { instantOf } from './instant.ts'
-import { keyOf, type Rows, type Table, type Value } from './table.ts'
+import { instantOf, keyOf, type Rows, type Table, type Value } from './table.ts'
 
 const SALT = 5
 

@@ -1,8 +1,7 @@
 import type { Random } from '../../test/support/random.ts'
 import { companyName } from './company.ts'
 import { drawsFor, mixingOf, shares } from './drawing.ts'
-import { instantOf } from './instant.ts'
-import { firstOfTwo, keyOf, type Rows, type Table, type Value } from './table.ts'
+import { firstOfTwo, instantOf, keyOf, type Rows, type Table, type Value } from './table.ts'
 import { DIVISIONS, FIRST_NAMES, JOBS, LAST_NAMES, LOCATIONS, NICKNAMES } from './words.ts'
 
 const NAME_SALT = 3

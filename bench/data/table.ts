@@ -19,6 +19,8 @@ export interface Table {
 }
 
 const ABSENCES_MIN = 50
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
 
 /** Ten absences for two employees and one company; at least 50 absences, so that each table has some rows. */
 export function rowsFor(absences: number): Rows {
@@ -35,4 +37,9 @@ export function firstOfTwo({ companies }: Pick<Rows, 'companies'>): number {
 /** The text with which a referring table copies a name. */
 export function keyOf(name: string | null): string {
   return name === null ? '' : `=${name}`
+}
+
+/** `2026-01-05T08:00:00Z`: so many whole days and minutes after a moment. */
+export function instantOf(startMs: number, days: number, minutes = 0): string {
+  return `${new Date(startMs + days * DAY_MS + minutes * MINUTE_MS).toISOString().slice(0, 19)}Z`
 }

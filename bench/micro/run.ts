@@ -1,5 +1,5 @@
 // What the parts of a request cost that need no other process: `node src/launch.mjs bench/micro/run.ts`. Rows of one
-// run compare with each other. `limiterCost.ts`, which loads a server, runs by itself.
+// run compare with each other.
 import { Command, Option } from 'commander'
 import { bodyCases } from './body.ts'
 import { compileCases } from './compile.ts'

@@ -1,10 +1,9 @@
 import type { Curve } from '../results.ts'
-import { figure } from './figure.ts'
+import { figure, table } from './figure.ts'
 import { linePlot } from './linePlot.ts'
 import { html, type Markup } from './markup.ts'
 import { linearScale, logarithmicScale } from './scale.ts'
 import { legend, styleAt } from './seriesStyle.ts'
-import { table } from './table.ts'
 
 /** One curve as a line plot with its table. A logarithmic one shows no point at or under 0; its table does. */
 export function curvePlot(curve: Curve, id: string): Markup {

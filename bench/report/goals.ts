@@ -1,4 +1,6 @@
 import type { Results } from '../results.ts'
+import { ratio as ratioFigure } from './figure.ts'
+import { html, type Markup } from './markup.ts'
 import { headOf } from './ratios.ts'
 import { ratiosOf, type Section, SUBJECT } from './summary.ts'
 
@@ -82,4 +84,21 @@ const curveRatios: Readonly<Record<string, typeof sectionRatio>> = {
 
 function pointsOf({ curves }: Results, name: string, label: string) {
   return curves.find((curve) => curve.name === name)?.series.find((series) => series.label === label)?.points ?? []
+}
+
+/** The goals of which a run tells; nothing where it tells of none. */
+export function goalsTable(goals: readonly Goal[]): Markup {
+  if (goals.length === 0) return html``
+  const met = goals.filter(({ isMet }) => isMet).length
+  return html`<section><h2>Goals</h2>
+<p>They are for 1,000,000 absences and a run of several rounds. Met: ${String(met)} of ${String(goals.length)}.</p>
+<div class="scroll" role="region" aria-label="Goals" tabindex="0"><table>
+<thead><tr>${['scenario or curve', 'ratio', 'wanted', 'found', ''].map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+<tbody>${goals.map(goalLine)}</tbody></table></div></section>
+`
+}
+
+function goalLine({ of, ratio, bound, wanted, found, isMet }: Goal): Markup {
+  return html`<tr><th scope="row">${of}</th><td>${ratio}</td><td>${bound} ${String(wanted)}</td><td>${ratioFigure(found)}</td><td class="${isMet ? 'ahead' : 'behind'}">${isMet ? '✓ met' : '✗ missed'}</td></tr>
+`
 }

@@ -1,12 +1,11 @@
 import { median, type ScenarioResult, type TargetResult } from '../results.ts'
 import { barPlot } from './barPlot.ts'
-import { figure, figureText } from './figure.ts'
+import { figure, figureText, table } from './figure.ts'
 import { linePlot } from './linePlot.ts'
 import { html, type Markup } from './markup.ts'
 import { linearScale, logarithmicScale, percentileScale } from './scale.ts'
 import { legend, type SeriesStyle } from './seriesStyle.ts'
 import type { Row, Section } from './summary.ts'
-import { table } from './table.ts'
 
 /** Beyond this proportion of the greatest to the least, a linear axis would press the small ones flat. */
 const LINEAR_RANGE_MAX = 50

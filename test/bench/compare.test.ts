@@ -68,17 +68,17 @@ describe('a comparison', () => {
     return { requestsPerSecond, serverCpuUs, ...rest }
   }
   const compare = (after: number, faults: Partial<Comparison['faults']> = {}, cpuUs: number | null = 40) => {
-    const side = (target: 'before' | 'after', rate: number) => {
+    const measured = (target: 'before' | 'after', rate: number) => {
       return { target, rounds: [sample(rate, cpuUs), sample(rate, cpuUs)], void: faults[target] ?? null }
     }
     return comparisonOf({
       name: 'create',
       title: 'create a company',
-      targets: [side('before', 12_000), side('after', after)],
+      targets: [measured('before', 12_000), measured('after', after)],
     })
   }
 
-  test('tells both sides, ratio and spread, of throughput and CPU', () => {
+  test('has both targets, ratio and spread, of throughput and CPU', () => {
     const line = comparisonLine(compare(11_400), 10)
     expect(line.split(/ {2,}/)).toEqual([
       'create',

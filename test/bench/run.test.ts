@@ -8,7 +8,7 @@ import { ratiosAmong } from '../../bench/report/ratios.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
 import { runScenario } from '../../bench/suite.ts'
 import { formatHead, formatScenario } from '../../bench/table.ts'
-import { siteTarget, type Target } from '../../bench/targets.ts'
+import { overHttp, type Target } from '../../bench/targets.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.ts'
 
@@ -110,17 +110,17 @@ describe('a scenario', () => {
 
   function listen(answer: (request: Request) => Response) {
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
-    const site = { url: server.url.origin, headers: {}, pids: () => [process.pid], stop: () => server.stop(true) }
-    return (name: string) => ({ ...site, name })
+    const target = { url: server.url.origin, headers: {}, pids: () => [process.pid], stop: () => server.stop(true) }
+    return (name: string) => ({ ...target, name })
   }
 
   const scenario = (operations: readonly Operation[]) => ({ name: 'one', title: 'one', operations })
 
   test('is void where an answer has another status, and says which', async () => {
-    const site = listen(() => new Response('[]'))('roster')
+    const target = listen(() => new Response('[]'))('roster')
     const wrong = scenario([{ ...get, status: 404 }])
-    const { targets } = await runScenario(wrong, [siteTarget(site, wrong, process.pid)], { ...plan, rounds: 1 })
-    await site.stop()
+    const { targets } = await runScenario(wrong, [overHttp(target, wrong, process.pid)], { ...plan, rounds: 1 })
+    await target.stop()
     const [{ rounds, void: reason }] = targets as [TargetResult]
     expect(reason).toBe(`round 1: ${rounds[0]?.unexpected} answers of 200 instead of 404`)
     expect(rounds[0]?.unexpected).toBeGreaterThan(0)
@@ -134,10 +134,10 @@ describe('a scenario', () => {
       measure: () => Promise.reject(new Error('it broke')),
       stop: stay,
     }
-    const site = listen(() => new Response('[]'))('roster')
+    const target = listen(() => new Response('[]'))('roster')
     const one = scenario([get])
-    const result = await runScenario(one, [broken, siteTarget(site, one, process.pid)], { ...plan, rounds: 1 })
-    await site.stop()
+    const result = await runScenario(one, [broken, overHttp(target, one, process.pid)], { ...plan, rounds: 1 })
+    await target.stop()
     expect(result.targets.map((target) => [target.target, target.rounds.length, target.void])).toEqual([
       ['bare', 0, 'round 1: it broke'],
       ['roster', 1, null],
@@ -180,14 +180,14 @@ describe('a scenario', () => {
 
   test('asks once for what has to be in memory, before each round', async () => {
     const asked: string[] = []
-    const site = listen((request) => {
+    const target = listen((request) => {
       asked.push(new URL(request.url).pathname)
       return new Response('[]')
     })('roster')
     const prepare = Array.from({ length: 100 }, (_, index) => `/lists/${index}`)
     const one = { ...scenario([get]), prepare }
-    await runScenario(one, [siteTarget(site, one, process.pid)], { ...plan, rounds: 2 })
-    await site.stop()
+    await runScenario(one, [overHttp(target, one, process.pid)], { ...plan, rounds: 2 })
+    await target.stop()
     expect(asked.slice(0, 100).sort()).toEqual(prepare.toSorted())
     expect(asked.filter((path) => path !== '/').sort()).toEqual([...prepare, ...prepare].sort())
     expect(asked.filter((path) => path === '/').length).toBeGreaterThan(2)
@@ -196,22 +196,24 @@ describe('a scenario', () => {
   test('asks for what is behind a link that only the server can write', async () => {
     const link =
       '<http://127.0.0.1:1/Absences?page=3&cursor=abc>; rel="next", <http://127.0.0.1:1/Absences>; rel="last"'
-    const site = listen(({ url }) => new Response('[]', { headers: url.includes('page=2') ? { Link: link } : {} }))('a')
-    const linked = (path: string) => followLinks(site, scenario([get, { ...get, path, link: 'next' }]))
+    const target = listen(({ url }) => new Response('[]', { headers: url.includes('page=2') ? { Link: link } : {} }))(
+      'a',
+    )
+    const linked = (path: string) => followLinks(target, scenario([get, { ...get, path, link: 'next' }]))
     const { operations } = await linked('/Absences?page=2')
     await expect(linked('/Absences?page=9')).rejects.toThrow(
       'GET /Absences?page=9 is answered 200 without a link to the next page',
     )
-    await site.stop()
+    await target.stop()
     expect(operations).toEqual([get, { ...get, path: '/Absences?page=3&cursor=abc' }])
   })
 
   test('the constant floor answers as the server has, each operation with its own', async () => {
     const answer = ({ method, url }: Request) =>
       new Response(`"${method} ${new URL(url).pathname}"`, { status: method === 'POST' ? 201 : 200 })
-    const site = listen(answer)('roster')
+    const target = listen(answer)('roster')
     const create: Operation = { method: 'POST', path: '/Companies', body: '{}', status: 201 }
-    const constant = await startConstant(site, [{ ...get, path: '/Companies/{7..9}' }, create])
+    const constant = await startConstant(target, [{ ...get, path: '/Companies/{7..9}' }, create])
     const texts = await Promise.all([
       fetch(`${constant.url}/Companies/9`).then((response) => response.text()),
       fetch(`${constant.url}/Companies`, { method: 'POST' }).then(async (response) => [
@@ -220,7 +222,7 @@ describe('a scenario', () => {
       ]),
     ])
     await constant.stop()
-    await site.stop()
+    await target.stop()
     expect(texts).toEqual(['"GET /Companies/7"', [201, '"POST /Companies"']])
   })
 })

@@ -6,10 +6,10 @@ import { type RandomValue, writeRandom } from '../../bench/floors/randomValue.ts
 import { startBare, startUncounted } from '../../bench/floors/servers.ts'
 import { runSqlFloor, type SqlFloor } from '../../bench/floors/sql.ts'
 import { type FloorStatement, floorStatement, patternOf, statementsOf } from '../../bench/floors/statement.ts'
+import type { HttpTarget } from '../../bench/httpTarget.ts'
 import { drawRequests } from '../../bench/load/requests.mjs'
 import type { Operation } from '../../bench/operation.ts'
 import { isRefusal, isWriting, type Scenario, scenariosFor, UnknownScenario } from '../../bench/scenarios.ts'
-import type { Site } from '../../bench/site.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const MANY = rowsFor(1_000_000)
@@ -198,7 +198,7 @@ describe('floors on PostgreSQL', () => {
       }
   })
 
-  const servers: Site[] = []
+  const servers: HttpTarget[] = []
   afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
   // A floor of each kind that the machine has.
@@ -242,17 +242,17 @@ describe('floors on PostgreSQL', () => {
     const bare = await startBare(databaseUrl, [list, get('/Absences?page={1..9}')])
     const uncounted = await startUncounted(databaseUrl, [list])
     servers.push(bare, uncounted)
-    const rowsOf = async ({ url }: Site, query: string) => {
+    const rowsOf = async ({ url }: HttpTarget, query: string) => {
       const answer = await fetch(`${url}/Absences?${query}`)
       return (await answer.json()) as Record<string, string>[]
     }
     const idsFrom = (first: number) => Array.from({ length: 20 }, (_, index) => String(first + index))
-    for (const [site, query, first] of [
+    for (const [target, query, first] of [
       [bare, 'Id=%3E100', 101],
       [bare, 'page=3', 41],
       [uncounted, 'Id=%3E100', 101],
     ] as const)
-      expect((await rowsOf(site, query)).map(({ id }) => id)).toEqual(idsFrom(first))
+      expect((await rowsOf(target, query)).map(({ id }) => id)).toEqual(idsFrom(first))
     const [counted] = await rowsOf(bare, 'Id=%3E100')
     const [row] = await rowsOf(uncounted, 'Id=%3E100')
     expect([counted?.count, Object.values(row ?? {}).includes(counted?.count as string)]).toEqual(['100', false])

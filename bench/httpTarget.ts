@@ -1,5 +1,5 @@
 /** A server that answers over HTTP. */
-export interface Site {
+export interface HttpTarget {
   readonly name: string
   /** Default: true. */
   readonly isStored?: boolean
@@ -14,7 +14,7 @@ export interface Site {
 const ASKED_AT_ONCE = 16
 
 /** Asks for each of the paths once. @throws Error where one is not answered 200 */
-export async function askOnce({ url, headers }: Site, paths: readonly string[]): Promise<void> {
+export async function askOnce({ url, headers }: HttpTarget, paths: readonly string[]): Promise<void> {
   const waiting = paths.values()
   const ask = async () => {
     for (const path of waiting) {

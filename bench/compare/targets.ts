@@ -11,51 +11,51 @@ import { forgetLists } from '../forget.ts'
 import { followLinks } from '../links.ts'
 import type { Scenario } from '../scenarios.ts'
 import { type Server, startServer } from '../server.ts'
-import { siteTarget, type Target } from '../targets.ts'
+import { overHttp, type Target } from '../targets.ts'
 
-/** Where the rows are that a side serves; one for both, unless their migrations differ. */
+/** Where the rows are that a target serves; one for both, unless their migrations differ. */
 interface Stored extends Pick<Database, 'url' | 'rows'> {
   /** Headers with a key whose limit every server here uses up before it is loaded. */
   readonly exhausted: Readonly<Record<string, string>>
 }
 
 /** A server that runs the source of one commit. */
-export interface Side {
+export interface CommitTarget {
   readonly name: 'before' | 'after'
   readonly database: Stored
   readonly server: Server
 }
 
 /** The server of the checkout at `root`, on this database. @throws Error when it does not come up */
-export async function openSide(name: Side['name'], root: string, database: Stored): Promise<Side> {
+export async function openTarget(name: CommitTarget['name'], root: string, database: Stored): Promise<CommitTarget> {
   const server = await startServer({ databaseUrl: database.url, root })
   await exhaust(server.url, database.exhausted)
   return { name, database, server }
 }
 
-/** The side as something to load; it goes on when its target stops. */
-export async function targetOf(
-  { name, server, database }: Side,
+/** The server under the load of the scenario; it goes on when the load has ended. */
+export async function underLoad(
+  { name, server, database }: CommitTarget,
   scenario: Scenario,
   cluster: Cluster,
 ): Promise<Target> {
   const headers = { none: {}, exhausted: database.exhausted, valid: server.headers }[scenario.key ?? 'valid']
-  const site = { name, url: server.url, headers, pids: () => [server.pid], stop: async () => undefined }
-  return siteTarget(site, await followLinks(site, scenario), cluster.postmasterPid)
+  const target = { name, url: server.url, headers, pids: () => [server.pid], stop: async () => undefined }
+  return overHttp(target, await followLinks(target, scenario), cluster.postmasterPid)
 }
 
 /** Sets back what both have written. */
-export async function restoreSides(sides: readonly Side[]): Promise<void> {
-  for (const { url, rows } of databasesOf(sides)) await restore(url, rows)
+export async function restoreTargets(targets: readonly CommitTarget[]): Promise<void> {
+  for (const { url, rows } of databasesOf(targets)) await restore(url, rows)
 }
 
 /** Makes both give up what they have in memory. */
-export async function forgetSides(sides: readonly Side[]): Promise<void> {
-  for (const { url } of databasesOf(sides)) await forgetLists(url)
+export async function forgetTargets(targets: readonly CommitTarget[]): Promise<void> {
+  for (const { url } of databasesOf(targets)) await forgetLists(url)
 }
 
-function databasesOf(sides: readonly Side[]): Iterable<Stored> {
-  return new Map(sides.map(({ database }) => [database.url, database])).values()
+function databasesOf(targets: readonly CommitTarget[]): Iterable<Stored> {
+  return new Map(targets.map(({ database }) => [database.url, database])).values()
 }
 
 /** Whether both checkouts have the same migrations, so that one database serves both. */
