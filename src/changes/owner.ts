@@ -104,11 +104,13 @@ export class ChangeLogOwner {
   /** The process has ended. Its last writes may be unpublished, or may only be done from now on. */
   leave(process: number): void {
     this.rings.end(process)
+    this.wake()
   }
 
   /** The same of what was sent over connections of this name. */
   disown(connections: string): void {
     this.rings.disown(connections)
+    this.wake()
   }
 
   /** A process needs the log again after a rest. */

@@ -9,7 +9,7 @@ import { StartError } from './startError.ts'
 
 interface Events {
   /** The keys have changed: workers must get these, and the tables in which their requests are counted. */
-  onKeys(keys: readonly KeyRecord[], tables: LimiterTables): void
+  onKeys(keys: readonly KeyRecord[], tables: () => LimiterTables): void
   /** A damaged table was made anew: workers that go on with the old one would count apart. */
   onTableReplaced(): void
 }
@@ -68,7 +68,7 @@ export class KeyService {
     this.watch ??= watchKeys(this.store, {
       onChange: (keys) => {
         this.read = keys
-        this.events.onKeys(keys, this.ensureTables())
+        this.events.onKeys(keys, () => this.ensureTables())
       },
       onNews: (ms) => this.files.noteNews(ms),
       onError: (error) => {

@@ -146,7 +146,7 @@ export class Supervisor {
     try {
       const folder = takeMemoryFolder(dataDir, port)
       const keys = new KeyService(this.config, folder.path, this.log, {
-        onKeys: (keys, tables) => this.pool?.broadcast({ kind: 'keys', keys, tables }),
+        onKeys: (keys, tables) => this.pool?.broadcast({ kind: 'keys', keys, tables: tables() }),
         onTableReplaced: () => this.pool?.restart(),
       })
       this.keys = keys

@@ -30,3 +30,14 @@ test('a use is noted also where no process is to be woken', () => {
   noteUse(log)
   expect(wasUsed(log, 10_000)).toBe(true)
 })
+
+test('a use that another process noted after this one had looked at the clock is a use of just now', () => {
+  const log = region()
+  let wakes = 0
+  onWake(log, () => void wakes++)
+  const nowMs = monotonicMs()
+  noteUse(log, nowMs + 400)
+  expect([wasUsed(log, 300), wakes]).toEqual([true, 1])
+  noteUse(log, nowMs)
+  expect(wakes).toBe(1)
+})
