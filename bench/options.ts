@@ -20,6 +20,10 @@ export interface Options {
   readonly curves: boolean
   /** Minutes; null: the soak is not asked for. */
   readonly soak: number | null
+  /** Nothing is measured: the server runs until it is interrupted, for load programs of others. */
+  readonly serve: boolean
+  /** Nothing is measured: this file of an earlier run is published; null: none. */
+  readonly publish: string | null
   /** Folder of the results. */
   readonly output: string
   /** Folder of PostgreSQL's data. */
@@ -55,6 +59,14 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
     .addOption(count('--workers <n>', 'of the server, and processes of each peer', WORKERS, 1, 256))
     .option('--no-curves', 'leave out cost by depth, rows, connections and load')
     .addOption(amount('--soak <minutes>', 'the CRUD mix for so long, and the memory of each worker', null, 10_000))
+    .option(
+      '--serve',
+      'measure nothing: run the loaded server until Ctrl-C, and print how to load it with wrk, oha and k6',
+    )
+    .option(
+      '--publish <file>',
+      'measure nothing: copy this JSON of a run to bench/published, and its figures to the README',
+    )
     .option('--output <folder>', 'of the results', join(ROOT, 'bench/results'))
     .option('--data <folder>', 'of PostgreSQL, kept for the next run', DATA_DIR)
     .showHelpAfterError('(--help tells more)')
@@ -67,6 +79,8 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
   return {
     soak: null,
     quick: false,
+    serve: false,
+    publish: null,
     ...given,
     ...(given.quick ? quick(command) : {}),
     peers,

@@ -63,6 +63,11 @@ export interface Curve {
   readonly series: readonly { readonly label: string; readonly points: readonly (readonly [x: number, y: number])[] }[]
 }
 
+/** The name of the files of a run, without an ending: its time. */
+export function fileNameOf({ date }: Pick<Results, 'date'>): string {
+  return date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-')
+}
+
 /** The middle of the values; of an even number the higher of the two in the middle. NaN for none. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN

@@ -13,29 +13,33 @@ import { followLinks } from './links.ts'
 import { describeMachine, readCommit, readVersions } from './machine.ts'
 import { type Options, readOptions, WRONG_USAGE } from './options.ts'
 import { peerNames } from './peers.ts'
+import { NotPublished, publish } from './publish.ts'
 import { writeJson } from './report/json.ts'
 import { writePage } from './report/page.ts'
 import { ratiosAmong } from './report/ratios.ts'
-import type { Curve, Results, ScenarioResult } from './results.ts'
+import { type Curve, fileNameOf, type Results, type ScenarioResult } from './results.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
+import { serve } from './serve.ts'
 import { soak } from './soak.ts'
 import { status } from './status.ts'
 import { runScenario } from './suite.ts'
 import { formatHead, formatScenario } from './table.ts'
 
+const ROOT = join(import.meta.dir, '..')
 const options = readOptions(process.argv.slice(2), peerNames)
 const chosen = chooseScenarios(options)
-const inUse = `error: another run uses ${options.data}; --data names another folder`
 const started: Started = []
 let isStopping = false
 
 process.on('SIGINT', interrupt)
 process.on('SIGTERM', interrupt)
 try {
-  await run(await startBench(options, started))
+  if (options.publish !== null) publish(options.publish, ROOT)
+  else if (options.serve) await serve(options, started)
+  else await run(await startBench(options, started))
 } catch (error) {
   // What an interruption breaks is no fault.
-  if (!isStopping) console.error(error instanceof DataDirInUse ? inUse : error)
+  if (!isStopping) console.error(messageOf(error))
   process.exitCode = 1
 }
 if (!isStopping) await stop()
@@ -99,14 +103,18 @@ async function describeRun({ database, server, peers }: Bench): Promise<Results>
   return { ...named, ...head, scenarios: [], curves: [] }
 }
 
-/** Both files carry the time in their name. */
 function save(results: Results) {
   const folder = resolve(options.output)
   mkdirSync(folder, { recursive: true })
-  const path = join(folder, results.date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-'))
+  const path = join(folder, fileNameOf(results))
   writeFileSync(`${path}.json`, writeJson(results))
   writeFileSync(`${path}.html`, writePage(results))
   console.log(`${path}.html, and .json beside it`)
+}
+
+function messageOf(error: unknown): unknown {
+  if (error instanceof DataDirInUse) return `error: another run uses ${options.data}; --data names another folder`
+  return error instanceof NotPublished ? `error: ${error.message}` : error
 }
 
 function chooseScenarios({ rows, only, quick }: Options): Scenario[] {

@@ -15,6 +15,8 @@ export interface Server {
   readonly headers: Readonly<Record<string, string>>
   /** The processes that serve. Linux. */
   workerPids(): number[]
+  /** Resolves with how the supervisor has ended. */
+  readonly ended: Promise<number | string | null>
   stop(): Promise<void>
 }
 
@@ -65,6 +67,7 @@ export async function startServer({ databaseUrl, workers = null, root = ROOT, li
     pid: child.pid,
     headers: { Authorization: `ApiKey ${KEY}` },
     workerPids: () => descendants([child.pid]).filter((pid) => pid !== child.pid),
+    ended: child.ended,
     stop: () => stop(child, dataDir),
   }
 }

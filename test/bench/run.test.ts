@@ -57,6 +57,28 @@ describe('the runner', () => {
     await expect(fetch(`http://127.0.0.1:${port}/livez`)).rejects.toThrow()
   }, 180_000)
 
+  test('serves the rows until it is interrupted, and prints command lines that reach them', async () => {
+    const program = bench('--serve', '--rows', '1000', '--workers', '1', '--connections', '8', '--seconds', '2')
+    await program.waitFor(/Ctrl-C/)
+    const lines = program.output()
+    const [, name = '', value = '', url = ''] = /^curl -i -H '(\w+): ([^']+)' '([^']+)'$/m.exec(lines) ?? []
+    const answer = await fetch(url, { headers: { [name]: value } })
+    expect(answer.status).toBe(200)
+    expect(Number(answer.headers.get('X-Total-Count'))).toBeWithin(500, 1_000)
+    expect((await fetch(url)).status).toBe(401)
+    const tail = `-H '${name}: ${value}' '${url}'\n`
+    expect(lines).toContain(`\nwrk -t 1 -c 8 -d 2s --latency ${tail}`)
+    expect(lines).toContain(`\noha -c 8 -z 2s ${tail}`)
+    const [, script = ''] = /\nk6 run --vus 8 --duration 2s - <<'END'\n([\s\S]*?)\nEND\n/.exec(lines) ?? []
+    expect(new Bun.Transpiler().scanImports(script).map(({ path }) => path)).toEqual(['k6', 'k6/http'])
+    for (const part of [url, name, value]) expect(script).toContain(part)
+    const postmaster = postmasterOf(data) as number
+    program.kill('SIGINT')
+    expect(await program.ended).toBe(130)
+    expect(isAlive(postmaster)).toBe(false)
+    await expect(fetch(url)).rejects.toThrow()
+  }, 180_000)
+
   test.each([
     [['--only', 'one-by-di'], 'Did you mean one-by-id?'],
     [['--only', 'page-2000', '--rows', '1000'], 'page-2000 needs at least 40000 absences'],

@@ -1,0 +1,131 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { blockOf, NotPublished, publish, publishedRun, speedBlock } from '../../bench/publish.ts'
+import type { Results, Sample, TargetResult } from '../../bench/results.ts'
+import { run, temporaryFolder } from '../support/process.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const README = '# Name\n\n## Speed\n\n<!-- bench:begin -->\nold\n<!-- bench:end -->\n\nMore.\n'
+const folder = temporaryFolder()
+const file = join(folder.path, 'run.json')
+const readme = join(folder.path, 'README.md')
+afterAll(folder.remove)
+beforeEach(() => writeFileSync(readme, README))
+
+const NAMES = ['one-by-id', 'different-lists', 'random-pages', 'filter-sort', 'page-20000-sorted', 'lists-under-writes']
+
+function target(name: string, rates: readonly number[], reason: string | null = null): TargetResult {
+  const sample = { p50Ms: 1, p97_5Ms: 2, p99Ms: 4.56, errors: 0, unexpected: 0, serverCpuUs: 30, postgresCpuUs: 5 }
+  const rounds = rates.map((requestsPerSecond): Sample => ({ ...sample, requestsPerSecond, rssMb: 80, latency: [] }))
+  return { target: name, rounds, void: reason }
+}
+
+const TARGETS = [
+  ...[target('roster', [1_000, 1_200, 900]), target('no-cache', [500]), target('constant', [9_000])],
+  ...[target('fastify', [300]), target('hono', [400]), target('platformatic', [800], 'round 1: no answer at all')],
+]
+
+function runOf(more: Partial<Results> = {}): Results {
+  return {
+    date: '2026-01-31T09:00:00.123Z',
+    command: 'npm run bench',
+    commit: 'abc1234',
+    machine: { cpu: 'A processor', cores: 2, memoryGb: 24, os: 'Linux 6' },
+    versions: { Bun: '1.2.3' },
+    seconds: 4,
+    rounds: 3,
+    connections: 32,
+    workers: 1,
+    rows: { absences: 1_000_000, employees: 200_000, companies: 100_000 },
+    scenarios: NAMES.map((name) => ({ name, title: `the title of ${name}`, targets: TARGETS })),
+    curves: [],
+    ...more,
+  }
+}
+
+function publishRun(results: Results) {
+  writeFileSync(file, JSON.stringify(results))
+  publish(file, folder.path)
+}
+
+const filesOf = () => readdirSync(join(folder.path, 'bench/published')).sort()
+
+describe('a published run', () => {
+  test('lies beside its page, alone, and the README shows its figures between the markers', () => {
+    mkdirSync(join(folder.path, 'bench/published'), { recursive: true })
+    writeFileSync(join(folder.path, 'bench/published/earlier.json'), '{}')
+    publishRun(runOf())
+    expect(filesOf()).toEqual(['2026-01-31T09-00-00Z.html', '2026-01-31T09-00-00Z.json'])
+    expect(publishedRun(folder.path)).toEqual(runOf())
+    const page = readFileSync(join(folder.path, 'bench/published/2026-01-31T09-00-00Z.html'), 'utf8')
+    expect(page).toContain('the title of one-by-id')
+    const text = readFileSync(readme, 'utf8')
+    expect(blockOf(text)).toBe(speedBlock(runOf()))
+    expect(text).toBe(README.replace('old\n', () => speedBlock(runOf())))
+  })
+
+  test('has a row for each of six scenarios: median, least and most, without the cache, best peer that counts, p99', () => {
+    const block = speedBlock(runOf())
+    const rows = block.split('\n').filter((line) => line.startsWith('| the title'))
+    expect(rows).toEqual(NAMES.map((name) => `| the title of ${name} | 1,000 (900–1,200) | 500 | 400 (hono) | 4.56 |`))
+    expect(block).toContain('| Never asked before | Roster | without the list cache | best peer | p99 ms |')
+    expect(block).toContain('One run of commit abc1234 on 2026-01-31: A processor, 2 cores')
+    expect(block).toContain('1,000,000 absences, 32 connections, 1 worker.')
+    expect(block).toContain('(bench/published/2026-01-31T09-00-00Z.json)')
+  })
+
+  test('is the same after it was published again', () => {
+    publishRun(runOf())
+    const once = readFileSync(readme, 'utf8')
+    publishRun(runOf())
+    expect(readFileSync(readme, 'utf8')).toBe(once)
+  })
+})
+
+describe('is refused, and nothing is written', () => {
+  const voided = TARGETS.map((one) => (one.target === 'roster' ? { ...one, void: 'round 1: 3 answers of 500' } : one))
+  const withLast = (targets: readonly TargetResult[]) =>
+    runOf().scenarios.map((one) => (one.name === 'lists-under-writes' ? { ...one, targets } : one))
+
+  test.each([
+    ['a checkout with changes', runOf({ commit: 'abc1234+' }), 'a checkout with changes of its own'],
+    ['a run of some scenarios', runOf({ scenarios: runOf().scenarios.slice(1) }), 'the run has no scenario one-by-id'],
+    [
+      'a void row',
+      runOf({ scenarios: withLast(voided) }),
+      'no figures for lists-under-writes: round 1: 3 answers of 500',
+    ],
+    ['a file that is no run', { commit: 'abc' } as Results, 'cannot be read as a run: it is no run'],
+  ])('%s', (_, results, message) => {
+    publishRun(runOf())
+    const [before, files] = [readFileSync(readme, 'utf8'), filesOf()]
+    expect(() => publishRun(results)).toThrow(new RegExp(message))
+    expect([readFileSync(readme, 'utf8'), filesOf()]).toEqual([before, files])
+  })
+
+  test.each(['# Name\n', README + README])('a README without one pair of markers', (text) => {
+    writeFileSync(readme, text)
+    expect(() => publishRun(runOf())).toThrow(NotPublished)
+    expect(readFileSync(readme, 'utf8')).toBe(text)
+  })
+
+  test('by the command too, which says why, with exit code 1', async () => {
+    const program = run([
+      process.execPath,
+      '--no-env-file',
+      'bench/run.ts',
+      '--publish',
+      join(folder.path, 'none.json'),
+    ])
+    expect(await program.ended).toBe(1)
+    expect(program.output()).toMatch(/^error: \S+none\.json cannot be read as a run: /)
+  })
+})
+
+test('the table of speed in the README is that of the published run', () => {
+  const published = publishedRun(ROOT)
+  const block = blockOf(readFileSync(join(ROOT, 'README.md'), 'utf8'))
+  expect(block ?? '').toBe(published === null ? '' : speedBlock(published))
+  expect(existsSync(join(ROOT, 'bench/published'))).toBe(published !== null)
+})
