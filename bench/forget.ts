@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { HEARD } from './silence.ts'
+import { LEASE } from './silence.ts'
 
 /** Writers elsewhere are heard of within 50 ms. */
 const HEARD_MS = 100
@@ -9,7 +9,7 @@ const HEARD_MS = 100
  * no row.
  */
 export async function forgetLists(databaseUrl: string): Promise<void> {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined, connection: HEARD })
+  const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined, connection: LEASE })
   await sql`update absence set status = status where false`
   await sql.end()
   await Bun.sleep(HEARD_MS)

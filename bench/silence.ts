@@ -5,12 +5,12 @@ const LISTENS_MS_MAX = 10_000
 const LOOK_MS = 50
 
 /** For connections whose writes servers must hear of. */
-export const HEARD = { 'roster.machine': '' }
+export const LEASE = { 'roster.machine': '' }
 
 /**
  * From now on connections to the database write as the one server does that listens: without a notification, which
  * would cost each of their commits much, and which without that server beside them they would not make. What they write
- * it does not hear of, so that it must be undone, by connections with `HEARD`, before that server is asked again.
+ * it does not hear of, so that it must be undone, by connections with `LEASE`, before that server is asked again.
  * @throws Error when no server listens
  */
 export async function silenceOthers(databaseUrl: string): Promise<void> {

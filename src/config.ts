@@ -8,12 +8,12 @@ import { parseNetworks } from './model/networks.ts'
 
 interface Setting {
   readonly schema: TSchema
-  /** As it would be written; null: none. */
+  /** As an operator would write it; null: none. */
   readonly default: string | null
   /** Continues "must be". */
   readonly allowed: string
   readonly meaning: string
-  /** Finds what a pattern cannot. @throws Error that says what is wrong */
+  /** Finds faults that a pattern cannot. @throws Error that says what is wrong */
   readonly check?: (text: string) => unknown
 }
 
@@ -115,7 +115,7 @@ export const settings = {
     schema: Type.String(),
     default: null,
     allowed: 'addresses and networks like 10.0.0.0/8,::1',
-    meaning: 'Who may tell a client’s address in X-Forwarded-For.',
+    meaning: 'Proxies whose X-Forwarded-For is believed; addresses or networks.',
     check: parseNetworks,
   },
   LIST_CACHE: {
@@ -171,10 +171,10 @@ export interface Config {
   readonly logFormat: LogFormat
 }
 
-/** The settings are wrong; one fault a line. */
-/** Earlier names of settings: a server that overlooked one would run with another setting than is asked for. */
+/** Earlier names of settings are refused: without their names the server would run with defaults instead. */
 const RENAMED = { VIEWS: 'LIST_CACHE', VIEWS_MB: 'LIST_CACHE_MB' }
 
+/** The settings are wrong; one fault a line. */
 export class ConfigError extends Error {}
 
 /** Reads the settings from the environment; an empty one counts as not set. @throws ConfigError listing every fault */
@@ -225,12 +225,12 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   return Object.freeze(config)
 }
 
-/** One for each processor, but half of them are left to a PostgreSQL on the same machine that only we ask. */
+/** One worker for each processor; for every two where the embedded PostgreSQL needs the other half. */
 export function defaultWorkers(isDatabaseElsewhere: boolean, processors: number): number {
   return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
 }
 
-/** What must not be repeated in a message; the checks of these repeat nothing. */
+/** Whether the value must not stand in a message; the checks of these settings do not repeat it either. */
 function isSecret(name: SettingName): boolean {
   return name === 'DATABASE_URL' || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }
@@ -239,7 +239,7 @@ function parseUrl(text: string): void {
   if (!URL.canParse(text)) throw new RangeError('it cannot be read')
 }
 
-/** What `check` finds wrong with a text; null: nothing. */
+/** The fault that `check` finds in a text; null: none. */
 function faultOf(check: ((text: string) => unknown) | undefined, text: string): string | null {
   try {
     check?.(text)

@@ -84,7 +84,7 @@ export const errorTable = {
     status: 403,
     title: 'The key has no right to this',
     explanation:
-      'A key has rights to read or to write, for each entity or for all. To write does not include to read. Whoever issued the key can tell which it has.',
+      'A key has rights to read or to write, for each entity or for all. To write does not include to read. The operator who issued the key knows which it has.',
   },
   NotFound: {
     status: 404,

@@ -34,13 +34,13 @@ async function installed() {
 
 /** Waits while another process of this checkout installs; a marker whose process is gone means: cut short. */
 async function wasCutShort() {
-  for (let told = false; existsSync(marker); told = true) {
+  for (let isSaid = false; existsSync(marker); isSaid = true) {
     const pid = readMarker()
-    if (pid === 0 ? told : !alive(pid)) {
+    if (pid === 0 ? isSaid : !alive(pid)) {
       rmSync(marker, { force: true })
       return true
     }
-    if (!told) console.error('roster: another process is installing the dependencies; waiting for it')
+    if (!isSaid) console.error('roster: another process is installing the dependencies; waiting for it')
     await sleep(250)
   }
   return false
@@ -114,7 +114,7 @@ function run(bun) {
   process.on('SIGTERM', () => passOn('SIGTERM'))
   process.on('SIGHUP', () => passOn('SIGTERM'))
   process.on('SIGUSR2', () => passOn('SIGUSR2'))
-  // npm's scripts begin with `exec`, so no shell stands between: the parent is npm, or whoever started us.
+  // npm's scripts begin with `exec`, so no shell stands between: the parent is npm, or the process that started us.
   const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return

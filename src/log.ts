@@ -3,26 +3,27 @@ export const LOG_FORMATS = ['pretty', 'json'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
-/** Facts beside the message. Never a key, a query string or a value of a row: logs travel far. */
+/** Data beside the message; never a key, a query string or a value of a row, since logs travel far. */
 export type LogFields = Record<string, string | number | boolean>
 
+/** Writes lines for the operator. A message is a constant text, so that it can be searched for; data go into fields. */
 export interface Log {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** Whether a line of this level is written at all: what nobody reads need not be made. */
-  tells(level: LogLevel): boolean
-  /** Writes what is waiting, and resolves when it is written, or nobody reads; for the moment before the process ends. */
+  /** Whether lines of this level are written; where not, they need not be made. */
+  isEnabled(level: LogLevel): boolean
+  /** Writes what is waiting, and resolves when it is written, or is not read in time; for a process that ends. */
   flush(): Promise<void>
 }
 
 /** A reader too slow for us loses lines; the server does not lose memory. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024
 const FLUSH_MS = 50
-/** So many bytes go into a pipe at once or not at all, so lines of several processes do not mix. POSIX, PIPE_BUF. */
+/** A pipe takes up to this much in one piece, so that lines of several processes do not mix. POSIX, PIPE_BUF. */
 const PIECE_BYTES_MAX = 4_096
-/** Before the end, a reader has so long to take the last lines. */
+/** How long a process that ends waits for its reader to take the last lines. */
 const END_MS_MAX = 300
 const LINE_FEED = 10
 
@@ -35,7 +36,7 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
   let timer: ReturnType<typeof setTimeout> | null = null
   const pieces = writePieces(stream)
 
-  // A reader that has gone is no reason to end; its lines go nowhere.
+  // When its reader has gone, the server goes on without a log.
   if (stream.listenerCount('error') === 0) stream.on('error', () => undefined)
 
   const flush = () => {
@@ -47,9 +48,9 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
     waiting = ''
     return pieces.written()
   }
-  const tells = (own: LogLevel) => LOG_LEVELS.indexOf(own) >= threshold
+  const isEnabled = (own: LogLevel) => LOG_LEVELS.indexOf(own) >= threshold
   const at = (own: LogLevel) => {
-    if (!tells(own)) return () => undefined
+    if (!isEnabled(own)) return () => undefined
     return (message: string, fields?: LogFields) => {
       if (waiting.length + pieces.waitingBytes() > WAITING_BYTES_MAX) {
         lost++
@@ -59,7 +60,7 @@ export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.Wri
       timer ??= setTimeout(flush, FLUSH_MS)
     }
   }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), tells, flush }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), isEnabled, flush }
 }
 
 /** Writes whole lines in small pieces, each only when the one before is written: a stream would join them. */
@@ -67,13 +68,13 @@ function writePieces(stream: NodeJS.WriteStream) {
   const blocks: Buffer[] = []
   let waitingBytes = 0
   let isWriting = false
-  const tellWritten: (() => void)[] = []
+  const waiters: (() => void)[] = []
 
   const writeNext = () => {
     const [block] = blocks
     isWriting = block !== undefined
     if (block === undefined) {
-      for (const tell of tellWritten.splice(0)) tell()
+      for (const resolve of waiters.splice(0)) resolve()
       return
     }
     const end = pieceEnd(block)
@@ -92,7 +93,7 @@ function writePieces(stream: NodeJS.WriteStream) {
     waitingBytes: () => waitingBytes,
     written(): Promise<void> {
       if (!isWriting) return Promise.resolve()
-      return Promise.race([new Promise<void>((tell) => tellWritten.push(tell)), Bun.sleep(END_MS_MAX)])
+      return Promise.race([new Promise<void>((resolve) => waiters.push(resolve)), Bun.sleep(END_MS_MAX)])
     },
   }
 }

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { HEARD } from '../silence.ts'
+import { LEASE } from '../silence.ts'
 import { copyRows } from './copy.ts'
 import { bytesOf, bytesWhenLoaded, markRestored } from './marker.ts'
 import type { Rows, Table } from './table.ts'
@@ -16,7 +16,7 @@ export async function restore(url: string, rows: Rows): Promise<number> {
   const sql = postgres(url, {
     max: 1,
     onnotice: () => undefined,
-    connection: { maintenance_work_mem: '256MB', ...HEARD } as object,
+    connection: { maintenance_work_mem: '256MB', ...LEASE } as object,
   })
   try {
     const undone = await sql.begin(async (transaction) => {

@@ -7,7 +7,7 @@ import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
-import type { Changes, ListQuery } from '../../src/model/query.ts'
+import type { Assignments, ListQuery } from '../../src/model/query.ts'
 import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
@@ -65,12 +65,12 @@ function withShape(query: ListQuery, entity: Entity, index: number): ListQuery {
 }
 
 function createCase(entity: Entity, body: Record<string, unknown>): Case {
-  const changes: Changes = parseComplete(entity, body)
+  const changes: Assignments = parseComplete(entity, body)
   return { name: `new ${entity.name}`, operation: 'compileCreate', work: () => compileCreate(entity, changes) }
 }
 
 function updateCase(entity: Entity, body: Record<string, unknown>): Case {
-  const changes: Changes = parsePartial(entity, body)
+  const changes: Assignments = parsePartial(entity, body)
   const name = `${Object.keys(body).join(', ')} of one ${entity.name}`
   return { name, operation: 'compileUpdate', work: (turn) => compileUpdate(entity, String(turn), changes) }
 }

@@ -1,5 +1,5 @@
 // What one decision costs: `node src/launch.mjs bench/micro/window.ts`. In a region of one process, by the product's own clock.
-import { Meter } from '../../src/admit/meter.ts'
+import { Limiter } from '../../src/admit/limiter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
@@ -27,14 +27,14 @@ export function windowCases(): Case[] {
     // As the tables of keys and of addresses are made.
     const reach = clients > 1_000 ? 64 : slots
     const windows = new SlidingWindows(privateRegion(wordsFor(slots, rules)), slots, rules, monotonicMs, reach)
-    const meter = new Meter(windows, rules, null)
+    const limiter = new Limiter(windows, rules, null)
     const random = new Random(1)
     const order = Array.from({ length: TURNS }, () => ({ low: 1 + random.below(clients), high: 7, text: '' }))
     const clientOf = (turn: number) => order[turn % TURNS] as { low: number; high: number; text: string }
     const name = `${clients} client${clients === 1 ? '' : 's'}, ${text}`
     return [
       { name, operation: 'SlidingWindows.admit', work: (turn) => windows.admit(clientOf(turn).low, 7) },
-      { name, operation: 'Meter.charge', work: (turn) => meter.charge(clientOf(turn)) },
+      { name, operation: 'Limiter.charge', work: (turn) => limiter.charge(clientOf(turn)) },
     ]
   })
 }

@@ -22,7 +22,7 @@ export interface LinePlot {
 const WIDTH = 440
 const HEIGHT = 270
 const [LEFT, RIGHT, TOP, BOTTOM] = [50, WIDTH - 16, 26, HEIGHT - 42]
-const MARKS_MAX = 10
+const FLAGS_MAX = 10
 
 /** A line for each series, with marks on some of its points. Points that an axis cannot show are left out. */
 export function linePlot({ id, title, description, x, y, series }: LinePlot): Markup {
@@ -58,7 +58,7 @@ function line({ label, style, points }: LineSeries, x: Scale, y: Scale): Markup 
     return [{ atX, atY, title: `${label}: ${figureText(valueX)}, ${figureText(valueY)}` }]
   })
   if (placed.length === 0) return html``
-  const every = Math.ceil(placed.length / MARKS_MAX)
+  const every = Math.ceil(placed.length / FLAGS_MAX)
   const marked = placed.filter((_, index) => index % every === 0 || index === placed.length - 1)
   const path = placed.map(({ atX, atY }) => html`L${atX} ${atY}`)
   return html`<path class="line ${style.className}" stroke-dasharray="${style.dash}" d="M${placed[0]?.atX ?? 0} ${placed[0]?.atY ?? 0}${path}" />

@@ -1,6 +1,6 @@
 import { type BlockList, isIP } from 'node:net'
 
-/** Who is charged: 64 bits for the shared table, of which the low 32 are never 0, and a text for a store elsewhere. */
+/** A client to charge: 64 bits for the shared table, of which the low 32 are never 0, and a text for a store elsewhere. */
 export interface Client {
   readonly low: number
   readonly high: number
@@ -9,17 +9,17 @@ export interface Client {
 
 /** No IPv6 network begins with 32 bits of this value, so an IPv4 address is never taken for one. */
 const IPV4 = 1
-/** How an IPv6 address begins that stands for one of IPv4. RFC 4291, 2.5.5.2 */
+/** The first words of an IPv6 address that stands for one of IPv4. RFC 4291, 2.5.5.2 */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
 
-/** The client that keys of this name are. */
+/** The client that all keys of this name are charged as. */
 export function keyClient(name: string): Client {
   const [low, high] = [Bun.hash.xxHash32(name, 1) | 0, Bun.hash.xxHash32(name, 2) | 0]
   return { low: low || NOWHERE.low, high, text: `key:${encodeURIComponent(name)}` }
 }
 
-/** The client of an address: an IPv4 address, or a network of IPv6, /64, since one customer has all of that. */
+/** The client of an address: the IPv4 address, or the /64 of an IPv6 one, since one customer has all of that. */
 export function clientOf(address: string): Client {
   const plain = address.replace(/%.*$/, '')
   const version = isIP(plain)
@@ -50,7 +50,7 @@ function wordsOf(part: string): number[] {
   return [(a << 8) | b, (c << 8) | d]
 }
 
-/** So many hops of a chain are looked at; each is a text from outside. */
+/** Hops of a chain that are read; each is a text from outside. */
 const HOPS_MAX = 32
 
 /**

@@ -3,39 +3,39 @@ import { addressBehind, type Client, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyNews } from './keyNews.ts'
 import type { Key, Keyring } from './keyring.ts'
-import type { RateLimiter } from './limiter.ts'
-import type { Standing } from './meter.ts'
+import type { RateLimitStatus } from './limiter.ts'
+import type { Limiters } from './limiters.ts'
 
-/** The one thing of a server that is needed here. */
+/** What admission needs of the server. */
 interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
 
-/** Who asks, once the database was asked. */
+/** Who sends a request, once the database was asked. */
 export interface Settled {
   readonly key: Key | null
-  /** False: whether there is such a key, or still is, cannot be told. */
+  /** False: it is not known whether there is such a key, or still is. */
   readonly isConfirmed: boolean
 }
 
-/** Who asks, and how often they may. */
+/** Finds the key of a request, and charges the request to it. */
 export class Admission {
   constructor(
     private readonly keyring: Keyring,
-    private readonly limiter: RateLimiter,
+    private readonly limiters: Limiters,
     private readonly trustedProxies: BlockList | null,
-    /** Null: the keys known here are all there are. */
+    /** Null: the keyring has all keys there are. */
     private readonly news: KeyNews | null = null,
   ) {}
 
-  /** The key of a request; null: it has none, or one that is not valid. */
+  /** The key with this text; null: there is none, or it is not valid. */
   keyOf(text: string | undefined): Key | null {
     return this.keyring.find(text)
   }
 
   /**
-   * Null: `key`, which is what `keyOf` has found, holds. Else the database is asked: for a key that has just been made,
-   * or whether those known are still valid.
+   * Null: `key`, which is what `keyOf` has found, holds. Else the database is asked: for a key that was just made, or
+   * whether the known keys are still valid.
    */
   settle(
     text: string | undefined,
@@ -51,15 +51,16 @@ export class Admission {
   }
 
   /** Charges a request to its key or, so that keys cannot be guessed at speed, to its address. */
-  charge(key: Key | null, request: Request, server: PeerAddresses | null): Standing | Promise<Standing> {
-    return key === null ? this.limiter.chargeAddress(this.clientBehind(request, server)) : this.limiter.chargeKey(key)
+  charge(key: Key | null, request: Request, server: PeerAddresses | null): RateLimitStatus | Promise<RateLimitStatus> {
+    if (key === null) return this.limiters.anonymous.charge(this.clientBehind(request, server))
+    return this.limiters.of(key).charge(key.client)
   }
 
-  /** Whether nothing is known of the id in a text, and the address may try some more: it is charged where there is no key. */
+  /** Whether the id in a text is unknown, and the address may still ask: it is charged where there is no such key. */
   private isUnknown(text: string, request: Request, server: PeerAddresses | null): boolean {
     const id = idOf(text)
     if (id === '' || this.keyring.has(id)) return false
-    return this.limiter.lookAddress(this.clientBehind(request, server)).admitted
+    return this.limiters.anonymous.peek(this.clientBehind(request, server)).admitted
   }
 
   private async askAgain(text: string, holds: Promise<boolean> | boolean): Promise<Settled> {

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 /** `ApiKey`, in any case, one space or more, the key. Spec 5, rule 1; RFC 9110, 11.1. */
 const AUTHORIZATION = /^ApiKey +([\x21-\x7e]+)$/i
 
-/** Longer than any key of ours; what is longer is not worth a hash. */
+/** Longer texts than any key of ours are not worth a hash. */
 const KEY_LENGTH_MAX = 256
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Scanners for secrets find our keys by it, in files and logs where they should not be. */
+/** By it scanners for secrets find keys in files and logs where they should not be. */
 const PREFIX = 'roster_'
 const ID_LENGTH = 10
 /** The least length that holds 256 bits. */
@@ -26,7 +26,7 @@ export function generateKey(): string {
   return `${PREFIX}${randomText(ID_LENGTH)}_${randomText(SECRET_LENGTH)}`
 }
 
-/** The id in a key of our form; of any other text ''. */
+/** The id in a key of our form; '' for any other text. */
 export function idOf(text: string): string {
   const isOurs = text.length === LENGTH && text[ID_END] === '_' && text.startsWith(PREFIX)
   return isOurs ? text.slice(PREFIX.length, ID_END) : ''

@@ -4,13 +4,13 @@ import { HEAD, HIGH, LAP, LOW, OWNER, SEEN, TAIL, type Table } from './table.ts'
 const { load, store, compareExchange: swap } = Atomics
 
 /**
- * Finds the entry of a client by 64 bits, of which the low 32 are never 0, and gives one to who comes new, under a lock
- * that the kernel drops with its holder: a free one, or that of a client who was silent for `silentMs`.
+ * Finds the entry of a client by 64 bits, of which the low 32 are never 0. A new client gets a free entry, or that of a
+ * client that was silent for `silentMs`, under a lock that the kernel drops with its holder.
  */
 export class Directory {
   private readonly words: Int32Array
 
-  /** `reach`: an entry is one of so many from its home. All of them: the table has room for as many as it says. */
+  /** `reach`: how many slots, from its home on, a client's entry may be in; with all of them no room is lost. */
   constructor(
     private readonly region: Region,
     private readonly table: Table,
@@ -35,11 +35,11 @@ export class Directory {
   /** Null: all entries in reach are taken. */
   enter(low: number, high: number): number | null {
     const slots = this.slotsFrom(low, high)
-    // Looked at without the lock first: when all is taken, a flood of strangers must not queue for it.
+    // Without the lock first: when all slots are taken, a flood of new clients must not queue for it.
     const second = this.second()
-    const isHope = slots.some((slot) => this.isVacant(slot, second) || this.isLeftBy(slot, low, high))
-    // Perhaps the last one has just become this very client's, by another process.
-    if (!isHope) return this.find(low, high)
+    const hasVacancy = slots.some((slot) => this.isVacant(slot, second) || this.isLeftBy(slot, low, high))
+    // Another process may just have given the last one to this very client.
+    if (!hasVacancy) return this.find(low, high)
     return this.region.exclusive(() => {
       const known = this.find(low, high) ?? this.recover(slots, low, high)
       if (known !== null) return known
@@ -62,7 +62,7 @@ export class Directory {
     return Array.from({ length: this.reach }, (_, probe) => (home + probe) % this.table.clients)
   }
 
-  /** Gives this client its entry back, which somebody died of taking away. */
+  /** Gives this client back the entry that a process was taking away when it died. */
   private recover(slots: readonly number[], low: number, high: number): number | null {
     const slot = slots.find((candidate) => this.isLeftBy(candidate, low, high))
     if (slot === undefined) return null
@@ -79,7 +79,7 @@ export class Directory {
     return load(words, entry + OWNER) === low && load(words, entry + HIGH) === high
   }
 
-  /** `second`: now, where the entry of a silent client will do; null, where only a free one will. */
+  /** `second`: now, where the entry of a silent client will do; null, where only a free one will do. */
   private isVacant(slot: number, second: number | null): boolean {
     const entry = this.table.entryOf(slot)
     const isFree = load(this.words, entry + LOW) === 0
@@ -88,7 +88,7 @@ export class Directory {
     return second !== null && this.isSilent(load(this.words, entry + SEEN), second)
   }
 
-  /** Takes the entry from its client by using up its next number, so that whoever decides there right now fails. */
+  /** Takes the entry from its client by using up its next number, so that a decision made there meanwhile fails. */
   private vacate(slot: number, second: number | null): boolean {
     const { words, table } = this
     const entry = table.entryOf(slot)
@@ -105,7 +105,7 @@ export class Directory {
       if (!this.isVacant(slot, second)) return false
       const owner = load(words, entry + LOW) || load(words, entry + OWNER)
       store(words, entry + OWNER, owner) // for its client, should this process die before the swap
-      store(words, entry + LOW, 0) // from here on nobody finds it
+      store(words, entry + LOW, 0) // from here on no process finds it
       if (swap(words, cell, word, word ^ LAP) !== word) {
         store(words, entry + LOW, owner) // its client was faster, and is not silent any more
         store(words, entry + OWNER, 0)
@@ -123,7 +123,7 @@ export class Directory {
     return Math.floor(this.clock() / 1_000)
   }
 
-  /** Where to look first; with the region's own seeds, so that nobody can choose addresses that crowd one place. */
+  /** The slot to try first; by the region's own seeds, so that no client can choose addresses that crowd one slot. */
   private homeOf(low: number, high: number): number {
     let mixed = low ^ (this.words[SEED_WORD] as number)
     mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b) ^ high ^ (this.words[SEED_WORD + 1] as number)

@@ -5,32 +5,33 @@ import { type Rights, readRights } from '../model/rights.ts'
 import { type Client, keyClient } from './address.ts'
 import { hashKey, idOf } from './apiKey.ts'
 
-/** Who asks. The same object for as long as the key stays as it is. */
+/** A valid key. The same object for as long as the key stays as it is. */
 export interface Key {
-  /** Of a key from the settings `bootstrap-1`, `bootstrap-2` and so on, which no other key can have. */
+  /** A key of the settings has `bootstrap-1`, `bootstrap-2` and so on, which no other key can have. */
   readonly id: string
-  /** False: of the settings, where nothing is ever revoked. */
+  /** False: it is one of the settings, which are never revoked. */
   readonly isStored: boolean
   readonly name: string
   readonly rights: Rights
-  /** Null: the server's settings decide. */
+  /** Null: RATE_LIMITS apply. */
   readonly limits: readonly Rule[] | null
-  /** Who is charged: by the name, so that a key and the one that replaces it have their limits together. */
+  /** The client to charge: by the key's name, so that a key and the one that replaces it share their limits. */
   readonly client: Client
 }
 
 interface Entry {
   readonly key: Key
   readonly hash: Buffer
-  /** Null: from the settings. */
+  /** Null: the key is one of the settings. */
   readonly record: KeyRecord | null
   isUsed: boolean
 }
 
-/** Of more keys that were revoked or have expired it is asked again. */
+/** Ids that are remembered as ended; with more of them the database is asked again for each. */
 const ENDED_MAX = 1_000
 
-const NOBODY: readonly Entry[] = [
+/** What a key with an unknown id is compared with. */
+const UNKNOWN_KEY: readonly Entry[] = [
   entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null }),
 ]
 
@@ -38,7 +39,7 @@ const NOBODY: readonly Entry[] = [
 export class Keyring {
   /** Another after each `replace`. */
   serial = 0
-  private readonly bootstrap: readonly (Entry & { readonly place: string })[]
+  private readonly bootstrap: readonly (Entry & { readonly bootstrapId: string })[]
   private entries = new Map<string, readonly Entry[]>()
   private readonly ended = new Set<string>()
   private readonly added = new Set<string>()
@@ -59,54 +60,55 @@ export class Keyring {
       hash: hashKey(text),
       record: null,
       isUsed: false,
-      place: idOf(text),
+      bootstrapId: idOf(text),
     }))
     this.replace(keys)
   }
 
-  /** From now on these are the keys of the database. */
+  /** Makes these the keys of the database. */
   replace(keys: readonly KeyRecord[]): void {
     const entries = new Map<string, readonly Entry[]>()
-    for (const record of keys) entries.set(record.id, [this.kept(record) ?? entryOf(record)])
+    for (const record of keys) entries.set(record.id, [this.unchanged(record) ?? entryOf(record)])
     if (this.ended.size > ENDED_MAX) this.ended.clear()
-    // What was added since may be newer than these.
+    // A key that was added since `keys` were read may be newer than they are.
     for (const id of this.entries.keys()) if (!entries.has(id) && !this.added.has(id)) this.ended.add(id)
     this.added.clear()
     for (const id of entries.keys()) this.ended.delete(id)
-    for (const entry of this.bootstrap) entries.set(entry.place, [...(entries.get(entry.place) ?? []), entry])
+    for (const entry of this.bootstrap)
+      entries.set(entry.bootstrapId, [...(entries.get(entry.bootstrapId) ?? []), entry])
     this.entries = entries
     this.serial++
   }
 
-  /** One more key of the database, until they are replaced. */
+  /** Adds a key of the database, until the next `replace`. */
   add(record: KeyRecord): void {
     this.entries.set(record.id, [entryOf(record), ...(this.entries.get(record.id) ?? [])])
     this.added.add(record.id)
   }
 
-  /** Whether the id is that of a key that is known. */
+  /** Whether there is a key with this id. */
   knows(id: string): boolean {
     return this.entries.has(id)
   }
 
-  /** Whether the id is that of a key that is known, or was and has ended: the database need not be asked for it. */
+  /** Whether there is, or was, a key with this id: the database need not be asked for it. */
   has(id: string): boolean {
     return this.entries.has(id) || this.ended.has(id)
   }
 
-  /** The key with this text. An unknown id costs one hash and one comparison too: what is known here takes no other time. */
+  /** The key with this text. An unknown id costs a hash and a comparison too, so that times do not show which ids exist. */
   find(text: string | undefined): Key | null {
     if (text === undefined) return null
-    const candidates = this.entries.get(idOf(text)) ?? NOBODY
+    const candidates = this.entries.get(idOf(text)) ?? UNKNOWN_KEY
     hashKey(text, this.presented)
     let found: Entry | null = null
     for (const entry of candidates) if (timingSafeEqual(this.presented, entry.hash)) found = entry
-    if (found === null || candidates === NOBODY) return null
+    if (found === null || candidates === UNKNOWN_KEY) return null
     if (!found.isUsed) this.markUsed(found)
     return found.key
   }
 
-  /** The ids of the database's keys that were found since the last call. */
+  /** The ids of the database's keys that `find` has found since the last call. */
   takeUsed(): string[] {
     const taken = this.used
     this.used = []
@@ -119,7 +121,7 @@ export class Keyring {
     if (entry.record) this.used.push(entry)
   }
 
-  private kept(record: KeyRecord): Entry | undefined {
+  private unchanged(record: KeyRecord): Entry | undefined {
     return this.entries.get(record.id)?.find((entry) => entry.record && isSame(entry.record, record))
   }
 }

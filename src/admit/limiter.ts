@@ -1,89 +1,88 @@
-import { parseRules, type Rule } from '../model/limits.ts'
-import { monotonicMs } from '../os/clock.ts'
-import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
+import type { Decision, Rule } from '../model/limits.ts'
 import type { Client } from './address.ts'
-import type { Key } from './keyring.ts'
-import { anonymousClients, type LimiterMemory, type LimiterShape, NEWS_WORD } from './limiterFiles.ts'
-import { Meter, type SharedStore, type Standing } from './meter.ts'
-import { SlidingWindows } from './window.ts'
+import type { SlidingWindows } from './window.ts'
 
-/** Addresses are strangers', who can come in any number. */
-const ANONYMOUS_REACH = 64
+/** Where a client stands with its limits, as the headers of an answer say it. */
+export interface RateLimitStatus {
+  readonly admitted: boolean
+  /** The rule that the other fields describe. */
+  readonly rule: Rule
+  readonly remaining: string
+  /** `2026-11-21T13:05:00Z`, never earlier than the truth. */
+  readonly reset: string
+  /** Until a retry is admitted, in whole seconds; 0 for a request that is admitted. */
+  readonly retryAfterSeconds: number
+}
 
-/** Charges requests to the key they carry, or to the address they come from. */
-export class RateLimiter {
-  private readonly region: Region
-  private readonly keys: Meter
-  private readonly anonymous: Meter
-  private readonly own = new Map<string, { serial: number; meter: Meter; region: Region }>()
+/** Where several machines count together. */
+export interface SharedStore {
+  /** Null: the store is away, and this machine decides by itself. */
+  decide(client: string, rules: readonly Rule[]): Promise<Decision | null>
+}
 
+/** The store's clock and ours differ, and so do the moments at which they charge one request. */
+const SKEW_MS = 1_000
+
+/** Charges clients by one set of rules: in this machine's memory, or in a store that it shares with others. */
+export class Limiter {
   constructor(
-    { limits, anonymousLimits, clients }: LimiterShape,
-    memory: LimiterMemory,
+    private readonly windows: SlidingWindows,
+    private readonly rules: readonly Rule[],
     private readonly store: SharedStore | null,
-  ) {
-    this.region = openRegion(memory.keys)
-    this.keys = this.meter(this.region, clients, limits)
-    this.anonymous = this.meter(
-      openRegion(memory.anonymous),
-      anonymousClients(anonymousLimits),
-      anonymousLimits,
-      ANONYMOUS_REACH,
-    )
-  }
-
-  /** Takes over which keys have limits of their own, and where their tables lie. */
-  update({ own }: LimiterMemory): void {
-    for (const [name, { serial, region }] of this.own) {
-      if (own.get(name)?.serial === serial) continue
-      this.own.delete(name)
-      region.close()
-    }
-    for (const [name, { path, limits, serial }] of own) {
-      if (this.own.has(name)) continue
-      const region = openRegion(path)
-      this.own.set(name, { serial, region, meter: this.meter(region, 1, parseRules(limits)) })
-    }
-  }
+  ) {}
 
   /** Decides on one request, and charges it if it is admitted. */
-  chargeKey(key: Key): Standing | Promise<Standing> {
-    return this.meterOf(key).charge(key.client)
+  charge(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
+    if (this.store !== null) return this.chargeShared(this.store, client)
+    return this.statusOf(this.windows.admit(client.low, client.high))
   }
 
-  chargeAddress(address: Client): Standing | Promise<Standing> {
-    return this.anonymous.charge(address)
+  /** What `charge` would say, as far as this machine knows; charges nothing. */
+  peek({ low, high }: Client): RateLimitStatus {
+    return this.statusOf(this.windows.peek(low, high))
   }
 
-  /** What `chargeAddress` would say, without charging. */
-  lookAddress(address: Client): Standing {
-    return this.anonymous.look(address)
+  /** How many requests found no entry in this machine's table, since the last call. */
+  takeOverflowed(): number {
+    const { overflowed } = this.windows
+    this.windows.overflowed = 0
+    return overflowed
   }
 
-  /** How many requests with a key were charged together, since the last call, because the table is too small. */
-  takeStrangers(): number {
-    return this.keys.takeStrangers()
+  private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<RateLimitStatus> {
+    // What this machine has admitted by itself is part of the truth, also when a store that was away knows less of it.
+    const own = this.windows.peek(low, high)
+    if (!own.admitted && own.waitMs > SKEW_MS) return this.statusOf(own)
+    const decision = await store.decide(text, this.rules)
+    if (decision === null) return this.statusOf(this.windows.admit(low, high))
+    // So that this machine knows the recent past when it has to decide alone.
+    if (decision.admitted) this.windows.admit(low, high)
+    return this.statusOf(decision)
   }
 
-  /** True for the one of all processes that says it first, until `storeIsBack`. */
-  storeIsAway(): boolean {
-    return Atomics.compareExchange(this.region.words, OWN_WORD, 0, 1) === 0
+  private statusOf({ admitted, rule, remaining, waitMs }: Decision): RateLimitStatus {
+    return {
+      admitted,
+      rule: this.rules[rule] as Rule,
+      remaining: String(remaining),
+      reset: resetText(waitMs),
+      retryAfterSeconds: admitted ? 0 : Math.ceil(waitMs / 1_000),
+    }
   }
+}
 
-  storeIsBack(): boolean {
-    return Atomics.compareExchange(this.region.words, OWN_WORD, 1, 0) === 1
-  }
+/** Texts of moments, by their second: clients get the same text for many requests. */
+const seconds = new Float64Array(256)
+const texts: string[] = Array.from({ length: seconds.length }, () => '')
 
-  /** When the supervisor last told the keys, or that they are the same: 32 bits of the monotonic clock; 0: there is none. */
-  newsMs(): number {
-    return Atomics.load(this.region.words, NEWS_WORD)
+/** The moment `afterMs` from now, rounded up to a second. */
+function resetText(afterMs: number): string {
+  // One more, since both clocks are cut to whole milliseconds.
+  const second = Math.ceil((Date.now() + afterMs + 1) / 1_000)
+  const slot = second % seconds.length
+  if (seconds[slot] !== second) {
+    seconds[slot] = second
+    texts[slot] = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`
   }
-
-  private meterOf(key: Key): Meter {
-    return (key.limits === null ? undefined : this.own.get(key.name)?.meter) ?? this.keys
-  }
-
-  private meter(region: Region, clients: number, rules: readonly Rule[], reach = clients): Meter {
-    return new Meter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store)
-  }
+  return texts[slot] as string
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from '../config.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, type Rule } from '../model/limits.ts'
 import { monotonicMs } from '../os/clock.ts'
@@ -7,37 +8,44 @@ import { OWN_WORD, RegionFile } from '../os/region.ts'
 import { wordsFor } from './window.ts'
 
 /** Where the limiter's tables lie, for the processes that map them. */
-export interface LimiterMemory {
+export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
-  /** By the name of the key: the tables of keys with limits of their own. */
+  /** The tables of keys with limits of their own, by the key's name. */
   readonly own: ReadonlyMap<string, OwnTable>
-  /** Another once a table that all share had to be made anew. */
+  /** Changes when a table that all keys or all addresses share was made anew. */
   readonly serial: number
 }
 
 interface OwnTable {
   readonly path: string
   readonly limits: string
-  /** Another for each table that is made: two can follow each other at one path. */
+  /** Differs for each table that is made: two can follow each other at one path. */
   readonly serial: number
 }
 
-export interface LimiterShape {
+/** What the tables are made for. */
+export interface LimiterSettings {
   /** For keys that have none of their own. */
   readonly limits: readonly Rule[]
   /** For addresses. */
   readonly anonymousLimits: readonly Rule[]
-  /** So many keys have room at once. */
+  /** Keys that have an entry of their own at once. */
   readonly clients: number
 }
 
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN = 'own-'
-/** In the table of keys: when the keys were last known to be those of the database, by the monotonic clock; 0: unknown. */
+/** The word in the table of keys that says when workers last had the database's keys, by the monotonic clock; 0: unknown. */
 export const NEWS_WORD = OWN_WORD + 1
 
-/** How many addresses have room at once: as many as 8 MiB hold. */
+/** The limiters' part of the settings. */
+export function limiterSettings(config: Config): LimiterSettings {
+  const { rateLimits, rateLimitsAnonymous, rateLimitClients } = config
+  return { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
+}
+
+/** How many addresses have an entry of their own at once: as many as 8 MiB hold. */
 export function anonymousClients(rules: readonly Rule[]): number {
   const bytesEach = 4 * (wordsFor(1, rules) - wordsFor(0, rules))
   return Math.min(65_536, Math.max(64, Math.floor(ANONYMOUS_BYTES / bytesEach)))
@@ -54,7 +62,7 @@ export class LimiterFiles {
 
   constructor(
     private readonly folder: string,
-    { limits, anonymousLimits, clients }: LimiterShape,
+    { limits, anonymousLimits, clients }: LimiterSettings,
   ) {
     const addresses = anonymousClients(anonymousLimits)
     this.keys = fileFor(join(folder, 'keys'), clients, limits)
@@ -62,11 +70,11 @@ export class LimiterFiles {
   }
 
   /**
-   * Makes what is missing, replaces what is damaged, and throws the tables of keys away that there are no more.
-   * @throws Error when there is no room for the tables that all share; of a key's own, `onNoRoom` hears
+   * Makes tables that are missing, replaces damaged ones, and deletes those of keys that are no more.
+   * @throws Error when a table that all share does not fit; `onNoRoom` is called for a key's own
    */
-  ensure(records: readonly KeyRecord[], onNoRoom: (error: Error, name: string) => void): LimiterMemory {
-    // Somebody may have cleaned up.
+  ensure(records: readonly KeyRecord[], onNoRoom: (error: Error, name: string) => void): LimiterTables {
+    // An operator may have deleted it.
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
     this.keys.write(NEWS_WORD, this.newsMs)
@@ -83,7 +91,7 @@ export class LimiterFiles {
     return { keys: this.keys.path, anonymous: this.anonymous.path, own, serial: this.serial }
   }
 
-  /** Workers have been sent the keys as they were at `ms` of the monotonic clock. @throws Error of the file system */
+  /** Notes that workers have the keys as they were at `ms` of the monotonic clock. @throws Error of the file system */
   noteNews(ms: number = monotonicMs()): void {
     this.newsMs = ms | 0 || 1
     this.keys.write(NEWS_WORD, this.newsMs)

@@ -1,12 +1,12 @@
 import type { KeyRecord } from '../model/key.ts'
 
-/** So many at once, and one more for each of these times after that. */
+/** Questions that may be sent at once; after that, one more each `EACH_MS`. */
 const BURST = 20
 const EACH_MS = 200
 
 /**
- * Questions for a key by its id, few enough for strangers to make up ids as they like. What was not found is not
- * remembered: it may have come since.
+ * Asks for keys by their ids, seldom enough that clients with made-up ids cannot load the database. An id that was not
+ * found is asked for again: its key may have come since.
  */
 export class Questions {
   private readonly running = new Map<string, Promise<KeyRecord | null>>()
@@ -15,7 +15,7 @@ export class Questions {
 
   constructor(private readonly send: (id: string) => Promise<KeyRecord | null>) {}
 
-  /** Null: there is none, or there were too many questions. */
+  /** Null: there is no such key, or too many questions were asked. */
   async ask(id: string): Promise<KeyRecord | null> {
     const running = this.running.get(id)
     // One that has been sent already may have missed what this request knows to be there. The next one has not.

@@ -2,7 +2,7 @@ import { RedisClient } from 'bun'
 import type { Decision, Rule } from '../model/limits.ts'
 import { readDecision, ringArguments, ringScript, ringScriptHash } from './redisScript.ts'
 
-/** Each is called once for an outage. */
+/** Called once each for an outage. */
 export interface RedisEvents {
   /** The error never holds the password of the address. */
   onAway(error: Error): void
@@ -22,21 +22,21 @@ const WAITING_MAX = 10_000
 const TRIAL: readonly Rule[] = [{ limit: 1, periodMs: 1, period: 'trial' }]
 
 /**
- * The windows of many machines in one Redis or Valkey. Bun's client has no deadlines for commands and does not always
- * say why it failed, so it is given up at the first failure, and a new one must show that it can decide.
+ * Windows that many machines share, in one Redis or Valkey. Bun's client has no deadlines for commands and does not
+ * always say why it failed, so it is given up at the first failure, and a new one must first decide something.
  */
 export class RedisWindows {
   private redis: RedisClient | null = null
-  /** Whether `redis` has shown that it can decide. */
+  /** Whether `redis` has decided something. */
   private here = false
-  private told = false
+  private isOutageReported = false
   private pause: Timer | undefined
   private sweeper: Timer | undefined
   private sweeps = 0
-  private tellGreeted = (_isHere: boolean) => {}
-  /** Resolves when the store has decided something: true; or has been found away: false. */
-  readonly greeted = new Promise<boolean>((tell) => {
-    this.tellGreeted = tell
+  private resolveGreeted = (_isHere: boolean) => {}
+  /** Resolves with true when the store has decided something, with false when it was found away. */
+  readonly greeted = new Promise<boolean>((resolve) => {
+    this.resolveGreeted = resolve
   })
   private readonly waiting = new Set<Question>()
 
@@ -48,7 +48,7 @@ export class RedisWindows {
     this.greet()
   }
 
-  /** Null: the store is away, decide on this machine. Never rejects, and takes at most 30 ms. */
+  /** Null: the store is away, and this machine decides. Never rejects, and takes at most 30 ms. */
   decide(client: string, rules: readonly Rule[]): Promise<Decision | null> {
     if (!this.redis || !this.here || this.waiting.size >= WAITING_MAX) return Promise.resolve(null)
     return this.ask(this.redis, client, rules)
@@ -70,13 +70,13 @@ export class RedisWindows {
       }
       redis.send('EVALSHA', [ringScriptHash, ...command]).then(settle, (error) => {
         if (!/^NOSCRIPT/.test(error.message)) return this.lose(redis, error)
-        // Somebody emptied the cache of scripts; this fills it too.
+        // The store's cache of scripts was emptied; EVAL fills it again.
         redis.send('EVAL', [ringScript, ...command]).then(settle, (error) => this.lose(redis, error))
       })
     })
   }
 
-  /** Counts sweeps, not time: a pause of this process is one of them, and before the next it reads what came meanwhile. */
+  /** Counts sweeps, not time: a pause of this process is one sweep, and answers that came meanwhile are read before the next. */
   private sweep() {
     this.sweeps++
     const [oldest] = this.waiting
@@ -90,7 +90,7 @@ export class RedisWindows {
 
   /** Opens a connection. Requests do not use it before it has decided something, in time, by the script. */
   private greet() {
-    // Offline commands queue by default. Only the first can, and it is told why there is no connection; others are not.
+    // Commands sent before there is a connection queue. Only the first may: its error names why there is no connection.
     const redis = new RedisClient(this.url, { autoReconnect: false })
     this.redis = redis
     const timer = setTimeout(() => this.lose(redis, new Error(`no connection within ${GREETING_MS} ms`)), GREETING_MS)
@@ -109,20 +109,20 @@ export class RedisWindows {
   private welcome(redis: RedisClient) {
     if (redis !== this.redis) return
     this.here = true
-    this.tellGreeted(true)
-    const wasAway = this.told
-    this.told = false
+    this.resolveGreeted(true)
+    const wasAway = this.isOutageReported
+    this.isOutageReported = false
     if (wasAway) this.events.onBack()
   }
 
-  /** Hears of one client's end once, however many of its commands fail. */
+  /** Handles the end of a client once, however many of its commands fail. */
   private lose(redis: RedisClient | null, error: Error) {
     if (!redis || redis !== this.redis) return
     this.drop()
-    this.tellGreeted(false)
+    this.resolveGreeted(false)
     this.pause = setTimeout(() => this.greet(), PAUSE_MS)
-    if (this.told) return
-    this.told = true
+    if (this.isOutageReported) return
+    this.isOutageReported = true
     this.events.onAway(new Error(withoutEcho(error.message)))
   }
 
@@ -136,7 +136,7 @@ export class RedisWindows {
   }
 }
 
-/** What a server repeats of a command it does not know may be the password; it stands in quotes, or after a colon. */
+/** Cuts what a server repeats of a command, in quotes or after a colon: it may be the password. */
 function withoutEcho(message: string): string {
   return /^(?:[\w ,.-]|\b'\b)*/.exec(message)?.[0].trim() as string
 }

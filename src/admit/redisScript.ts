@@ -60,7 +60,7 @@ return { 1, longest, limit - (head + 1 - first), oldest + period - now }
 
 export const ringScriptHash = new Bun.CryptoHasher('sha1').update(ringScript).digest('hex')
 
-/** The same rules come with every request, so what is sent of them is written once. */
+/** What is sent of rules, written once: the same rules come with every request. */
 const written = new WeakMap<readonly Rule[], { text: string; numbers: string[] }>()
 
 /** What follows the script, or its hash, in a command. At `nowMs` 0 the server's clock decides. */

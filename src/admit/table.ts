@@ -1,7 +1,9 @@
 import { HEADER_WORDS } from '../os/region.ts'
 
-/** The words of an entry: who it is of, the numbers of the next admission and of the oldest that counts, the second of
- * the last request, and who it was of when somebody began to take it away. */
+/**
+ * The words of an entry: the two of its client, the numbers of the next admission and of the oldest that counts, the
+ * second of the last request, and the client from whom a process has begun to take it away.
+ */
 export const [LOW, HIGH, HEAD, TAIL, SEEN, OWNER] = [0, 1, 2, 3, 4, 5]
 const ENTRY_WORDS = 8
 
@@ -9,7 +11,7 @@ const ENTRY_WORDS = 8
 export const TIME = 0x7fffffff
 export const LAP = ~TIME
 
-/** Where things lie in a table of `clients` entries and one that strangers share, each with a ring of `depth` cells. */
+/** Lays a table out: `clients` entries, and one for all clients without an entry, each with a ring of `depth` cells. */
 export class Table {
   private readonly rings: number
 
@@ -33,7 +35,7 @@ export class Table {
     return HEADER_WORDS + slot * ENTRY_WORDS
   }
 
-  /** The entry for those who have none of their own. */
+  /** The slot of the entry that all clients without one share. */
   get shared(): number {
     return this.clients
   }

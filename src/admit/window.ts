@@ -5,7 +5,7 @@ import { HEAD, HIGH, LOW, SEEN, TAIL, Table, TIME } from './table.ts'
 
 const { load, compareExchange: swap } = Atomics
 
-/** The words that a region for so many clients needs. */
+/** How many words a region for `clients` clients needs. */
 export function wordsFor(clients: number, rules: readonly Rule[]): number {
   return Table.words(clients, depthOf(rules))
 }
@@ -26,12 +26,13 @@ function depthOf(rules: readonly Rule[]): number {
  * milliseconds. All rules read the same ring, so one write charges all of them or none.
  *
  * To admit, a process swaps the cell of number `head` from the word it read to the time. That one compare-and-swap is
- * the decision: whoever makes it has the admission, and what was checked before it still holds, because no later number
- * can exist while that cell is unchanged. For the same reason times never go back from one number to the next: the clock
- * is read for a number only after the swap of the one before, and always before its own. There is no lock to die with. A head that a dead process left behind shows
- * by the lap bit of its cell, which tells odd laps of the ring from even ones, and whoever sees it first moves it on.
+ * the decision: the process that makes it has the admission, and what was checked before it still holds, because no later
+ * number can exist while that cell is unchanged. For the same reason times never go back from one number to the next: the clock
+ * is read for a number only after the swap of the one before, and always before its own. There is no lock to
+ * die with. A head that a dead process left behind shows by the lap bit of its cell, which is 1 in even laps of the ring
+ * and 0 in odd ones, and the first process that sees it moves the head on.
  *
- * Where a table is full, strangers share one entry, so that it lets nobody through uncounted.
+ * Where a table is full, all clients without an entry share one, so that each request is counted.
  */
 export class SlidingWindows {
   private readonly words: Int32Array
@@ -39,14 +40,14 @@ export class SlidingWindows {
   private readonly directory: Directory
   private readonly longest: number
   private readonly longestCountedMs: number
-  /** Of each rule. */
+  /** For each rule, how long an admission counts. */
   private readonly countedMs: readonly number[]
   private readonly longestLimit: number
-  /** Requests that were charged to the shared entry, by this process. */
-  strangers = 0
+  /** Requests of clients without an entry, charged to the shared one by this process. */
+  overflowed = 0
   private readonly decision: Decision = { admitted: true, rule: 0, remaining: 0, waitMs: 0 }
 
-  /** `reach`: of how many places a client may have one; fewer than all make a flood of strangers cheap. */
+  /** `reach`: a client's entry is one of so many slots; fewer than all make a flood of new clients cheap. */
   constructor(
     region: Region,
     clients: number,
@@ -65,7 +66,7 @@ export class SlidingWindows {
     this.directory = new Directory(region, this.table, longest.periodMs, clock, reach)
   }
 
-  /** Decides on one request of the client, and charges it if it is admitted. The same object answers each time. */
+  /** Decides on one request of the client, and charges it if it is admitted. Returns the same object each time. */
   admit(low: number, high: number): Decision {
     for (;;) {
       const slot = this.directory.find(low, high) ?? this.directory.enter(low, high)
@@ -73,20 +74,20 @@ export class SlidingWindows {
         if (this.decide(slot, low, high, 1)) return this.decision
         continue // the entry has passed to another client meanwhile
       }
-      this.strangers++
+      this.overflowed++
       this.decide(this.table.shared, 0, 0, 1)
       return this.decision
     }
   }
 
   /** What `admit` would say, without charging anything. */
-  look(low: number, high: number): Decision {
+  peek(low: number, high: number): Decision {
     const slot = this.directory.find(low, high)
-    if (slot === null || !this.decide(slot, low, high, 0)) this.tell(true, this.longest, this.longestLimit, 0)
+    if (slot === null || !this.decide(slot, low, high, 0)) this.answer(true, this.longest, this.longestLimit, 0)
     return this.decision
   }
 
-  /** Into `this.decision`; false when the entry is not the client's. `charge`: 1, or 0 for a look. */
+  /** Into `this.decision`; false when the entry is not the client's. `charge`: 1, or 0 to peek. */
   private decide(slot: number, low: number, high: number, charge: 0 | 1): boolean {
     const { words, table } = this
     const entry = table.entryOf(slot)
@@ -117,12 +118,12 @@ export class SlidingWindows {
         if (swap(words, cell, word, table.cellWord(now, head)) !== word) continue
         swap(words, entry + HEAD, head, table.after(head))
       }
-      this.tell(true, this.longest, this.longestLimit - used - charge, leavesMs)
+      this.answer(true, this.longest, this.longestLimit - used - charge, leavesMs)
       return true
     }
   }
 
-  /** Whether a rule is against number `head`; then the decision tells the one that asks to wait longest. */
+  /** Whether a rule refuses number `head`; the decision then names the rule with the longest wait. */
   private refuse(ring: number, head: number, used: number, now: number): boolean {
     const { rules, countedMs, table } = this
     let waitMs = 0
@@ -135,11 +136,11 @@ export class SlidingWindows {
       waitMs = wait
       hit = index
     }
-    if (waitMs > 0) this.tell(false, hit, 0, waitMs)
+    if (waitMs > 0) this.answer(false, hit, 0, waitMs)
     return waitMs > 0
   }
 
-  private tell(admitted: boolean, rule: number, remaining: number, waitMs: number) {
+  private answer(admitted: boolean, rule: number, remaining: number, waitMs: number) {
     this.decision.admitted = admitted
     this.decision.rule = rule
     this.decision.remaining = remaining
@@ -155,10 +156,10 @@ export class SlidingWindows {
     const second = Math.floor(nowMs / 1_000)
     const seen = load(words, entry + SEEN)
     // Until the word holds this second or a later one: an admission must never look older than it is, whichever process wrote last.
-    for (let told = seen; second > told; ) {
-      const before = swap(words, entry + SEEN, told, second)
-      if (before === told) break
-      told = before
+    for (let last = seen; second > last; ) {
+      const before = swap(words, entry + SEEN, last, second)
+      if (before === last) break
+      last = before
     }
     const first = this.directory.isSilent(seen, second) ? head : this.firstWithin(ring, tail, head, nowMs & TIME)
     if (first !== tail) swap(words, entry + TAIL, tail, first)
@@ -169,7 +170,7 @@ export class SlidingWindows {
   private firstWithin(ring: number, from: number, to: number, now: number): number {
     let low = 0
     let high = this.table.distance(from, to)
-    // Mostly nothing has left since the last request, so the oldest is asked first.
+    // Mostly nothing has left since the last request, so the oldest is read first.
     if (high === 0 || !this.hasLeft(ring, from, now)) return from
     while (low < high) {
       const middle = (low + high) >> 1

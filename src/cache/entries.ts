@@ -1,38 +1,41 @@
-import type { Change } from '../changes/publishing.ts'
+import type { Change } from '../changes/change.ts'
 import type { Snapshot } from '../changes/snapshot.ts'
-import type { Note, Positions } from './positionIndex.ts'
+import type { Anchor, PositionIndex } from './positionIndex.ts'
 import type { Selection } from './selection.ts'
 
-/** True as of change number `next` of its table, but for those that the snapshot has seen already. */
-export interface Known {
+/**
+ * Includes all changes of its table before number `next`, and those that the snapshot sees, which are never taken in again.
+ */
+export interface CacheEntry {
   readonly selection: Selection
   readonly generation: number
   next: number
   readonly snapshot: Snapshot | null
 }
 
-export interface Total extends Known {
+export interface TotalEntry extends CacheEntry {
   total: number
   readonly snapshot: Snapshot
 }
 
-export interface Noted extends Known {
+export interface IndexEntry extends CacheEntry {
   readonly snapshot: Snapshot
-  readonly positions: Positions
+  readonly index: PositionIndex
   readonly bytes: number
-  /** Pages that were found by them. */
+  /** How many pages were found by it. */
   served: number
 }
 
-export interface Page<T> extends Known {
+export interface PageEntry<T> extends CacheEntry {
   readonly content: T
   readonly bytes: number
 }
 
-/** What is known of a selection before the database is asked. */
-export interface Look {
+/** The cached state of a selection, noted before the database is asked. */
+export interface Baseline {
   readonly selection: Selection
   readonly generation: number
+  /** The number of the table's next change. */
   readonly next: number
   /** Null: not known. */
   readonly total: number | null
@@ -40,16 +43,16 @@ export interface Look {
   readonly counted: Snapshot | null
 }
 
-/** What an answer has seen: its snapshot, and the total of the selection under that very snapshot. */
-export interface Sight {
+/** The total of a selection under the very snapshot that a page was read under. */
+export interface TotalAtSnapshot {
   readonly snapshot: Snapshot
   readonly total: number
-  /** Changes since the look that the answer has seen. */
+  /** The changes since the baseline that the snapshot sees. */
   readonly seen: readonly Change[]
 }
 
-/** A noted position, as of a look. */
-export interface Place extends Note {
-  /** Under which it was learnt. */
+/** An anchor as of a baseline. */
+export interface KnownAnchor extends Anchor {
+  /** Under which it was read. */
   readonly snapshot: Snapshot
 }

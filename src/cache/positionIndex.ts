@@ -1,44 +1,44 @@
-import type { Change } from '../changes/publishing.ts'
+import type { Change } from '../changes/change.ts'
 import type { Position } from '../model/order.ts'
 import type { Ordering, Selection } from './selection.ts'
 
-/** A noted position, and how many rows lie up to it, itself included if it is still there. */
-export interface Note {
+/** A position in an order, and how many rows lie up to it, itself included if it is still there. */
+export interface Anchor {
   readonly position: Position
   readonly rows: number
 }
 
 /**
- * Every so many rows of a selection in one order, the position of one was noted. A row that comes or goes shifts all that
- * lie behind it: it is counted in the one segment that it falls into, whose sums are made anew when somebody asks.
+ * One anchor in every `step` rows of a selection in one order: a sparse position index. A row that comes or goes shifts all that
+ * lie behind it: it is counted in the one segment that it falls into, whose sums are made anew on the next use.
  */
-export class Positions {
-  /** Rows behind the note before, up to this note. */
+export class PositionIndex {
+  /** Rows behind the anchor before, up to this anchor. */
   private readonly segments: Float64Array
-  /** Rows up to each note. */
+  /** Rows up to each anchor. */
   private readonly sums: Float64Array
   private isSummed = false
 
   constructor(
     private readonly selection: Selection,
     private readonly ordering: Ordering,
-    private readonly noted: readonly Position[],
+    private readonly anchors: readonly Position[],
     step: number,
   ) {
-    this.segments = new Float64Array(noted.length).fill(step)
-    this.sums = new Float64Array(noted.length)
+    this.segments = new Float64Array(anchors.length).fill(step)
+    this.sums = new Float64Array(anchors.length)
   }
 
-  /** Takes in changes that the notes have not seen; false: it cannot be known what they do to the order. */
+  /** Takes in changes that the anchors have not seen; false: TypeScript cannot decide what they do to the order. */
   take(changes: readonly Change[]): boolean {
     return changes.every((change) => this.takeOne(change))
   }
 
-  /** The last note with at most `rows` rows up to it; null: there is none. */
-  before(rows: number): Note | null {
+  /** The last anchor with at most `rows` rows up to it; null: there is none. */
+  before(rows: number): Anchor | null {
     this.sum()
     const index = firstWhere(this.sums.length, (at) => (this.sums[at] as number) > rows) - 1
-    return index < 0 ? null : { position: this.noted[index] as Position, rows: this.sums[index] as number }
+    return index < 0 ? null : { position: this.anchors[index] as Position, rows: this.sums[index] as number }
   }
 
   private takeOne(change: Change): boolean {
@@ -50,9 +50,9 @@ export class Positions {
   }
 
   private count(position: Position, by: number) {
-    const { noted, ordering } = this
-    const index = firstWhere(noted.length, (at) => compareBy(ordering, noted[at] as Position, position) >= 0)
-    if (index === noted.length) return
+    const { anchors, ordering } = this
+    const index = firstWhere(anchors.length, (at) => compareBy(ordering, anchors[at] as Position, position) >= 0)
+    if (index === anchors.length) return
     this.segments[index] = (this.segments[index] as number) + by
     this.isSummed = false
   }
@@ -90,7 +90,7 @@ interface Move {
 
 const STAYS: Move = { left: null, came: null }
 
-/** What a change does to an order of the selection; null: TypeScript cannot tell. */
+/** What a change does to an order of the selection; null: TypeScript cannot decide. */
 function moveOf({ matches }: Selection, { positionOf, compare }: Ordering, { before, after }: Change): Move | null {
   if (matches === null) return null
   const left = before !== null && matches(before) ? positionOf(before) : null

@@ -1,29 +1,29 @@
-import type { Change } from '../changes/publishing.ts'
+import type { Change } from '../changes/change.ts'
 import type { Entity } from '../model/entity.ts'
 import { comparePositions, type OrderKey, order, type Position } from '../model/order.ts'
 import { compilePredicate } from '../model/predicate.ts'
 import type { Filter, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 
-/** Rows of one table, told apart by a test that is equal to the SQL's. */
+/** The rows of one table that match some filters, by a test that is equal to the SQL's. */
 export interface Selection {
   readonly table: string
   /** The bit of the table in the marks of writes. */
-  readonly tables: number
+  readonly tableMask: number
   /** Two selections of the same rows may differ in it; two of different rows must. */
   readonly key: string
-  /** Null: TypeScript cannot tell. */
+  /** Null: TypeScript cannot decide. */
   readonly matches: ((row: Row) => boolean) | null
 }
 
 /** The rows that match all filters, in whatever order these were written. */
-export function selectionOf(entity: Entity, filters: readonly Filter[], tables: number): Selection {
+export function selectionOf(entity: Entity, filters: readonly Filter[], tableMask: number): Selection {
   const parts = filters.map(({ property, operator, value }) =>
     JSON.stringify([property.column, operator.prefix, value]),
   )
   return {
     table: entity.table,
-    tables,
+    tableMask,
     key: `${entity.table} ${parts.sort().join()}`,
     matches: compilePredicate(entity, filters),
   }
@@ -35,7 +35,7 @@ export function touches({ matches }: Selection, { before, after }: Change): bool
   return (before !== null && matches(before)) || (after !== null && matches(after))
 }
 
-/** How many rows more the selection has by these changes; null: TypeScript cannot tell. */
+/** How many rows more the selection has by these changes; null: TypeScript cannot decide. */
 export function sumOf({ matches }: Selection, changes: readonly Change[]): number | null {
   if (changes.length === 0) return 0
   if (matches === null) return null

@@ -1,14 +1,14 @@
 import type { Row } from '../model/sql.ts'
 import type { Ask } from './listenerStatements.ts'
 
-/** A column that rows of `table` copy along a foreign key: who changes it in `source` tells that these change with it. */
+/** A column that rows of `table` copy along a foreign key: a worker that changes it in `source` publishes a reset of `table`. */
 export interface Copy {
   readonly table: string
   readonly source: string
   readonly column: string
 }
 
-/** What changes rows in a way of which nothing is heard. */
+/** What changes rows without a record in the change log and without a notification. */
 export interface Stranger {
   readonly kind: string
   readonly name: string
@@ -19,8 +19,8 @@ export interface Stranger {
 }
 
 export interface Survey {
-  /** Tables whose trigger tells of every change by anybody. */
-  readonly told: readonly string[]
+  /** Tables whose trigger notifies of every change. */
+  readonly notifying: readonly string[]
   readonly strangers: readonly Stranger[]
   /** To be looked at from now on. */
   readonly watched: string
@@ -28,7 +28,7 @@ export interface Survey {
 }
 
 /**
- * Of some tables, what becomes another as soon as one of them is defined anew, or what follows from its writes: columns,
+ * A text that differs as soon as one of the tables is defined anew, or what follows from its writes: columns,
  * triggers (every foreign key from or to a table has some there), rules, parents and children. `oids`: an array.
  */
 const signsOf = (oids: string) => `concat_ws(' ',
@@ -39,7 +39,7 @@ const signsOf = (oids: string) => `concat_ws(' ',
   array(select inhrelid from pg_inherits where inhparent = any (${oids}) order by 1),
   array(select inhparent from pg_inherits where inhrelid = any (${oids}) order by 1))`
 
-/** How often anybody has made or dropped a trigger, a foreign key or a rule: PostgreSQL counts it some seconds later. */
+/** How often a trigger, a foreign key or a rule was made or dropped: PostgreSQL counts it some seconds later. */
 const CHANGES = ['pg_trigger', 'pg_rewrite', 'pg_inherits']
   .flatMap((catalog) => ['inserted', 'updated', 'deleted'].map((what) => [catalog, what]))
   .map(([catalog, what]) => `pg_stat_get_tuples_${what}('${catalog}'::regclass)`)
@@ -101,7 +101,7 @@ with recursive ours as materialized (
   union all
   select 'row security', ours.name, oid, oid from ours where row_security_active(oid)
 )
-select 'told', ours.name, null, null from ours where exists (
+select 'notifying', ours.name, null, null from ours where exists (
   select from pg_trigger join pg_proc on pg_proc.oid = tgfoid
   where tgrelid = ours.oid and proname = 'notify_change' and tgenabled = 'A' and tgtype = 60 and tgqual is null and tgattr = ''
 )
@@ -118,8 +118,8 @@ export async function survey(ask: Ask, tables: readonly string[], copies: readon
   const of = (kind: string) => rows.filter((row) => row[0] === kind)
   const [[, watched, signs] = []] = of('watched')
   return {
-    told: of('told').map(([, name]) => name as string),
-    strangers: rows.filter(([kind]) => kind !== 'told' && kind !== 'watched').map(strangerOf),
+    notifying: of('notifying').map(([, name]) => name as string),
+    strangers: rows.filter(([kind]) => kind !== 'notifying' && kind !== 'watched').map(strangerOf),
     watched: watched as string,
     signs: signs as string,
   }

@@ -1,29 +1,29 @@
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
-import { MARKS_MAX, type Places, placesOf } from './layout.ts'
+import { FLAGS_MAX, type Layout, layoutOf } from './layout.ts'
 
 const { load, store, exchange, compareExchange: swap, add, sub } = Atomics
 
-/** Tables have bits in a mark; those that share one are taken for each other, which costs time alone. */
+/** Tables have bits in a flag; those that share one are taken for each other, which costs time alone. */
 const TABLE_BITS = 15
 const ALL_TABLES = (1 << TABLE_BITS) - 1
-/** The write's transaction is the very next after the mark's bound. */
+/** The write's transaction is the very next after the flag's bound. */
 const IDENTIFIED = 1 << TABLE_BITS
 const TURN_SHIFT = 16
 const TURN_MAX = 0x7fff
 /** An answer that may show the write was sent before the write was published: see `declareOverdue`. */
 const OVERDUE = 1 << 31
 /** What may be set in the word of one write while it is on its way. */
-const FLAGS = IDENTIFIED | OVERDUE
+const STATE_BITS = IDENTIFIED | OVERDUE
 
-/** How many marks are overdue, of all writers. */
+/** How many flags are overdue, of all writers. */
 const OVERDUE_COUNT = OWN_WORD + 5
 /** A transaction that has begun, modulo 2^32, and hardly an older one than the newest; 0: none is known. */
 const NEWEST = OWN_WORD + 4
 
-/** A write that was on its way: its place, what stood there, and its bound. */
-export interface Mark {
-  readonly place: number
+/** A write that was on its way: its offset, what stood there, and its bound. */
+export interface WriteFlag {
+  readonly offset: number
   readonly word: number
   /** Its transaction comes after this one, modulo 2^32; 0: nothing is known of it. */
   readonly bound: number
@@ -41,8 +41,8 @@ export function tableBit(table: number): number {
   return 1 << (table % TABLE_BITS)
 }
 
-/** Whether the mark's transaction is the very next after its bound. */
-export function isIdentified({ word }: Mark): boolean {
+/** Whether the flag's transaction is the very next after its bound. */
+export function isIdentified({ word }: WriteFlag): boolean {
   return (word & IDENTIFIED) !== 0
 }
 
@@ -59,129 +59,129 @@ export function forgetTransactions({ words }: Region): void {
 }
 
 /** Says of each write of this process, before it is sent, that it is on its way. */
-export class MarkWriter {
+export class FlagWriter {
   private readonly first: number
   private readonly bounds: number
   private readonly count: number
   private turn = 0
-  /** So many writes have no mark of their own: the last place is theirs together. */
-  private crowd = 0
+  /** How many writes have no flag of their own: they share the last one. */
+  private overflow = 0
 
   constructor(
     private readonly region: Region,
     writer: number,
   ) {
-    const { counts, marks, bounds } = placesOf(region)
-    this.first = marks + writer * MARKS_MAX
-    this.bounds = bounds - marks
+    const { counts, flags, bounds } = layoutOf(region)
+    this.first = flags + writer * FLAGS_MAX
+    this.bounds = bounds - flags
     this.count = counts + writer
   }
 
-  /** `tables`: bits of all tables whose rows it may change. */
-  begin(tables: number): InFlightWrite {
+  /** `tables`: bits of all tableMask whose rows it may change. */
+  begin(tableMask: number): InFlightWrite {
     const { words } = this.region
     noteUse(this.region)
-    const last = this.first + MARKS_MAX - 1
+    const last = this.first + FLAGS_MAX - 1
     this.turn = (this.turn + 1) & TURN_MAX
-    for (let place = this.first; place < last; place++) {
-      if (load(words, place) !== 0) continue
+    for (let offset = this.first; offset < last; offset++) {
+      if (load(words, offset) !== 0) continue
       add(words, this.count, 1)
-      store(words, place + this.bounds, load(words, NEWEST))
-      store(words, place, (this.turn << TURN_SHIFT) | tables)
-      return { identify: (transaction) => this.identify(place, transaction), end: () => this.clear(place) }
+      store(words, offset + this.bounds, load(words, NEWEST))
+      store(words, offset, (this.turn << TURN_SHIFT) | tableMask)
+      return { identify: (transaction) => this.identify(offset, transaction), end: () => this.clear(offset) }
     }
-    if (this.crowd++ === 0) {
+    if (this.overflow++ === 0) {
       add(words, this.count, 1)
       store(words, last + this.bounds, load(words, NEWEST))
       store(words, last, ALL_TABLES)
     } else this.lowerBound(last + this.bounds)
-    return { identify: () => undefined, end: () => void (--this.crowd === 0 && this.clear(last)) }
+    return { identify: () => undefined, end: () => void (--this.overflow === 0 && this.clear(last)) }
   }
 
-  /** Of a crowd: after an epoch transactions may be counted from further back. */
+  /** For the flag that several share: after an epoch transactions may be counted from further back. */
   private lowerBound(bound: number) {
     const { words } = this.region
     const newest = load(words, NEWEST)
     if (newest === 0 || ((newest - load(words, bound)) | 0) < 0) store(words, bound, newest)
   }
 
-  private identify(place: number, transaction: number) {
+  private identify(offset: number, transaction: number) {
     const { words } = this.region
     // First, so that a reader that finds the flag finds the transaction; without the flag it is a bound like others.
-    store(words, place + this.bounds, (transaction - 1) | 0)
-    Atomics.or(words, place, IDENTIFIED)
+    store(words, offset + this.bounds, (transaction - 1) | 0)
+    Atomics.or(words, offset, IDENTIFIED)
   }
 
-  private clear(place: number) {
-    clearMark(this.region, place)
+  private clear(offset: number) {
+    clearFlag(this.region, offset)
     sub(this.region.words, this.count, 1)
   }
 }
 
-/** Ends what is on its way in this place. */
-export function clearMark({ words }: Region, place: number): void {
-  if (exchange(words, place, 0) < 0) sub(words, OVERDUE_COUNT, 1)
+/** Ends what is on its way in this offset. */
+export function clearFlag({ words }: Region, offset: number): void {
+  if (exchange(words, offset, 0) < 0) sub(words, OVERDUE_COUNT, 1)
 }
 
 /** Sees which writes of all processes are on their way. */
-export class MarkReader {
-  private readonly places: Places
+export class FlagReader {
+  private readonly layout: Layout
 
   constructor(private readonly region: Region) {
-    this.places = placesOf(region)
+    this.layout = layoutOf(region)
   }
 
   /** The writes on their way that may change rows of these tables. */
-  now(tables: number): Mark[] {
+  now(tableMask: number): WriteFlag[] {
     const { words } = this.region
-    const { counts, marks, writers } = this.places
-    let found: Mark[] = NONE
+    const { counts, flags, writers } = this.layout
+    let found: WriteFlag[] = NONE
     for (let writer = 0; writer < writers; writer++) {
       if (load(words, counts + writer) === 0) continue
-      const end = marks + (writer + 1) * MARKS_MAX
-      for (let place = end - MARKS_MAX; place < end; place++) {
-        const word = load(words, place)
-        if ((word & tables) === 0) continue
+      const end = flags + (writer + 1) * FLAGS_MAX
+      for (let offset = end - FLAGS_MAX; offset < end; offset++) {
+        const word = load(words, offset)
+        if ((word & tableMask) === 0) continue
         if (found === NONE) found = []
-        found.push(this.markOf(place, word))
+        found.push(this.flagOf(offset, word))
       }
     }
     return found
   }
 
   /** Whether a write on its way may change rows of both. */
-  areTogether(tables: number, others: number): boolean {
-    return this.now(tables).some(({ word }) => (word & others) !== 0)
+  areTogether(tableMask: number, others: number): boolean {
+    return this.now(tableMask).some(({ word }) => (word & others) !== 0)
   }
 
-  /** Those of them that have not ended, as they are now. */
-  still(marks: readonly Mark[]): Mark[] {
-    const found: Mark[] = []
-    for (const { place, word } of marks) {
-      const now = load(this.region.words, place)
-      if (isSameWrite(word, now)) found.push(this.markOf(place, now))
+  /** The flags whose writes have not ended, as they are now. */
+  still(flags: readonly WriteFlag[]): WriteFlag[] {
+    const found: WriteFlag[] = []
+    for (const { offset, word } of flags) {
+      const now = load(this.region.words, offset)
+      if (isSameWrite(word, now)) found.push(this.flagOf(offset, now))
     }
     return found
   }
 
-  /** Whether a write to one of these tables is overdue: then the cache of its lists is off. */
-  isOverdue(tables: number): boolean {
+  /** Whether a write to one of these tableMask is overdue: then the cache of its lists is off. */
+  isOverdue(tableMask: number): boolean {
     if (load(this.region.words, OVERDUE_COUNT) === 0) return false
-    return this.now(tables).some(({ word }) => word < 0)
+    return this.now(tableMask).some(({ word }) => word < 0)
   }
 
   /**
-   * From now on, and until they end, no process answers lists of their tables from memory. An answer from the database
+   * From now on, and until they end, no process answers lists of their tableMask from memory. An answer from the database
    * that may show them can be sent then: no later one can be without them.
    */
-  declareOverdue(marks: readonly Mark[]): void {
+  declareOverdue(flags: readonly WriteFlag[]): void {
     const { words } = this.region
-    for (const { place, word } of marks) {
+    for (const { offset, word } of flags) {
       // Counted first, so that the flag is never there uncounted.
       add(words, OVERDUE_COUNT, 1)
-      let now = load(words, place)
+      let now = load(words, offset)
       while (isSameWrite(word, now) && now >= 0) {
-        const before = swap(words, place, now, now | OVERDUE)
+        const before = swap(words, offset, now, now | OVERDUE)
         if (before === now) break
         now = before
       }
@@ -189,14 +189,14 @@ export class MarkReader {
     }
   }
 
-  private markOf(place: number, word: number): Mark {
-    const { marks, bounds } = this.places
-    return { place, word, bound: load(this.region.words, place - marks + bounds) }
+  private flagOf(offset: number, word: number): WriteFlag {
+    const { flags, bounds } = this.layout
+    return { offset, word, bound: load(this.region.words, offset - flags + bounds) }
   }
 }
 
-const NONE: Mark[] = []
+const NONE: WriteFlag[] = []
 
 function isSameWrite(word: number, now: number): boolean {
-  return now !== 0 && ((word ^ now) & ~FLAGS) === 0
+  return now !== 0 && ((word ^ now) & ~STATE_BITS) === 0
 }

@@ -1,40 +1,40 @@
 import { HEADER_WORDS, type Region } from '../os/region.ts'
 
-/** Of the ring in which one process tells of its writes. */
+/** The length of one process's ring. */
 export const RING_WORDS = 1 << 16
-/** So many writes of one process are on their way at once; of more, nobody knows. */
-export const MARKS_MAX = 64
+/** How many writes of one process have a flag of their own; more share the last one. */
+export const FLAGS_MAX = 64
 
-/** What a process has in the region beside its ring: the ring's head, its doubts, its marks with their count and bounds. */
-const OWN_WORDS = 3 + 2 * MARKS_MAX
+/** What a process has in the region beside its ring: the ring's head, its unknownOutcomes, its flags with their count and bounds. */
+const OWN_WORDS = 3 + 2 * FLAGS_MAX
 
-/** The words of the memory in which so many processes tell each other of their writes. */
-export function changeRegionWords(writers: number): number {
+/** The length of a change log for so many writers. */
+export function changeLogWords(writers: number): number {
   return HEADER_WORDS + writers * (OWN_WORDS + RING_WORDS)
 }
 
 /** Where the parts begin, each of which has as many words for one writer as for the next. */
-export interface Places {
+export interface Layout {
   readonly writers: number
   /** How many words the writer's ring has had, modulo 2^32. */
   readonly heads: number
   /** How many of its writes have an unknown end, and may still come to something. */
-  readonly doubts: number
-  /** How many of its marks are in use: where none is, they need not be looked at. */
+  readonly unknownOutcomes: number
+  /** How many of its flags are in use: where none is, they need not be looked at. */
   readonly counts: number
   /** One word for each write on its way, 0 where there is none. */
-  readonly marks: number
-  /** For each mark: the write's transaction comes after the one of this number, modulo 2^32; 0: nothing is known of it. */
+  readonly flags: number
+  /** For each flag: the write's transaction comes after the one of this number, modulo 2^32; 0: nothing is known of it. */
   readonly bounds: number
   readonly rings: number
 }
 
-export function placesOf({ words }: Region): Places {
+export function layoutOf({ words }: Region): Layout {
   const writers = (words.length - HEADER_WORDS) / (OWN_WORDS + RING_WORDS)
   const heads = HEADER_WORDS
-  const doubts = heads + writers
-  const counts = doubts + writers
-  const marks = counts + writers
-  const bounds = marks + writers * MARKS_MAX
-  return { writers, heads, doubts, counts, marks, bounds, rings: bounds + writers * MARKS_MAX }
+  const unknownOutcomes = heads + writers
+  const counts = unknownOutcomes + writers
+  const flags = counts + writers
+  const bounds = flags + writers * FLAGS_MAX
+  return { writers, heads, unknownOutcomes, counts, flags, bounds, rings: bounds + writers * FLAGS_MAX }
 }

@@ -10,7 +10,7 @@ export function listenerSettings(machine: string): Record<string, string | numbe
     'roster.machine': machine,
     default_transaction_isolation: 'read committed',
     statement_timeout: 3_000,
-    // Of a machine that has vanished without a word the server learns within half a minute, not within hours.
+    // PostgreSQL finds within half a minute, not within hours, that a machine has vanished.
     tcp_keepalives_idle: 10,
     tcp_keepalives_interval: 5,
     tcp_keepalives_count: 3,
@@ -58,7 +58,7 @@ from pg_locks where locktype = 'relation' and granted
 /** Transactions that have written to one of the tables, or may have. */
 export const selectWriters = `select distinct virtualtransaction ${HELD}`
 
-/** Those of before that have not ended. One that is prepared has no process. */
+/** The earlier transactions that have not ended. One that is prepared has no process. */
 export const selectWritersLeft = `
 select ${HELD} and (pid is null or virtualtransaction = any (array(select json_array_elements_text($2::text::json))))
 limit 1`

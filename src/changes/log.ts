@@ -1,33 +1,34 @@
 import { monotonicMs } from '../os/clock.ts'
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
-import { clearMark, forgetTransactions } from './inFlight.ts'
-import { MARKS_MAX, type Places, placesOf, RING_WORDS } from './layout.ts'
+import { clearFlag, forgetTransactions } from './inFlight.ts'
+import { FLAGS_MAX, type Layout, layoutOf, RING_WORDS } from './layout.ts'
 
 const { load, store, add, sub } = Atomics
 
-/** Bumped when records may be missing: whoever sees another value knows nothing any more. */
+/** Raised when records may be missing: a process that sees another value drops its cache. PostgreSQL's sinval: reset. */
 const EPOCH = OWN_WORD
-/** When the writes of others than this machine's workers were last heard of, by the monotonic clock. */
-const HEARD = OWN_WORD + 1
-const HEARD_MS_MAX = 500
-/** Bits of the tables of which nothing is told from memory. */
+/** Until when writes from outside this machine are known, by the monotonic clock; the lease runs from there. */
+const LEASE = OWN_WORD + 1
+const LEASE_MS = 500
+/** Bits of the tables whose lists must come from the database. */
 const WITHHELD = OWN_WORD + 2
 const TIME = 0x7fffffff
 /** A record is at most so long, so that a reader knows how far a writer may be ahead of its head. */
 const RECORD_WORDS_MAX = RING_WORDS >> 3
-/** In the place of a length: the next record is at the ring's beginning. */
+/** In the offset of a length: the next record is at the ring's beginning. */
 const SKIP = -1
 
 /**
- * What the processes of one machine tell each other of their writes: a ring in shared memory for each writer, read by all.
+ * The change log of one machine: a ring in shared memory for each writer, read by all, like PostgreSQL's shared cache
+ * invalidation (sinvaladt.h), whose reset is the epoch here.
  *
- * Only its owner writes to a ring, so nothing is locked, and a process that dies holds nobody up. A record is there for
+ * Only its owner writes to a ring, so nothing is locked, and a process that dies blocks no other. A record is there for
  * others once `append` has returned: its words are stored before the head, and the head is what a reader loads first.
  * Heads count words, modulo 2^32. A reader copies a record and then looks at the head again: while the writer was less
  * than a ring ahead, nothing of the copy was overwritten; else the reader has lost records, and says so.
  */
-export class ChangeWriter {
+export class ChangeLogWriter {
   private readonly base: number
   private readonly head: number
 
@@ -35,12 +36,12 @@ export class ChangeWriter {
     private readonly region: Region,
     writer: number,
   ) {
-    const { heads, rings } = placesOf(region)
+    const { heads, rings } = layoutOf(region)
     this.head = heads + writer
     this.base = rings + writer * RING_WORDS
   }
 
-  /** Tells all readers. False: the text is too long for a record; nothing was told. */
+  /** Appends a record for all readers. False: the text is too long for one; nothing was appended. */
   append(text: string): boolean {
     const { words } = this.region
     const bytes = Buffer.from(text)
@@ -48,27 +49,27 @@ export class ChangeWriter {
     if (length > RECORD_WORDS_MAX) return false
     const before = load(words, this.head)
     let head = before
-    let place = head & (RING_WORDS - 1)
-    if (place + length > RING_WORDS) {
-      store(words, this.base + place, SKIP)
-      head = (head + RING_WORDS - place) | 0
-      place = 0
+    let offset = head & (RING_WORDS - 1)
+    if (offset + length > RING_WORDS) {
+      store(words, this.base + offset, SKIP)
+      head = (head + RING_WORDS - offset) | 0
+      offset = 0
     }
-    store(words, this.base + place, bytes.length)
-    for (let at = 1, byte = 0; at < length; at++, byte += 4) store(words, this.base + place + at, wordOf(bytes, byte))
+    store(words, this.base + offset, bytes.length)
+    for (let at = 1, byte = 0; at < length; at++, byte += 4) store(words, this.base + offset + at, wordOf(bytes, byte))
     const next = (head + length) | 0
-    // Who has not looked for 2^32 words would take an old head for the new one.
+    // A reader that has not looked for 2^32 words would take an old head for the new one.
     if (next >= 0 && before < 0) bumpEpoch(this.region)
     store(words, this.head, next)
     return true
   }
 }
 
-/** Records may be missing, as of a writer that has died: everybody forgets what it knows. */
+/** Records may be missing, as of a writer that has died: every process drops its cache. */
 export function bumpEpoch(region: Region): void {
   forgetTransactions(region)
   add(region.words, EPOCH, 1)
-  // Of a writer that still saw the epoch of before.
+  // Once more: a writer that still saw the earlier epoch may have noted one in between.
   forgetTransactions(region)
 }
 
@@ -77,67 +78,64 @@ export function epochOf({ words }: Region): number {
   return load(words, EPOCH)
 }
 
-/** All writes from outside this machine until `untilMs` of the monotonic clock are told to this log. */
-export function noteHearing({ words }: Region, untilMs: number = monotonicMs()): void {
-  store(words, HEARD, untilMs & TIME)
+/** All writes from outside this machine until `untilMs` of the monotonic clock are in this log. */
+export function renewLease({ words }: Region, untilMs: number = monotonicMs()): void {
+  store(words, LEASE, untilMs & TIME)
 }
 
-/** Writes from outside this machine are not told, until `noteHearing` says so. */
-export function noteDeafness({ words }: Region): void {
-  store(words, HEARD, (monotonicMs() - HEARD_MS_MAX) & TIME)
+/** Ends the lease: writes from outside this machine are not known until `renewLease`. */
+export function expireLease({ words }: Region): void {
+  store(words, LEASE, (monotonicMs() - LEASE_MS) & TIME)
 }
 
-/**
- * Of tables with these bits nothing is told from memory from now on, of all others it may be. What was known before must
- * be forgotten, on either way: see `bumpEpoch`.
- */
+/** From now on lists of exactly these tables must come from the database. Caches must be dropped too: see `bumpEpoch`. */
 export function withhold({ words }: Region, tables: number): void {
   store(words, WITHHELD, tables)
 }
 
-/** A write of this writer has an unknown end: from this instant on nobody tells anything from memory. */
-export function addDoubt(region: Region, writer: number): void {
-  add(region.words, placesOf(region).doubts + writer, 1)
+/** A write of this writer has an unknown outcome: from this instant on the cache is off in every process. */
+export function addUnknownOutcome(region: Region, writer: number): void {
+  add(region.words, layoutOf(region).unknownOutcomes + writer, 1)
 }
 
-/** One doubt of the writer's less. What was known before must have been forgotten: see `bumpEpoch`. */
-export function settleDoubt(region: Region, writer: number): void {
-  sub(region.words, placesOf(region).doubts + writer, 1)
+/** One unknown outcome less. Caches must have been dropped before: see `bumpEpoch`. */
+export function settleUnknownOutcome(region: Region, writer: number): void {
+  sub(region.words, layoutOf(region).unknownOutcomes + writer, 1)
 }
 
-/** Of a process that has ended: what it had on its way, and the doubts about it, are no more. Its ring goes on. */
+/** Clears the flags and unknown outcomes of a process that has ended. Its ring goes on. */
 export function clearWriter(region: Region, writer: number): void {
-  const { counts, doubts, marks } = placesOf(region)
-  for (let mark = 0; mark < MARKS_MAX; mark++) clearMark(region, marks + writer * MARKS_MAX + mark)
+  const { counts, unknownOutcomes, flags } = layoutOf(region)
+  for (let flag = 0; flag < FLAGS_MAX; flag++) clearFlag(region, flags + writer * FLAGS_MAX + flag)
   store(region.words, counts + writer, 0)
-  store(region.words, doubts + writer, 0)
+  store(region.words, unknownOutcomes + writer, 0)
 }
 
 /** Reads what all writers append, from now on. */
-export class ChangeReader {
-  private readonly places: Places
+export class ChangeLogReader {
+  private readonly layout: Layout
   private readonly tails: Int32Array
   /** As of the last call of `read`. */
   epoch: number
 
   constructor(private readonly region: Region) {
     this.epoch = epochOf(region)
-    this.places = placesOf(region)
-    this.tails = new Int32Array(this.places.writers)
+    this.layout = layoutOf(region)
+    this.tails = new Int32Array(this.layout.writers)
     this.skipAll()
   }
 
-  /** False: there may be writes, from elsewhere or with an unknown end, that nobody tells of. */
-  get isHearing(): boolean {
+  /** False: the lease has run out, or a write has an unknown outcome. */
+  get isLive(): boolean {
     const { words } = this.region
-    const { doubts, writers } = this.places
+    const { unknownOutcomes, writers } = this.layout
     const nowMs = monotonicMs()
     noteUse(this.region, nowMs)
-    for (let writer = 0; writer < writers; writer++) if (load(words, doubts + writer) !== 0) return false
-    return ((nowMs - load(words, HEARD)) & TIME) < HEARD_MS_MAX
+    for (let writer = 0; writer < writers; writer++) if (load(words, unknownOutcomes + writer) !== 0) return false
+    return ((nowMs - load(words, LEASE)) & TIME) < LEASE_MS
   }
 
-  /** Whether one of these tables' lists come from the database, whatever is heard. */
+  /** Whether lists of one of these tables must come from the database. */
   isWithheld(tables: number): boolean {
     return (load(this.region.words, WITHHELD) & tables) !== 0
   }
@@ -151,7 +149,7 @@ export class ChangeReader {
     const epoch = epochOf(this.region)
     let isWhole = epoch === this.epoch
     for (let writer = 0; writer < this.tails.length && isWhole; writer++) {
-      if (load(words, this.places.heads + writer) !== this.tails[writer]) isWhole = this.readRing(writer, take)
+      if (load(words, this.layout.heads + writer) !== this.tails[writer]) isWhole = this.readRing(writer, take)
     }
     if (!isWhole) {
       this.epoch = epoch
@@ -162,17 +160,17 @@ export class ChangeReader {
 
   private readRing(writer: number, take: (text: string) => void): boolean {
     const { words } = this.region
-    const base = this.places.rings + writer * RING_WORDS
-    const head = load(words, this.places.heads + writer)
+    const base = this.layout.rings + writer * RING_WORDS
+    const head = load(words, this.layout.heads + writer)
     let tail = this.tails[writer] as number
     while (tail !== head) {
-      const place = tail & (RING_WORDS - 1)
-      const bytes = load(words, base + place)
+      const offset = tail & (RING_WORDS - 1)
+      const bytes = load(words, base + offset)
       const length = 1 + ((bytes + 3) >> 2)
       const isRecord = bytes >= 0 && length <= RECORD_WORDS_MAX
-      const text = isRecord ? this.copy(base + place + 1, bytes) : ''
+      const text = isRecord ? this.copy(base + offset + 1, bytes) : ''
       if ((!isRecord && bytes !== SKIP) || this.isOverwritten(writer, tail)) return false
-      tail = (tail + (isRecord ? length : RING_WORDS - place)) | 0
+      tail = (tail + (isRecord ? length : RING_WORDS - offset)) | 0
       if (isRecord) take(text)
     }
     this.tails[writer] = tail
@@ -181,7 +179,7 @@ export class ChangeReader {
 
   /** Whether the writer may have come round to `tail`, with the record that it is writing. */
   private isOverwritten(writer: number, tail: number): boolean {
-    const ahead = (load(this.region.words, this.places.heads + writer) - tail) >>> 0
+    const ahead = (load(this.region.words, this.layout.heads + writer) - tail) >>> 0
     return ahead > RING_WORDS - 2 * RECORD_WORDS_MAX
   }
 
@@ -194,7 +192,7 @@ export class ChangeReader {
 
   private skipAll() {
     for (let writer = 0; writer < this.tails.length; writer++)
-      this.tails[writer] = load(this.region.words, this.places.heads + writer)
+      this.tails[writer] = load(this.region.words, this.layout.heads + writer)
   }
 }
 

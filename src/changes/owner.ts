@@ -5,21 +5,21 @@ import type { Entity } from '../model/entity.ts'
 import { openRegion, type Region, RegionFile } from '../os/region.ts'
 import type { Copy, Stranger } from './catalog.ts'
 import { wasUsed } from './demand.ts'
-import { changeRegionWords } from './layout.ts'
+import { changeLogWords } from './layout.ts'
 import { type Listening, listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
 import { endConnections } from './listenerStatements.ts'
-import { bumpEpoch, ChangeWriter, noteDeafness, noteHearing, withhold } from './log.ts'
-import { Announcer } from './publishing.ts'
-import { tableBits } from './recorder.ts'
-import { ChangeRings } from './writerSlots.ts'
+import { bumpEpoch, ChangeLogWriter, expireLease, renewLease, withhold } from './log.ts'
+import { ChangePublisher } from './publisher.ts'
+import { tableMask } from './recorder.ts'
+import { WriterSlots } from './writerSlots.ts'
 
 /** What a process needs to use the change log of its machine. */
 export interface ChangeLogAccess {
   readonly path: string
   /** Whose ring it is to write to. */
   readonly ring: number
-  /** What its connections to the database have as `roster.machine`: writes over them are told here, by itself. */
+  /** The value of `roster.machine` on its connections: writes over them need not notify, since the process publishes them. */
   readonly machine: string
   /** What the names of these connections begin with. */
   readonly connections: string
@@ -39,16 +39,16 @@ interface Options {
 const RINGS_FOR_WORKER = 2
 const RINGS_MORE = 2
 const TROUBLE_MS = 10_000
-/** Who has asked for a list, or written, is likely to do so again. */
+/** A process that has asked for a list, or written, is likely to do so again. */
 const USED_MS = 1_000
 
 /** The log of changes of this machine's processes, and in it, what others have written. */
-export class ChangeFeed {
+export class ChangeLogOwner {
   private readonly machine = crypto.randomUUID()
   private readonly file: RegionFile
   private readonly region: Region
-  private readonly rings: ChangeRings
-  private readonly announcer: Announcer
+  private readonly rings: WriterSlots
+  private readonly publisher: ChangePublisher
   private listener: Listening | null = null
   private readonly troubles: Troubles
 
@@ -56,18 +56,18 @@ export class ChangeFeed {
   constructor({ folder, workers, log, troubleMs = TROUBLE_MS }: Options) {
     const last = RINGS_FOR_WORKER * workers + RINGS_MORE
     const path = join(folder, 'changes')
-    // Of a server that was killed; its workers may still end, and write to theirs.
+    // A server that was killed has left it; its workers may still end, and write to theirs.
     rmSync(path, { force: true })
-    this.file = new RegionFile(path, `changes ${1 + last}`, changeRegionWords(1 + last))
+    this.file = new RegionFile(path, `changes ${1 + last}`, changeLogWords(1 + last))
     this.file.ensure()
     this.region = openRegion(this.file.path)
-    noteDeafness(this.region)
-    this.rings = new ChangeRings(this.region, last)
-    this.announcer = new Announcer(new ChangeWriter(this.region, 0), this.region)
+    expireLease(this.region)
+    this.rings = new WriterSlots(this.region, last)
+    this.publisher = new ChangePublisher(new ChangeLogWriter(this.region, 0), this.region)
     this.troubles = new Troubles(log, troubleMs)
   }
 
-  /** Hears of what others write from now on: not before the tables are there, with their triggers. */
+  /** Follows writes from outside this machine from now on: not before the tables are there, with their triggers. */
   listen(databaseUrl: string, entities: readonly Entity[]): void {
     this.listener ??= listenForChanges(databaseUrl, {
       machine: this.machine,
@@ -75,21 +75,21 @@ export class ChangeFeed {
       copies: copiesOf(entities),
       onStrangers: (strangers) => {
         withhold(this.region, bitsOf(strangers, entities))
-        this.troubles.tellStrangers(strangers)
+        this.troubles.noteStrangers(strangers)
       },
       onWrite: (table, machine) => {
-        if (machine !== this.machine) this.announcer.tellReset(table)
+        if (machine !== this.machine) this.publisher.publishReset(table)
       },
       onBegin: () => bumpEpoch(this.region),
       onPulse: (untilMs) => {
-        noteHearing(this.region, untilMs)
+        renewLease(this.region, untilMs)
         this.troubles.end('listener')
       },
       onEnd: (reason, needsOperator) => {
-        noteDeafness(this.region)
+        expireLease(this.region)
         this.troubles.note('listener', reason, needsOperator ? 0 : undefined)
       },
-      isWanted: () => wasUsed(this.region, USED_MS) || this.rings.doubts.length > 0,
+      isWanted: () => wasUsed(this.region, USED_MS) || this.rings.unknownOutcomes.length > 0,
       attend: (ask) => this.settle(ask),
     })
   }
@@ -101,14 +101,16 @@ export class ChangeFeed {
     return ring === null ? null : { path: this.file.path, ring, machine: this.machine, connections }
   }
 
-  /** The process has ended. What it wrote last may be told by nobody, or may only be done from now on. */
+  /** The process has ended. Its last writes may be unpublished, or may only be done from now on. */
   leave(process: number): void {
     this.rings.end(process)
+    this.wake()
   }
 
   /** The same of what was sent over connections of this name. */
   disown(connections: string): void {
     this.rings.disown(connections)
+    this.wake()
   }
 
   /** A process needs the log again after a rest. */
@@ -122,20 +124,20 @@ export class ChangeFeed {
     this.file.close()
   }
 
-  /** Ends the connections that are in doubt, and asks with the next pulse whether they are gone. */
+  /** Ends the connections that are in outcome, and asks with the next pulse whether they are gone. */
   private async settle(ask: Ask) {
-    const { doubts, areTooFew } = this.rings
-    if (areTooFew) this.troubles.note('rings', 'more workers run than there are rings in the log of changes')
+    const { unknownOutcomes, areTooFew } = this.rings
+    if (areTooFew) this.troubles.note('rings', 'more workers run than there are slots in the change log')
     else this.troubles.end('rings')
-    if (doubts.length === 0) return this.troubles.end('doubts')
-    this.troubles.note('doubts', 'the connection of a write that was given up does not end')
-    const left = await ask(endConnections, [JSON.stringify(doubts.map(({ connections }) => connections))])
+    if (unknownOutcomes.length === 0) return this.troubles.end('unknownOutcomes')
+    this.troubles.note('unknownOutcomes', 'a connection with an unknown write is still open')
+    const left = await ask(endConnections, [JSON.stringify(unknownOutcomes.map(({ connections }) => connections))])
     const names = new Set(left.map(([name]) => name))
-    for (const doubt of doubts) if (!names.has(doubt.connections)) this.rings.settle(doubt)
+    for (const outcome of unknownOutcomes) if (!names.has(outcome.connections)) this.rings.settle(outcome)
   }
 }
 
-/** What the database changes along with a row, and `Writes` tell of. */
+/** What the database changes along with a row; `WriteRecorder` publishes it. */
 function copiesOf(entities: readonly Entity[]): Copy[] {
   return entities.flatMap(({ table, properties }) =>
     properties.flatMap(({ reference }) =>
@@ -146,15 +148,15 @@ function copiesOf(entities: readonly Entity[]): Copy[] {
 
 function bitsOf(strangers: readonly Stranger[], entities: readonly Entity[]): number {
   const reached = entities.filter((entity) => strangers.some(({ table }) => table === null || table === entity.table))
-  return tableBits(entities, reached)
+  return tableMask(entities, reached)
 }
 
 interface Trouble {
   readonly sinceMs: number
-  isTold: boolean
+  isLogged: boolean
 }
 
-/** Says of what lasts that lists are read from the database because of it, and says when it is over. */
+/** Logs once that the cache is off for a reason that lasts, and once that it is on again. */
 class Troubles {
   private readonly known = new Map<string, Trouble>()
   private strangers = ''
@@ -166,25 +168,25 @@ class Troubles {
 
   note(name: string, reason: string, afterMs = this.patienceMs): void {
     const nowMs = performance.now()
-    const trouble = this.known.get(name) ?? { sinceMs: nowMs, isTold: false }
+    const trouble = this.known.get(name) ?? { sinceMs: nowMs, isLogged: false }
     this.known.set(name, trouble)
-    if (trouble.isTold || nowMs - trouble.sinceMs < afterMs) return
-    trouble.isTold = true
-    this.log.warn('lists are read from the database: changes may be unknown', { reason })
+    if (trouble.isLogged || nowMs - trouble.sinceMs < afterMs) return
+    trouble.isLogged = true
+    this.log.warn('list cache off: writes may be unknown', { reason })
   }
 
-  /** Lasts until an operator ends it, so it is said at once. */
-  tellStrangers(strangers: readonly Stranger[]): void {
+  /** Lasts until an operator ends it, so it is logged at once. */
+  noteStrangers(strangers: readonly Stranger[]): void {
     const causes = [...new Set(strangers.map(({ kind, name, place }) => `${kind} ${name} of ${place}`))].join(', ')
     if (causes === this.strangers) return
     this.strangers = causes
     const tables = [...new Set(strangers.map(({ table }) => table ?? 'all'))].join(', ')
-    if (causes === '') this.log.info('nothing changes rows unheard any more')
-    else this.log.warn('lists are read from the database: their rows may be changed unheard', { tables, causes })
+    if (causes === '') this.log.info('list cache on again for all tables')
+    else this.log.warn('list cache off for tables whose rows may change without notice', { tables, causes })
   }
 
   end(name: string): void {
-    if (this.known.get(name)?.isTold) this.log.info('changes are known again')
+    if (this.known.get(name)?.isLogged) this.log.info('list cache on again')
     this.known.delete(name)
   }
 }

@@ -1,16 +1,17 @@
+import type { WriteObserver } from '../execute/writeObserver.ts'
 import { copiedProperties } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Row, Watch } from '../model/sql.ts'
-import { type MarkWriter, tableBit } from './inFlight.ts'
-import type { Announcer } from './publishing.ts'
+import type { Row } from '../model/sql.ts'
+import { type FlagWriter, tableBit } from './inFlight.ts'
+import type { ChangePublisher } from './publisher.ts'
 
 /** Rows as they were and are, in what a statement returned for one of them. */
 type Read = (row: Row) => [before: Row | null, after: Row | null]
 
-/** Tells of one entity's writes what others have to know: that they are on their way, and what they have come to. */
-export class Writes {
+/** Records one entity's writes for all processes: a flag while a write is in flight, and its outcome in the change log. */
+export class WriteRecorder {
   private readonly width: number
-  /** Places of the properties that other rows copy, and the tables of those rows. */
+  /** Places of the properties that other rows copy, and the tableMask of those rows. */
   private readonly copied: readonly number[]
   private readonly copying: readonly string[]
   /** Bits of the entity's own table, and of those too that a rename reaches. */
@@ -20,38 +21,38 @@ export class Writes {
   constructor(
     private readonly entity: Entity,
     entities: readonly Entity[],
-    private readonly announcer: Announcer,
-    private readonly marks: MarkWriter,
+    private readonly publisher: ChangePublisher,
+    private readonly flags: FlagWriter,
   ) {
     const { properties } = entity
     this.width = properties.length
     this.copied = copiedProperties(entity, entities).map((property) => properties.indexOf(property))
     const copying = copyingOf(entity, entities)
     this.copying = copying.map((other) => other.table)
-    this.own = tableBits(entities, [entity])
-    this.reached = tableBits(entities, [entity, ...copying])
+    this.own = tableMask(entities, [entity])
+    this.reached = tableMask(entities, [entity, ...copying])
   }
 
   /** For `compileCreate`. */
-  readonly create = () => this.watch(this.own, (row) => [null, this.part(row, 0)])
+  readonly create = () => this.observe(this.own, (row) => [null, this.part(row, 0)])
 
   /** For `compileUpdate` of what no other row copies. */
-  readonly update = () => this.watch(this.own, (row) => [this.part(row, 1), this.part(row, 0)])
+  readonly update = () => this.observe(this.own, (row) => [this.part(row, 1), this.part(row, 0)])
 
   /** For `compileUpdate` of what other rows copy. */
-  readonly rename = () => this.watch(this.reached, (row) => [this.part(row, 1), this.part(row, 0)])
+  readonly rename = () => this.observe(this.reached, (row) => [this.part(row, 1), this.part(row, 0)])
 
   /** For `compileRemove`. */
-  readonly remove = () => this.watch(this.own, (row) => [this.part(row, 0), null])
+  readonly remove = () => this.observe(this.own, (row) => [this.part(row, 0), null])
 
-  private watch(tables: number, read: Read): Watch {
-    const { epoch } = this.announcer
-    const write = this.marks.begin(tables)
+  private observe(tableMask: number, read: Read): WriteObserver {
+    const { epoch } = this.publisher
+    const write = this.flags.begin(tableMask)
     return {
       identify: write.identify,
       settle: (rows) => {
         try {
-          this.tell(rows, read, tables, epoch)
+          this.record(rows, read, tableMask, epoch)
         } finally {
           write.end()
         }
@@ -59,16 +60,16 @@ export class Writes {
     }
   }
 
-  private tell(rows: readonly Row[] | null, read: Read, tables: number, epoch: number) {
-    if (rows === null) return this.tellReset(tables)
-    // The database has changed the copies along with them; told first, so that no total shows a row without them.
-    if (tables !== this.own && rows.some((row) => this.isRenamed(read(row)))) this.tellCopies()
+  private record(rows: readonly Row[] | null, read: Read, tableMask: number, epoch: number) {
+    if (rows === null) return this.publishReset(tableMask)
+    // The database has changed the copies along with them; published first, so that no total shows a row without them.
+    if (tableMask !== this.own && rows.some((row) => this.isRenamed(read(row)))) this.publishCopies()
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as Row
       const [before, after] = read(row)
       const parts = Number(before !== null) + Number(after !== null)
       const transaction = Number(row[parts * this.width])
-      this.announcer.tell(this.entity.table, { transaction, before, after }, epoch, index === rows.length - 1)
+      this.publisher.publish(this.entity.table, { transaction, before, after }, epoch, index === rows.length - 1)
     }
   }
 
@@ -76,13 +77,13 @@ export class Writes {
     return this.copied.some((place) => before?.[place] !== after?.[place])
   }
 
-  private tellReset(tables: number) {
-    this.announcer.tellReset(this.entity.table)
-    if (tables !== this.own) this.tellCopies()
+  private publishReset(tableMask: number) {
+    this.publisher.publishReset(this.entity.table)
+    if (tableMask !== this.own) this.publishCopies()
   }
 
-  private tellCopies() {
-    for (const table of this.copying) this.announcer.tellReset(table)
+  private publishCopies() {
+    for (const table of this.copying) this.publisher.publishReset(table)
   }
 
   private part(row: Row, index: number): Row {
@@ -105,7 +106,7 @@ function copyingOf(entity: Entity, entities: readonly Entity[]): Entity[] {
   return [...found]
 }
 
-/** Which tables a write may change, or a list is of; every process has the same entities in the same order. */
-export function tableBits(all: readonly Entity[], some: readonly Entity[]): number {
+/** Which tableMask a write may change, or a list is of; every process has the same entities in the same order. */
+export function tableMask(all: readonly Entity[], some: readonly Entity[]): number {
   return some.reduce((bits, entity) => bits | tableBit(all.indexOf(entity)), 0)
 }

@@ -1,30 +1,30 @@
-import { isIdentified, type Mark, type MarkReader } from './inFlight.ts'
-import type { Follower } from './publishing.ts'
+import { type FlagReader, isIdentified, type WriteFlag } from './inFlight.ts'
 import type { Snapshot } from './snapshot.ts'
+import type { ChangeSubscriber } from './subscriber.ts'
 
 /** Most writes need a millisecond. On a busy machine they need more, but a count would make it busier still. */
 const PATIENCE_MS = 250
-/** Of more transactions it is not known which were published. */
+/** The subscriber remembers of so many transactions whether they were published. */
 const RANGE_MAX = 4_096
 
-/** What an answer of the database has seen. */
+/** What an answer of the database may show. */
 export interface Seen {
-  /** Whether the write of this mark, which has not ended, may be part of it. */
-  mayShow(mark: Mark, isPublished: (transaction: number) => boolean): boolean
+  /** Whether the write of this flag, which has not ended, may be part of it. */
+  mayShow(flag: WriteFlag, isPublished: (transaction: number) => boolean): boolean
 }
 
 /**
- * All that a snapshot sees. A write that is part of it has a transaction between its mark's bound and the snapshot's end,
+ * All that a snapshot sees. A write that is part of it has a transaction between its flag's bound and the snapshot's end,
  * which the snapshot sees and which is not published: where there is none, the write is not part of it.
  */
 export function seenBy(snapshot: Snapshot): Seen {
   return {
-    mayShow(mark, isPublished) {
-      if (mark.bound === 0) return true
-      const range = (snapshot.next - 1 - mark.bound) | 0
+    mayShow(flag, isPublished) {
+      if (flag.bound === 0) return true
+      const range = (snapshot.next - 1 - flag.bound) | 0
       if (range <= 0) return false
       const first = snapshot.next - range
-      if (isIdentified(mark)) return snapshot.sees(first)
+      if (isIdentified(flag)) return snapshot.sees(first)
       if (range > RANGE_MAX) return true
       for (let transaction = first; transaction < snapshot.next; transaction++)
         if (snapshot.sees(transaction) && !isPublished(transaction)) return true
@@ -37,67 +37,67 @@ export function seenBy(snapshot: Snapshot): Seen {
 export function versionOf(xmin: string): Seen {
   const transaction = Number(xmin) | 0
   return {
-    mayShow(mark, isPublished) {
+    mayShow(flag, isPublished) {
       if (isPublished(transaction)) return false
-      const distance = (transaction - mark.bound) | 0
-      return mark.bound === 0 || (isIdentified(mark) ? distance === 1 : distance > 0)
+      const distance = (transaction - flag.bound) | 0
+      return flag.bound === 0 || (isIdentified(flag) ? distance === 1 : distance > 0)
     },
   }
 }
 
 /** Waits for writes of all processes, so that what an answer may have seen is published. */
-export class OnTheirWay {
+export class InFlightWrites {
   constructor(
-    private readonly marks: MarkReader,
-    private readonly follower: Follower,
+    private readonly flags: FlagReader,
+    private readonly subscriber: ChangeSubscriber,
   ) {}
 
-  isNone(tables: number): boolean {
-    return this.marks.now(tables).length === 0
+  isEmpty(tableMask: number): boolean {
+    return this.flags.now(tableMask).length === 0
   }
 
   /** Whether a write is on its way that changes rows of one of these along with rows of one of the others. */
-  areTogether(tables: number, others: number): boolean {
-    return this.marks.areTogether(tables, others)
+  areTogether(tableMask: number, others: number): boolean {
+    return this.flags.areTogether(tableMask, others)
   }
 
-  /** Whether a write to these tables was waited for in vain, and has not ended: see `allTold`. */
-  isOverdue(tables: number): boolean {
-    return this.marks.isOverdue(tables)
+  /** Whether a write to these tableMask was waited for in vain, and has not ended: see `settled`. */
+  isOverdue(tableMask: number): boolean {
+    return this.flags.isOverdue(tableMask)
   }
 
   /**
-   * True once all writes to these tables that the answer may show are published. False: one of them takes too long; until
-   * it has ended, no process answers lists of its tables from memory.
+   * True once all writes to these tableMask that the answer may show are published. False: one of them takes too long; until
+   * it has ended, no process answers lists of its tableMask from memory.
    */
-  allTold(tables: number, seen: Seen): Promise<boolean> | true {
-    const marks = this.marks.now(tables)
-    if (marks.length === 0) return true
-    const left = this.shown(marks, seen)
+  settled(tableMask: number, seen: Seen): Promise<boolean> | true {
+    const flags = this.flags.now(tableMask)
+    if (flags.length === 0) return true
+    const left = this.shown(flags, seen)
     return left.length === 0 || this.wait(left, seen)
   }
 
-  private async wait(marks: readonly Mark[], seen: Seen): Promise<boolean> {
+  private async wait(flags: readonly WriteFlag[], seen: Seen): Promise<boolean> {
     const untilMs = performance.now() + PATIENCE_MS
-    for (let left = marks; left.some(isWaitedFor); left = this.shown(this.marks.still(left), seen)) {
+    for (let left = flags; left.some(isWaitedFor); left = this.shown(this.flags.still(left), seen)) {
       if (performance.now() > untilMs) {
-        this.marks.declareOverdue(left)
+        this.flags.declareOverdue(left)
         return false
       }
       await Bun.sleep(1)
     }
-    return this.shown(this.marks.still(marks), seen).length === 0
+    return this.shown(this.flags.still(flags), seen).length === 0
   }
 
-  private shown(marks: readonly Mark[], seen: Seen): Mark[] {
-    this.follower.catchUp()
-    return marks.filter((mark) => seen.mayShow(mark, this.isPublished))
+  private shown(flags: readonly WriteFlag[], seen: Seen): WriteFlag[] {
+    this.subscriber.catchUp()
+    return flags.filter((flag) => seen.mayShow(flag, this.isPublished))
   }
 
-  private readonly isPublished = (transaction: number) => this.follower.hasPublished(transaction)
+  private readonly isPublished = (transaction: number) => this.subscriber.hasPublished(transaction)
 }
 
 /** Others are overdue: no list may be without them while they are in flight, so an answer need not wait. */
-function isWaitedFor({ word }: Mark): boolean {
+function isWaitedFor({ word }: WriteFlag): boolean {
   return word >= 0
 }

@@ -1,8 +1,8 @@
 import type { Region } from '../os/region.ts'
-import { addDoubt, bumpEpoch, clearWriter, settleDoubt } from './log.ts'
+import { addUnknownOutcome, bumpEpoch, clearWriter, settleUnknownOutcome } from './log.ts'
 
-/** Writes of which nobody knows whether they were done, or will be. */
-export interface Doubt {
+/** Writes that may have been done, or will be: their connection was lost, or their process has ended. */
+export interface UnknownOutcome {
   /** What sent them: connections of this name, or, of a process that has ended, all whose names begin so. */
   readonly connections: string
   /** Whose word in the log says so. */
@@ -14,29 +14,28 @@ interface Holder {
   readonly connections: string
 }
 
-/** The log's own ring, which belongs to no process; its word of doubts stands for those that have ended. */
+/** The log's own slot, which belongs to no process; its counter of unknown outcomes stands for processes that have ended. */
 const OWN = 0
 
 /**
- * Which process has which ring of the log, and what is in doubt of its writes.
+ * Gives each process its slot in the change log, and fences those whose writes have an unknown outcome.
  *
- * While anything is, nobody tells anything from memory: the words that say so are in the log itself. A process that gives
- * up a write has raised its own before anybody hears of it from there; for one that has ended the log's own is raised
- * here. A doubt is settled when no connection is left that could still do something: then all forget what they knew, and
- * only then the word goes down. So nothing that is told afterwards was asked for before the write was done, or undone for
- * good.
+ * While an outcome is unknown the cache is off on the whole machine. The order: 1. the writer's counter goes up, by the
+ * process that gives the write up, or here, in the log's own slot, for a process that has ended; 2. none of its connections
+ * is in pg_stat_activity any more; 3. the epoch goes up, so every cache is dropped; 4. the counter goes down. So what is
+ * kept afterwards was asked for after the write was done, or undone for good.
  *
- * The ring of a process that has ended is free at once, however many doubts are open: it writes there no more, its marks
- * are of no use while lists come from the database, and what is in doubt of it is in the log's own word before its own
- * is cleared. So those that die while PostgreSQL is away do not use the rings up. A process that gets none all the same
- * writes what this log is not told of, and is heard of only some time after its clients are answered: while it lives, the
- * log's own word is up too.
+ * The slot of a process that has ended is free at once, however many outcomes are unknown: it writes there no more, its
+ * flags are of no use while the cache is off, and its unknown outcomes are counted in the log's own slot before its own
+ * counter is cleared. So processes that die while PostgreSQL is away do not use the slots up. A process that gets none all
+ * the same publishes nothing, and its writes come by NOTIFY only after its clients are answered: while it lives, the log's
+ * own counter is up too.
  */
-export class ChangeRings {
+export class WriterSlots {
   private readonly holders = new Map<number, Holder>()
   /** Processes without a ring. */
   private readonly others = new Set<number>()
-  private open: Doubt[] = []
+  private open: UnknownOutcome[] = []
 
   /** Rings from 1 to `last` are given away. */
   constructor(
@@ -44,7 +43,7 @@ export class ChangeRings {
     private readonly last: number,
   ) {}
 
-  /** Null: none is free, and lists come from the database until the process ends. */
+  /** Null: none is free, and the cache is off until the process ends. */
   take(process: number, connections: string): number | null {
     for (let ring = OWN + 1; ring <= this.last; ring++) {
       if (this.holders.has(ring)) continue
@@ -52,30 +51,30 @@ export class ChangeRings {
       return ring
     }
     this.others.add(process)
-    addDoubt(this.region, OWN)
+    addUnknownOutcome(this.region, OWN)
     return null
   }
 
-  /** The process has ended, and who it was is all that is known. */
+  /** The process has ended: all its writes have an unknown outcome until its connections are gone. */
   end(process: number): void {
     if (this.others.delete(process)) this.lower(OWN)
     const [ring, holder] = this.find((candidate) => candidate.process === process)
     if (!holder) return
-    addDoubt(this.region, OWN)
+    addUnknownOutcome(this.region, OWN)
     clearWriter(this.region, ring)
     this.holders.delete(ring)
-    // All it has ever sent is in doubt.
-    this.open = this.open.filter((doubt) => doubt.writer !== ring)
+    // All that it has sent has an unknown outcome.
+    this.open = this.open.filter((outcome) => outcome.writer !== ring)
     this.note(OWN, holder.connections)
   }
 
-  /** A process has raised its word for writes over connections of this name, and sends no more over them. */
+  /** A process has raised its counter for writes over connections of this name, and sends no more over them. */
   disown(connections: string): void {
     const [ring, holder] = this.find((candidate) => connections.startsWith(`${candidate.connections}/`))
     if (holder) this.note(ring, connections)
   }
 
-  get doubts(): readonly Doubt[] {
+  get unknownOutcomes(): readonly UnknownOutcome[] {
     return this.open
   }
 
@@ -84,16 +83,16 @@ export class ChangeRings {
     return this.others.size > 0
   }
 
-  /** There was no such connection any more, after the doubt had come up. */
-  settle(doubt: Doubt): void {
-    if (!this.open.includes(doubt)) return
-    this.open = this.open.filter((other) => other !== doubt)
-    this.lower(doubt.writer)
+  /** No such connection was left after the outcome had become unknown. */
+  settle(outcome: UnknownOutcome): void {
+    if (!this.open.includes(outcome)) return
+    this.open = this.open.filter((other) => other !== outcome)
+    this.lower(outcome.writer)
   }
 
   private lower(writer: number) {
     bumpEpoch(this.region)
-    settleDoubt(this.region, writer)
+    settleUnknownOutcome(this.region, writer)
   }
 
   private note(writer: number, connections: string) {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
 import type { Config } from '../config.ts'
-import { formatRules, parseRules } from '../model/limits.ts'
+import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { formatKeys } from './keyTable.ts'
@@ -28,7 +28,7 @@ const KEPT_NOWHERE = 'This is the only time that the key is shown; only its hash
 /** `keys create`, `list`, `revoke` and `rotate`, for the database that the settings name. */
 export function keysCommand(readSettings: () => Config): Command {
   const keys = new Command('keys').description('Make, list, revoke and rotate the keys that clients call the API with.')
-  keys.showHelpAfterError('(--help tells more)')
+  keys.showHelpAfterError('(--help says more)')
 
   addCommand(keys, 'create', 'Make a key, and show it this once, as the last line.', [NAMED, RIGHTS])
     .option(NAMED, 'what to call it: 1 to 100 printable characters', parseName)
@@ -107,7 +107,7 @@ function newKey() {
   return { key, id: idOf(key), hash: hashKey(key).toString('hex') }
 }
 
-/** For what an option's own parser cannot check. */
+/** Checks what an option's own parser cannot, with the same kind of message. */
 function orUsage<T>(command: Command, option: string, parse: () => T): T {
   try {
     return parse()
@@ -116,7 +116,7 @@ function orUsage<T>(command: Command, option: string, parse: () => T): T {
   }
 }
 
-/** No control characters, none that turn the writing or show nothing: a list must look as it is. */
+/** No control characters, none that turn the writing or show nothing: two names must not look the same. */
 const NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u
 
 function parseName(text: string): string {
@@ -134,8 +134,7 @@ function parseLimits(text: string): string {
   }
 }
 
-const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-const OVERLAP_MS_MAX = 30 * 86_400_000
+const OVERLAP_MS_MAX = 30 * (UNIT_MS.d as number)
 
 function overlapOption(): Option {
   const option = new Option('--overlap <time>', 'how long the old one stays valid: 24h, 30m, 0; up to 30d')

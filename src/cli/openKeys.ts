@@ -1,15 +1,12 @@
-import { join } from 'node:path'
-import type postgres from 'postgres'
 import type { Config } from '../config.ts'
-import { connectOnce } from '../execute/connect.ts'
+import { withConnection } from '../execute/connect.ts'
 import { KeyRefused, KeyStore } from '../keys/store.ts'
 import { DataDirInUse, startEmbedded } from '../postgres/embedded.ts'
-import { migrate } from '../postgres/migrate.ts'
+import { MIGRATIONS, migrate } from '../postgres/migrate.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { CommandError } from './run.ts'
 
-const MIGRATIONS = join(import.meta.dir, '../../sql')
-/** A server's first start makes a cluster, which takes seconds. */
+/** How long a command waits for a server that is starting: its first start makes a cluster, which takes seconds. */
 const START_MS_MAX = 30_000
 
 /** Does `work` with the keys of the database that the settings name. @throws CommandError */
@@ -33,7 +30,7 @@ interface OpenDatabase {
 
 const leaveOpen = async () => undefined
 
-/** The one that DATABASE_URL names, or that a server runs in DATA_DIR, or one that is started for the command. */
+/** The database that DATABASE_URL names, or that a server runs in DATA_DIR, or one that is started for the command. */
 async function openDatabase({ databaseUrl, dataDir }: Config): Promise<OpenDatabase> {
   if (databaseUrl) return { url: databaseUrl, close: leaveOpen }
   for (const giveUpMs = performance.now() + START_MS_MAX; ; await Bun.sleep(100)) {
@@ -44,11 +41,11 @@ async function openDatabase({ databaseUrl, dataDir }: Config): Promise<OpenDatab
     if (own) return own
     const url = runningPostgres(dataDir)
     if (url && (await answers(url))) return { url, close: leaveOpen }
-    if (performance.now() > giveUpMs) throw new Error(`the one in ${dataDir} is in use, and does not answer`)
+    if (performance.now() > giveUpMs) throw new Error(`the PostgreSQL in ${dataDir} is in use, and does not answer`)
   }
 }
 
-/** Not shared: it ends with the command, and would take another command's work with it. */
+/** Not shared with other commands: it ends with this one, and their work would end with it. */
 async function startOwn(dataDir: string): Promise<OpenDatabase> {
   const embedded = await startEmbedded({ dataDir, isShared: false })
   const abort = () => {
@@ -66,31 +63,26 @@ async function startOwn(dataDir: string): Promise<OpenDatabase> {
 }
 
 async function answers(url: string): Promise<boolean> {
-  return ask(url, async (sql) => (await sql`select 1`).length === 1).catch(() => false)
+  return withConnection(url, async (sql) => (await sql`select 1`).length === 1).catch(() => false)
 }
 
 /**
- * Keys can be made before the first start of a server. Where their table is, nothing is migrated: that a command about
- * keys changes other tables is more than its caller asked for.
+ * Makes the tables where there are none, since keys can be made before a server's first start. Otherwise nothing is
+ * migrated: a command about keys must not change other tables.
  */
 async function requireTable(url: string) {
-  const isThere = await ask(url, async (sql) => {
+  const isThere = await withConnection(url, async (sql) => {
     const [row] = await sql`select to_regclass('api_key_version') is not null as yes`
     return row?.yes === true
   })
   if (!isThere) await migrate(url, MIGRATIONS)
 }
 
-async function ask<T>(url: string, question: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = connectOnce(url)
-  return question(sql).finally(() => sql.end({ timeout: 0 }))
-}
-
 function orUnusable(error: Error): never {
   throw new CommandError(`the database cannot be used: ${error.message || String(error)}`)
 }
 
-/** What the driver reports has a code; an error without one is a fault of ours, whose stack is needed. */
+/** Errors of the driver have a code; one without is a fault of ours, whose stack is needed. */
 function orFailed(error: Error & { code?: unknown }): never {
   if (error instanceof KeyRefused) throw new CommandError(error.message)
   if (typeof error.code === 'string') orUnusable(error)

@@ -1,10 +1,10 @@
 import { type Command, CommanderError } from 'commander'
 import { ConfigError } from '../config.ts'
 
-/** What whoever called can mend: one line on stderr tells, without a stack. */
+/** A fault that the caller can mend: one line on stderr, without a stack. */
 export class CommandError extends Error {}
 
-/** What a command line ends with. */
+/** Exit codes. */
 const DONE = 0
 const FAILED = 1
 const WRONG_USAGE = 2

@@ -16,7 +16,13 @@ const REACH_MIN = 512
  * `size` rows of a list, found from a start: those that come next to it once `skip` rows are left out. Each row is the
  * snapshot, then the entity's columns; no rows are one row with null for an id.
  */
-export function compilePlaced(entity: Entity, query: ListQuery, start: Start, skip: number, size: number): Statement {
+export function compileFromAnchor(
+  entity: Entity,
+  query: ListQuery,
+  start: Start,
+  skip: number,
+  size: number,
+): Statement {
   const { filters, sorts } = query
   const position = (start.position ?? []).filter((value) => value !== null)
   const values = [...valuesOf(filters), ...position, String(size), String(skip)]
@@ -46,7 +52,7 @@ order by ${orderBy(order(entity, sorts))}`
 }
 
 /** Every `step`th row of a list: the snapshot in the first one's, else null, then the values of the order's keys. */
-export function compileNotes(
+export function compileAnchors(
   entity: Entity,
   { filters, sorts }: Pick<ListQuery, 'filters' | 'sorts'>,
   step: number,

@@ -1,15 +1,5 @@
-import {
-  type Batch,
-  integer,
-  join,
-  type Param,
-  param,
-  replaceParams,
-  type Sql,
-  sql,
-  toStatement,
-  typeName,
-} from '../model/sql.ts'
+import type { Batch } from '../model/batch.ts'
+import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 
 /** A value of a statement, and its type. */
 export interface Operand {

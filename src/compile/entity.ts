@@ -1,6 +1,7 @@
+import type { Batchable } from '../model/batch.ts'
 import type { CopyingColumn } from '../model/copies.ts'
 import type { Entity, Property, Reference } from '../model/entity.ts'
-import type { Changes } from '../model/query.ts'
+import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { batchInsert, batchQuery, batchUpdate, type Operand, OWN_ID, type UpdateParts } from './batch.ts'
 import { columns } from './columns.ts'
@@ -15,7 +16,7 @@ const gets = new WeakMap<Entity, Compiled>()
 const VERSION = sql`"X"`
 
 /** One row by its id, and its version. */
-export function compileGet(entity: Entity, id: string): Statement {
+export function compileGet(entity: Entity, id: string): Batchable {
   let compiled = gets.get(entity)
   if (!compiled) {
     const operand = param(id)
@@ -38,7 +39,7 @@ export function compileProbe(entity: Entity): Statement {
 const TRANSACTION = sql`pg_current_xact_id()::text`
 
 /** A new row; returns it, and the transaction. */
-export function compileCreate(entity: Entity, changes: Changes): Statement {
+export function compileCreate(entity: Entity, changes: Assignments): Batchable {
   const changed = changedProperties(entity, changes)
   const { text, batch } = shapes.get(shapeOf('create', entity, changed), () => {
     const { assigned, operands } = assignments(changed)
@@ -62,9 +63,9 @@ export function compileCreate(entity: Entity, changes: Changes): Statement {
 export function compileUpdate(
   entity: Entity,
   id: string,
-  changes: Changes,
+  changes: Assignments,
   copying: readonly CopyingColumn[] = [],
-): Statement {
+): Batchable {
   const changed = changedProperties(entity, changes)
   const { text, batch } = shapes.get(shapeOf(copying.length === 0 ? 'update' : 'rename', entity, changed), () => {
     const { assigned, operands } = assignments(changed)
@@ -91,7 +92,7 @@ export function compileUpdate(
 }
 
 /**
- * The row as it was is read under the lock that the update takes anyway, so nobody changes it between the two; and after
+ * The row as it was is read under the lock that the update takes anyway, so no other write comes between the two; and after
  * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
  */
 function updateOne(
@@ -109,7 +110,7 @@ function updateOne(
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
 
-/** So many copies are written within the deadline of any statement, and so many hold up no others of its batch. */
+/** How many copies are written within the deadline of any statement, and how many without holding up others of its batch. */
 export const COPIES_MAX = 1_000
 const COPIES_BATCHED_MAX = 10
 
@@ -125,7 +126,7 @@ export function compileRemove(entity: Entity, id: string): Statement {
 }
 
 /** For each reference that the changes set: a row with the property's column, if it names no row. */
-export function compileMissingReferences(changes: Changes): Statement | null {
+export function compileMissingReferences(changes: Assignments): Statement | null {
   const checks = [...changes].flatMap(([property, value]) =>
     property.reference && value !== null ? [missing(property, property.reference, param(value))] : [],
   )
@@ -137,11 +138,11 @@ function missing(property: Property, { table }: Reference, id: Param): Sql {
 }
 
 /** In the entity's order, so that the same properties make the same statement. */
-function changedProperties({ properties }: Entity, changes: Changes): Property[] {
+function changedProperties({ properties }: Entity, changes: Assignments): Property[] {
   return properties.filter((property) => changes.has(property))
 }
 
-function valuesOf(changed: readonly Property[], changes: Changes): (string | null)[] {
+function valuesOf(changed: readonly Property[], changes: Assignments): (string | null)[] {
   return changed.map((property) => changes.get(property) as string | null)
 }
 

@@ -1,17 +1,8 @@
+import type { Batch, Batchable } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { type OrderKey, opposite, order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
-import {
-  type Batch,
-  integer,
-  name,
-  type Param,
-  param,
-  type Sql,
-  type Statement,
-  sql,
-  toStatement,
-} from '../model/sql.ts'
+import { integer, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { batchQuery } from './batch.ts'
 import { columns } from './columns.ts'
 import { conditionsOf, where } from './condition.ts'
@@ -31,7 +22,7 @@ type Lead = 'total' | 'totalAndSnapshot' | 'snapshot'
  * that is asked for, then the entity's columns; a page without rows is one row with null for an id, but page 1 of nothing
  * is no row at all. A page that was sought has a row more, at its far end, if there are more.
  */
-export function compileList(entity: Entity, query: ListQuery, lead: 'total' | 'totalAndSnapshot' = 'total'): Statement {
+export function compileList(entity: Entity, query: ListQuery, lead: 'total' | 'totalAndSnapshot' = 'total'): Batchable {
   return compile(entity, query, lead, query.seek ? 'sought' : query.page > 1 ? 'later' : 'first')
 }
 
@@ -41,7 +32,7 @@ export function compileRows(entity: Entity, query: ListQuery): Statement {
   return compile(entity, query, 'snapshot', query.seek ? 'sought' : 'first')
 }
 
-function compile(entity: Entity, query: ListQuery, lead: Lead, way: keyof typeof ways): Statement {
+function compile(entity: Entity, query: ListQuery, lead: Lead, way: keyof typeof ways): Batchable {
   const values = valuesOf(query)
   const make = (): Compiled => {
     const operands = values.map(param)

@@ -28,7 +28,7 @@ export function nearestRows(
 ): Sql {
   const keys = keysFrom(entity, sorts, side)
   const limit = sql`limit ${integer(pageSize + 1)}`
-  const ranges = rangesBehind(placesOf(keys, position, operands))
+  const ranges = rangesBehind(layoutOf(keys, position, operands))
   const near = union(entity, sql`*`, ranges, filters, limit)
   return sql`select * from (${near}) as near order by ${orderBy(keys)} ${limit}`
 }
@@ -52,7 +52,7 @@ export function nearestIds(
   reach: number,
 ): Sql {
   const keys = keysFrom(entity, sorts, side)
-  const ranges = position === null ? [{ conditions: [], keys }] : rangesBehind(placesOf(keys, position, operands))
+  const ranges = position === null ? [{ conditions: [], keys }] : rangesBehind(layoutOf(keys, position, operands))
   const columns = keys.map(({ property }) => name(property.column))
   const near = union(entity, join(columns, sql`, `), ranges, filters, sql`limit ${integer(reach)}`)
   return sql`select id from (${near}) as near order by ${orderBy(keys)}`
@@ -77,7 +77,7 @@ interface Place {
   readonly value: Param | null
 }
 
-function placesOf(keys: readonly OrderKey[], position: Seek['position'], operands: readonly Param[]): Place[] {
+function layoutOf(keys: readonly OrderKey[], position: Seek['position'], operands: readonly Param[]): Place[] {
   if (position.length !== keys.length) throw new Error(`${position.length} values for ${keys.length} keys`)
   let next = 0
   return keys.map((key, index) => ({ key, value: position[index] === null ? null : (operands[next++] as Param) }))

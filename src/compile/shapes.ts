@@ -1,5 +1,6 @@
+import type { Batch } from '../model/batch.ts'
+import { LruCache } from '../model/lruCache.ts'
 import type { Filter, Sort } from '../model/query.ts'
-import type { Batch } from '../model/sql.ts'
 
 /** A statement without its values. */
 export interface Compiled {
@@ -7,26 +8,19 @@ export interface Compiled {
   readonly batch: Batch | null
 }
 
-/**
- * Statements by their shape, at most `sizeMax`, so that clients cannot fill the memory. What is used is in the recent
- * half; when that is full, it takes the older one's place. So a statement stays while fewer than `sizeMax / 2` others
- * are used after it. A Map in order of use would take out and put in again each time, at twenty times the cost.
- */
+/** Statements by their shape, at most `sizeMax`, so that clients cannot fill the memory. */
 export class ShapeCache {
-  private recent = new Map<string, Compiled>()
-  private older = new Map<string, Compiled>()
+  private readonly compiled: LruCache<Compiled>
 
-  constructor(private readonly sizeMax: number) {}
+  constructor(sizeMax: number) {
+    this.compiled = new LruCache(sizeMax, () => 1)
+  }
 
   get(shape: string, make: () => Compiled): Compiled {
-    const recent = this.recent.get(shape)
-    if (recent) return recent
-    const compiled = this.older.get(shape) ?? make()
-    if (this.recent.size >= this.sizeMax / 2) {
-      this.older = this.recent
-      this.recent = new Map()
-    }
-    this.recent.set(shape, compiled)
+    const known = this.compiled.get(shape)
+    if (known) return known
+    const compiled = make()
+    this.compiled.set(shape, compiled)
     return compiled
   }
 }

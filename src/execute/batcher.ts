@@ -1,8 +1,12 @@
-import type { Batch, Row, Statement } from '../model/sql.ts'
+import type { Batch, Batchable } from '../model/batch.ts'
+import type { Row, Statement } from '../model/sql.ts'
+import type { Observe } from './writeObserver.ts'
 
 interface Run {
-  readonly statement: Statement
-  /** By `performance.now()`; afterwards nobody waits for it, and it is not sent any more. */
+  readonly statement: Batchable
+  /** The same for all of a batch, which write the same columns of one table. */
+  readonly observe: Observe | null
+  /** By `performance.now()`; afterwards its client has its answer, and it is not sent any more. */
   readonly untilMs: number
   resolve(rows: Row[]): void
   reject(error: unknown): void
@@ -16,28 +20,28 @@ interface Queue {
 }
 
 interface Execution {
-  /** Sends nothing after `untilMs`. @throws what its client is told */
-  alone(statement: Statement, untilMs: number): Promise<Row[]>
-  /** Null: nothing of it was done, and the runs are to be tried alone. @throws what all clients are told */
-  together(statement: Statement, untilMs: number): Promise<Row[] | null>
+  /** Sends nothing after `untilMs`. @throws the error for its client */
+  alone(statement: Statement, observe: Observe | null, untilMs: number): Promise<Row[]>
+  /** Null: nothing of it was done, and each run is tried alone. @throws the error for all clients */
+  together(statement: Statement, observe: Observe | null, untilMs: number): Promise<Row[] | null>
 }
 
 interface Bounds {
-  /** What has not been sent by then is given up. */
+  /** A statement that was not sent by then is given up. */
   waitMsMax: number
-  /** What takes longer, behind a lock or a long list, keeps no others of its text waiting. */
+  /** A batch that takes longer, because of a lock or a long list, keeps no others of its text waiting. */
   runningMsMax: number
 }
 
-/** Statements of one text at once: a second one works while the first one's answer is on its way. */
+/** Batches of one text at once: the second one works while the first one's answer travels. */
 const RUNNING_MAX = 2
-/** Runs of a batch: so many at first, twice as many after one that was quick, half as many after one that was slow. */
+/** Runs of a first batch; later ones have twice as many after a quick one, half as many after a slow one. */
 const RUNS_FIRST = 8
 const RUNS_MAX = 64
-/** One would be no batch, and none would ever be quick again. */
+/** With one run there would be no batch, and so none that is quick, ever again. */
 const RUNS_MIN = 2
 const QUICK_MS_MAX = 50
-/** Well over what a busy machine adds: many runs must not be blamed for that, since they help against it. */
+/** Well over what a busy machine adds: batches must not shrink for that, since large ones help against it. */
 const SLOW_MS_MIN = 250
 
 /**
@@ -48,7 +52,7 @@ const SLOW_MS_MIN = 250
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
   private due: Queue[] = []
-  /** Of how many runs a batch may be: halved where one took long, since its first run waits for its last. */
+  /** How many runs a batch may have: halved after a slow one, since its first run waits for its last. */
   private readonly runsMax = new WeakMap<Batch, number>()
 
   constructor(
@@ -56,12 +60,12 @@ export class Batcher {
     private readonly bounds: Bounds,
   ) {}
 
-  ask(statement: Statement): Promise<Row[]> {
+  ask(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
     const key = statement.batch ? statement.text : `${statement.text}\0${JSON.stringify(statement.values)}`
     let queue = this.queues.get(key)
     if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
     return new Promise((resolve, reject) => {
-      queue.waiting.push({ statement, untilMs: performance.now() + this.bounds.waitMsMax, resolve, reject })
+      queue.waiting.push({ statement, observe, untilMs: performance.now() + this.bounds.waitMsMax, resolve, reject })
       if (queue.running < RUNNING_MAX) this.makeDue(queue)
     })
   }
@@ -104,18 +108,18 @@ export class Batcher {
   }
 
   private async answer(runs: readonly Run[]) {
-    const [{ statement, untilMs }] = runs as [Run]
+    const [{ statement, observe, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.execution.alone(statement, (runs.at(-1) as Run).untilMs)
+      const rows = await this.execution.alone(statement, observe, (runs.at(-1) as Run).untilMs)
       for (const { resolve } of runs) resolve(rows)
       return
     }
-    // The first has waited longest: where it has been given up, so may others have been.
+    // The first run has waited longest: where its client has been answered, so may others have been.
     if (untilMs <= performance.now()) return this.separate(runs)
     const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
     const startMs = performance.now()
-    const rows = await this.execution.together({ text: batch.text, values, watch: statement.watch }, untilMs)
+    const rows = await this.execution.together({ text: batch.text, values }, observe, untilMs)
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
     else this.separate(runs)
@@ -133,8 +137,8 @@ export class Batcher {
   }
 
   private separate(runs: readonly Run[]) {
-    for (const { statement, untilMs, resolve, reject } of runs)
-      this.execution.alone(statement, untilMs).then(resolve, reject)
+    for (const { statement, observe, untilMs, resolve, reject } of runs)
+      this.execution.alone(statement, observe, untilMs).then(resolve, reject)
   }
 }
 

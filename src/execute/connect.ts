@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 
-/** Soon again where one was lost, for as long as it lasts, and without a look at the types that there are. */
+/** A lost connection is opened again at once, however often; the types of the database are not asked for. */
 const CONNECTING = {
   fetch_types: false,
   connect_timeout: 2,
@@ -16,14 +16,19 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
   onnotify?(channel: string, payload: string): void
 }
 
-/** How every connection of ours is made. Of the address only the parameters count that are ours to give away. */
+/** Makes every connection of ours. Only those of the address's parameters count that a user may set. */
 export function connectTo(url: string, { connection, ...own }: ConnectOptions): postgres.Sql {
   const asked = readDatabaseUrl(url)
   const options = { ...CONNECTING, ...own, ...asked.options, connection: { ...asked.connection, ...connection } }
   return postgres(asked.address, options as object)
 }
 
-/** For work of its own at the start, which waits for the database a little longer. */
-export function connectOnce(url: string): postgres.Sql {
-  return connectTo(url, { max: 1, prepare: false, connect_timeout: 5 })
+/** Does `work` over a connection of its own, which waits for the database a little longer and closes at the end. */
+export async function withConnection<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = connectTo(url, { max: 1, prepare: false, connect_timeout: 5 })
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end({ timeout: 0 })
+  }
 }

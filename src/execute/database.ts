@@ -1,34 +1,34 @@
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
-import type { Row, Statement, Watch } from '../model/sql.ts'
+import type { Batchable } from '../model/batch.ts'
+import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
-import { Deadlines } from './deadlines.ts'
+import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
+import type { Observe, WriteObserver } from './writeObserver.ts'
 
 export interface DatabaseOptions extends PoolOptions {
   /** Waiting for a connection included; default: 5 s. */
   queryMsMax?: number
   /** Writes over connections of this name were given up, and may still be done; after `closed` no more are sent. */
-  onDisown?(connections: string, closed: Promise<void>): void
+  onOutcomeUnknown?(connections: string, closed: Promise<void>): void
 }
 
-/** Waiting for a connection included; behind it the client gets its 503 even if the server is frozen. */
-const QUERY_MS_MAX = 5_000
 const QUERIES_MAX = 1_000
-/** For so long a statement keeps others of its text waiting for its batch to end; writes meet locks. */
+/** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
 const READING_MS_MAX = 500
 const WRITING_MS_MAX = 100
-/** Between attempts after a lost connection: PostgreSQL drops all of them when one backend crashes, and recovers. */
+/** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 const PAUSES_MS = [50, 150, 450]
 const ATTEMPTS_MAX = PAUSES_MS.length + 1
 /**
- * For what may wait for a lock: the driver sends nothing behind it over its connection, while other connections are free
- * or take what is quick. (A hook of the driver's own: what it returns says whether the connection takes more.)
+ * For statements that may wait for a lock: the driver sends nothing behind them over their connection, only over others.
+ * (`onexecute` is the driver's own hook: what it returns says whether the connection takes more.)
  */
 const HOLDING = { simple: false, onexecute: () => false }
-/** So many answers missing in a row mean that the connections are dead, not slow. */
+/** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
 
 /** A bounded pool of connections to PostgreSQL. */
@@ -54,20 +54,20 @@ export class Database {
   }
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
-  read(statement: Statement): Promise<Row[]> {
+  read(statement: Batchable): Promise<Row[]> {
     return this.admit(() => this.reads.ask(statement))
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
-  write(statement: Statement): Promise<Row[]> {
+  write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
     return this.admit(() =>
       statement.batch
-        ? this.writes.ask(statement)
-        : this.run(statement, false, performance.now() + this.queryMsMax, true),
+        ? this.writes.ask(statement, observe)
+        : this.run(statement, observe, false, performance.now() + this.queryMsMax, true),
     )
   }
 
-  /** Waits for what runs, up to `waitMs`, then closes the connections; what still runs then is ServiceUnavailable. */
+  /** Waits up to `waitMs` for queries that run, then closes the connections; queries that still run get ServiceUnavailable. */
   async end(waitMs: number): Promise<void> {
     const untilMs = performance.now() + waitMs
     while (this.inFlight > 0 && performance.now() < untilMs) await Bun.sleep(5)
@@ -80,10 +80,10 @@ export class Database {
   private batcher(repeatable: boolean): Batcher {
     return new Batcher(
       {
-        // A batch gives up on locks soon, a write by itself does not; what only reads meets none.
-        alone: (statement, untilMs) => this.run(statement, repeatable, untilMs, !repeatable),
-        together: (statement, untilMs) =>
-          this.run(statement, repeatable, untilMs, false).catch((error) => {
+        // A batch gives up on locks soon, a write by itself waits for them; reads meet none.
+        alone: (statement, observe, untilMs) => this.run(statement, observe, repeatable, untilMs, !repeatable),
+        together: (statement, observe, untilMs) =>
+          this.run(statement, observe, repeatable, untilMs, false).catch((error) => {
             if (isUndone(error)) return null
             throw error
           }),
@@ -92,7 +92,7 @@ export class Database {
     )
   }
 
-  /** No more queries than there is room for, and none waits for longer than its deadline, batched or not. */
+  /** Refuses queries past QUERIES_MAX; gives up each one at its deadline, batched or not. */
   private async admit(ask: () => Promise<Row[]>): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
     this.inFlight++
@@ -104,24 +104,30 @@ export class Database {
     }
   }
 
-  /** Sends nothing after `untilMs`: its client has been told that nothing came of it, and may try again. */
-  private async run(statement: Statement, repeatable: boolean, untilMs: number, mayWait: boolean): Promise<Row[]> {
+  /** Sends nothing after `untilMs`: by then its client has a 503 that says nothing was done, and may try again. */
+  private async run(
+    statement: Statement,
+    observe: Observe | null,
+    repeatable: boolean,
+    untilMs: number,
+    mayWait: boolean,
+  ): Promise<Row[]> {
     for (let attempt = 1; ; attempt++) {
       if (performance.now() >= untilMs) throw missedDeadline()
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
-      const watch = statement.watch?.()
+      const observer = observe?.()
       try {
         const rows = await this.attempt(statement, pool, prepare, mayWait)
-        watch?.settle(rows)
+        observer?.settle(rows)
         return rows
       } catch (error) {
         const verdict = classify(error)
-        if (watch && isUnknown(error, verdict)) this.giveUp(watch, pool)
-        else watch?.settle([])
+        if (observer && isUnknown(error, verdict)) this.giveUp(observer, pool)
+        else observer?.settle([])
         if (this.isEnded) throw this.translate(error, verdict)
-        // The driver can take many seconds to fill the place of a connection that was lost; new ones take none.
+        // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
         if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error, verdict)
@@ -141,7 +147,7 @@ export class Database {
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, missedDeadline)
       this.stuck = 0
-      // The driver leaves places at the start empty for rows of a query that failed amid them before.
+      // After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer.
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
     } finally {
       pool.running--
@@ -150,14 +156,14 @@ export class Database {
   }
 
   private missed(pool: Pool): Error {
-    // One frozen pool misses many deadlines at once; the one that has taken its place is not to blame.
+    // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
     if (this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
     return missedDeadline()
   }
 
   /**
-   * New connections for new queries; the old ones end when the last of their queries has. Not before: the driver would
-   * open a connection for each query that still waits, and forget it.
+   * Replaces the connections; the old ones end when the last of their queries has. Not before: the driver would open a
+   * connection for each query that still waits, and forget it.
    */
   private renew() {
     this.stuck = 0
@@ -168,11 +174,11 @@ export class Database {
     if (old.running === 0) closePool(old)
   }
 
-  /** Of a write: it may have been done, or will be, by a connection that nobody listens to any more. */
-  private giveUp(watch: Watch, pool: Pool) {
-    this.options.onDisown?.(pool.connections, pool.closed)
+  /** For a write with an unknown outcome: PostgreSQL may have done it, or may still do it, and the answer is lost. */
+  private giveUp(observer: WriteObserver, pool: Pool) {
+    this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
     if (this.pool === pool && !this.isEnded) this.renew()
-    watch.settle(null)
+    observer.settle(null)
   }
 
   private translate(error: unknown, verdict: Verdict): Error {
@@ -197,7 +203,7 @@ function isUnknown(error: unknown, verdict: Verdict): boolean {
 }
 
 function missedDeadline(): ApiError {
-  return unavailable(new Error('a query met its deadline'))
+  return unavailable(new Error('a query missed its deadline'))
 }
 
 function unavailable(cause: unknown): ApiError {

@@ -1,21 +1,24 @@
 import { ApiError } from '../errors.ts'
-import { param, type Row, type Statement, sql, toStatement, type Watch } from '../model/sql.ts'
+import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
+import { withDeadline } from '../os/deadline.ts'
 import { Database, type DatabaseOptions } from './database.ts'
+import type { Observe, WriteObserver } from './writeObserver.ts'
 
-/** PostgreSQL's own limit, and one behind which the client gets its 503 even if the server is frozen. */
-const STATEMENT_MS_MAX = 60_000
-const QUERY_MS_MAX = 65_000
-/** Others wait so long for their turn, and no more of them than these. */
+/** The limits of every other statement, for these. */
+const LONG_STATEMENT_MS_MAX = 60_000
+const LONG_QUERY_MS_MAX = 65_000
+/** A write that has waited this long for its turn is refused. */
 const TURN_MS_MAX = 30_000
+/** Writes that wait or run; further ones are refused at once. */
 const WAITING_MAX = 8
-/** How long a client may have to wait for its answer. */
-export const LONG_WRITE_MS_MAX = TURN_MS_MAX + QUERY_MS_MAX
-/** Between looks for the transaction. */
+/** The longest that a client may wait for its answer. */
+export const LONG_WRITE_MS_MAX = TURN_MS_MAX + LONG_QUERY_MS_MAX
+/** The pause between attempts to find the transaction. */
 const LOOK_MS = 25
 
 /**
- * Writes that may take a minute, one after the other over a connection of their own, so that others need not wait for
- * them. While one runs its transaction is looked up: readers tell by it at once that they have not seen it.
+ * Runs writes that may take a minute, one after the other over a connection of their own, so that others need not wait
+ * for them. While one runs, its transaction's id is looked up: by it readers know at once that they have not seen it.
  */
 export class LongWrites {
   private readonly own: Database
@@ -23,7 +26,7 @@ export class LongWrites {
   private last: Promise<unknown> = Promise.resolve()
   private waiting = 0
 
-  /** `database`: for others, over which the transaction is looked up. */
+  /** `database`: the connections over which the transaction is looked up. */
   constructor(
     private readonly database: Database,
     options: DatabaseOptions,
@@ -31,20 +34,22 @@ export class LongWrites {
     const connections = options.changes ? `${options.changes.connections}/long` : null
     this.name = connections
     const changes = options.changes && { ...options.changes, connections: connections as string }
-    const limits = { poolSize: 1, statementMsMax: STATEMENT_MS_MAX, queryMsMax: QUERY_MS_MAX }
+    const limits = { poolSize: 1, statementMsMax: LONG_STATEMENT_MS_MAX, queryMsMax: LONG_QUERY_MS_MAX }
     this.own = new Database({ ...options, ...limits, changes: changes ?? null })
   }
 
   /** Runs a statement when its turn has come, again only when it had no effect. @throws as `Database.write` */
-  async write(statement: Statement): Promise<Row[]> {
+  async write({ text, values }: Statement, observe: Observe | null = null): Promise<Row[]> {
     if (this.waiting >= WAITING_MAX) throw busy()
     this.waiting++
     const before = this.last
     const { promise, resolve } = Promise.withResolvers<void>()
     this.last = before.then(() => promise)
     try {
-      await turn(before)
-      return await this.own.write(this.identified(statement))
+      await withDeadline(before, TURN_MS_MAX, () => {
+        throw busy()
+      })
+      return await this.own.write({ text, values }, observe && this.identifying(observe))
     } finally {
       this.waiting--
       resolve()
@@ -55,43 +60,33 @@ export class LongWrites {
     await this.own.end(0)
   }
 
-  private identified(statement: Statement): Statement {
-    const { watch } = statement
-    if (!watch || this.name === null) return { ...statement, batch: null }
-    return {
-      ...statement,
-      batch: null,
-      watch: () => {
-        const own = watch()
-        let isRunning = true
-        this.identify(own, () => isRunning)
-        return {
-          identify: own.identify,
-          settle(rows) {
-            isRunning = false
-            own.settle(rows)
-          },
-        }
-      },
+  /** Looks the write's transaction up while it runs. */
+  private identifying(observe: Observe): Observe {
+    if (this.name === null) return observe
+    return () => {
+      const observer = observe()
+      let isRunning = true
+      this.identify(observer, () => isRunning)
+      return {
+        identify: observer.identify,
+        settle(rows) {
+          isRunning = false
+          observer.settle(rows)
+        },
+      }
     }
   }
 
-  /** A reader that does not know it waits, and is right. */
-  private async identify(watch: Watch, isRunning: () => boolean) {
+  /** Until the transaction is known, readers wait for the write, which is right too. */
+  private async identify(observer: WriteObserver, isRunning: () => boolean) {
     while (isRunning()) {
       await Bun.sleep(LOOK_MS)
       const [row] = await this.database.read(selectTransaction(this.name as string)).catch(() => [])
       if (!row?.[0] || !isRunning()) continue
-      watch.identify(Number(row[0]))
+      observer.identify(Number(row[0]))
       return
     }
   }
-}
-
-function turn(before: Promise<unknown>): Promise<unknown> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(busy()), TURN_MS_MAX)
-  return Promise.race([before, promise]).finally(() => clearTimeout(timer))
 }
 
 function selectTransaction(connections: string): Statement {

@@ -1,28 +1,28 @@
 import type postgres from 'postgres'
 import { connectTo } from './connect.ts'
+import { STATEMENT_MS_MAX } from './deadlines.ts'
 
+/** What the connections of a pool are like. */
 export interface PoolOptions {
   url: string
   /** Connections. */
   poolSize: number
   /** False behind a pooler in transaction mode, where a prepared statement may be on another connection. */
   prepare: boolean
-  /** Where all writes over its connections are told by this process; default: nowhere, so that they notify. */
-  changes?: TellingConnections | null
+  /** The change log to which this process publishes its writes; default: none, and the database's triggers notify. */
+  changes?: PublishingConnections | null
   /** For how long PostgreSQL itself lets a statement run; default: 3 s. */
   statementMsMax?: number
 }
 
-interface TellingConnections {
+interface PublishingConnections {
   /** Their setting `roster.machine`. */
   readonly machine: string
-  /** What their names begin with. */
+  /** What their application_name begins with. */
   readonly connections: string
 }
 
-/** Stopped by the server itself, so that no slow query outlives its request by long. */
-const STATEMENT_MS_MAX = 3_000
-/** Text in, text out: writers and parsers of ours know the types, and dates or decimals pass no float on the way. */
+/** Values go in and out as text: our writers and parsers know the types, and no date or decimal becomes a float. */
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
 const TYPES = {
   boolean: { to: 16, from: [16], ...AS_TEXT },
@@ -34,11 +34,11 @@ const TYPES = {
 /** Connections that are opened as they are needed, and replaced together. */
 export interface Pool {
   readonly sql: postgres.Sql
-  /** What its connections are called. */
+  /** The application_name of its connections. */
   readonly connections: string
-  /** When nothing can be sent over them any more. */
+  /** Resolves when nothing can be sent over its connections any more. */
   readonly closed: Promise<void>
-  readonly tellClosed: () => void
+  readonly resolveClosed: () => void
   /** Queries that have neither ended nor missed their deadline. */
   running: number
   isRetired: boolean
@@ -46,13 +46,13 @@ export interface Pool {
 
 export function openPool(options: PoolOptions, number: number): Pool {
   const connections = options.changes ? `${options.changes.connections}/${number}` : 'roster'
-  const { promise: closed, resolve: tellClosed } = Promise.withResolvers<void>()
-  return { sql: connect(options, connections), connections, closed, tellClosed, running: 0, isRetired: false }
+  const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>()
+  return { sql: connect(options, connections), connections, closed, resolveClosed, running: 0, isRetired: false }
 }
 
-/** At once: what still runs there has been given up. */
-export function closePool({ sql, tellClosed }: Pool) {
-  sql.end({ timeout: 0 }).then(tellClosed, tellClosed)
+/** Closes at once: queries that still run there were given up. */
+export function closePool({ sql, resolveClosed }: Pool) {
+  sql.end({ timeout: 0 }).then(resolveClosed, resolveClosed)
 }
 
 function connect({ url, poolSize, prepare, changes, statementMsMax }: PoolOptions, name: string): postgres.Sql {
@@ -67,7 +67,7 @@ function connect({ url, poolSize, prepare, changes, statementMsMax }: PoolOption
       statement_timeout: statementMsMax ?? STATEMENT_MS_MAX,
       // Compiling a plan costs more than any of our statements.
       jit: 'off',
-      // Writes in this isolation see who listens; in others they notify.
+      // In this isolation the trigger sees which machines listen; in others it notifies always.
       ...(changes ? { 'roster.machine': changes.machine, default_transaction_isolation: 'read committed' } : {}),
     },
   })

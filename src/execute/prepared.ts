@@ -1,7 +1,7 @@
-/** More would cost every connection memory on both sides that nothing gives back. */
+/** Each prepared statement takes memory on both sides of every connection, and is never dropped. */
 const PREPARED_MAX = 200
 const CANDIDATES_MAX = 2_000
-/** A shape asked for once or twice is not worth a statement on every connection. */
+/** A text that is used once or twice is not worth a statement on every connection. */
 const USES_MIN = 3
 
 /** Decides which statements are prepared, since the driver never drops one. */

@@ -16,7 +16,7 @@ const KINDS: Record<string, 'check' | 'foreignKey'> = { '23514': 'check', '23503
 
 /**
  * What an error of the driver means for the statement:
- * it never left (`notSent`), it was undone (`rolledBack`), nobody knows (`lost`), the server cannot serve now
+ * it never left (`notSent`), it was undone (`rolledBack`), its outcome is unknown (`lost`), PostgreSQL cannot serve now
  * (`refused`), a constraint said no (`constraint`), or we are wrong (`fault`).
  */
 export type Verdict = 'notSent' | 'rolledBack' | 'lost' | 'refused' | 'constraint' | 'fault'
@@ -34,7 +34,7 @@ const BY_CODE: Record<string, Verdict> = {
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
   '57014': 'refused', // statement timeout
-  '57P01': 'lost', // shutdown; can also be the previous connection's, so what happened is not known
+  '57P01': 'lost', // shutdown; can also be the previous connection's, so the outcome is unknown
   '57P02': 'lost',
   '57P03': 'notSent', // still starting
   '25006': 'refused', // read-only: a standby that is not promoted yet
@@ -55,21 +55,22 @@ const BY_CLASS: Record<string, Verdict> = {
   XX: 'refused', // corrupted data, or an error inside PostgreSQL: of a statement of ours there is another code
 }
 
-/** Of those that refuse: what an operator has to mend, so that waiting for it would only hide it. */
+/** Codes of `refused` that an operator has to mend, so that waiting would only hide them. */
 const WRONG = /^(28...|3D000|42...|57014|55P03)$/
 const AWAY: readonly Verdict[] = ['notSent', 'lost', 'refused']
 
-/** Whether the database is not there, or cannot serve yet, which mends itself; the error or what has caused it says so. */
+/** Whether the error, or its cause, says that the database is unreachable or cannot serve yet, which mends itself. */
 export function isAway(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   if (code === undefined) return cause !== undefined && isAway(cause)
   return code === 'DEADLINE_MISSED' || (AWAY.includes(classify(error)) && !WRONG.test(String(code)))
 }
 
+/** What an error of the driver means. */
 export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'
-  // A system call that failed: some trouble of the network's that has no line above.
+  // A system call that failed: a fault of the network without a line above.
   const otherwise = syscall === undefined ? 'fault' : 'lost'
   return BY_CODE[code] ?? BY_CLASS[code.length === 5 ? code.slice(0, 2) : ''] ?? otherwise
 }

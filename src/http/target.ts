@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts'
 import { shown } from '../model/shown.ts'
 import { encodeRaw, TARGET_LENGTH_MAX } from '../model/uri.ts'
 
-/** What a request asks for: its path, as the client wrote it, and what stands behind `?`. */
+/** What a request asks for: its path, as the client wrote it, and the text behind `?`. */
 export interface Target {
   readonly path: string
   readonly query: string

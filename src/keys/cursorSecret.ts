@@ -1,13 +1,8 @@
-import { connectOnce } from '../execute/connect.ts'
+import { withConnection } from '../execute/connect.ts'
 
-/** What the database signs cursors with. @throws Error when it cannot be read */
+/** Reads the database's secret, which cursors are signed with. @throws Error when it cannot be read */
 export async function readCursorSecret(url: string): Promise<string> {
-  const sql = connectOnce(url)
-  try {
-    const [row] = await sql<{ secret: string }[]>`select secret from cursor_secret`
-    if (!row) throw new Error('the table cursor_secret is empty')
-    return row.secret
-  } finally {
-    await sql.end()
-  }
+  const [row] = await withConnection(url, (sql) => sql<{ secret: string }[]>`select secret from cursor_secret`)
+  if (!row) throw new Error('the table cursor_secret is empty')
+  return row.secret
 }

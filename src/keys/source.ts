@@ -5,7 +5,7 @@ import type { KeyRecord, KeySource } from '../model/key.ts'
 import type { Row } from '../model/sql.ts'
 import { selectCurrent, selectKey } from './statements.ts'
 
-/** The keys, over the connections that requests are answered with. */
+/** Reads keys over the connections that requests are answered with. */
 export function keySource(database: Database): KeySource {
   return {
     current: async () => (await database.read(selectCurrent)).map(toRecord),
@@ -13,7 +13,7 @@ export function keySource(database: Database): KeySource {
       const [row] = await database.read(selectKey(id))
       return row ? toRecord(row) : null
     },
-    // One that refuses this statement, or is slow, may still answer others.
+    // A database that refuses this statement, or is slow, may still answer others.
     isAway: (error) => error instanceof ApiError && ['lost', 'notSent'].includes(classify(error.cause)),
   }
 }

@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../model/key.ts'
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 
-/** Before any change, in its transaction: tells the servers, and holds back the next change until this one is done. */
+/** The first statement of each change: servers see it by the version, and the next change waits until this one is done. */
 export const raiseVersion = toStatement(sql`update api_key_version set version = version + 1`)
 
 const isValid = sql`revoked is null and (expires is null or expires > now())`
@@ -9,7 +9,7 @@ const isValid = sql`revoked is null and (expires is null or expires > now())`
 const toSecond = (column: ReturnType<typeof sql>) =>
   sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 
-/** The next expiry is part of it, so that it differs when that has passed. */
+/** The version holds the next expiry, so that it differs when that has passed. */
 export const selectVersion = toStatement(sql`
   select version || ' ' || coalesce((
     select min(expires) from api_key where revoked is null and expires is not null and expires > now()
@@ -57,7 +57,7 @@ export function retireKey(name: string, overlapMs: number): Statement {
     returning id, rights, limits, ${toSecond(sql`expires`)} as expires`)
 }
 
-/** Rows that somebody else is changing are left out: the next use will do, and two servers never wait for each other. */
+/** Skips rows that another transaction is changing: the next use will do, and two servers never wait for each other. */
 export function touchKeys(ids: readonly string[]): Statement {
   return toStatement(sql`
     with used as (

@@ -1,12 +1,14 @@
 import type postgres from 'postgres'
 import { connectTo } from '../execute/connect.ts'
+import { QUERY_MS_MAX, STATEMENT_MS_MAX } from '../execute/deadlines.ts'
 import { classify } from '../execute/sqlstate.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Statement } from '../model/sql.ts'
+import { withDeadline } from '../os/deadline.ts'
 import * as statements from './statements.ts'
 
-/** The keys there are do not allow the change; the message is for an operator. */
+/** The change does not fit the keys that there are; the message is for an operator. */
 export class KeyRefused extends Error {}
 
 /** A key as a list shows it; times in UTC, to the second. */
@@ -22,21 +24,18 @@ export interface ListedKey {
   readonly state: 'active' | 'expiring' | 'expired' | 'revoked'
 }
 
-/** What a rotation left: the old key's id, when it ends (null: it has ended), and what the new one took over. */
+/** What a rotation did: the old key's id, when it ends (null: it has ended), and what the new key took over. */
 export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
   readonly id: string
   readonly expires: string | null
 }
-
-const STATEMENT_MS_MAX = 3_000
-const QUERY_MS_MAX = 5_000
 
 /** The keys in the database, over one connection of its own. */
 export class KeyStore {
   private connection: Connection
   private isEnded = false
 
-  /** `prepare`: what is asked again and again; not behind a pooler in transaction mode. */
+  /** `prepare`: whether the statement that is sent again and again is prepared; not behind a pooler in transaction mode. */
   constructor(
     private readonly url: string,
     private readonly prepare = false,
@@ -102,7 +101,7 @@ export class KeyStore {
     await this.connection.sql.end({ timeout: 0 })
   }
 
-  /** One change after the other: each sees all of the one before, so no key is made that a revocation did not see. */
+  /** Makes one change after the other: each sees all of the one before, so a revocation misses no key just made. */
   private change<T>(work: (run: Run) => Promise<T>): Promise<T> {
     return this.within(QUERY_MS_MAX, (connection) => {
       const changed = connection.begin('isolation level read committed', async (transaction) => {
@@ -122,7 +121,9 @@ export class KeyStore {
     const { connection } = this
     connection.running++
     try {
-      return await beforeDeadline(work(connection.sql), deadlineMs)
+      return await withDeadline(work(connection.sql), deadlineMs, () => {
+        throw new DeadlineMissed(`no answer within ${deadlineMs} ms`)
+      })
     } catch (error) {
       // The driver can take many seconds to replace what was lost or is stuck; a new connection takes none.
       if (!this.isEnded && connection === this.connection && isBroken(error)) this.renew()
@@ -159,14 +160,6 @@ async function unknownName(run: Run, name: string): Promise<KeyRefused> {
 
 function isBroken(error: unknown): boolean {
   return error instanceof DeadlineMissed || ['lost', 'notSent'].includes(classify(error))
-}
-
-function beforeDeadline<T>(work: Promise<T>, deadlineMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const miss = () => reject(new DeadlineMissed(`no answer within ${deadlineMs} ms`))
-    const timer = setTimeout(miss, deadlineMs)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }
 
 function open(url: string): Connection {

@@ -2,64 +2,65 @@ import type { KeyRecord } from '../model/key.ts'
 import { monotonicMs } from '../os/clock.ts'
 import type { KeyStore } from './store.ts'
 
+/** Follows the keys until it is stopped. */
 export interface KeyWatch {
-  /** Resolves when `onChange` has had the keys for the first time, or the watch has been stopped. */
+  /** Resolves after the first `onChange`, or when the watch was stopped. */
   readonly first: Promise<void>
-  /** From now on nothing is called. */
+  /** Ends all calls. */
   stop(): void
 }
 
 interface Options {
-  /** Between the end of one look and the next. */
+  /** The pause between the end of one round and the next. */
   everyMs?: number
-  /** All keys are read that often, whatever the version says: somebody may have changed the table by hand. */
+  /** All keys are read this often, whatever the version says: an operator may have changed the table by hand. */
   reloadEveryMs?: number
-  /** Has all valid keys, after each change of any. What it throws is a failed look: the same keys come again with the next one. */
+  /** Gets all valid keys, after each change. Where it throws, the round has failed, and the next one brings the keys again. */
   onChange(keys: readonly KeyRecord[]): void
-  /** After each look that worked: what `onChange` had last is how the keys were at `ms` of the monotonic clock. */
+  /** After each round that worked: at `ms` of the monotonic clock the keys were what `onChange` had last. */
   onNews?(ms: number): void
-  /** Once when looks begin to fail; they go on, and meanwhile the keys stay as they were. */
+  /** Called once when rounds begin to fail; they go on, and meanwhile the keys stay as they were. */
   onError(error: unknown): void
 }
 
 const DEADLINE_MS = 500
-/** A database that is merely slow must be given the time, or its revocations would never be seen. */
+/** The deadline grows up to this: a database that is merely slow has revocations too. */
 const DEADLINE_MS_MAX = 5_000
 
-/** Follows the keys in the database: a change, also by the passing of time, is seen at the next look. */
+/** Follows the keys in the database: a change, or the expiry of a key, is seen in the next round. */
 export function watchKeys(store: KeyStore, options: Options): KeyWatch {
   const { everyMs = 500, reloadEveryMs = 60_000, onChange, onNews, onError } = options
-  const { promise: first, resolve: tellFirst } = Promise.withResolvers<void>()
+  const { promise: first, resolve: resolveFirst } = Promise.withResolvers<void>()
   let isStopped = false
   let wake = () => {}
   let failures = 0
   let seen: Seen = { version: '', keys: '', loadedMs: Number.NEGATIVE_INFINITY }
 
-  async function look() {
+  async function readChanges() {
     const deadlineMs = Math.min(DEADLINE_MS * 2 ** failures, DEADLINE_MS_MAX)
     const newsMs = monotonicMs()
-    // Before the keys: what changes in between is read twice, never missed.
+    // The version before the keys: a change in between is read twice, never missed.
     const version = await store.version(deadlineMs)
     const nowMs = performance.now()
-    if (version === seen.version && nowMs - seen.loadedMs < reloadEveryMs) return tellNews(newsMs)
+    if (version === seen.version && nowMs - seen.loadedMs < reloadEveryMs) return reportNews(newsMs)
     const keys = await store.current(deadlineMs)
     const text = JSON.stringify(keys)
     if (isStopped) return
-    // Also when they are the same as before: a key that came and went between two looks may have been met by a worker.
+    // Also with equal keys and another version: a worker may have met a key that came and went between two rounds.
     if (text !== seen.keys || version !== seen.version) onChange(keys)
     seen = { version, keys: text, loadedMs: nowMs }
-    tellNews(newsMs)
-    tellFirst()
+    reportNews(newsMs)
+    resolveFirst()
   }
 
-  function tellNews(ms: number) {
+  function reportNews(ms: number) {
     if (!isStopped) onNews?.(ms)
   }
 
-  async function lookOn() {
+  async function repeat() {
     while (!isStopped) {
       try {
-        await look()
+        await readChanges()
         failures = 0
       } catch (error) {
         if (!isStopped && failures++ === 0) onError(error)
@@ -74,18 +75,18 @@ export function watchKeys(store: KeyStore, options: Options): KeyWatch {
     }
   }
 
-  lookOn()
+  repeat()
   return {
     first,
     stop() {
       isStopped = true
       wake()
-      tellFirst()
+      resolveFirst()
     },
   }
 }
 
-/** Version and keys, as texts to compare, of the last look that worked. */
+/** Version and keys of the last round that worked, as texts to compare. */
 interface Seen {
   readonly version: string
   readonly keys: string

@@ -25,7 +25,7 @@ export function copyingColumns(entity: Entity, entities: readonly Entity[]): Cop
   )
 }
 
-/** Those whose rows the entity's refer to and copy from. */
+/** The entities whose rows the entity's refer to and copy from. */
 export function copiedEntities({ properties }: Entity, entities: readonly Entity[]): Entity[] {
   return entities.filter(({ table }) =>
     properties.some(({ reference }) => reference?.copy && reference.table === table),

@@ -3,10 +3,10 @@ import type { Entity } from './entity.ts'
 import { order } from './order.ts'
 import type { ListQuery, Seek } from './query.ts'
 
-/** Of the form of what is signed. */
+/** The version of what is signed. */
 const VERSION = '1'
 const SIGNS = { behind: '>', before: '<' } as const
-/** Characters of an HMAC-SHA256 in base64url: 132 bits, which nobody can guess either. */
+/** Characters of an HMAC-SHA256 in base64url: 132 bits, which cannot be guessed either. */
 const MAC_LENGTH = 22
 /** Proxies take heads of 4 KiB; what else is in one decides whether there is room. */
 const LENGTH_MAX = 2_048

@@ -1,4 +1,4 @@
-/** A key as the database keeps it and workers get it: plain data, and no part of it lets anybody in. */
+/** A key as the database keeps it and workers get it: plain data, and no part of it is enough to get in. */
 export interface KeyRecord {
   /** The part of the key's text that finds it: 10 letters and digits. */
   readonly id: string

@@ -7,9 +7,10 @@ export interface Rule {
 }
 
 const DAY_MS = 86_400_000
-const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
+/** A time's unit as a letter. */
+export const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS }
 const RULE = /^([1-9]\d{0,6})\/([1-9]\d{0,5})([smhd])$/
-/** A client's memory is 4 bytes for each request of its largest limit. */
+/** A client takes 4 bytes of memory for each request of its largest limit. */
 const LIMIT_MAX = 1_000_000
 /** Times are kept in 31 bits of milliseconds, which wrap around after 24 days. */
 const PERIOD_MS_MAX = 6 * DAY_MS
@@ -52,15 +53,15 @@ export function formatRules(rules: readonly Rule[]): string {
 /** What the limiter says of one request. */
 export interface Decision {
   admitted: boolean
-  /** The place of the rule that the answer describes: the one with the longest period; of a refusal, the one hit. */
+  /** The index of the rule that the other fields describe: the one with the longest period, or the one that refuses. */
   rule: number
-  /** What that rule still allows, this request counted. */
+  /** Requests that the rule still allows after this one. */
   remaining: number
-  /** Until the oldest request that rule counts leaves its window; of a refusal, until a retry is admitted. */
+  /** Until the oldest request that the rule counts leaves its window; for a refusal, until a retry is admitted. */
   waitMs: number
 }
 
-/** The place of the rule with the longest period. */
+/** The index of the rule with the longest period. */
 export function longestOf(rules: readonly Rule[]): number {
   return rules.reduce((longest, { periodMs }, index) => {
     return periodMs > (rules[longest] as Rule).periodMs ? index : longest

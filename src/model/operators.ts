@@ -10,7 +10,7 @@ export interface Operator {
   readonly meaning: string
   serves(kind: Kind): boolean
   compile(column: Sql, value: Param): Sql
-  /** What `compile` says, without PostgreSQL, of an operand as it would print it; null: it alone can tell. */
+  /** What `compile` says, without PostgreSQL, of an operand as it would print it; null: it alone can decide. */
   test(kind: Kind, operand: string): ValueTest | null
   /** For an operand that is empty, "no value"; null: not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
@@ -21,7 +21,7 @@ export interface Operator {
 const everyKind = () => true
 const orderedKinds = (kind: Kind) => kind.ordered
 
-/** Of a row without a value no order holds. */
+/** A row without a value compares with none. */
 function testOrder(holds: (order: number) => boolean): Operator['test'] {
   return ({ compare }, operand) => compare && ((value) => value !== null && holds(compare(value, operand)))
 }

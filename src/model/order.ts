@@ -31,7 +31,7 @@ export function opposite(keys: readonly OrderKey[]): OrderKey[] {
 /** A row's values of the keys, as PostgreSQL prints them. */
 export type Position = readonly (string | null)[]
 
-/** Which of two positions comes first, as PostgreSQL orders them: below 0, 0, above 0. Null: it alone can tell. */
+/** Which of two positions comes first, as PostgreSQL orders them: below 0, 0, above 0. Null: it alone can decide. */
 export function comparePositions(keys: readonly OrderKey[]): ((one: Position, other: Position) => number) | null {
   const compares = keys.map(({ property }) => property.kind.compare)
   if (compares.includes(null)) return null

@@ -5,7 +5,7 @@ import type { Row } from './sql.ts'
 
 /**
  * Whether a row of the entity's properties, in their order, matches all filters: true exactly where the SQL is that they
- * compile to. Null: PostgreSQL alone can tell, as of the order of texts.
+ * compile to. Null: PostgreSQL alone can decide, as with the order of texts.
  */
 export function compilePredicate(entity: Entity, filters: readonly Filter[]): ((row: Row) => boolean) | null {
   const conditions: { place: number; test: ValueTest }[] = []

@@ -8,7 +8,7 @@ export function compareCodes(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
 
-/** So long a number, with its sign, is exact as a float. */
+/** A number of up to so many characters, with its sign, is exact as a float. */
 const EXACT_LENGTH_MAX = 15
 
 /** Integers of any size. */

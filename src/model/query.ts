@@ -37,4 +37,4 @@ export interface ListQuery {
 }
 
 /** The writable properties that a body sets, with their new value as text for PostgreSQL. */
-export type Changes = ReadonlyMap<Property, string | null>
+export type Assignments = ReadonlyMap<Property, string | null>

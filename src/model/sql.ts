@@ -12,30 +12,6 @@ export class Sql {
 export interface Statement {
   readonly text: string
   readonly values: readonly (string | null)[]
-  /** How several runs of it, each with values of its own, are one statement. Not there: they cannot be. */
-  readonly batch?: Batch | null | undefined
-  /** Of a write: asked each time before it is sent, alone or with other runs as a batch. */
-  readonly watch?: (() => Watch) | undefined
-}
-
-/** Follows one write from before it is sent. */
-export interface Watch {
-  /** Its transaction, where that is learnt while it runs. */
-  identify(transaction: number): void
-  /**
-   * Called once with its outcome, as soon as that is known, whether or not a client still waits for it: the rows that it
-   * returned, which are none when it did nothing; or null, when it is not known whether it was done, or will be.
-   */
-  settle(rows: readonly Row[] | null): void
-}
-
-/** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
-export interface Batch {
-  readonly text: string
-  /** Whose rows are whose: `numbered`, by the last column, the run's number from 1; `ordered`, one row for each run. */
-  readonly rows: 'numbered' | 'ordered'
-  /** The value that must differ among the runs; null: none. */
-  readonly distinct: number | null
 }
 
 /** Values in the order of a statement's columns, as PostgreSQL writes them. */

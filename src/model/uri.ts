@@ -1,4 +1,4 @@
-/** Of a request target. A page's links repeat it up to four times, in a head that clients take 16 KiB of. */
+/** How long a request target may be. A page's links repeat it up to four times, in a head that clients take 16 KiB of. */
 export const TARGET_LENGTH_MAX = 3 * 1024
 
 /** What clients send raw although no URI has it; a # would make a fragment of what stands behind it. RFC 3986, 2. */

@@ -1,27 +1,28 @@
-import type { Views } from '../cache/listCache.ts'
-import type { MarkWriter } from '../changes/inFlight.ts'
-import type { Announcer } from '../changes/publishing.ts'
-import { tableBits, Writes } from '../changes/recorder.ts'
-import type { OnTheirWay } from '../changes/settling.ts'
+import { type CacheAccess, CachedLists } from '../cache/cachedLists.ts'
+import type { CacheParts } from '../cache/cacheParts.ts'
+import { DatabaseLists } from '../cache/databaseLists.ts'
+import { ReadFence } from '../changes/readFence.ts'
+import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import { compileCreate, compileGet, compileMissingReferences, compileRemove, compileUpdate } from '../compile/entity.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
+import type { Observe } from '../execute/writeObserver.ts'
+import type { Batchable } from '../model/batch.ts'
 import { type CopyingColumn, copiedEntities, copiedProperties, copyingColumns, ownCopiesOf } from '../model/copies.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { Changes } from '../model/query.ts'
+import type { Assignments } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
-import type { Row, Statement } from '../model/sql.ts'
+import type { Row } from '../model/sql.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBody } from '../parse/body.ts'
 import { parseId } from '../parse/id.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
 import { writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondJson } from '../respond/reply.ts'
-import { type Knowledge, Lists } from './lists.ts'
-import { ReadFence } from './readFence.ts'
+import { Lists } from './lists.ts'
 
 /** A request whose path is understood. */
 export interface ResourceRequest {
@@ -38,14 +39,6 @@ export interface ResourceRequest {
   readonly mayRead: boolean
 }
 
-/** What the processes of this machine know and tell of lists. */
-export interface Memory {
-  readonly views: Views<Reply>
-  readonly announcer: Announcer
-  readonly marks: MarkWriter
-  readonly onTheirWay: OnTheirWay
-}
-
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
   /** What rows of any entity copy from this one. */
@@ -56,30 +49,33 @@ export class Resource {
   /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
   private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
   private readonly lists: Lists
-  /** Null, as `knowledge`: there is no cache. */
-  private readonly writes: Writes | null
-  private readonly knowledge: Knowledge | null
+  /** Null, as `access`: there is no list cache. */
+  private readonly writes: WriteRecorder | null
+  private readonly access: CacheAccess | null
+  /** The bits of the tables that this entity's rows copy from. */
+  private readonly copiedMask: number
 
   constructor(
     readonly entity: Entity,
     private readonly database: Database,
     entities: readonly Entity[],
     cursors: Cursors,
-    memory: Memory | null = null,
+    memory: CacheParts | null = null,
     private readonly longWrites: LongWrites | null = null,
   ) {
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
     this.isNameWritten = this.copied.every(({ writable }) => writable)
     this.ownCopies = ownCopiesOf(entity)
-    this.writes = memory && new Writes(entity, entities, memory.announcer, memory.marks)
-    this.knowledge = memory && {
-      views: memory.views,
-      fence: new ReadFence(database, memory.onTheirWay),
-      tables: tableBits(entities, [entity]),
-      copied: tableBits(entities, copiedEntities(entity, entities)),
+    this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags)
+    this.copiedMask = tableMask(entities, copiedEntities(entity, entities))
+    this.access = memory && {
+      cache: memory.cache,
+      fence: new ReadFence(database, memory.inFlight),
+      tableMask: tableMask(entities, [entity]),
     }
-    this.lists = new Lists(entity, database, cursors, this.knowledge)
+    const source = this.access ? new CachedLists(entity, database, this.access) : new DatabaseLists(entity, database)
+    this.lists = new Lists(entity, cursors, source)
   }
 
   list({ query, url }: ResourceRequest): Promise<Reply> | Reply {
@@ -93,8 +89,8 @@ export class Resource {
 
   async create({ request, url, query, mayRead }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
-    const changes = parseComplete(this.entity, await readBody(request))
-    const [row] = await this.write({ ...compileCreate(this.entity, changes), watch: this.writes?.create }, changes)
+    const assignments = parseComplete(this.entity, await readBody(request))
+    const [row] = await this.write(compileCreate(this.entity, assignments), assignments, this.writes?.create)
     const location = `${url.replace(/\/$/, '')}/${row?.[0]}`
     return respondJson(201, this.bodyOf(row as Row, mayRead), { Location: location })
   }
@@ -114,19 +110,18 @@ export class Resource {
   async remove({ id: segment, query }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
     const id = this.parseId(segment)
-    const statement = { ...compileRemove(this.entity, id), watch: this.writes?.remove }
-    const rows = await this.database.write(statement).catch((error) => {
+    const rows = await this.database.write(compileRemove(this.entity, id), this.writes?.remove).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })
     if (rows.length === 0) throw await this.absent(id)
     return respondEmpty()
   }
 
-  private async update(call: ResourceRequest, id: string, changes: Changes): Promise<Reply> {
-    if (changes.size === 0) return respondJson(200, this.bodyOf(await this.find(id), call.mayRead))
-    const [row] = this.renames(changes)
-      ? await this.rename(call, id, changes)
-      : await this.write({ ...compileUpdate(this.entity, id, changes), watch: this.writes?.update }, changes)
+  private async update(call: ResourceRequest, id: string, assignments: Assignments): Promise<Reply> {
+    if (assignments.size === 0) return respondJson(200, this.bodyOf(await this.find(id), call.mayRead))
+    const [row] = this.renames(assignments)
+      ? await this.rename(call, id, assignments)
+      : await this.write(compileUpdate(this.entity, id, assignments), assignments, this.writes?.update)
     if (!row) throw await this.absent(id)
     // What it has found, another write may have left.
     await this.published(row, 2 * this.entity.properties.length + 1)
@@ -142,55 +137,56 @@ export class Resource {
    * Takes all copies along. A few are written together with those of others; many by themselves; and where they are very
    * many, one such rename at a time. Each is tried first as if there were no more.
    */
-  private async rename({ request, server }: ResourceRequest, id: string, changes: Changes): Promise<Row[]> {
-    const watch = this.writes?.rename
+  private async rename({ request, server }: ResourceRequest, id: string, assignments: Assignments): Promise<Row[]> {
     const copying = this.longWrites === null ? [] : this.copying
-    const few = { ...compileUpdate(this.entity, id, changes, copying), watch }
-    const alone = { ...few, batch: null }
-    // Of what is computed it is not known whether it changes, and batches would be left by those with many copies.
-    const rows = await this.write(this.isNameWritten ? few : alone, changes)
+    const few = compileUpdate(this.entity, id, assignments, copying)
+    const alone = { text: few.text, values: few.values }
+    const observe = this.writes?.rename
+    // A computed text may or may not change, and a batch would be given up for one with many copies.
+    const rows = await this.write(this.isNameWritten ? few : alone, assignments, observe)
     if (rows.length > 0 || this.longWrites === null) return rows
     await this.find(id)
-    const again = this.isNameWritten ? await this.write(alone, changes) : []
+    const again = this.isNameWritten ? await this.write(alone, assignments, observe) : []
     if (again.length > 0) return again
     server?.timeout(request, LONG_WRITE_MS_MAX / 1_000)
-    return this.write({ ...compileUpdate(this.entity, id, changes), batch: null, watch }, changes, this.longWrites)
+    return this.write(compileUpdate(this.entity, id, assignments), assignments, observe, this.longWrites)
   }
 
   /** Runs a write; what the table's constraints refuse becomes the error that explains it. */
   private write(
-    statement: Statement,
-    changes: Changes,
+    statement: Batchable,
+    assignments: Assignments,
+    observe: Observe | null = null,
     writes: Pick<Database, 'write'> = this.database,
   ): Promise<Row[]> {
-    return writes.write(statement).catch(async (error) => {
-      throw error instanceof ConstraintViolation ? await this.explain(error, changes) : error
+    return writes.write(statement, observe).catch(async (error) => {
+      throw error instanceof ConstraintViolation ? await this.explain(error, assignments) : error
     })
   }
 
-  private async explain(violation: ConstraintViolation, changes: Changes): Promise<ApiError> {
+  private async explain(violation: ConstraintViolation, assignments: Assignments): Promise<ApiError> {
     const rule = this.entity.rules.find(({ constraint }) => constraint === violation.constraint)
     if (rule) {
       const [target, message] = [rule.later.name, `${rule.later.name} must not be before ${rule.earlier.name}.`]
       return faultsError([{ code: 'InvalidValue', target, message }])
     }
-    const statement = compileMissingReferences(changes)
+    const statement = compileMissingReferences(assignments)
     const missing = statement ? await this.database.read(statement) : []
-    const faults = missing.map(([column]) => this.missingReference(column as string, changes))
+    const faults = missing.map(([column]) => this.missingReference(column as string, assignments))
     return faults.length > 0 ? faultsError(faults as [Fault, ...Fault[]]) : conflict(violation)
   }
 
-  private missingReference(column: string, changes: Changes): Fault {
-    const [property, value] = [...changes].find(([candidate]) => candidate.column === column) ?? []
+  private missingReference(column: string, assignments: Assignments): Fault {
+    const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
     const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
     return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
   }
 
-  /** Whether the changes may reach rows that copy from this one. */
-  private renames(changes: Changes): boolean {
-    const isChanged = (column: string) => [...changes.keys()].some((property) => property.column === column)
+  /** Whether the assignments may reach rows that copy from this one. */
+  private renames(assignments: Assignments): boolean {
+    const isChanged = (column: string) => [...assignments.keys()].some((property) => property.column === column)
     return this.copied.some((property) =>
-      property.writable ? changes.has(property) : property.computedFrom.some(isChanged),
+      property.writable ? assignments.has(property) : property.computedFrom.some(isChanged),
     )
   }
 
@@ -212,14 +208,14 @@ export class Resource {
 
   /** Until no list from memory can be without what the row shows. `version`: where its transaction stands in the row. */
   private published(row: Row, version: number): Promise<unknown> | true {
-    if (this.knowledge === null) return true
-    const { fence, tables, copied } = this.knowledge
-    return fence.row(tables, copied, row[version] as string)
+    if (this.access === null) return true
+    const { fence, tableMask } = this.access
+    return fence.row(tableMask, this.copiedMask, row[version] as string)
   }
 
   /** A row that another write has deleted must not come back in a list. */
   private async absent(id: string): Promise<ApiError> {
-    await this.knowledge?.fence.rows(this.knowledge.tables, null)
+    await this.access?.fence.rows(this.access.tableMask, null)
     return this.notFound(id)
   }
 

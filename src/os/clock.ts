@@ -12,7 +12,7 @@ const address = ptr(timespec)
 /**
  * Milliseconds of the kernel's monotonic clock: the same for every process of the machine, never set back.
  * Bun's own clocks are not both: `performance.now()` and `Bun.nanoseconds()` count from the start of the process, and
- * `Date.now()` jumps when somebody sets the wall clock.
+ * `Date.now()` jumps when the wall clock is set.
  */
 export function monotonicMs(): number {
   clock().clock_gettime(CLOCK_MONOTONIC, address)

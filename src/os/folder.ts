@@ -9,23 +9,23 @@ export interface MemoryFolder {
   release(): void
 }
 
-const MEMORY_DISK = '/dev/shm'
+const SHM_FOLDER = '/dev/shm'
 const USER = process.getuid?.() ?? 0
 const PREFIX = `roster-${USER}-`
-/** More servers than anybody runs in one data folder. */
-const PLACES_MAX = 64
+/** Servers with one data folder at once; port 0 lets there be several. */
+const SERVERS_MAX = 64
 const OWNER = 'owner'
 
-/** Where the memory of the server with this data folder and port lies, unless another server has that place. */
+/** The folder for the shared memory of the server with this data folder and port, unless another server has taken it. */
 export function memoryFolderOf(dataDir: string, port: number): string {
   const owner = resolve(dataDir)
-  const base = existsSync(MEMORY_DISK) ? MEMORY_DISK : join(owner, 'shared')
+  const base = existsSync(SHM_FOLDER) ? SHM_FOLDER : join(owner, 'shared')
   return join(base, PREFIX + Bun.hash(`${owner} ${port}`).toString(36))
 }
 
 /**
- * Takes the folder in which the memory of the server with this data folder and port lies: the one of its last run if it
- * is free, so that what was counted is not forgotten. What servers left whose data folders are gone is thrown away.
+ * Takes a folder for the shared memory of the server with this data folder and port: the one of its last run if it is
+ * free, so that requests counted then still count. Folders of servers whose data folders are gone are deleted.
  */
 export function takeMemoryFolder(dataDir: string, port: number): MemoryFolder {
   const owner = resolve(dataDir)
@@ -33,28 +33,28 @@ export function takeMemoryFolder(dataDir: string, port: number): MemoryFolder {
   mkdirSync(dirname(first), { recursive: true })
   makeDataFolder(owner)
   sweep(dirname(first), first)
-  // Another place where port 0 lets several servers run with the same data folder.
-  for (let place = 1; place <= PLACES_MAX; place++) {
-    const path = place === 1 ? first : `${first}-${place}`
+  // Several servers can run with the same data folder and port 0; each takes a folder of its own.
+  for (let number = 1; number <= SERVERS_MAX; number++) {
+    const path = number === 1 ? first : `${first}-${number}`
     const lock = lockFolder(path, owner)
     if (lock) return { path, release: lock.release }
   }
-  throw new Error(`more than ${PLACES_MAX} servers use the data folder ${owner}`)
+  throw new Error(`more than ${SERVERS_MAX} servers use the data folder ${owner}`)
 }
 
-/** Where the database is elsewhere nobody else makes it, and its being there is what keeps the memory from a sweep. */
+/** With DATABASE_URL nothing else creates DATA_DIR, and `sweep` deletes shared memory whose DATA_DIR is gone. */
 function makeDataFolder(path: string) {
   try {
     mkdirSync(path, { recursive: true })
   } catch {
-    // a disk that cannot be written, say
+    // it lies on a disk that cannot be written, for example
   }
 }
 
-/** Null: a server on this machine, of this user, has the port. */
+/** Takes the lock of a port; null: a server of this user on this machine has it. */
 export function lockPort(host: string, port: number): { release(): void } | null {
-  const folder = join(existsSync(MEMORY_DISK) ? MEMORY_DISK : tmpdir(), `${PREFIX}ports`)
-  // Where somebody else has made it, the port itself must tell; only two starts at one moment could both have it.
+  const folder = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
+  // Where another user owns the folder, the port itself shows whether it is taken; two starts at one moment may share it.
   if (!makeOwn(folder)) return { release: () => undefined }
   return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
 }
@@ -66,16 +66,16 @@ function lockFolder(path: string, owner: string) {
   return lock
 }
 
-/** Makes the folder; false when it is there and somebody else's, who may have put it, or a link, in our way. */
+/** Makes the folder; false when there is a link, or the folder of another user, who may have put it in our way. */
 function makeOwn(path: string): boolean {
   if (!isThere(path)) mkdirSync(path, { mode: 0o700 })
   if (!isOwn(path)) return false
   if ((lstatSync(path).mode & 0o077) !== 0)
-    throw new Error(`${path} is open to others: remove it, and the server makes it anew`)
+    throw new Error(`${path} is open to other users: remove it, and the server makes it anew`)
   return true
 }
 
-/** A link counts, wherever it leads. */
+/** Whether there is a file, a folder or a link, wherever that leads. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
@@ -94,7 +94,7 @@ function sweep(base: string, kept: string) {
       if (lock) rmSync(path, { recursive: true, force: true })
       lock?.release()
     } catch {
-      // it says of nobody whose it is, or is just being swept by another start
+      // it does not say whose it is, or another start is just deleting it
     }
   }
 }

@@ -20,12 +20,12 @@ const DROP_BEGINNINGS = new Uint16Array([
 ])
 
 /**
- * From now on connections to this process's listener on `port` do not begin, though those that have begun go on; their
- * clients try again within a second or two, and by then the listener is closed, and another one of the port answers.
- * A listener that is simply closed cuts those connections that it has not accepted yet. Linux only; elsewhere, and where
- * it is not allowed, nothing happens.
+ * Drops packets that begin a connection to this process's listener on `port`. Connections that have begun go on; the
+ * clients of others try again within a second or two, when the listener is closed and another one of the port answers.
+ * A listener that is simply closed cuts connections that it has not accepted yet. Linux only; elsewhere, and where the
+ * filter is not allowed, nothing happens.
  */
-export function turnAway(port: number): void {
+export function stopAccepting(port: number): void {
   if (process.platform !== 'linux') return
   const program = new BigUint64Array(new ArrayBuffer(16))
   program[0] = BigInt(DROP_BEGINNINGS.length / 4)

@@ -9,7 +9,7 @@ const file = libc({ flock: { args: ['i32', 'i32'], returns: 'i32' } })
 
 /**
  * Takes the exclusive lock on the file at `path`, made if missing; null when another process holds it.
- * The kernel drops it when its holder dies, so no stale lock is ever left (a process id in a file cannot promise that).
+ * The kernel drops the lock when its holder dies, so none is ever stale (a process id in a file cannot promise that).
  */
 export function tryLock(path: string): { release(): void } | null {
   const descriptor = openSync(path, 'a', 0o600)
@@ -26,7 +26,7 @@ export function tryLock(path: string): { release(): void } | null {
   }
 }
 
-/** Runs `work` while no other process does so with the same file, waiting for its turn; the lock dies with its holder. */
+/** Runs `work` when no other process does so with the same file; the kernel drops the lock when its holder dies. */
 export function exclusively<T>(descriptor: number, work: () => T): T {
   if (file().flock(descriptor, LOCK_EX) !== 0) throw new Error('the lock of shared memory cannot be taken')
   try {

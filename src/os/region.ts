@@ -17,16 +17,16 @@ import { exclusively } from './lock.ts'
 /** Memory that several processes map: 32-bit words, of which the first `HEADER_WORDS` say what the rest is. */
 export interface Region {
   readonly words: Int32Array
-  /** Runs `work` in no other process at the same time; what dies in it leaves no lock. */
+  /** Runs `work` while no other process does; a process that dies in it leaves no lock. */
   exclusive<T>(work: () => T): T
-  /** Nobody may use it any more; the memory itself goes when nobody refers to it. */
+  /** Ends its use; the memory itself is freed when `words` is no longer referred to. */
   close(): void
 }
 
 export const HEADER_WORDS = 16
-/** Two words that differ from region to region, so that nobody outside can tell which entries collide. */
+/** Words 6 and 7 of the header: random numbers, so that no client can know which entries collide. */
 export const SEED_WORD = 6
-/** From here to the header's end: for whoever uses the region; 0 at each start. */
+/** Words 8 to 15 of the header: free for the region's users; set to 0 at each start. */
 export const OWN_WORD = 8
 
 const MAGIC = 0x526f7374 // "Rost"
@@ -34,27 +34,27 @@ const VERSION = 1
 const ZEROES = new Uint8Array(1 << 20)
 
 /**
- * The file behind a region, kept open by the one process that makes it: a file that somebody deletes goes on under
+ * The file behind a region, kept open by the one process that makes it: when the file is deleted, it goes on under
  * `path`, so that a process that starts later still shares it with the others.
  */
 export class RegionFile {
   private descriptor: number | null = null
 
-  /** `shape`: what the words mean; a file of another shape, boot or size is replaced. */
+  /** `format`: what the words mean; a file of another format, boot or size is replaced. */
   constructor(
     private readonly file: string,
-    private readonly shape: string,
+    private readonly format: string,
     private readonly words: number,
   ) {}
 
   /**
-   * Makes the file, keeps it, or replaces it where it is damaged. False: it is the one that was there already.
+   * Makes the file, keeps it, or replaces it where it is damaged. False: it is the file that was there already.
    * @throws Error when there is no room for it
    */
   ensure(): boolean {
     if (this.descriptor !== null && this.isGood(this.descriptor)) return false
     this.close()
-    rmSync(this.part, { force: true }) // of a start that was killed
+    rmSync(this.part, { force: true }) // left by a start that was killed
     this.descriptor = this.openGood()
     if (this.descriptor !== null) return false
     this.descriptor = this.create()
@@ -66,7 +66,7 @@ export class RegionFile {
     return process.platform === 'linux' ? `/proc/${process.pid}/fd/${this.descriptor}` : this.file
   }
 
-  /** Sets a word for those that map the file. Not by a map of its own: where a file is truncated, who maps it dies. */
+  /** Sets a word of the file. Not through a map: when a file is truncated, a process that maps it dies. */
   write(word: number, value: number): void {
     const { descriptor } = this
     // What is damaged stays as it is, so that it is found to be.
@@ -107,12 +107,12 @@ export class RegionFile {
   }
 
   private header(): number[] {
-    return [MAGIC, VERSION, this.words | 0, hash(this.shape), hash(bootId()), 0]
+    return [MAGIC, VERSION, this.words | 0, hash(this.format), hash(bootId()), 0]
   }
 
-  /** Under another name first: what is there under its own name is whole, and whoever maps the old one keeps it. */
+  /** Under another name first: a file under its own name is whole, and processes that map the old one keep it. */
   private create(): number {
-    // What is there cannot be used, and both together may not fit.
+    // The old file cannot be used, and both together may not fit.
     rmSync(this.file, { force: true })
     requireRoom(this.file, this.words * 4)
     const { part } = this
@@ -147,15 +147,15 @@ export function openRegion(path: string): Region {
 }
 
 const WORDS_MAX = 2 ** 31 - 1
-/** What `statfs` calls a file system in memory, whose size may be more than the machine has. */
-const MEMORY_DISK = 0x01021994
+/** The type by which `statfs` names a file system in memory, whose size may be more than the machine has. */
+const TMPFS_MAGIC = 0x01021994
 const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 
-/** Asked first, so that a table that cannot fit does not fill the memory of the machine on its way to that finding. */
+/** Checked before a region is written, so that one that cannot fit does not fill the machine's memory first. */
 function requireRoom(file: string, bytes: number) {
   const { bavail, bsize, type } = statfsSync(dirname(file))
-  const room = type === MEMORY_DISK ? Math.min(bavail * bsize, MEMORY_SHARE * availableMemory()) : bavail * bsize
+  const room = type === TMPFS_MAGIC ? Math.min(bavail * bsize, MEMORY_SHARE * availableMemory()) : bavail * bsize
   if (bytes > WORDS_MAX * 4 || bytes > room) throw noRoom(file, bytes, { code: 'ENOSPC' })
 }
 
@@ -180,7 +180,7 @@ function hash(text: string): number {
   return Bun.hash.xxHash32(text) | 0
 }
 
-/** Times in a region are of the monotonic clock, which begins anew with each boot. */
+/** Part of the header because times in a region are of the monotonic clock, which begins anew with each boot. */
 function bootId(): string {
   if (process.platform === 'linux') return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   return Bun.spawnSync(['sysctl', '-n', 'kern.bootsessionuuid']).stdout.toString().trim()

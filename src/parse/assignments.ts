@@ -2,7 +2,7 @@ import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
-import type { Changes } from '../model/query.ts'
+import type { Assignments } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { Names } from './names.ts'
 
@@ -11,22 +11,22 @@ type Members = readonly Member[]
 type JsonObject = Record<string, unknown>
 
 /** Every writable property, the ones not given at their type's default. Spec 4.1, rules 1 and 2. @throws ApiError */
-export function parseComplete(entity: Entity, body: JsonObject): Changes {
+export function parseComplete(entity: Entity, body: JsonObject): Assignments {
   const defaults = entity.properties.filter((property) => property.writable)
-  return parseChanges(entity, body, new Map(defaults.map((property) => [property, property.kind.default])))
+  return parseAssignments(entity, body, new Map(defaults.map((property) => [property, property.kind.default])))
 }
 
 /** Only the properties given; an object is merged part by part. Spec 4.1, rule 3. @throws ApiError */
-export function parsePartial(entity: Entity, body: JsonObject): Changes {
-  return parseChanges(entity, body, new Map())
+export function parsePartial(entity: Entity, body: JsonObject): Assignments {
+  return parseAssignments(entity, body, new Map())
 }
 
 /** @throws ApiError that lists every fault of the body */
-function parseChanges(entity: Entity, body: JsonObject, changes: Map<Property, string | null>): Changes {
+function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Property, string | null>): Assignments {
   const faults: Fault[] = []
-  parseObject(entity.name, '', entity.members, body, changes, faults)
+  parseObject(entity.name, '', entity.members, body, assignments, faults)
   for (const { later, earlier } of entity.rules) {
-    const [laterText, earlierText] = [changes.get(later), changes.get(earlier)]
+    const [laterText, earlierText] = [assignments.get(later), assignments.get(earlier)]
     if (laterText && earlierText && laterText < earlierText)
       faults.push({
         code: 'InvalidValue',
@@ -35,7 +35,7 @@ function parseChanges(entity: Entity, body: JsonObject, changes: Map<Property, s
       })
   }
   if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
-  return changes
+  return assignments
 }
 
 function parseObject(
@@ -43,7 +43,7 @@ function parseObject(
   prefix: string,
   members: Members,
   object: JsonObject,
-  changes: Map<Property, string | null>,
+  assignments: Map<Property, string | null>,
   faults: Fault[],
 ) {
   const names = namesOf(members)
@@ -53,22 +53,22 @@ function parseObject(
     const member = names.find(key)
     if (!member) faults.push(unknownProperty(owner, prefix, members, key))
     else if (seen.has(member)) faults.push(duplicate(member))
-    else if (isGroup(member)) parseGroup(member, value, changes, faults)
-    else if (member.writable) parseProperty(member, value, changes, faults)
+    else if (isGroup(member)) parseGroup(member, value, assignments, faults)
+    else if (member.writable) parseProperty(member, value, assignments, faults)
     if (member) seen.add(member)
   }
 }
 
-function parseGroup(group: Group, value: unknown, changes: Map<Property, string | null>, faults: Fault[]) {
-  if (value === null) for (const part of group.properties) changes.set(part, part.kind.default)
+function parseGroup(group: Group, value: unknown, assignments: Map<Property, string | null>, faults: Fault[]) {
+  if (value === null) for (const part of group.properties) assignments.set(part, part.kind.default)
   else if (typeof value === 'object' && !Array.isArray(value) && !(value instanceof JsonNumber))
-    parseObject(group.name, `${group.name}.`, group.properties, value as JsonObject, changes, faults)
+    parseObject(group.name, `${group.name}.`, group.properties, value as JsonObject, assignments, faults)
   else faults.push({ code: 'InvalidValue', target: group.name, message: `${group.name} must be an object, or null.` })
 }
 
-function parseProperty(property: Property, value: unknown, changes: Map<Property, string | null>, faults: Fault[]) {
+function parseProperty(property: Property, value: unknown, assignments: Map<Property, string | null>, faults: Fault[]) {
   try {
-    changes.set(property, value === null && property.kind.nullable ? null : property.kind.parseJson(value))
+    assignments.set(property, value === null && property.kind.nullable ? null : property.kind.parseJson(value))
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error
     faults.push({ code: 'InvalidValue', target: property.name, message: `${property.name} ${error.message}.` })

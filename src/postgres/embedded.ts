@@ -9,12 +9,13 @@ import { logOf, openLog, tail } from './postgresLog.ts'
 import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
 
+/** A PostgreSQL that this process has started. */
 export interface EmbeddedPostgres {
   url: string
-  /** Resolves with the end of PostgreSQL's log if the one that runs now ends before it is asked to. */
+  /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
   readonly failed: Promise<string>
   /**
-   * After `failed`: starts it again, under the same address. Never settles once PostgreSQL was asked to end.
+   * Starts it again under the same address, after `failed`. Never settles once PostgreSQL was asked to end.
    * @throws Error when it does not come up: the message says why
    */
   restart(): Promise<void>
@@ -37,7 +38,7 @@ interface Options extends RunnerOptions {
 
 const QUIT_AFTER_MS = 1_200
 const READY_MS_MAX = 30_000
-/** What the log says while processes of the one before, or a connection of a client's, have not ended. */
+/** What the log says while processes of the last run, or a client's connection to it, have not ended. */
 const HELD = /is still in use|could not bind/
 const HELD_MS = 100
 const HELD_MS_MAX = 10_000
@@ -83,7 +84,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
     },
     async restart() {
       const giveUpMs = Date.now() + HELD_MS_MAX
-      // It names a process that has ended, and says of it that it is ready.
+      // The old postmaster.pid says of a process that has ended that it is ready, so it is removed first.
       for (await stopOrphan(runner.cluster); !isStopping; await Bun.sleep(HELD_MS)) {
         const launched = launch(runner, dataDir, { ...settings, port: String(port) })
         child = launched.child
@@ -112,7 +113,7 @@ function readPassword(cluster: string): string {
   return readFileSync(file, 'utf8')
 }
 
-/** Another program can take the port between our look and PostgreSQL's bind, so a loss is tried again. */
+/** Tries again where another program takes the port between our check and PostgreSQL's bind. */
 async function launchOnFreePort(runner: Runner, dataDir: string, settings: Record<string, string>) {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
@@ -123,7 +124,7 @@ async function launchOnFreePort(runner: Runner, dataDir: string, settings: Recor
   }
 }
 
-/** `log`: null when it is ready; else what it has said before it ended. */
+/** `log`: null when it is ready; else the end of its log. */
 function launch(runner: Runner, dataDir: string, settings: Record<string, string>) {
   const { path, file } = openLog(dataDir)
   const from = fstatSync(file).size
@@ -138,15 +139,15 @@ const DEFAULT_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
-  // A full disk stops writes with an error; a full WAL stops the server.
+  // A full disk makes writes fail; a full WAL would stop PostgreSQL.
   max_wal_size: '512MB',
-  // Not the errors of statements: with their rows they would carry people's data, and a client could fill the disk.
+  // Errors of statements are left out: they would show rows with people's data, and a client could fill the disk.
   log_min_messages: 'log',
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
 }
 
-/** True once the postmaster's own status line says ready; false when it has ended. */
+/** True once the postmaster's own status line says that it is ready; false when it has ended. */
 async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
   let ended = false
   child.once('exit', () => (ended = true))
@@ -164,7 +165,7 @@ async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = endOf(child)
   child.kill(signal)
-  // Harder each time; what an immediate end leaves undone, the next start recovers.
+  // Harder each time; the next start recovers what an immediate end leaves undone.
   const quit = setTimeout(() => child.kill('SIGQUIT'), QUIT_AFTER_MS)
   const kill = setTimeout(() => child.kill('SIGKILL'), 2 * QUIT_AFTER_MS)
   await ended

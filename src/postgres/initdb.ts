@@ -7,7 +7,7 @@ import { endOf, type Runner } from './runner.ts'
 const LOCALE = ['--encoding=UTF8', '--locale=C']
 const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
 
-/** Makes the cluster under another name first: what is there under its own name is whole. @throws Error */
+/** Makes the cluster, under another name first: a folder under its own name is whole. @throws Error */
 export async function initialize(runner: Runner, dataDir: string, password: string) {
   const part = `${runner.cluster}.part`
   rmSync(part, { recursive: true, force: true })

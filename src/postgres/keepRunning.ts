@@ -1,17 +1,17 @@
 import type { EmbeddedPostgres } from './embedded.ts'
 
 interface Events {
-  /** It has ended, `log` says why, and is started again after `pauseMs`. */
+  /** PostgreSQL has ended, `log` says why, and is started again after `pauseMs`. */
   onEnd(log: string, pauseMs: number): void
   onBack(): void
-  /** It does not go on, whatever is tried. */
+  /** PostgreSQL has ended too often and is not started again. */
   onFailure(log: string): void
 }
 
-/** In a row; one that has run for `STEADY_MS` begins another. */
+/** Restarts in a row; one that has run for `STEADY_MS` begins another row. */
 const RESTARTS_MAX = 5
 const STEADY_MS = 60_000
-/** Before the second restart; twice as long before each one after it. */
+/** The pause before the second restart; each one after it is twice as long. */
 const PAUSE_MS = 100
 
 /** Starts PostgreSQL again each time it ends by itself, until it ends too often. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
-import { connectOnce } from '../execute/connect.ts'
+import { withConnection } from '../execute/connect.ts'
 
 export interface Migration {
   /** `0001_company.sql`. */
@@ -11,19 +11,20 @@ export interface Migration {
   readonly text: string
 }
 
+/** The folder of our migrations, and of the sample. */
+export const MIGRATIONS = join(import.meta.dir, '../../sql')
 /** Any number that no other program on the database is likely to lock. */
 const LOCK = 7_067_837_101
 
 /**
  * Applies the files of `folder` that the database does not have yet, in the order of their names, in one transaction.
- * Of several processes one does the work and the others wait for it. Returns the files applied.
+ * Where several processes start at once, one does the work and the others wait for it. Returns the files applied.
  * @throws Error naming an applied file that has been edited or is out of order
  */
 export async function migrate(url: string, folder: string): Promise<string[]> {
   const migrations = readMigrations(folder)
-  const sql = connectOnce(url)
-  try {
-    return await sql.begin(async (transaction) => {
+  return withConnection(url, (sql) =>
+    sql.begin(async (transaction) => {
       await requireUtf8(transaction)
       await transaction`set local lock_timeout = '60s'`
       await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
@@ -45,10 +46,8 @@ export async function migrate(url: string, folder: string): Promise<string[]> {
         await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
       }
       return pending.map(({ file }) => file)
-    })
-  } finally {
-    await sql.end()
-  }
+    }),
+  )
 }
 
 async function requireUtf8(sql: postgres.TransactionSql) {
@@ -56,7 +55,7 @@ async function requireUtf8(sql: postgres.TransactionSql) {
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }
 
-/** The files of a folder that are migrations, by name: four digits, an underscore, what it is about. */
+/** The migrations of a folder, by their names: four digits, an underscore, what the file is about. */
 export function readMigrations(folder: string): Migration[] {
   const files = readdirSync(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file))
   return files.sort().map((file) => {

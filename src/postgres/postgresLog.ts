@@ -4,16 +4,18 @@ import { join } from 'node:path'
 const LOG_FILE = 'postgres.log'
 const LOG_BYTES_MAX = 1024 * 1024
 
+/** Opens PostgreSQL's log to append to it. */
 export function openLog(dataDir: string) {
   const path = logOf(dataDir)
-  // The log of the run before stays, since it may tell why that ended; what is older goes.
+  // The log of the last run stays, since it may say why that ended; older ones are deleted.
   if (existsSync(path) && statSync(path).size > LOG_BYTES_MAX) renameSync(path, `${path}.old`)
   return { path, file: openSync(path, 'a', 0o600) }
 }
 
+/** The path of PostgreSQL's log. */
 export const logOf = (dataDir: string) => join(dataDir, LOG_FILE)
 
-/** The last lines, of those behind the first `from` bytes; '' where an operator has taken the file away. */
+/** The last lines behind the first `from` bytes; '' where an operator has deleted the file. */
 export function tail(path: string, from = 0): string {
   if (!existsSync(path)) return ''
   return readFileSync(path).subarray(from).toString().trim().split('\n').slice(-8).join('\n')

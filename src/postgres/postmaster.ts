@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-/** The address of the PostgreSQL that the holder of `dataDir` runs; null: it has none that is ready, or shares none. */
+/** The address of the PostgreSQL that another process runs in `dataDir`; null: none is ready, or none is shared. */
 export function runningPostgres(dataDir: string): string | null {
   try {
     const cluster = readFileSync(lockFile(resolve(dataDir)), 'utf8')
     const lines = cluster ? readPostmaster(cluster) : null
-    // After a crash the file may name a stranger, who must not be asked for our password.
+    // After a crash the file may name another process, which must not get our password.
     if (!lines || !isReady(cluster) || !commandLine(Number(lines[0])).includes(cluster)) return null
     return addressOf(Number(lines[3]), readFileSync(passwordFile(cluster), 'utf8'))
   } catch {
@@ -15,21 +15,23 @@ export function runningPostgres(dataDir: string): string | null {
   }
 }
 
-/** Held for as long as its process lives; its text is the folder of the cluster once others may join. */
+/** The file that a process locks for as long as it lives; its text is the cluster's folder once others may join. */
 export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 
+/** The file with the password of the cluster's only role. */
 export const passwordFile = (cluster: string) => `${cluster}.password`
 
+/** The address of an embedded PostgreSQL. */
 export function addressOf(port: number, password: string): string {
   return `postgres://roster:${password}@127.0.0.1:${port}/postgres`
 }
 
-/** Tells other processes of the machine where the cluster is; '': there is none to join. */
+/** Lets other processes of the machine know where the cluster is; '': there is none to join. */
 export function publish(dataDir: string, cluster: string) {
   writeFileSync(lockFile(dataDir), cluster)
 }
 
-/** Whether the postmaster's own status line says so. */
+/** Whether the postmaster's own status line says that it is ready. */
 export function isReady(cluster: string): boolean {
   return readPostmaster(cluster)?.[7]?.startsWith('ready') ?? false
 }
@@ -43,8 +45,8 @@ function readPostmaster(cluster: string): string[] | null {
 }
 
 /**
- * Ends the postmaster that a killed server left. We hold the folder's lock, so whatever the file names is an orphan of
- * ours or, after a reboot, a stranger that has the number by chance: its command line tells which.
+ * Ends the postmaster that a killed server left. We hold the folder's lock, so the process that the file names is an
+ * orphan of ours or, after a reboot, another process with the same number: its command line shows which.
  */
 export async function stopOrphan(cluster: string) {
   const pid = Number(readPostmaster(cluster)?.[0])

@@ -13,11 +13,11 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** How to run a program of PostgreSQL's on this machine. */
+/** Runs PostgreSQL's programs on this machine. */
 export interface Runner {
   native: string
   cluster: string
-  /** Makes a file or folder the property of whom PostgreSQL runs as. */
+  /** Makes the user that PostgreSQL runs as the owner of a file or folder. */
   give(path: string): void
   launch(program: string, args: string[], log: number): ChildProcess
 }
@@ -49,7 +49,7 @@ export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
 // A user namespace in which root has another number: no copy, no new user, and folders under /root stay reachable.
 const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
 
-/** A cluster that is there stays with whom it belongs to; for a new one, what works here. */
+/** An existing cluster keeps its owner; a new one gets the first method that works here. */
 function methodFor(cluster: string): 'namespace' | 'nobody' {
   if (!existsSync(cluster)) return namespaceWorks() ? 'namespace' : 'nobody'
   if (statSync(cluster).uid === NOBODY) return 'nobody'
@@ -61,7 +61,7 @@ function namespaceWorks(): boolean {
   return spawnSync(NAMESPACE[0] as string, [...NAMESPACE.slice(1), 'true']).status === 0
 }
 
-/** Where there are no user namespaces: as `nobody`, in place where nobody can go, else with copies in /var/lib. */
+/** Without user namespaces: as the user `nobody`, in place where that user has access, else with copies in /var/lib. */
 function runnerAsNobody(native: string, dataDir: string): Runner {
   const isThere = existsSync(join(dataDir, 'postgres'))
   const base = isThere || isReachable(dataDir) ? dataDir : join('/var/lib/roster', Bun.hash(dataDir).toString(36))
@@ -78,7 +78,7 @@ function runnerAsNobody(native: string, dataDir: string): Runner {
   }
 }
 
-/** Whether everybody may enter the folder, and each one above it, and read it. */
+/** Whether every user may read the folder, and enter it and each one above it. */
 function isReachable(folder: string): boolean {
   if ((statSync(folder).mode & 0o005) !== 0o005) return false
   for (let above = dirname(folder); ; above = dirname(above)) {
@@ -87,7 +87,7 @@ function isReachable(folder: string): boolean {
   }
 }
 
-/** Copies under another name first: what is there under its own name is whole. */
+/** Copies under another name first: a folder under its own name is whole. */
 function copyOnce(from: string, to: string): string {
   if (existsSync(to)) return to
   rmSync(`${to}.part`, { recursive: true, force: true })

@@ -1,16 +1,16 @@
-import type { LimiterMemory } from '../admit/limiterFiles.ts'
+import type { LimiterTables } from '../admit/limiterFiles.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import type { Config } from '../config.ts'
 import type { KeyRecord } from '../model/key.ts'
 
-/** The keys there are, and the memory in which their requests are counted. */
+/** The valid keys, and the tables in which their requests are counted. */
 interface KeysMessage {
   readonly kind: 'keys'
   readonly keys: readonly KeyRecord[]
-  readonly memory: LimiterMemory
+  readonly tables: LimiterTables
 }
 
-/** All that a worker process needs; it comes by a channel that nobody else reads, not by arguments. */
+/** All that a worker process needs; over a channel that no other process reads, unlike arguments. */
 export interface StartMessage {
   readonly kind: 'start'
   readonly config: Config
@@ -20,12 +20,12 @@ export interface StartMessage {
   readonly bootstrapKeys: readonly string[]
   readonly migrationFiles: readonly string[]
   readonly keys: readonly KeyRecord[]
-  readonly memory: LimiterMemory
-  /** Null: nothing is told from memory. */
+  readonly tables: LimiterTables
+  /** Null: the list cache is off. */
   readonly changes: ChangeLogAccess | null
 }
 
-/** The database is there: requests are answered from now on. */
+/** The database is reachable: requests are answered from now on. */
 interface BeginMessage extends Omit<KeysMessage, 'kind'> {
   readonly kind: 'begin'
   readonly cursorSecret: string
@@ -35,14 +35,14 @@ export type ToWorker =
   | StartMessage
   | KeysMessage
   | BeginMessage
-  /** Asked again and again; who does not answer hangs. */
+  /** Sent again and again; a worker that does not answer hangs. */
   | { readonly kind: 'ping' }
-  /** Let clients leave for so long, finish, and end. */
+  /** The worker lets clients leave for `leaveMs`, finishes what runs, and ends. */
   | { readonly kind: 'stop'; readonly leaveMs: number }
 
 export type FromWorker = StateMessage | ReportMessage
 
-/** How the process itself is. */
+/** The state of the process itself. */
 type StateMessage =
   | { readonly kind: 'ready'; readonly url: string; readonly port: number }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
@@ -52,7 +52,7 @@ type StateMessage =
 export type ReportMessage =
   /** Ids of keys that have been used since the last such message. */
   | { readonly kind: 'used'; readonly ids: readonly string[] }
-  /** Writes over connections of this name may have been done, or will be, and nobody tells of them. */
+  /** Writes sent over connections with this application_name have an unknown outcome. */
   | { readonly kind: 'disown'; readonly connections: string }
-  /** The log of changes is needed again after a rest. */
+  /** The change log is needed again after a pause. */
   | { readonly kind: 'wake' }

@@ -6,7 +6,7 @@ import { type Started, Supervisor } from './supervisor.ts'
 
 /** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
 const SAME_SIGNAL_MS = 1_000
-/** Between looks whether the launcher lives. */
+/** Between checks whether the launcher lives. */
 const LAUNCHER_MS = 1_000
 
 /** Starts the server, and stops it on signals. `launcher`: the process that passes signals on, or not a number. */
@@ -34,7 +34,7 @@ export async function serve(config: Config, launcher: number): Promise<void> {
   process.on('SIGTERM', onSignal)
   process.on('SIGUSR2', () => supervisor.restartWorkers())
   const onFault = (error: unknown) => {
-    log.error('the server failed', { error: String((error as Error | null)?.stack ?? error) })
+    log.error('the server failed: it stops', { error: String((error as Error | null)?.stack ?? error) })
     stop(1)
   }
   process.on('uncaughtException', onFault)
@@ -52,18 +52,18 @@ export async function serve(config: Config, launcher: number): Promise<void> {
     announce(config, log, started, Date.now() - startMs)
   } catch (error) {
     if (stoppingMs > 0) return // what a stop interrupts is no fault
-    // One line is enough for what an operator can mend; the stack is for what only we can.
+    // An operator can mend a StartError by its message; any other error is a fault of ours, whose stack is needed.
     console.error(error instanceof StartError ? error.message.replace(/^/gm, 'roster: ') : error)
     await stop(1)
   }
 }
 
-/** Whether no other machine can reach that address. */
+/** Whether only this machine can reach the address. */
 function isOwnMachine(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host)
 }
 
-/** The first screen of a developer. In JSON, which is for log collectors, no key is shown. */
+/** Prints what a developer needs first. In JSON, which is for log collectors, no key is shown. */
 function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const { url, workers, developmentKey, hasKeys } = started
   if (config.logFormat === 'json') {
@@ -81,7 +81,7 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   console.log(lines.join('\n'))
 }
 
-/** Ends with the launcher, however that ended: without it nobody would pass a signal on. */
+/** Stops the server when the launcher has ended, however it did: no other process passes signals on. */
 function watchLauncher(launcher: number, stop: () => void) {
   if (!launcher || launcher !== process.ppid) return
   const timer = setInterval(() => {

@@ -1,15 +1,17 @@
 import { createServer } from 'node:net'
 import { lockPort } from '../os/folder.ts'
 
-/** What an operator can mend. */
+/** A fault that an operator can mend; its message says how. */
 export class StartError extends Error {}
 
+/** A handler for `catch` that throws a StartError, which begins with `what`. */
 export function orStartError(what: string) {
   return (error: Error): never => {
     throw new StartError(`${what}: ${error.message || String(error)}`, { cause: error })
   }
 }
 
+/** The same message, as one for the operator. */
 export function asStartError(error: Error): StartError {
   return new StartError(error.message, { cause: error })
 }
@@ -42,6 +44,7 @@ function requireFree(host: string, port: number): Promise<void> {
   })
 }
 
+/** The StartError for a port that another program has. */
 export function portTaken({ host, port }: { host: string; port: number }): StartError {
   return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set PORT`)
 }

@@ -1,16 +1,18 @@
 import { Admission } from '../admit/admission.ts'
 import { KeyNews } from '../admit/keyNews.ts'
 import { Keyring } from '../admit/keyring.ts'
-import { RateLimiter } from '../admit/limiter.ts'
-import type { LimiterMemory } from '../admit/limiterFiles.ts'
+import { type LimiterTables, limiterSettings } from '../admit/limiterFiles.ts'
+import { Limiters } from '../admit/limiters.ts'
 import { RedisWindows } from '../admit/redis.ts'
-import { Views } from '../cache/listCache.ts'
+import type { CacheParts } from '../cache/cacheParts.ts'
+import { ListCache } from '../cache/listCache.ts'
 import { onWake } from '../changes/demand.ts'
-import { MarkReader, MarkWriter } from '../changes/inFlight.ts'
-import { addDoubt, ChangeReader, ChangeWriter } from '../changes/log.ts'
+import { FlagReader, FlagWriter } from '../changes/inFlight.ts'
+import { addUnknownOutcome, ChangeLogReader, ChangeLogWriter } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
-import { Announcer, Follower } from '../changes/publishing.ts'
-import { OnTheirWay } from '../changes/settling.ts'
+import { ChangePublisher } from '../changes/publisher.ts'
+import { InFlightWrites } from '../changes/settling.ts'
+import { ChangeSubscriber } from '../changes/subscriber.ts'
 import { compileProbe } from '../compile/entity.ts'
 import type { Config } from '../config.ts'
 import { ApiError } from '../errors.ts'
@@ -23,20 +25,20 @@ import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
-import type { Memory } from '../operations/resource.ts'
-import { turnAway } from '../os/listenSocket.ts'
+import { stopAccepting } from '../os/listenSocket.ts'
 import { openRegion, type Region } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
 
+/** A running worker, for the process that it is. */
 export interface Worker {
   /** `http://127.0.0.1:3000`. */
   readonly url: string
   readonly port: number
-  /** From now on these are the keys, and that is where their requests are counted. */
-  replaceKeys(keys: readonly KeyRecord[], memory: LimiterMemory): void
-  /** The database is there, with this secret: what was 503 until now is answered. @throws Error as the start does */
+  /** Makes these the valid keys, and counts their requests in these tables. */
+  replaceKeys(keys: readonly KeyRecord[], tables: LimiterTables): void
+  /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
   begin(cursorSecret: string): Promise<void>
-  /** The ids of the keys that were used since the last call; and a line in the log if there are too many of them. */
+  /** The ids of the keys that were used since the last call. Logs a line where too many were for the table. */
   takeUsedKeys(): string[]
   /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
   stop(leaveMs: number): Promise<void>
@@ -48,14 +50,14 @@ export interface Surroundings {
   keys: readonly KeyRecord[]
   /** Keys with all rights that no database has. */
   bootstrapKeys: readonly string[]
-  memory: LimiterMemory
-  /** What cursors are signed with, by every worker on the database; null: it is not there yet, and `begin` will say. */
+  tables: LimiterTables
+  /** What every worker on the database signs cursors with; null: the database is not reachable yet, and `begin` follows. */
   cursorSecret: string | null
-  /** Null: nothing is told from memory. */
+  /** Null: the list cache is off. */
   changes?: ChangeLogAccess | null
-  /** Writes over connections of this name were given up, and may still be done; nothing more is sent over them. */
-  onDisown?(connections: string): void
-  /** The log of changes is needed again after a rest. */
+  /** Writes sent over connections with this application_name have an unknown outcome; its pool is closed. */
+  onOutcomeUnknown?(connections: string): void
+  /** The change log is needed again after a pause. */
   onWake?(): void
   migrationFiles: readonly string[]
   log: Log
@@ -63,9 +65,9 @@ export interface Surroundings {
   entitiesDir?: string
 }
 
-/** Connections that have begun are accepted, and their first request has come, within this time. */
+/** Within this time connections that have begun are accepted, and their first request has come. */
 const SETTLE_MS = 50
-/** Short of a statement's own limit: an operator's stop has the last word. */
+/** Less than a statement may take: an operator's stop does not wait for slow ones. */
 const FINISH_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
@@ -78,9 +80,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     poolSize: config.databasePool,
     prepare: config.databasePrepare,
     changes,
-    onDisown(connections, closed) {
-      if (changes && region) addDoubt(region, changes.ring)
-      closed.then(() => surroundings.onDisown?.(connections))
+    onOutcomeUnknown(connections, closed) {
+      if (changes && region) addUnknownOutcome(region, changes.ring)
+      closed.then(() => surroundings.onOutcomeUnknown?.(connections))
     },
   }
   const database = new Database(options)
@@ -106,9 +108,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     isDraining: () => draining,
     isWaiting: () => isWaiting,
   })
-  // Nobody is admitted by this machine alone while the store can be asked.
+  // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
-  // Workers share the port; that no second server does is the supervisor's business.
+  // Workers share the port; the supervisor has made sure that no second server does.
   app.listen({ hostname: config.host, port: config.port, reusePort: true })
   const port = app.server?.port as number
   const url = `http://${hostInUrl(config.host)}:${port}`
@@ -127,7 +129,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     async stop(leaveMs) {
       draining = true
       await Bun.sleep(Math.max(0, leaveMs - SETTLE_MS))
-      turnAway(port)
+      stopAccepting(port)
       await Bun.sleep(Math.min(leaveMs, SETTLE_MS))
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
@@ -140,50 +142,49 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
 }
 
-function openMemory({ listCacheMb }: Config, { ring }: ChangeLogAccess, region: Region): Memory {
+function openMemory({ listCacheMb }: Config, { ring }: ChangeLogAccess, region: Region): CacheParts {
   const bytes = listCacheMb * 2 ** 20
-  const follower = new Follower(new ChangeReader(region), bytes / 8)
-  const onTheirWay = new OnTheirWay(new MarkReader(region), follower)
+  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
+  const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
   return {
-    views: new Views(follower, onTheirWay, bytes),
-    onTheirWay,
-    announcer: new Announcer(new ChangeWriter(region, ring), region),
-    marks: new MarkWriter(region, ring),
+    cache: new ListCache(subscriber, inFlight, bytes),
+    inFlight,
+    publisher: new ChangePublisher(new ChangeLogWriter(region, ring), region),
+    flags: new FlagWriter(region, ring),
   }
 }
 
-function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: Surroundings, database: Database) {
-  const { rateLimits, rateLimitsAnonymous, rateLimitClients, rateLimitStore, trustedProxies } = config
+function createAdmission(config: Config, { keys, bootstrapKeys, tables, log }: Surroundings, database: Database) {
+  const { rateLimitStore, trustedProxies } = config
   const keyring = new Keyring(keys, bootstrapKeys)
-  // All workers lose the store at once; one of them says so.
+  // All workers lose the store at once; the first one logs it.
   const storeEvents = {
     onAway(error: Error) {
-      if (limiter.storeIsAway())
-        log.warn('the store of the limits is away; this machine decides alone', { error: error.message })
+      if (limiters.storeIsAway())
+        log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
     },
     onBack() {
-      if (limiter.storeIsBack()) log.info('the store of the limits is back')
+      if (limiters.storeIsBack()) log.info('rate limit store reachable again')
     },
   }
   const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
-  const shape = { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
-  const limiter = new RateLimiter(shape, memory, store)
-  limiter.update(memory)
-  const news = new KeyNews(keyring, keySource(database), () => limiter.newsMs())
+  const limiters = new Limiters(limiterSettings(config), tables, store)
+  limiters.update(tables)
+  const news = new KeyNews(keyring, keySource(database), () => limiters.newsMs())
   return {
-    admission: new Admission(keyring, limiter, trustedProxies === null ? null : parseNetworks(trustedProxies), news),
-    replaceKeys(records: readonly KeyRecord[], now: LimiterMemory) {
+    admission: new Admission(keyring, limiters, trustedProxies === null ? null : parseNetworks(trustedProxies), news),
+    replaceKeys(records: readonly KeyRecord[], tables: LimiterTables) {
       keyring.replace(records)
-      limiter.update(now)
+      limiters.update(tables)
       news.noteReplaced()
     },
     takeUsedKeys() {
-      const requests = limiter.takeStrangers()
+      const requests = limiters.takeOverflowed()
       if (requests > 0)
-        log.warn('more keys are in use than RATE_LIMIT_CLIENTS: those without room share one limit', { requests })
+        log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
       return keyring.takeUsed()
     },
-    // A worker that has died may have been the one to say that it was away.
+    // The worker that logged the outage may have died; then this one logs its end.
     ready: store?.greeted.then((isHere) => isHere && storeEvents.onBack()),
     close: () => store?.close(),
   }
@@ -193,7 +194,7 @@ function createAdmission(config: Config, { keys, bootstrapKeys, memory, log }: S
 async function requireTables(entities: readonly Entity[], database: Database) {
   for (const entity of entities)
     await database.read(compileProbe(entity)).catch(async (error) => {
-      if (error instanceof ApiError) return // away for the moment, which requests are told too
+      if (error instanceof ApiError) return // unreachable for the moment; requests are answered 503
       await database.end(0)
       throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
     })

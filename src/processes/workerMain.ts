@@ -1,11 +1,11 @@
-// A worker as a process of its own; the supervisor starts it, tells it what it needs, and outlives it.
+// A worker as a process of its own; the supervisor starts it, sends it what it needs, and outlives it.
 
 import { createLog, type Log } from '../log.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 const USED_EVERY_MS = 10_000
-/** Clients of a worker that leaves alone can go to another at once, so they are given time. */
+/** Clients of a worker that alone gets a signal can go to another one, and have time to do so. */
 const LEAVE_MS = 2_000
 
 let log: Log | undefined
@@ -15,14 +15,14 @@ let isStopping = false
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
-  else if (message.kind === 'ping') tell({ kind: 'pong' })
+  else if (message.kind === 'ping') report({ kind: 'pong' })
   else if (message.kind === 'begin') begin(message)
   else replaceKeys(message)
 })
-// Without the supervisor nobody would stop this process, or replace it.
+// Without the supervisor no process would stop this one, or replace it.
 process.on('disconnect', () => stop(0))
 process.on('SIGTERM', () => stop(LEAVE_MS))
-// A terminal sends it to the whole group; the supervisor has it too and says when.
+// A terminal sends it to the whole group, the supervisor too, which then says when to stop.
 process.on('SIGINT', () => undefined)
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)
@@ -32,37 +32,41 @@ async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) 
   worker = startWorker(config, {
     ...surroundings,
     log,
-    onDisown: (connections) => tell({ kind: 'disown', connections }),
-    onWake: () => tell({ kind: 'wake' }),
+    onOutcomeUnknown: (connections) => report({ kind: 'disown', connections }),
+    onWake: () => report({ kind: 'wake' }),
   })
   try {
     const { url, port, takeUsedKeys } = await worker
-    tell({ kind: 'ready', url, port })
-    setInterval(() => tellUsed(takeUsedKeys()), USED_EVERY_MS)
+    report({ kind: 'ready', url, port })
+    setInterval(() => reportUsed(takeUsedKeys()), USED_EVERY_MS)
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
-    tell({ kind: 'failed', code, message })
+    report({ kind: 'failed', code, message })
     process.exit(1)
   }
 }
 
-/** What it has in hand is finished; then another process takes its place. */
+/** Finishes what runs; then another process takes its place. */
 function fail(error: unknown) {
-  log?.error('a worker failed', { error: String((error as Error | null)?.stack ?? error) })
+  log?.error('a worker failed: it finishes its requests and is replaced', {
+    error: String((error as Error | null)?.stack ?? error),
+  })
   stop(0, 1)
 }
 
-/** After the start, which has failed by itself if it did. */
-async function replaceKeys({ keys, memory }: Pick<ToWorker & { kind: 'keys' }, 'keys' | 'memory'>) {
+/** Waits for the start; where that fails, `start` reports it. */
+async function replaceKeys({ keys, tables }: Pick<ToWorker & { kind: 'keys' }, 'keys' | 'tables'>) {
   const running = await worker?.catch(() => null)
   try {
-    running?.replaceKeys(keys, memory)
+    running?.replaceKeys(keys, tables)
   } catch (error) {
-    log?.error('the tables of keys with limits of their own cannot be opened', { error: String(error) })
+    log?.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to keys without one', {
+      error: String(error),
+    })
   }
 }
 
-/** What is wrong with the database's tables ends it, as it would have ended the start. */
+/** A fault of the database's tables ends the process, as it would have ended the start. */
 async function begin({ cursorSecret, ...message }: ToWorker & { kind: 'begin' }) {
   await replaceKeys(message)
   const running = await worker?.catch(() => null)
@@ -74,15 +78,15 @@ async function stop(leaveMs: number, code = 0) {
   isStopping = true
   const running = await worker?.catch(() => null)
   await running?.stop(leaveMs)
-  if (running) tellUsed(running.takeUsedKeys())
+  if (running) reportUsed(running.takeUsedKeys())
   await log?.flush()
   process.exit(code)
 }
 
-function tellUsed(ids: readonly string[]) {
-  if (ids.length > 0) tell({ kind: 'used', ids })
+function reportUsed(ids: readonly string[]) {
+  if (ids.length > 0) report({ kind: 'used', ids })
 }
 
-function tell(message: FromWorker) {
+function report(message: FromWorker) {
   if (process.connected) process.send?.(message)
 }

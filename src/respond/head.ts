@@ -1,8 +1,8 @@
 import type { Reply } from './reply.ts'
 
 /**
- * So much of a head nginx takes by default (`proxy_buffer_size`). Node's fetch takes 16 KiB, which is four links of a
- * target of 3 KiB, on an address of 128, with a page's number and all that stands beside them: under 13,500.
+ * The longest head that nginx takes by default (`proxy_buffer_size`). Node's fetch takes 16 KiB, which is more than four
+ * links of a target of 3 KiB, on an address of 128, with a page's number and all that stands beside them: under 13,500.
  */
 export const HEAD_BYTES_MAX = 4 * 1024
 
@@ -29,7 +29,7 @@ export function fitHead(reply: Reply): void {
   if (headBytes(reply) > HEAD_BYTES_MAX) delete reply.headers.Link
 }
 
-/** Of an answer 200 as it goes out. Its headers are ASCII. */
+/** The bytes of an answer 200's head as it goes out. Its headers are ASCII. */
 function headBytes({ headers, body }: Reply): number {
   let bytes = SERVER_BYTES + String(Buffer.byteLength(body ?? '')).length
   for (const [name, value] of Object.entries(headers)) bytes += `${name}: ${value}\r\n`.length

@@ -4,7 +4,8 @@ import type { Row } from '../model/sql.ts'
 type Read = (row: Row, offset: number) => unknown
 type Write = (row: Row, offset: number) => string
 type Members = readonly (Property | Group)[]
-type Positions = ReadonlyMap<Property, number>
+/** Where the column of each property stands among an entity's. */
+type ColumnIndexes = ReadonlyMap<Property, number>
 
 const writers = new WeakMap<Entity, Write>()
 
@@ -17,11 +18,11 @@ export function writeEntity(entity: Entity, row: Row, offset = 0): string {
 
 /** What stands in front of the first decimal is printed as one object, the rest is appended as text. */
 function compileWriter({ members, properties }: Entity): Write {
-  const positions = new Map(properties.map((property, index) => [property, index]))
+  const indexes = new Map(properties.map((property, index) => [property, index]))
   const firstDecimal = members.findIndex(hasDecimal)
-  const read = objectReader(firstDecimal === -1 ? members : members.slice(0, firstDecimal), positions)
+  const read = objectReader(firstDecimal === -1 ? members : members.slice(0, firstDecimal), indexes)
   if (firstDecimal === -1) return (row, offset) => JSON.stringify(read(row, offset))
-  const writeRest = membersWriter(members.slice(firstDecimal), positions)
+  const writeRest = membersWriter(members.slice(firstDecimal), indexes)
   const separator = firstDecimal === 0 ? '' : ','
   return (row, offset) => `${JSON.stringify(read(row, offset)).slice(0, -1)}${separator}${writeRest(row, offset)}}`
 }
@@ -34,16 +35,16 @@ function hasDecimal(member: Property | Group): boolean {
  * Always the same object with other values, which is what JSON.stringify prints fastest. Reading and printing a row are
  * one synchronous step, so no two rows are ever in it.
  */
-function objectReader(members: Members, positions: Positions): Read {
+function objectReader(members: Members, indexes: ColumnIndexes): Read {
   const object: Record<string, unknown> = Object.fromEntries(members.map((member) => [keyOf(member), null]))
   const groups = members.filter(isGroup).map((group) => ({
     key: group.key,
-    read: unlessEmpty(group, positions, null, objectReader(group.properties, positions)),
+    read: unlessEmpty(group, indexes, null, objectReader(group.properties, indexes)),
   }))
-  const values = members.flatMap((member) => (isGroup(member) ? [] : [valueReader(member, positions)]))
+  const values = members.flatMap((member) => (isGroup(member) ? [] : [valueReader(member, indexes)]))
   return (row, offset) => {
-    for (const { key, position, readText } of values) {
-      const text = row[offset + position]
+    for (const { key, index, readText } of values) {
+      const text = row[offset + index]
       object[key] = text === null || text === undefined ? null : readText(text)
     }
     for (const { key, read } of groups) object[key] = read(row, offset)
@@ -51,17 +52,17 @@ function objectReader(members: Members, positions: Positions): Read {
   }
 }
 
-function valueReader(property: Property, positions: Positions) {
+function valueReader(property: Property, indexes: ColumnIndexes) {
   const { readText } = property.kind
   if (!readText) throw new Error(`${property.name} has no JSON value`)
-  return { key: keyOf(property), position: positions.get(property) as number, readText }
+  return { key: keyOf(property), index: indexes.get(property) as number, readText }
 }
 
 /** `"a":1,"b":2` */
-function membersWriter(members: Members, positions: Positions): Write {
+function membersWriter(members: Members, indexes: ColumnIndexes): Write {
   const parts = members.map((member, index) => ({
     prefix: `${index === 0 ? '' : ','}${JSON.stringify(keyOf(member))}:`,
-    write: memberWriter(member, positions),
+    write: memberWriter(member, indexes),
   }))
   return (row, offset) => {
     let json = ''
@@ -70,15 +71,15 @@ function membersWriter(members: Members, positions: Positions): Write {
   }
 }
 
-function memberWriter(member: Property | Group, positions: Positions): Write {
+function memberWriter(member: Property | Group, indexes: ColumnIndexes): Write {
   if (isGroup(member)) {
-    const write = membersWriter(member.properties, positions)
-    return unlessEmpty(member, positions, 'null', (row, offset) => `{${write(row, offset)}}`)
+    const write = membersWriter(member.properties, indexes)
+    return unlessEmpty(member, indexes, 'null', (row, offset) => `{${write(row, offset)}}`)
   }
-  const position = positions.get(member) as number
+  const index = indexes.get(member) as number
   const { readText } = member.kind
   return (row, offset) => {
-    const text = row[offset + position]
+    const text = row[offset + index]
     if (text === null || text === undefined) return 'null'
     return readText ? JSON.stringify(readText(text)) : text
   }
@@ -87,13 +88,13 @@ function memberWriter(member: Property | Group, positions: Positions): Write {
 /** An object without a value in any part is null. */
 function unlessEmpty<Result>(
   group: Group,
-  positions: Positions,
+  indexes: ColumnIndexes,
   empty: Result,
   make: (row: Row, offset: number) => Result,
 ): (row: Row, offset: number) => Result {
-  const parts = group.properties.map((property) => positions.get(property) as number)
+  const parts = group.properties.map((property) => indexes.get(property) as number)
   return (row, offset) => {
-    for (const position of parts) if (row[offset + position] !== null) return make(row, offset)
+    for (const index of parts) if (row[offset + index] !== null) return make(row, offset)
     return empty
   }
 }

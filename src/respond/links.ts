@@ -1,6 +1,6 @@
 import { encodeRaw, TARGET_LENGTH_MAX } from '../model/uri.ts'
 import { HEAD_BYTES_MAX, OTHER_BYTES_MAX } from './head.ts'
-import type { Place } from './place.ts'
+import type { PageLinks } from './pageLinks.ts'
 
 /** The cursors of a page's links; null: it has none. */
 export interface LinkCursors {
@@ -22,14 +22,14 @@ const LINK_REST_MAX = '9007199254740991>; rel="previous", '.length
  */
 export function addLinks(
   headers: Record<string, string>,
-  place: Place,
+  links: PageLinks,
   cursors: LinkCursors,
   url: string,
   kept: string,
 ) {
   const address = `<${url}?${encodeRaw(kept)}${kept && '&'}page=`
-  const { previous, next, isFirst, isLast, last } = place
-  const room = roomForCursors(address, place)
+  const { previous, next, isFirst, isLast, last } = links
+  const room = roomForCursors(address, links)
   const nextCursor = cursorWithin(room, address, cursors.next)
   const previousCursor = cursorWithin(room - nextCursor.length, address, cursors.previous)
   const first = isFirst ? '' : `${address}1>; rel="first"`
@@ -42,7 +42,7 @@ export function addLinks(
 }
 
 /** How many characters the links leave in a small head. One that is larger without cursors has no bound to keep. */
-function roomForCursors(address: string, { previous, next, isFirst, isLast }: Place): number {
+function roomForCursors(address: string, { previous, next, isFirst, isLast }: PageLinks): number {
   const links = (isFirst ? 0 : 1) + (previous === null ? 0 : 1) + (next === null ? 0 : 1) + (isLast ? 0 : 1)
   const room = HEAD_BYTES_MAX - OTHER_BYTES_MAX - NAME_BYTES - links * (address.length + LINK_REST_MAX)
   return room < 0 ? Number.POSITIVE_INFINITY : room

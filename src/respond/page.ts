@@ -5,7 +5,7 @@ import type { ListQuery, Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { writeEntity } from './json.ts'
 import { addLinks, type LinkCursors } from './links.ts'
-import { placeOf } from './place.ts'
+import { pageLinksOf } from './pageLinks.ts'
 import { JSON_TYPE, type TextReply } from './reply.ts'
 
 /** What was found for a list: rows with something in front, then the entity's columns. */
@@ -35,16 +35,16 @@ export function respondPage(
     body += writeEntity(entity, rows[index] as Row, OFFSET)
   }
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'X-Total-Count': String(total) }
-  const place = placeOf(query, total, end - begin, rows.length > end - begin)
+  const links = pageLinksOf(query, total, end - begin, rows.length > end - begin)
   const cursorOf = (side: Seek['side'], index: number) => {
     if (cursors === null || begin === end) return null
     return cursors.write(entity, query, { side, position: positionOf(entity, query, rows[index] as Row) })
   }
   const linked: LinkCursors = {
-    previous: place.previous === null ? null : cursorOf('before', begin),
-    next: place.next === null ? null : cursorOf('behind', end - 1),
+    previous: links.previous === null ? null : cursorOf('before', begin),
+    next: links.next === null ? null : cursorOf('behind', end - 1),
   }
-  addLinks(headers, place, linked, url, query.kept)
+  addLinks(headers, links, linked, url, query.kept)
   return { status: 200, headers, body: `${body}]` }
 }
 

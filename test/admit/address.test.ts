@@ -100,7 +100,7 @@ describe('clientOf', () => {
   })
 
   test.each(['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:192.0.2.1%eth0'])(
-    'an IPv4 address as a socket of IPv6 tells it is that address: %s',
+    'an IPv4 address as a socket of IPv6 writes it is that address: %s',
     (address) => expect(clientOf(address)).toEqual(clientOf('192.0.2.1')),
   )
 
@@ -164,7 +164,7 @@ describe('addressBehind', () => {
     ['even a trusted address', '10.0.0.1', '10.9.9.9, 198.51.100.1', '198.51.100.1'],
     ['a chain of proxies', '10.0.0.1', '198.51.100.1, 10.0.0.3, 10.0.0.2', '198.51.100.1'],
     ['a chain with a made-up head', '10.0.0.1', '192.0.2.66, 198.51.100.1, 10.0.0.3', '198.51.100.1'],
-    ['nobody but proxies: the first', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['only proxies: the first', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['without spaces', '10.0.0.1', '198.51.100.1,10.0.0.2', '198.51.100.1'],
     ['with tabs and spaces', '10.0.0.1', '\t198.51.100.1 ,\t 10.0.0.2 ', '198.51.100.1'],
     ['a port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],

@@ -1,23 +1,23 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Admission } from '../../src/admit/admission.ts'
 import { Keyring } from '../../src/admit/keyring.ts'
-import { RateLimiter } from '../../src/admit/limiter.ts'
 import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
+import { Limiters } from '../../src/admit/limiters.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { parseNetworks } from '../../src/model/networks.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
 
-const SHAPE = { limits: parseRules('9/1h'), anonymousLimits: parseRules('50/2h'), clients: 3 }
+const SETTINGS = { limits: parseRules('9/1h'), anonymousLimits: parseRules('50/2h'), clients: 3 }
 const folder = temporaryFolder()
-const memory = new LimiterFiles(folder.path, SHAPE).ensure([], () => undefined)
+const memory = new LimiterFiles(folder.path, SETTINGS).ensure([], () => undefined)
 afterAll(() => folder.remove())
 
 const key = makeKey()
-const limiter = new RateLimiter(SHAPE, memory, null)
+const limiters = new Limiters(SETTINGS, memory, null)
 const keyring = new Keyring([key.record], [])
-const open = new Admission(keyring, limiter, null)
-const behindProxy = new Admission(keyring, limiter, parseNetworks('10.0.0.0/8'))
+const open = new Admission(keyring, limiters, null)
+const behindProxy = new Admission(keyring, limiters, parseNetworks('10.0.0.0/8'))
 
 /** A server whose peer has this address. */
 const from = (address: string | null) => ({ requestIP: () => (address === null ? null : { address }) })
@@ -36,21 +36,21 @@ describe('D35: a request without a valid key is charged to', () => {
     ])
   })
 
-  test('its peer and nobody else when no proxy is trusted', async () => {
+  test('its peer and no other client when no proxy is trusted', async () => {
     expect([await left(open, '192.0.2.3', '198.51.100.3'), await left(open, '192.0.2.3', '198.51.100.4')]).toEqual([
       49, 48,
     ])
     expect(await left(open, '198.51.100.3')).toBe(49)
   })
 
-  test('the address that a trusted proxy tells', async () => {
+  test('the address that a trusted proxy names', async () => {
     expect(await left(behindProxy, '10.0.0.1', '192.0.2.66, 192.0.2.4')).toBe(49)
     expect(await left(behindProxy, '10.9.9.9', '192.0.2.4')).toBe(48)
     expect(await left(open, '192.0.2.4')).toBe(47)
     expect(await left(open, '10.0.0.1')).toBe(49)
   })
 
-  test('a peer that is no trusted proxy, whatever it tells', async () => {
+  test('a peer that is no trusted proxy, whatever it names', async () => {
     expect([await left(behindProxy, '192.0.2.5', '192.0.2.6'), await left(open, '192.0.2.5')]).toEqual([49, 48])
   })
 
@@ -63,8 +63,8 @@ describe('D35: a request without a valid key is charged to', () => {
 test('a request with a valid key is charged to the key, not to the address', async () => {
   const found = open.keyOf(key.text)
   expect(found?.id).toBe(key.record.id)
-  const standing = await open.charge(found, request(), from('192.0.2.9'))
-  expect([standing.rule.limit, standing.remaining]).toEqual([9, '8'])
+  const status = await open.charge(found, request(), from('192.0.2.9'))
+  expect([status.rule.limit, status.remaining]).toEqual([9, '8'])
   expect(await left(open, '192.0.2.9')).toBe(49)
 })
 

@@ -22,7 +22,7 @@ function directoryOf(
 const range = (length: number, from = 1) => Array.from({ length }, (_, index) => from + index)
 
 describe('enter and find', () => {
-  test('nobody is found who has not entered; who has is found where he entered', () => {
+  test('a client that has not entered is not found; one that has is found where it entered', () => {
     const { enter, find } = directoryOf(16)
     expect(find(1)).toBeNull()
     const slot = enter(1)
@@ -44,7 +44,7 @@ describe('enter and find', () => {
     expect([directory.find(2, 2), directory.find(1, -1)]).toEqual([null, null])
   })
 
-  test('whoever enters while another waits for the lock is found, not entered twice', () => {
+  test('a client that enters while another waits for the lock is found, not entered twice', () => {
     const region = privateRegion(Table.words(16, 3))
     const first = directoryOf(16, { region })
     let before: number | null = null
@@ -84,7 +84,7 @@ describe('room', () => {
     ])
   })
 
-  test('a large table is full to the half before anybody is turned away, and nobody has two entries', () => {
+  test('a large table is full to the half before a client is turned away, and none has two entries', () => {
     const { enter, find } = directoryOf(8_192, { depth: 1, reach: 64 })
     const slots = range(4_096).map(enter)
     expect(slots).not.toContain(null)
@@ -148,7 +148,7 @@ describe('the entry of a silent client', () => {
     expect(enter(2)).toBe(0)
     expect(words[entry + TAIL]).toBe(words[entry + HEAD] as number)
     expect(words[entry + SEEN]).toBe(5_060)
-    // Whoever was about to charge the one before finds his number used up.
+    // A process that was about to charge the client before finds its number used up.
     expect(table.isTaken(words[table.cellOf(table.ringOf(0), 3)] as number, 3)).toBe(true)
     expect(enter(3)).toBeNull()
   })

@@ -80,7 +80,7 @@ describe('D34: a key that the database has no more', () => {
     await away.end(0)
   })
 
-  test('is not brought back by an answer that was on its way when the supervisor told of its end', async () => {
+  test('is not brought back by an answer that was on its way when the supervisor sent its end', async () => {
     await store.create(key.record)
     const news = newsOf(6_000)
     const confirmed = news.confirm()
@@ -126,7 +126,7 @@ describe('D34: a key that is not known here', () => {
     expect((await found)?.id).toBe(key.record.id)
   })
 
-  test('is not charged by the limits of others: it waits until the supervisor tells of its own', async () => {
+  test('is not charged by the limits of others: it waits until the supervisor sends its own', async () => {
     const record = { ...key.record, limits: '5/1m' }
     await store.create(record)
     const news = newsOf(0)
@@ -140,7 +140,7 @@ describe('D34: a key that is not known here', () => {
     expect(keyring.find(key.text)?.limits?.[0]?.limit).toBe(5)
   })
 
-  test('cannot be told while the database is away', async () => {
+  test('is not known while the database is away', async () => {
     const away = new Database({ url: 'postgres://nobody@127.0.0.1:1/nowhere', poolSize: 1, prepare: true })
     await expect(newsOf(0, away).find(key.text)).rejects.toMatchObject({ code: 'ServiceUnavailable' })
     await away.end(0)

@@ -128,7 +128,7 @@ describe('takeUsed', () => {
   })
 })
 
-test('the id of a key that has ended is known, and that of one that was added and is not told of yet is not', () => {
+test('the id of a key that has ended is known, and that of one that was added and has not been sent yet is not', () => {
   const keyring = new Keyring([recordOf(first)], [])
   keyring.add(recordOf(second))
   keyring.replace([])
@@ -143,12 +143,16 @@ test('an unknown id takes about as long as a wrong secret', () => {
   const wrongSecret = first.slice(0, 18) + second.slice(18)
   const timeMs = (text: string) => {
     const startMs = performance.now()
-    for (let round = 0; round < 20_000; round++) keyring.find(text)
+    for (let round = 0; round < 2_000; round++) keyring.find(text)
     return performance.now() - startMs
   }
-  const least = (text: string) => Math.min(...Array.from({ length: 10 }, () => timeMs(text)))
-  timeMs(first)
-  const ratio = least(second) / least(wrongSecret)
+  // In turns and the least of many: on a busy machine some round of each runs undisturbed.
+  const least = { unknownId: Number.POSITIVE_INFINITY, wrongSecret: Number.POSITIVE_INFINITY }
+  for (let turn = 0; turn < 200; turn++) {
+    least.unknownId = Math.min(least.unknownId, timeMs(second))
+    least.wrongSecret = Math.min(least.wrongSecret, timeMs(wrongSecret))
+  }
+  const ratio = least.unknownId / least.wrongSecret
   expect(ratio).toBeGreaterThan(0.4)
   expect(ratio).toBeLessThan(2.5)
 })

@@ -1,202 +1,153 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { clientOf } from '../../src/admit/address.ts'
-import { Keyring } from '../../src/admit/keyring.ts'
-import { RateLimiter } from '../../src/admit/limiter.ts'
-import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
-import type { Standing } from '../../src/admit/meter.ts'
-import { parseRules } from '../../src/model/limits.ts'
-import { temporaryFolder } from '../support/process.ts'
-import { makeKey, type TestKey } from '../support/server.ts'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { type Client, keyClient } from '../../src/admit/address.ts'
+import { Limiter, type SharedStore } from '../../src/admit/limiter.ts'
+import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
+import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
+import { privateRegion } from '../prove/model.ts'
 
-const SHAPE = { limits: parseRules('9/1h'), anonymousLimits: parseRules('100000/2h'), clients: 3 }
-const folders: ReturnType<typeof temporaryFolder>[] = []
-afterAll(() => {
-  for (const folder of folders) folder.remove()
+const client = keyClient('ci')
+let nowMs = 1_000_000
+beforeEach(() => {
+  nowMs += 500_000_000
 })
 
-/** What a worker has, and the supervisor behind it. */
-function limiterOf(...keys: TestKey[]) {
-  const folder = temporaryFolder()
-  folders.push(folder)
-  const files = new LimiterFiles(folder.path, SHAPE)
-  const memoryOf = (now: readonly TestKey[]) =>
-    files.ensure(
-      now.map(({ record }) => record),
-      () => undefined,
-    )
-  const keyring = new Keyring([], [])
-  const memory = memoryOf(keys)
-  const limiter = new RateLimiter(SHAPE, memory, null)
-  const update = (now: readonly TestKey[], own = memoryOf(now).own) => {
-    keyring.replace(now.map(({ record }) => record))
-    limiter.update({ ...memory, own })
-  }
-  update(keys)
-  const find = ({ text }: TestKey) => keyring.find(text) as NonNullable<ReturnType<Keyring['find']>>
-  const said = ({ admitted, rule, remaining }: Standing) => [admitted, rule.limit, remaining]
-  const charge = (key: TestKey) => said(limiter.chargeKey(find(key)) as Standing)
-  return { limiter, memory, update, charge, said, find }
+function meterOf(limits: string, store: SharedStore | null = null) {
+  const rules = parseRules(limits)
+  const windows = new SlidingWindows(privateRegion(wordsFor(16, rules)), 16, rules, () => nowMs)
+  return { limiter: new Limiter(windows, rules, store), windows }
 }
 
-let ci: TestKey
-let other: TestKey
-beforeEach(() => {
-  ci = makeKey({ name: 'ci' })
-  other = makeKey({ name: 'other' })
-})
+/** A store that answers as the test asks it to, and remembers what it was asked. */
+function storeOf(decisions: (Decision | null)[]) {
+  const asked: { client: string; rules: readonly Rule[] }[] = []
+  const decide = async (text: string, rules: readonly Rule[]) => {
+    asked.push({ client: text, rules })
+    return decisions.shift() ?? null
+  }
+  return { decide, asked }
+}
 
-const withLimits = (key: TestKey, limits: string | null): TestKey => ({ ...key, record: { ...key.record, limits } })
+const yes: Decision = { admitted: true, rule: 0, remaining: 41, waitMs: 30_000 }
+const no: Decision = { admitted: false, rule: 0, remaining: 0, waitMs: 30_000 }
+const secondOf = (text: string) => Date.parse(text) / 1_000
 
-describe('keys without limits of their own', () => {
-  test('have those of all, each for itself', () => {
-    const { charge } = limiterOf(ci, other)
-    expect([charge(ci), charge(ci), charge(other)]).toEqual([
-      [true, 9, '8'],
-      [true, 9, '7'],
-      [true, 9, '8'],
-    ])
+describe('a status', () => {
+  test('D37: describes the rule with the longest period; of a refusal, the one hit', () => {
+    const { limiter } = meterOf('2/1s,5/1m')
+    const periods = () => {
+      const { admitted, rule, remaining } = limiter.charge(client) as Exclude<
+        ReturnType<Limiter['charge']>,
+        Promise<unknown>
+      >
+      return [admitted, rule.period, remaining]
+    }
+    expect(periods()).toEqual([true, '1m', '4'])
+    expect(periods()).toEqual([true, '1m', '3'])
+    expect(periods()).toEqual([false, '1s', '0'])
+    nowMs += 1_001
+    expect(periods()).toEqual([true, '1m', '2'])
   })
 
-  test('of one name are charged together', () => {
-    const second = makeKey({ name: 'ci' })
-    const { charge } = limiterOf(ci, second)
-    expect([charge(ci), charge(second), charge(ci)].map(([, , remaining]) => remaining)).toEqual(['8', '7', '6'])
+  test.each([
+    [1, 1],
+    [999, 1],
+    [1_000, 1],
+    [1_001, 2],
+    [59_999, 60],
+    [60_000, 60],
+  ])('D37: a wait of %d ms is one of %d s', async (waitMs, seconds) => {
+    const { limiter } = meterOf('5/1m', storeOf([{ ...no, waitMs }]))
+    expect((await limiter.charge(client)).retryAfterSeconds).toBe(seconds)
   })
 
-  test('beyond the room share one entry, so that nobody goes uncounted', () => {
-    const keys = Array.from({ length: 5 }, () => makeKey())
-    const { charge } = limiterOf(...keys)
-    expect(keys.map((key) => charge(key)[2])).toEqual(['8', '8', '8', '8', '7'])
-  })
-})
-
-describe('keys with limits of their own', () => {
-  test('have these and not those of all, whether fewer or more', () => {
-    const few = withLimits(ci, '2/1h')
-    const many = withLimits(other, '50/1h')
-    const { charge } = limiterOf(few, many)
-    expect([charge(few), charge(few), charge(few), charge(many)]).toEqual([
-      [true, 2, '1'],
-      [true, 2, '0'],
-      [false, 2, '0'],
-      [true, 50, '49'],
-    ])
+  test('nothing is to be waited for after an admission', async () => {
+    expect((await meterOf('5/1m', storeOf([yes])).limiter.charge(client)).retryAfterSeconds).toBe(0)
   })
 
-  test('of one name are charged together', () => {
-    const [first, second] = [withLimits(ci, '20/1h'), makeKey({ name: 'ci', limits: '20/1h' })]
-    const { charge } = limiterOf(first, second)
-    expect([charge(first), charge(second)].map(([, , remaining]) => remaining)).toEqual(['19', '18'])
-  })
-
-  test('keep their count when other keys change', () => {
-    const own = withLimits(ci, '20/1h')
-    const { charge, update } = limiterOf(own)
-    charge(own)
-    update([own, other, makeKey({ limits: '7/1h' })])
-    expect(charge(own)).toEqual([true, 20, '18'])
-  })
-
-  test('have those of all once they have none', () => {
-    const { charge, update } = limiterOf(withLimits(ci, '20/1h'))
-    charge(ci)
-    update([ci])
-    expect(charge(ci)).toEqual([true, 9, '8'])
-  })
-
-  test('that go and come back begin anew, as their table does', () => {
-    const own = withLimits(ci, '20/1h')
-    const { charge, update } = limiterOf(own)
-    charge(own)
-    update([])
-    update([own])
-    expect(charge(own)).toEqual([true, 20, '19'])
-  })
-
-  test('that come later have them at once', () => {
-    const { charge, update } = limiterOf(ci)
-    expect(charge(ci)).toEqual([true, 9, '8'])
-    update([withLimits(ci, '20/1h')])
-    expect(charge(ci)).toEqual([true, 20, '19'])
-  })
-
-  test('that change count by the new ones', () => {
-    const { charge, update } = limiterOf(withLimits(ci, '20/1h'))
-    expect(charge(ci)).toEqual([true, 20, '19'])
-    update([withLimits(ci, '30/1h')])
-    expect(charge(ci)).toEqual([true, 30, '29'])
-  })
-
-  test('for which there is no room have those of all', () => {
-    const { charge, update } = limiterOf(other)
-    update([withLimits(ci, '20/1h')], new Map())
-    expect(charge(ci)).toEqual([true, 9, '8'])
-  })
-
-  test('for whose new ones there is no room have those of all, not the old ones', () => {
-    const { charge, update } = limiterOf(withLimits(ci, '20/1h'))
-    expect(charge(ci)).toEqual([true, 20, '19'])
-    update([withLimits(ci, '30/1h')], new Map())
-    expect(charge(ci)).toEqual([true, 9, '8'])
-  })
-
-  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
-    'may be named %s, with room and without',
-    (name) => {
-      const key = makeKey({ name, limits: '20/1h' })
-      expect(limiterOf(key).charge(key)).toEqual([true, 20, '19'])
-      const { charge, update } = limiterOf(other)
-      update([key], new Map())
-      expect(charge(key)).toEqual([true, 9, '8'])
+  test.each([0, 1, 250, 500, 999, 1_000, 60_000, 43_200_000, 518_400_000])(
+    'D37: Reset of a wait of %d ms is the second after it, never one before',
+    async (waitMs) => {
+      const { limiter } = meterOf('5/1m', storeOf(Array(50).fill({ ...no, waitMs })))
+      for (let round = 0; round < 50; round++) {
+        const beforeMs = Date.now()
+        const { reset } = await limiter.charge(client)
+        expect(reset).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+        expect(secondOf(reset) * 1_000).toBeGreaterThanOrEqual(beforeMs + waitMs)
+        expect(secondOf(reset) * 1_000).toBeLessThanOrEqual(Date.now() + waitMs + 1_001)
+      }
     },
   )
 
-  test('that cannot be read have those of all', () => {
-    const odd = withLimits(ci, '5/1y')
-    expect(limiterOf(odd).charge(odd)).toEqual([true, 9, '8'])
+  test('Resets that are far from each other do not take each other’s place', async () => {
+    const waits = Array.from({ length: 40 }, (_, index) => (index % 8) * 256_000)
+    const { limiter } = meterOf('5/1m', storeOf(waits.map((waitMs) => ({ ...no, waitMs }))))
+    for (const waitMs of waits) {
+      const beforeMs = Date.now()
+      const late = secondOf((await limiter.charge(client)).reset) * 1_000 - beforeMs - waitMs
+      expect(late).toBeGreaterThanOrEqual(0)
+      expect(late).toBeLessThan(60_000)
+    }
+  })
+
+  test('stays as it was when others ask', () => {
+    const { limiter } = meterOf('5/1m')
+    const first = limiter.charge(client)
+    for (let round = 0; round < 9; round++) limiter.charge(keyClient('other'))
+    expect(first).toMatchObject({ admitted: true, remaining: '4' })
   })
 })
 
-describe('addresses', () => {
-  const address = (text: string) => clientOf(text)
-
-  test('have limits and a table apart from the keys', () => {
-    const { limiter, charge, said } = limiterOf(ci)
-    expect(said(limiter.chargeAddress(address('192.0.2.1')) as Standing)).toEqual([true, 100_000, '99999'])
-    expect(said(limiter.chargeAddress(address('192.0.2.2')) as Standing)).toEqual([true, 100_000, '99999'])
-    expect(charge(ci)).toEqual([true, 9, '8'])
+describe('peek', () => {
+  test('charges nothing, here or in the store', () => {
+    const store = storeOf([])
+    const { limiter } = meterOf('5/1m', store)
+    for (let round = 0; round < 9; round++)
+      expect(limiter.peek(client)).toMatchObject({ admitted: true, remaining: '5', retryAfterSeconds: 0 })
+    expect(store.asked).toEqual([])
   })
 
-  test('beyond the room share one entry', () => {
-    const { limiter, said } = limiterOf()
-    const remaining = Array.from({ length: 67 }, (_, index) => {
-      return said(limiter.chargeAddress(address(`192.0.2.${index}`)) as Standing)[2]
-    })
-    expect(remaining).toEqual([...Array(65).fill('99999'), '99998', '99997'])
-    expect(said(limiter.chargeAddress(address('192.0.2.5')) as Standing)[2]).toBe('99998')
+  test('says of an exhausted client what a request would be answered', () => {
+    const { limiter } = meterOf('1/1m')
+    limiter.charge(client)
+    expect(limiter.peek(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 61 })
   })
 })
 
-test('two workers charge the same', () => {
-  const own = withLimits(other, '20/1h')
-  const { limiter, memory, charge, find } = limiterOf(ci, own)
-  const second = new RateLimiter(SHAPE, memory, null)
-  second.update(memory)
-  limiter.chargeAddress(clientOf('192.0.2.1'))
-  const remaining = [
-    second.chargeKey(find(ci)),
-    second.chargeKey(find(own)),
-    second.chargeAddress(clientOf('192.0.2.1')),
-  ]
-  expect((remaining as Standing[]).map((standing) => standing.remaining)).toEqual(['8', '19', '99998'])
-  expect([charge(ci)[2], charge(own)[2]]).toEqual(['7', '18'])
-})
+describe('a store that machines share', () => {
+  const used = (windows: SlidingWindows, { low, high }: Client) => 5 - windows.peek(low, high).remaining
 
-test('of all workers one says that the store is away, and one that it is back', () => {
-  const { limiter, memory } = limiterOf()
-  const second = new RateLimiter(SHAPE, memory, null)
-  expect([limiter.storeIsBack(), limiter.storeIsAway(), second.storeIsAway(), limiter.storeIsAway()]).toEqual([
-    ...[false, true, false, false],
-  ])
-  expect([second.storeIsBack(), limiter.storeIsBack(), second.storeIsAway()]).toEqual([true, false, true])
+  test('decides, by the client’s text and the rules', async () => {
+    const store = storeOf([yes, no])
+    const { limiter } = meterOf('5/1m', store)
+    expect(await limiter.charge(client)).toMatchObject({ admitted: true, remaining: '41' })
+    expect(await limiter.charge(client)).toMatchObject({ admitted: false, remaining: '0', retryAfterSeconds: 30 })
+    expect(store.asked).toEqual(Array(2).fill({ client: 'key:ci', rules: parseRules('5/1m') }))
+  })
+
+  test('what it admits is charged here too, what it refuses is not', async () => {
+    const { limiter, windows } = meterOf('5/1m', storeOf([yes, no, yes, no, no]))
+    for (let round = 0; round < 5; round++) await limiter.charge(client)
+    expect(used(windows, client)).toBe(2)
+  })
+
+  test('what this machine has admitted by itself counts, though the store knows less of it', async () => {
+    const { limiter } = meterOf('2/1m', storeOf([yes, null, yes, yes]))
+    const answers = []
+    for (let round = 0; round < 4; round++) answers.push((await limiter.charge(client)).admitted)
+    expect(answers).toEqual([true, true, false, false])
+  })
+
+  test('while it is away, this machine decides, and knows what was admitted before', async () => {
+    const { limiter } = meterOf('3/1m', storeOf([yes, yes, null, null]))
+    const answers = []
+    for (let round = 0; round < 4; round++) answers.push(await limiter.charge(client))
+    expect(answers.map(({ admitted, remaining }) => [admitted, remaining])).toEqual([
+      [true, '41'],
+      [true, '41'],
+      [true, '0'],
+      [false, '0'],
+    ])
+    // Within the very millisecond of what is counted, of which nothing finer is known.
+    expect(answers[3]?.retryAfterSeconds).toBe(61)
+  })
 })

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { RateLimiter } from '../../src/admit/limiter.ts'
-import { anonymousClients, LimiterFiles, type LimiterShape } from '../../src/admit/limiterFiles.ts'
+import { anonymousClients, LimiterFiles, type LimiterSettings } from '../../src/admit/limiterFiles.ts'
+import { Limiters } from '../../src/admit/limiters.ts'
 import { wordsFor } from '../../src/admit/window.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
@@ -10,7 +10,7 @@ import { openRegion } from '../../src/os/region.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
 
-const SHAPE: LimiterShape = { limits: parseRules('9/1m'), anonymousLimits: parseRules('100000/1m'), clients: 3 }
+const SETTINGS: LimiterSettings = { limits: parseRules('9/1m'), anonymousLimits: parseRules('100000/1m'), clients: 3 }
 
 let folder: ReturnType<typeof temporaryFolder>
 const opened: LimiterFiles[] = []
@@ -23,8 +23,8 @@ afterEach(() => {
 })
 
 /** As a start of the server does. */
-function start(shape: Partial<LimiterShape> = {}): LimiterFiles {
-  const files = new LimiterFiles(folder.path, { ...SHAPE, ...shape })
+function start(settings: Partial<LimiterSettings> = {}): LimiterFiles {
+  const files = new LimiterFiles(folder.path, { ...SETTINGS, ...settings })
   opened.push(files)
   return files
 }
@@ -44,9 +44,9 @@ function mark(path: string, value: number) {
 const marked = (path: string) => openRegion(path).words.at(-1)
 
 describe('news of keys', () => {
-  const newsIn = (files: LimiterFiles) => new RateLimiter(SHAPE, ensure(files), null).newsMs()
+  const newsIn = (files: LimiterFiles) => new Limiters(SETTINGS, ensure(files), null).newsMs()
 
-  test('there is none at first; what is told is seen, also in a table that is made anew', () => {
+  test('there is none at first; what is noted is seen, also in a table that is made anew', () => {
     const files = start()
     expect(newsIn(files)).toBe(0)
     files.noteNews(2 ** 32 + 7)
@@ -63,8 +63,8 @@ describe('the tables that all share', () => {
   test('are made with room for so many keys, and for addresses', () => {
     const memory = ensure(start())
     expect(there()).toEqual(['anonymous', 'keys'])
-    expect(openRegion(memory.keys).words.length).toBe(wordsFor(3, SHAPE.limits))
-    expect(openRegion(memory.anonymous).words.length).toBe(wordsFor(64, SHAPE.anonymousLimits))
+    expect(openRegion(memory.keys).words.length).toBe(wordsFor(3, SETTINGS.limits))
+    expect(openRegion(memory.anonymous).words.length).toBe(wordsFor(64, SETTINGS.anonymousLimits))
     expect(memory.own.size).toBe(0)
     expect(statSync(join(folder.path, 'keys')).mode & 0o777).toBe(0o600)
   })
@@ -77,18 +77,18 @@ describe('the tables that all share', () => {
     expect([marked(after.keys), marked(after.anonymous)]).toEqual([7, 8])
   })
 
-  const changes: [string, Partial<LimiterShape>, number, number][] = [
+  const changes: [string, Partial<LimiterSettings>, number, number][] = [
     ['other limits', { limits: parseRules('10/1m') }, 0, 8],
     ['limits of another period', { limits: parseRules('9/2m') }, 0, 8],
     ['room for more keys', { clients: 4 }, 0, 8],
     ['other limits of addresses', { anonymousLimits: parseRules('100001/1m') }, 7, 0],
   ]
-  for (const [name, shape, keys, anonymous] of changes)
+  for (const [name, settings, keys, anonymous] of changes)
     test(`begin anew with ${name}, and only they do`, () => {
       const before = ensure(start())
       mark(before.keys, 7)
       mark(before.anonymous, 8)
-      const after = ensure(start(shape))
+      const after = ensure(start(settings))
       expect([marked(after.keys), marked(after.anonymous)]).toEqual([keys, anonymous])
     })
 
@@ -97,7 +97,7 @@ describe('the tables that all share', () => {
     mark(ensure(files).keys, 7)
     truncateSync(join(folder.path, 'keys'), 10)
     expect(marked(ensure(files).keys)).toBe(0)
-    expect(statSync(join(folder.path, 'keys')).size).toBe(4 * wordsFor(3, SHAPE.limits))
+    expect(statSync(join(folder.path, 'keys')).size).toBe(4 * wordsFor(3, SETTINGS.limits))
   })
 })
 
@@ -156,7 +156,7 @@ describe('the table of a key with limits of its own', () => {
     expect(openRegion(paths.get('ci')?.path as string).words.length).toBe(wordsFor(1, parseRules('20/1m')))
   })
 
-  test('that somebody deleted goes on', () => {
+  test('that an operator deleted goes on', () => {
     const files = start()
     const { own: before } = ensure(files, keyOf('ci', '20/1m'))
     mark(before.get('ci')?.path as string, 7)
@@ -177,8 +177,8 @@ describe('the table of a key with limits of its own', () => {
     const script = `
       const { LimiterFiles } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')
-      const shape = { limits: parseRules('9/1m'), anonymousLimits: parseRules('1/1m'), clients: 3 }
-      const files = new LimiterFiles('${folder.path}', shape)
+      const settings = { limits: parseRules('9/1m'), anonymousLimits: parseRules('1/1m'), clients: 3 }
+      const files = new LimiterFiles('${folder.path}', settings)
       const records = ['big', 'small'].map((name) => ({ name, limits: name === 'big' ? '1000000/1m' : '5/1m' }))
       const errors = []
       const { own } = files.ensure(records, (error) => errors.push(error.message.split(' at ')[0]))

@@ -16,7 +16,7 @@ const admitted = (rule: number, remaining: number, waitMs: number) => ({ admitte
 let server: RunningRedis
 let redis: RedisClient
 let clients = 0
-/** A client that nobody has seen. */
+/** A client without any requests before. */
 const newcomer = () => `client-${process.pid}-${++clients}`
 
 /** A decision without deadline, at a time of the test's choice. */
@@ -244,7 +244,7 @@ function outageTests() {
     await until(() => answered === 10_500)
   })
 
-  test('without a server every answer is null, and the outage is told once', async () => {
+  test('without a server every answer is null, and the outage is reported once', async () => {
     open(`redis://127.0.0.1:${freePort()}`)
     const { answers, slowestMs } = await burst(1_000)
     expect(new Set(answers)).toEqual(new Set([null]))
@@ -255,7 +255,7 @@ function outageTests() {
     expect([away, back]).toEqual([['Connection closed'], 0])
   })
 
-  /** Asks without a pause until told to stop; then says what the slowest round of 50 took. */
+  /** Asks without a pause until asked to stop; then says what the slowest round of 50 took. */
   function load() {
     let goesOn = true
     let slowestMs = 0
@@ -272,7 +272,7 @@ function outageTests() {
     }
   }
 
-  test('a server killed under load: null in time, told once, back by itself', async () => {
+  test('a server killed under load: null in time, reported once, back by itself', async () => {
     own = await startRedis()
     open(own.url)
     await decided()
@@ -292,7 +292,7 @@ function outageTests() {
     expect([away.length, back]).toEqual([2, 2])
   })
 
-  test('a server that goes away while nobody asks is missed all the same', async () => {
+  test('a server that goes away while no request asks is missed all the same', async () => {
     own = await startRedis()
     open(own.url)
     await decided()
@@ -329,7 +329,7 @@ function outageTests() {
     expect(await decided()).toMatchObject({ admitted: true })
   })
 
-  test('a password that the server repeats is not told', async () => {
+  test('a password that the server repeats is not shown', async () => {
     const reply = "-ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 's3cret'\r\n"
     const old = Bun.listen({
       hostname: '127.0.0.1',
@@ -351,7 +351,7 @@ function outageTests() {
     expect([away.length, back]).toEqual([1, 0])
   })
 
-  test('an address that is none is told at once', () => {
+  test('an address that is none is reported at once', () => {
     expect(() => open('http://127.0.0.1')).toThrow('protocol')
   })
 

@@ -33,7 +33,7 @@ describe('places', () => {
     )
   })
 
-  test('strangers have an entry beside those of the clients', () => {
+  test('clients without an entry share one beside the others', () => {
     expect(tableOf(7, 3).shared).toBe(7)
     expect(Table.words(8, 3) - Table.words(7, 3)).toBe(Table.words(7, 3) - Table.words(6, 3))
   })
@@ -79,7 +79,7 @@ describe('numbers', () => {
 })
 
 describe('the lap bit', () => {
-  test('tells a number from the ones a lap before and after, at the end too', () => {
+  test('distinguishes a number from the ones a lap before and after, at the end too', () => {
     fc.assert(
       fc.property(wrapping, fc.integer({ min: 0, max: TIME }), ({ table, depth, number }, time) => {
         const word = table.cellWord(time, number) | 0

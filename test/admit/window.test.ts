@@ -90,15 +90,15 @@ describe('one process', () => {
     expect(decide(windows, 1)).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 58_995 })
   })
 
-  test('a look charges nothing, and says what a request would be told', () => {
+  test('peeking charges nothing, and says what a request would be answered', () => {
     const windows = windowsFor(16, parseRules('2/1m'))
-    const look = () => ({ ...windows.look(1, 1) })
-    expect(look()).toEqual({ admitted: true, rule: 0, remaining: 2, waitMs: 0 })
+    const peek = () => ({ ...windows.peek(1, 1) })
+    expect(peek()).toEqual({ admitted: true, rule: 0, remaining: 2, waitMs: 0 })
     decide(windows, 1)
     for (let round = 0; round < 5; round++)
-      expect(look()).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 60_001 })
+      expect(peek()).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 60_001 })
     expect(decide(windows, 1).admitted).toBe(true)
-    expect(look()).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 60_001 })
+    expect(peek()).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 60_001 })
   })
 
   test('clients do not touch each other', () => {
@@ -118,11 +118,11 @@ describe('a table that is full', () => {
     for (let step = 0; step < 60_000; step++) {
       nowMs += random.below(600)
       const client = 1 + random.below(60)
-      const isKnown = windows.look(client, client).waitMs > 0
+      const isKnown = windows.peek(client, client).waitMs > 0
       const decision = decide(windows, client)
       const model = isKnown ? (models.get(client) as Model) : new Model(rules)
-      // A stranger without an entry is told of the shared one; who has an entry, of its own, wholly.
-      if (!isKnown && windows.look(client, client).waitMs === 0) {
+      // A client without an entry hears of the shared one; a client with an entry, of its own, wholly.
+      if (!isKnown && windows.peek(client, client).waitMs === 0) {
         shared++
         continue
       }
@@ -133,12 +133,12 @@ describe('a table that is full', () => {
     expect([own > 10_000, shared > 1_000]).toEqual([true, true])
   })
 
-  test('strangers share one entry: nobody goes uncounted', () => {
+  test('clients without an entry share one, so that each request is counted', () => {
     const windows = windowsFor(4, parseRules('3/1m'))
     for (let client = 1; client <= 4; client++) decide(windows, client)
-    const strangers = Array.from({ length: 20 }, (_, index) => decide(windows, 100 + index).admitted)
-    expect(strangers.filter((admitted) => admitted)).toHaveLength(3)
-    expect(windows.strangers).toBe(20)
+    const others = Array.from({ length: 20 }, (_, index) => decide(windows, 100 + index).admitted)
+    expect(others.filter((admitted) => admitted)).toHaveLength(3)
+    expect(windows.overflowed).toBe(20)
     expect(decide(windows, 1).admitted).toBe(true)
   })
 })

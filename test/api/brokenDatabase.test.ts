@@ -38,7 +38,7 @@ beforeAll(async () => {
   await own.unsafe('checkpoint')
   await own.end()
   const note = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)
-  const log: Log = { debug() {}, info() {}, warn: note, error: note, async flush() {}, tells: () => true }
+  const log: Log = { debug() {}, info() {}, warn: note, error: note, async flush() {}, isEnabled: () => true }
   const role = Object.assign(new URL(databaseUrl), { username: name, password: 'x' }).href
   server = await startServer({ databaseUrl: role, log })
 })

@@ -21,7 +21,7 @@ const log: Log = {
   warn: write('warn'),
   error: write('error'),
   async flush() {},
-  tells: () => true,
+  isEnabled: () => true,
 }
 
 let server: TestServer

@@ -12,7 +12,7 @@ const environment = {
   RATE_LIMIT_CLIENTS: '16',
   TRUSTED_PROXIES: '127.0.0.0/8',
 }
-const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, tells: () => true }
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => true }
 const HOUR_MS = 3_600_000
 
 interface Seen {

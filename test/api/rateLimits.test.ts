@@ -10,7 +10,7 @@ const log: Log = {
   warn: (message, fields) => void warnings.push(`${message}: ${fields?.error}`),
   error() {},
   async flush() {},
-  tells: () => true,
+  isEnabled: () => true,
 }
 
 const environment = {

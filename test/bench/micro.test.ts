@@ -6,7 +6,7 @@ import { type Case, measure } from '../../bench/micro/measure.ts'
 import { queries, queryCases } from '../../bench/micro/query.ts'
 import { windowCases } from '../../bench/micro/window.ts'
 import type { Decision } from '../../src/model/limits.ts'
-import type { Changes, ListQuery } from '../../src/model/query.ts'
+import type { Assignments, ListQuery } from '../../src/model/query.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { FILTERS_MAX } from '../../src/parse/filter.ts'
 import type { Parameter } from '../../src/parse/queryString.ts'
@@ -105,9 +105,9 @@ test('a body read becomes the changes of all its writable properties', async () 
   const cases = await bodyCases()
   for (const { name, entity, content } of bodies) {
     const writable = entity.properties.filter((property) => property.writable)
-    expect(make<Changes>(cases, name, 'parseComplete', 0).size).toBe(writable.length)
+    expect(make<Assignments>(cases, name, 'parseComplete', 0).size).toBe(writable.length)
     const given = writable.filter(({ name: property }) => (property.split('.')[0] as string) in content)
-    expect([...make<Changes>(cases, name, 'parsePartial', 0).keys()].map((property) => property.name)).toEqual(
+    expect([...make<Assignments>(cases, name, 'parsePartial', 0).keys()].map((property) => property.name)).toEqual(
       given.map((property) => property.name),
     )
     const read = await make<Promise<object>>(cases, name, 'Request, readBody', 0)

@@ -4,7 +4,7 @@ import { proveLists } from '../prove/lists.ts'
 const TIMEOUT_MS = 120_000
 
 test(
-  'what is told from memory is what PostgreSQL says: after writes of clients and of others, and when a worker is killed',
+  'cached lists equal PostgreSQL’s after writes of clients and other machines, and after a worker is killed',
   async () => {
     const disturbed = ['a worker is killed']
     const { counts, differences, remembered } = await proveLists({

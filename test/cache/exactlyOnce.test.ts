@@ -1,13 +1,15 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Look, Place } from '../../src/cache/entries.ts'
-import { Views } from '../../src/cache/listCache.ts'
+import type { Baseline, KnownAnchor } from '../../src/cache/entries.ts'
+import { isUnshifted } from '../../src/cache/indexCache.ts'
+import { ListCache } from '../../src/cache/listCache.ts'
 import type { Ordering, Selection } from '../../src/cache/selection.ts'
-import { MarkReader } from '../../src/changes/inFlight.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
-import { bumpEpoch, ChangeReader, ChangeWriter, noteDeafness, noteHearing } from '../../src/changes/log.ts'
-import { Announcer, Follower } from '../../src/changes/publishing.ts'
-import { OnTheirWay } from '../../src/changes/settling.ts'
+import { FlagReader } from '../../src/changes/inFlight.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
+import { bumpEpoch, ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
+import { InFlightWrites } from '../../src/changes/settling.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import type { Position } from '../../src/model/order.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
@@ -22,10 +24,10 @@ const STEP = 2
 /** A row is its id, whether it is in, and its rank. */
 const isIn = (row: Row) => row[1] === 't'
 const selections: { selection: Selection; truth: (row: Row) => boolean }[] = [
-  { selection: { table: TABLE, tables: 1, key: 'in', matches: isIn }, truth: isIn },
-  { selection: { table: TABLE, tables: 1, key: 'all', matches: () => true }, truth: () => true },
+  { selection: { table: TABLE, tableMask: 1, key: 'in', matches: isIn }, truth: isIn },
+  { selection: { table: TABLE, tableMask: 1, key: 'all', matches: () => true }, truth: () => true },
   // Only PostgreSQL knows which rows it has.
-  { selection: { table: TABLE, tables: 1, key: 'untold', matches: null }, truth: isIn },
+  { selection: { table: TABLE, tableMask: 1, key: 'untold', matches: null }, truth: isIn },
 ]
 const byRank: Ordering = {
   key: 'rank',
@@ -42,12 +44,12 @@ interface Written {
   isTold: boolean
 }
 
-/** A question to the database, from its look to its answer. */
+/** A question to the database, from its baseline to its answer. */
 interface Question {
   readonly kind: 'total' | 'page' | 'notes' | 'placed' | 'ready'
   readonly which: number
-  readonly look: Look
-  readonly place: Place | null
+  readonly baseline: Baseline
+  readonly place: KnownAnchor | null
   snapshot: ModelSnapshot | null
 }
 
@@ -80,16 +82,16 @@ const step: fc.Arbitrary<Step> = fc.record({
 /** So often something was told from memory, and was held against the model. */
 const compared = { totals: 0, places: 0, pages: 0, looks: 0 }
 
-class Told extends OnTheirWay {
+class Told extends InFlightWrites {
   constructor(
     region: Region,
-    follower: Follower,
+    subscriber: ChangeSubscriber,
     private readonly tellAll: () => void,
   ) {
-    super(new MarkReader(region), follower)
+    super(new FlagReader(region), subscriber)
   }
 
-  override allTold(): true {
+  override settled(): true {
     this.tellAll()
     return true
   }
@@ -97,13 +99,13 @@ class Told extends OnTheirWay {
 
 /** Writers, a reader, and a database whose moments come in any order. */
 class Site {
-  private readonly region = privateRegion(changeRegionWords(WRITERS + 1))
+  private readonly region = privateRegion(changeLogWords(WRITERS + 1))
   private readonly announcers = Array.from(
     { length: WRITERS },
-    (_, writer) => new Announcer(new ChangeWriter(this.region, writer), this.region),
+    (_, writer) => new ChangePublisher(new ChangeLogWriter(this.region, writer), this.region),
   )
   private readonly database = new ModelDatabase()
-  private readonly views: Views<string>
+  private readonly cache: ListCache<string>
   private readonly ready = new Map<string, ModelSnapshot>()
   private running: Written[] = []
   private committed: Written[] = []
@@ -115,15 +117,15 @@ class Site {
       // In another order than they were committed in.
       for (const written of this.untold().reverse()) this.tell(written)
     }
-    noteHearing(this.region)
-    const follower = new Follower(new ChangeReader(this.region), 100_000)
-    this.views = new Views(follower, new Told(this.region, follower, tellAll), 1_000_000)
+    renewLease(this.region)
+    const subscriber = new ChangeSubscriber(new ChangeLogReader(this.region), 100_000)
+    this.cache = new ListCache(subscriber, new Told(this.region, subscriber, tellAll), 1_000_000)
   }
 
   async follow(steps: readonly Step[]) {
     for (const { operation, n } of steps) {
       // Of the real clock, on which a step may be long.
-      if (!this.isDeaf) noteHearing(this.region)
+      if (!this.isDeaf) renewLease(this.region)
       await this[operation](n)
     }
   }
@@ -147,29 +149,29 @@ class Site {
     const written = typeof which === 'number' ? untold[which % Math.max(untold.length, 1)] : which
     if (!written) return
     written.isTold = true
-    const announcer = this.announcers[written.writer] as Announcer
-    if (written.isReset) announcer.tellReset(TABLE)
-    else announcer.tell(TABLE, written.write)
+    const publisher = this.announcers[written.writer] as ChangePublisher
+    if (written.isReset) publisher.publishReset(TABLE)
+    else publisher.publish(TABLE, written.write)
   }
 
   ask(n: number) {
     const kind = kinds[n % kinds.length] as Question['kind']
     const which = (n >> 3) % (n % 7 === 0 ? selections.length : 1)
     const { selection, truth } = selections[which] as (typeof selections)[number]
-    const look = this.views.look(selection)
-    if (look === null) return
-    if (look.total !== null && this.untold().length === 0) {
+    const baseline = this.cache.baseline(selection)
+    if (baseline === null) return
+    if (baseline.total !== null && this.untold().length === 0) {
       compared.looks++
-      expect(look.total).toBe(this.database.snapshot().rows.filter(truth).length)
+      expect(baseline.total).toBe(this.database.snapshot().rows.filter(truth).length)
     }
     if (n % 11 === 0) {
       // More is told, and taken in, before the question is put together.
       this.tell(n >> 2)
-      this.views.isFresh(look)
+      this.cache.isFresh(baseline)
     }
-    const place = kind === 'placed' ? this.views.placeBefore(look, byRank, (n >> 5) % IDS) : null
+    const place = kind === 'placed' ? this.cache.indexes.anchorBefore(baseline, byRank, (n >> 5) % IDS) : null
     if (kind === 'placed' && place === null) return
-    this.questions.push({ kind, which, look, place, snapshot: null })
+    this.questions.push({ kind, which, baseline, place, snapshot: null })
   }
 
   run(n: number) {
@@ -188,7 +190,7 @@ class Site {
 
   read(n: number) {
     const { selection, truth } = selections[n % selections.length] as (typeof selections)[number]
-    const content = this.views.page(selection.key)
+    const content = this.cache.page(selection.key)
     if (content === null) return
     expect(this.isDeaf).toBe(false)
     const { text } = this.ready.get(selection.key) as ModelSnapshot
@@ -208,7 +210,7 @@ class Site {
   deafen(n: number) {
     if (n % 9 !== 0) return
     this.isDeaf = true
-    noteDeafness(this.region)
+    expireLease(this.region)
   }
 
   hear(n: number) {
@@ -220,27 +222,27 @@ class Site {
     }
     bumpEpoch(this.region)
     this.isDeaf = false
-    noteHearing(this.region)
+    renewLease(this.region)
   }
 
-  private async learn({ kind, which, look, place }: Question, snapshot: ModelSnapshot) {
+  private async learn({ kind, which, baseline, place }: Question, snapshot: ModelSnapshot) {
     const { selection, truth } = selections[which] as (typeof selections)[number]
     const rows = snapshot.rows.filter(truth)
-    if (kind === 'total') return this.views.learnTotal(look, rows.length, snapshot.text)
+    if (kind === 'total') return this.cache.learnTotal(baseline, rows.length, snapshot.text)
     if (kind === 'ready') {
       this.ready.set(selection.key, snapshot)
-      return this.views.keepPage(selection.key, look, snapshot.text, contentOf(rows), 100)
+      return this.cache.keepPage(selection.key, baseline, snapshot.text, contentOf(rows), 100)
     }
     const positions = rows.map(byRank.positionOf).sort(compare)
     if (kind === 'notes') {
       const noted = positions.filter((_, index) => (index + 1) % STEP === 0)
-      return void this.views.learnNotes(look, byRank, { positions: noted, step: STEP, snapshot: snapshot.text })
+      return void this.cache.indexes.learn(baseline, byRank, { positions: noted, step: STEP, snapshot: snapshot.text })
     }
-    const sight = await this.views.sight(look, snapshot.text)
-    if (sight === null) return
+    const atSnapshot = await this.cache.totalAt(baseline, snapshot.text)
+    if (atSnapshot === null) return
     compared.totals++
-    expect(sight.total).toBe(rows.length)
-    if (place === null || !this.views.hasStayed(look, byRank, place, sight)) return
+    expect(atSnapshot.total).toBe(rows.length)
+    if (place === null || !isUnshifted(baseline, byRank, place, atSnapshot)) return
     compared.places++
     expect(positions.filter((other) => compare(other, place.position) <= 0)).toHaveLength(place.rows)
   }
@@ -274,7 +276,7 @@ function contentOf(rows: readonly Row[]): string {
   return JSON.stringify([...rows].sort((one, other) => Number(one[0]) - Number(other[0])))
 }
 
-test('totals, places and pages are those of the database, however commits, tidings and snapshots lie', async () => {
+test('totals, anchors and pages equal the database’s for every order of commits, records and snapshots', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 150, maxLength: 300 }), (steps) => new Site().follow(steps)),
     { numRuns: 1_000 },

@@ -1,29 +1,31 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import type { Look } from '../../src/cache/entries.ts'
-import { Views } from '../../src/cache/listCache.ts'
+import type { Baseline } from '../../src/cache/entries.ts'
+import { isUnshifted } from '../../src/cache/indexCache.ts'
+import { ListCache } from '../../src/cache/listCache.ts'
 import type { Ordering, Selection } from '../../src/cache/selection.ts'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
 import {
-  addDoubt,
+  addUnknownOutcome,
   bumpEpoch,
-  ChangeReader,
-  ChangeWriter,
-  noteDeafness,
-  noteHearing,
-  settleDoubt,
+  ChangeLogReader,
+  ChangeLogWriter,
+  expireLease,
+  renewLease,
+  settleUnknownOutcome,
 } from '../../src/changes/log.ts'
-import { Announcer, Follower } from '../../src/changes/publishing.ts'
-import { OnTheirWay } from '../../src/changes/settling.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
+import { InFlightWrites } from '../../src/changes/settling.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
 import { privateRegion } from '../prove/model.ts'
 
 const TABLE = 'company'
 const TABLES = 1
-const enabled: Selection = { table: TABLE, tables: TABLES, key: 'enabled', matches: (row) => row[1] === 't' }
-const all: Selection = { table: TABLE, tables: TABLES, key: 'all', matches: () => true }
-const untestable: Selection = { table: TABLE, tables: TABLES, key: 'untestable', matches: null }
+const enabled: Selection = { table: TABLE, tableMask: TABLES, key: 'enabled', matches: (row) => row[1] === 't' }
+const all: Selection = { table: TABLE, tableMask: TABLES, key: 'all', matches: () => true }
+const untestable: Selection = { table: TABLE, tableMask: TABLES, key: 'untestable', matches: null }
 const byId: Ordering = {
   key: 'id',
   positionOf: (row) => [row[0] as string],
@@ -36,33 +38,38 @@ const LATER = '200:200:'
 const BYTES_MAX = 1_000_000
 
 let region: Region
-let announcer: Announcer
-let marks: MarkWriter
-let views: Views<string>
+let publisher: ChangePublisher
+let flags: FlagWriter
+let cache: ListCache<string>
 beforeEach(() => {
-  region = privateRegion(changeRegionWords(2))
-  noteHearing(region)
-  announcer = new Announcer(new ChangeWriter(region, 0), region)
-  marks = new MarkWriter(region, 0)
-  views = viewsOf(BYTES_MAX)
+  region = privateRegion(changeLogWords(2))
+  renewLease(region)
+  publisher = new ChangePublisher(new ChangeLogWriter(region, 0), region)
+  flags = new FlagWriter(region, 0)
+  cache = viewsOf(BYTES_MAX)
 })
 
-const viewsOf = (bytesMax: number, changesBytesMax = BYTES_MAX, InFlight = OnTheirWay, Reader = ChangeReader) => {
-  const follower = new Follower(new Reader(region), changesBytesMax)
-  return new Views<string>(follower, new InFlight(new MarkReader(region), follower), bytesMax)
+const viewsOf = (
+  bytesMax: number,
+  changesBytesMax = BYTES_MAX,
+  InFlight = InFlightWrites,
+  Reader = ChangeLogReader,
+) => {
+  const subscriber = new ChangeSubscriber(new Reader(region), changesBytesMax)
+  return new ListCache<string>(subscriber, new InFlight(new FlagReader(region), subscriber), bytesMax)
 }
-function look(selection: Selection): Look {
+function baseline(selection: Selection): Baseline {
   // However slow the machine is.
-  noteHearing(region)
-  return views.look(selection) as Look
+  renewLease(region)
+  return cache.baseline(selection) as Baseline
 }
-const totalOf = (selection: Selection) => look(selection).total
+const totalOf = (selection: Selection) => baseline(selection).total
 const learn = (selection: Selection, total: number, snapshot = SNAPSHOT) =>
-  views.learnTotal(look(selection), total, snapshot)
+  cache.learnTotal(baseline(selection), total, snapshot)
 const tell = (transaction: number, before: Row | null, after: Row | null) =>
-  announcer.tell(TABLE, { transaction, before, after })
+  publisher.publish(TABLE, { transaction, before, after })
 const keep = (key: string, selection: Selection, snapshot: string | null = SNAPSHOT) =>
-  views.keepPage(key, look(selection), snapshot, 'content', 100)
+  cache.keepPage(key, baseline(selection), snapshot, 'content', 100)
 
 describe('a total', () => {
   test('is not known before it was counted', () => expect(totalOf(all)).toBe(null))
@@ -82,39 +89,39 @@ describe('a total', () => {
     expect(totalOf(enabled)).toBe(10)
   })
 
-  test('counts what is told while it is counted once: by the snapshot that saw it, or after', () => {
-    const before = look(all)
+  test('counts a change that is published meanwhile once: by the snapshot that sees it, or afterwards', () => {
+    const before = baseline(all)
     tell(99, null, row(1, true)) // was counted
     tell(100, null, row(2, true)) // was not
-    views.learnTotal(before, 10, SNAPSHOT)
+    cache.learnTotal(before, 10, SNAPSHOT)
     expect(totalOf(all)).toBe(11)
     tell(98, null, row(3, true)) // was counted, and is told late
     expect(totalOf(all)).toBe(11)
   })
 
   test('a transaction that ran while the snapshot was taken was not counted', () => {
-    const before = look(all)
+    const before = baseline(all)
     tell(95, null, row(1, true))
     tell(96, null, row(2, true))
-    views.learnTotal(before, 10, '95:100:95,97')
+    cache.learnTotal(before, 10, '95:100:95,97')
     expect(totalOf(all)).toBe(11)
   })
 
   test('is of its table alone', () => {
     learn(all, 10)
-    announcer.tell('employee', { transaction: 101, before: null, after: row(1, true) })
-    announcer.tellReset('employee')
+    publisher.publish('employee', { transaction: 101, before: null, after: row(1, true) })
+    publisher.publishReset('employee')
     expect(totalOf(all)).toBe(10)
   })
 
-  test('is forgotten where a write was sent before the log moved on: PostgreSQL may have lost it, or done it late', () => {
-    const { epoch } = announcer
+  test('is dropped by a record of an earlier epoch: PostgreSQL may have lost the write, or done it late', () => {
+    const { epoch } = publisher
     bumpEpoch(region)
     learn(all, 10)
     learn(enabled, 5)
     // Lost, and its number is given to another now, which was counted or was not.
     for (const transaction of [99, 101]) {
-      announcer.tell(TABLE, { transaction, before: null, after: row(1, false) }, epoch)
+      publisher.publish(TABLE, { transaction, before: null, after: row(1, false) }, epoch)
       expect([totalOf(all), totalOf(enabled)]).toEqual([null, null])
       learn(all, 10)
       learn(enabled, 5)
@@ -124,31 +131,31 @@ describe('a total', () => {
     expect([totalOf(all), totalOf(enabled)]).toEqual([11, 6])
   })
 
-  test('is forgotten where rows have changed that nobody names', () => {
+  test('is dropped by a reset of its table', () => {
     learn(all, 10)
-    announcer.tellReset(TABLE)
+    publisher.publishReset(TABLE)
     expect(totalOf(all)).toBe(null)
     learn(all, 12, LATER)
     expect(totalOf(all)).toBe(12)
   })
 
-  test('that was asked for before such a change is not known after it', () => {
-    const before = look(all)
-    announcer.tellReset(TABLE)
-    views.learnTotal(before, 10, SNAPSHOT)
+  test('that was asked for before a reset is not kept after it', () => {
+    const before = baseline(all)
+    publisher.publishReset(TABLE)
+    cache.learnTotal(before, 10, SNAPSHOT)
     expect(totalOf(all)).toBe(null)
   })
 
-  test('that TypeScript cannot test is forgotten with the first change that it has not counted', () => {
-    const before = look(untestable)
+  test('that TypeScript cannot decide is dropped by the first change that it has not counted', () => {
+    const before = baseline(untestable)
     tell(50, null, row(1, true))
-    views.learnTotal(before, 10, SNAPSHOT)
+    cache.learnTotal(before, 10, SNAPSHOT)
     expect(totalOf(untestable)).toBe(10)
     tell(101, null, row(2, true))
     expect(totalOf(untestable)).toBe(null)
   })
 
-  test('of less than none is forgotten: who tells that a row is gone came before who tells that it was there', () => {
+  test('below zero is dropped: a row’s deletion was published before its creation', () => {
     learn(all, 0)
     tell(102, row(1, true), null)
     expect(totalOf(all)).toBe(null)
@@ -158,23 +165,23 @@ describe('a total', () => {
     expect(totalOf(all)).toBe(0)
   })
 
-  test('is forgotten with all else when a writer has died, also while it is counted', () => {
+  test('is dropped with all else when a writer has died, also while it is counted', () => {
     learn(all, 10)
-    const before = look(enabled)
+    const before = baseline(enabled)
     bumpEpoch(region)
     expect(totalOf(all)).toBe(null)
-    views.learnTotal(before, 5, SNAPSHOT)
+    cache.learnTotal(before, 5, SNAPSHOT)
     expect(totalOf(enabled)).toBe(null)
   })
 
-  test('is forgotten when more was told than the log holds', () => {
+  test('is dropped when more was published than a ring holds', () => {
     learn(all, 10)
     for (let index = 0; index < 20_000; index++) tell(101 + index, null, row(index, true))
     expect(totalOf(all)).toBe(null)
   })
 
-  test('is forgotten when more was told than is kept, and no sooner: who asks again and again still knows it', () => {
-    views = viewsOf(BYTES_MAX, 20_000)
+  test('is dropped when more was published than is retained; a total that is asked for again and again stays', () => {
+    cache = viewsOf(BYTES_MAX, 20_000)
     learn(all, 10)
     learn(enabled, 10)
     for (let index = 0; index < 1_000; index++) {
@@ -184,77 +191,77 @@ describe('a total', () => {
     expect(totalOf(enabled)).toBe(null)
   })
 
-  test('is not told while writers elsewhere are not heard of, nor learnt', () => {
+  test('is neither used nor kept while the lease has run out', () => {
     learn(all, 10)
-    noteDeafness(region)
-    expect(views.look(all)).toBe(null)
-    noteHearing(region)
+    expireLease(region)
+    expect(cache.baseline(all)).toBe(null)
+    renewLease(region)
     expect(totalOf(all)).toBe(10)
   })
 })
 
-describe('what an answer has seen', () => {
-  test('is the total of its own snapshot: what was told since the look counts if it has seen it', async () => {
+describe('the total at a snapshot', () => {
+  test('counts the changes since the baseline that the snapshot sees', async () => {
     learn(all, 10)
-    const before = look(all)
+    const before = baseline(all)
     tell(101, null, row(1, true))
     tell(150, null, row(2, true))
     tell(102, row(3, true), null)
     tell(99, null, row(4, true)) // was in the total
-    const sight = await views.sight(before, '120:120:')
-    expect(sight).toMatchObject({ total: 10 })
-    expect(sight?.seen.map(({ transaction }) => transaction)).toEqual([101, 102, 99])
-    // The total known goes on from the look, by all.
+    const atSnapshot = await cache.totalAt(before, '120:120:')
+    expect(atSnapshot).toMatchObject({ total: 10 })
+    expect(atSnapshot?.seen.map(({ transaction }) => transaction)).toEqual([101, 102, 99])
+    // The total known goes on from the baseline, by all.
     expect(totalOf(all)).toBe(11)
   })
 
-  test('is told once what was on its way is told', async () => {
+  test('is known once the writes in flight are published', async () => {
     learn(all, 10)
-    const before = look(all)
-    const end = marks.begin(TABLES).end
-    const sight = views.sight(before, LATER)
+    const before = baseline(all)
+    const end = flags.begin(TABLES).end
+    const atSnapshot = cache.totalAt(before, LATER)
     tell(150, null, row(1, true))
     end()
-    expect(await sight).toMatchObject({ total: 11 })
+    expect(await atSnapshot).toMatchObject({ total: 11 })
   })
 
-  test('is not told where a write is on its way for long', async () => {
+  test('is not known where a write is overdue', async () => {
     learn(all, 10)
-    const end = marks.begin(TABLES).end
-    expect(await views.sight(look(all), LATER)).toBe(null)
+    const end = flags.begin(TABLES).end
+    expect(await cache.totalAt(baseline(all), LATER)).toBe(null)
     // From now on it is overdue, and the cache of its table off.
-    expect(views.look(all)).toBe(null)
-    expect(views.look({ ...all, tables: TABLES << 1 })).not.toBe(null)
+    expect(cache.baseline(all)).toBe(null)
+    expect(cache.baseline({ ...all, tableMask: TABLES << 1 })).not.toBe(null)
     end()
-    expect(await views.sight(look(all), LATER)).not.toBe(null)
+    expect(await cache.totalAt(baseline(all), LATER)).not.toBe(null)
   })
 
-  test('is not told where no total is known, rows have changed that nobody names, or changes were lost', async () => {
-    expect(await views.sight(look(all), LATER)).toBe(null)
+  test('is not known without a total, after a reset, or where changes were lost', async () => {
+    expect(await cache.totalAt(baseline(all), LATER)).toBe(null)
     const disturbances = [
-      () => announcer.tellReset(TABLE),
+      () => publisher.publishReset(TABLE),
       () => bumpEpoch(region),
-      () => noteDeafness(region),
+      () => expireLease(region),
       // A row that is gone, and of which nobody has told that it was there.
       () => tell(101, row(1, true), null),
     ]
     for (const disturb of disturbances) {
       learn(all, 0)
-      const before = look(all)
+      const before = baseline(all)
       expect(before.total).toBe(0)
       disturb()
-      expect(await views.sight(before, LATER)).toBe(null)
-      noteHearing(region)
+      expect(await cache.totalAt(before, LATER)).toBe(null)
+      renewLease(region)
     }
   })
 })
 
-describe('a place', () => {
+describe('an anchor', () => {
   const note = (positions: string[], step: number, selection = all, snapshot = SNAPSHOT) =>
-    views.learnNotes(look(selection), byId, { positions: positions.map((id) => [id]), step, snapshot })
-  const placeAt = (rows: number) => views.placeBefore(look(all), byId, rows)
+    cache.indexes.learn(baseline(selection), byId, { positions: positions.map((id) => [id]), step, snapshot })
+  const placeAt = (rows: number) => cache.indexes.anchorBefore(baseline(all), byId, rows)
 
-  test('is the last noted position with at most so many rows up to it, as of now', () => {
+  test('is the last one with at most so many rows up to it, as of the baseline', () => {
     expect(placeAt(10)).toBe(null)
     expect(note(['10', '20', '30'], 10)).toBe(true)
     expect([9, 10, 19, 20, 1_000].map((rows) => placeAt(rows)?.rows ?? null)).toEqual([null, 10, 10, 20, 30])
@@ -264,16 +271,16 @@ describe('a place', () => {
     expect(placeAt(20)).toMatchObject({ position: ['10'], rows: 10 })
   })
 
-  test('has stayed where nothing that the answer has seen came before it', async () => {
+  test('is unshifted where nothing that the snapshot sees came before it', async () => {
     learn(all, 30)
     note(['10', '20', '30'], 10)
     const ask = async (change: () => void, snapshot: string) => {
-      const before = look(all)
-      const place = views.placeBefore(before, byId, 20)
+      const before = baseline(all)
+      const place = cache.indexes.anchorBefore(before, byId, 20)
       change()
-      const sight = await views.sight(before, snapshot)
-      if (!place || !sight) throw new Error('nothing is known')
-      return views.hasStayed(before, byId, place, sight)
+      const atSnapshot = await cache.totalAt(before, snapshot)
+      if (!place || !atSnapshot) throw new Error('nothing is known')
+      return isUnshifted(before, byId, place, atSnapshot)
     }
     expect(await ask(() => undefined, SNAPSHOT)).toBe(true)
     expect(await ask(() => tell(101, null, row(25, true)), LATER)).toBe(true)
@@ -282,17 +289,17 @@ describe('a place', () => {
     expect(await ask(() => tell(99, null, row(15, true)), LATER)).toBe(true)
   })
 
-  test('is not known of another moment than the look', () => {
+  test('is not known of another moment than the baseline', () => {
     note(['10', '20', '30'], 10)
-    const before = look(all)
+    const before = baseline(all)
     tell(101, null, row(5, true))
-    expect(views.isFresh(look(all))).toBe(true)
-    expect(views.placeBefore(before, byId, 20)).toBe(null)
+    expect(cache.isFresh(baseline(all))).toBe(true)
+    expect(cache.indexes.anchorBefore(before, byId, 20)).toBe(null)
     expect(placeAt(20)).toMatchObject({ rows: 11 })
   })
 
   test.each([
-    ['rows have changed that nobody names', () => announcer.tellReset(TABLE)],
+    ['rows have changed that nobody names', () => publisher.publishReset(TABLE)],
     ['changes were lost', () => bumpEpoch(region)],
   ])('is not known any more after %s', (_, disturb) => {
     note(['10', '20', '30'], 10)
@@ -302,21 +309,21 @@ describe('a place', () => {
     expect(placeAt(20)).toMatchObject({ rows: 20 })
   })
 
-  test('is learnt for the second who wants it, and after that not soon again', () => {
-    const should = () => views.shouldNote(look(all), byId)
+  test('is read for the second page that needs it, and after that not soon again', () => {
+    const should = () => cache.indexes.isWorthwhile(baseline(all), byId)
     expect([should(), should(), should()]).toEqual([false, true, false])
     note(['10'], 10)
-    announcer.tellReset(TABLE)
+    publisher.publishReset(TABLE)
     expect(placeAt(20)).toBe(null)
     const asked = Array.from({ length: 100 }, should)
     expect(asked.filter(Boolean)).toHaveLength(1)
     expect(asked.indexOf(true)).toBeGreaterThan(20)
   })
 
-  test('is not learnt from nothing, nor where it takes too much memory', () => {
-    expect(views.learnNotes(look(all), byId, null)).toBe(false)
+  test('is not kept of an empty list, nor where the index takes too much memory', () => {
+    expect(cache.indexes.learn(baseline(all), byId, null)).toBe(false)
     expect(note([], 10)).toBe(false)
-    views = viewsOf(10_000)
+    cache = viewsOf(10_000)
     const many = Array.from({ length: 1_000 }, (_, index) => `${index}`)
     expect(note(many, 10)).toBe(false)
     expect(placeAt(20)).toBe(null)
@@ -324,63 +331,63 @@ describe('a place', () => {
 })
 
 describe('a page', () => {
-  test('is not told when a row was changed that another write, not told yet, may have moved out of it', () => {
-    views.keepPage('key', look(enabled), null, 'content', 100)
-    const end = marks.begin(TABLES).end
-    expect(views.page('key')).toBe('content')
+  test('is not used when a row was changed that a write in flight may have moved out of it', () => {
+    cache.keepPage('key', baseline(enabled), null, 'content', 100)
+    const end = flags.begin(TABLES).end
+    expect(cache.page('key')).toBe('content')
     tell(102, row(1, false), row(1, false))
-    expect(views.page('key')).toBe(null)
+    expect(cache.page('key')).toBe(null)
     tell(101, row(1, true), row(1, false))
     end()
-    views.keepPage('key', look(enabled), null, 'content', 100)
+    cache.keepPage('key', baseline(enabled), null, 'content', 100)
     tell(103, row(1, false), row(1, false))
-    expect(views.page('key')).toBe('content')
+    expect(cache.page('key')).toBe('content')
   })
 
-  test('is not certified beyond the look at the writes in flight: what is published behind it may hide one of them', () => {
+  test('is confirmed only up to what was published before the look at the writes in flight', () => {
     let meanwhile = () => {}
-    class Watched extends OnTheirWay {
-      override isNone(tables: number) {
-        const isNone = super.isNone(tables)
+    class Watched extends InFlightWrites {
+      override isEmpty(tableMask: number) {
+        const isNone = super.isEmpty(tableMask)
         meanwhile()
         return isNone
       }
     }
-    views = viewsOf(BYTES_MAX, BYTES_MAX, Watched)
-    views.keepPage('key', look(enabled), null, 'content', 100)
+    cache = viewsOf(BYTES_MAX, BYTES_MAX, Watched)
+    cache.keepPage('key', baseline(enabled), null, 'content', 100)
     tell(101, row(2, false), row(2, false))
     let end = () => {}
     meanwhile = () => {
       // Row 1 leaves the page, in a write that is not published yet, and its next change is published already.
-      end = marks.begin(TABLES).end
+      end = flags.begin(TABLES).end
       tell(103, row(1, false), row(1, false))
     }
-    expect(views.page('key')).toBe('content')
+    expect(cache.page('key')).toBe('content')
     meanwhile = () => {}
     // The client of 103 has its answer.
-    expect(views.page('key')).toBe(null)
+    expect(cache.page('key')).toBe(null)
     end()
   })
 
-  test('is not served between the epoch of an unknown outcome and the end of its doubt', () => {
+  test('is not served between the epoch of an unknown outcome and its end', () => {
     let meanwhile = () => {}
-    class Watched extends ChangeReader {
+    class Watched extends ChangeLogReader {
       override read(take: (text: string) => void) {
         const isWhole = super.read(take)
         meanwhile()
         return isWhole
       }
     }
-    views = viewsOf(BYTES_MAX, BYTES_MAX, OnTheirWay, Watched)
-    views.keepPage('key', look(enabled), null, 'content', 100)
-    addDoubt(region, 1)
+    cache = viewsOf(BYTES_MAX, BYTES_MAX, InFlightWrites, Watched)
+    cache.keepPage('key', baseline(enabled), null, 'content', 100)
+    addUnknownOutcome(region, 1)
     meanwhile = () => {
       bumpEpoch(region)
-      settleDoubt(region, 1)
+      settleUnknownOutcome(region, 1)
     }
-    expect(views.page('key')).toBe(null)
+    expect(cache.page('key')).toBe(null)
     meanwhile = () => {}
-    expect(views.page('key')).toBe(null)
+    expect(cache.page('key')).toBe(null)
   })
 
   test('is there until a change touches its selection, whichever way', () => {
@@ -397,69 +404,69 @@ describe('a page', () => {
     ]
     for (const [before, after, stays] of changes) {
       keep('key', enabled)
-      expect(views.page('key')).toBe('content')
+      expect(cache.page('key')).toBe('content')
       tell(101, before, after)
-      expect(views.page('key')).toBe(stays ? 'content' : null)
+      expect(cache.page('key')).toBe(stays ? 'content' : null)
     }
   })
 
-  test('has what its snapshot has seen, however late that is told; without one it has what came before its look', () => {
+  test('includes what its snapshot sees, however late it is published; without one, what came before its baseline', () => {
     for (const [snapshot, transaction, stays] of [
       [SNAPSHOT, 99, true],
       [SNAPSHOT, 100, false],
       [null, 99, false],
     ] as const) {
-      const before = look(all)
+      const before = baseline(all)
       tell(transaction, null, row(1, true))
-      views.keepPage('key', before, snapshot, 'content', 100)
-      expect([snapshot, transaction, views.page('key')]).toEqual([snapshot, transaction, stays ? 'content' : null])
+      cache.keepPage('key', before, snapshot, 'content', 100)
+      expect([snapshot, transaction, cache.page('key')]).toEqual([snapshot, transaction, stays ? 'content' : null])
     }
   })
 
-  test('of a selection that TypeScript cannot test goes with any change of its table', () => {
+  test('of a selection that TypeScript cannot decide is dropped by any change of its table', () => {
     keep('key', untestable)
-    announcer.tell('employee', { transaction: 101, before: null, after: row(1, true) })
-    expect(views.page('key')).toBe('content')
+    publisher.publish('employee', { transaction: 101, before: null, after: row(1, true) })
+    expect(cache.page('key')).toBe('content')
     tell(101, null, row(1, false))
-    expect(views.page('key')).toBe(null)
+    expect(cache.page('key')).toBe(null)
   })
 
-  test('goes with a change of rows that nobody names, and when a writer has died while it was asked for', () => {
+  test('is dropped by a reset, and when a writer has died while it was asked for', () => {
     keep('key', all)
-    announcer.tellReset(TABLE)
-    expect(views.page('key')).toBe(null)
-    const before = look(all)
+    publisher.publishReset(TABLE)
+    expect(cache.page('key')).toBe(null)
+    const before = baseline(all)
     bumpEpoch(region)
-    views.keepPage('key', before, SNAPSHOT, 'content', 100)
-    expect(views.page('key')).toBe(null)
+    cache.keepPage('key', before, SNAPSHOT, 'content', 100)
+    expect(cache.page('key')).toBe(null)
   })
 
-  test('is not told while writers elsewhere are not heard of', () => {
+  test('is not used while the lease has run out', () => {
     keep('key', all)
-    noteDeafness(region)
-    expect(views.page('key')).toBe(null)
-    noteHearing(region)
-    expect(views.page('key')).toBe('content')
+    expireLease(region)
+    expect(cache.page('key')).toBe(null)
+    renewLease(region)
+    expect(cache.page('key')).toBe('content')
   })
 })
 
 describe('an answer that is on its way', () => {
   test('is as good as a new one until a change touches its selection', () => {
-    const before = look(enabled)
-    expect(views.isFresh(before)).toBe(true)
+    const before = baseline(enabled)
+    expect(cache.isFresh(before)).toBe(true)
     tell(101, null, row(1, false))
-    expect(views.isFresh(before)).toBe(true)
+    expect(cache.isFresh(before)).toBe(true)
     tell(102, null, row(1, true))
-    expect(views.isFresh(before)).toBe(false)
+    expect(cache.isFresh(before)).toBe(false)
   })
 
-  test('is not, once changes were lost, rows have changed that nobody names, or nobody hears', () => {
-    for (const disturb of [() => bumpEpoch(region), () => announcer.tellReset(TABLE), () => noteDeafness(region)]) {
-      const before = look(enabled)
-      expect(views.isFresh(before)).toBe(true)
+  test('is not after changes were lost, after a reset, or once the lease has run out', () => {
+    for (const disturb of [() => bumpEpoch(region), () => publisher.publishReset(TABLE), () => expireLease(region)]) {
+      const before = baseline(enabled)
+      expect(cache.isFresh(before)).toBe(true)
       disturb()
-      expect(views.isFresh(before)).toBe(false)
-      noteHearing(region)
+      expect(cache.isFresh(before)).toBe(false)
+      renewLease(region)
     }
   })
 })
@@ -468,18 +475,18 @@ describe('memory is bounded, and the least recently used goes first', () => {
   const COUNT = 2_000
 
   test('of pages', () => {
-    views = viewsOf(100_000)
+    cache = viewsOf(100_000)
     for (let index = 0; index < COUNT; index++) {
-      views.keepPage(`page ${index}`, look(all), SNAPSHOT, 'x', 1_000)
-      expect(views.page('page 0')).toBe('x')
+      cache.keepPage(`page ${index}`, baseline(all), SNAPSHOT, 'x', 1_000)
+      expect(cache.page('page 0')).toBe('x')
     }
-    const kept = Array.from({ length: COUNT }, (_, index) => views.page(`page ${index}`)).filter(Boolean)
+    const kept = Array.from({ length: COUNT }, (_, index) => cache.page(`page ${index}`)).filter(Boolean)
     expect(kept.length).toBeLessThan(100)
     expect(kept.length).toBeGreaterThan(20)
   })
 
   test('of totals', () => {
-    views = viewsOf(200_000)
+    cache = viewsOf(200_000)
     const selection = (index: number): Selection => ({ ...all, key: `selection ${index}` })
     for (let index = 0; index < COUNT; index++) {
       learn(selection(index), index)
@@ -493,12 +500,12 @@ describe('memory is bounded, and the least recently used goes first', () => {
   })
 
   test('of positions', () => {
-    views = viewsOf(200_000)
+    cache = viewsOf(200_000)
     const positions = Array.from({ length: 50 }, (_, index) => [`${index}`])
     const ordering = (index: number): Ordering => ({ ...byId, key: `order ${index}` })
-    const placeIn = (index: number) => views.placeBefore(look(all), ordering(index), 10)
+    const placeIn = (index: number) => cache.indexes.anchorBefore(baseline(all), ordering(index), 10)
     for (let index = 0; index < COUNT; index++) {
-      views.learnNotes(look(all), ordering(index), { positions, step: 1, snapshot: SNAPSHOT })
+      cache.indexes.learn(baseline(all), ordering(index), { positions, step: 1, snapshot: SNAPSHOT })
       expect(placeIn(0)).not.toBe(null)
     }
     const kept = Array.from({ length: COUNT }, (_, index) => placeIn(index)).filter((place) => place !== null)

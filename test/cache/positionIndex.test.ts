@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { Positions, shiftOf } from '../../src/cache/positionIndex.ts'
+import { PositionIndex, shiftOf } from '../../src/cache/positionIndex.ts'
 import { type Ordering, orderingOf, type Selection, selectionOf } from '../../src/cache/selection.ts'
-import type { Change } from '../../src/changes/publishing.ts'
+import type { Change } from '../../src/changes/change.ts'
 import absence from '../../src/entities/absence.ts'
 import type { Position } from '../../src/model/order.ts'
 import type { Row } from '../../src/model/sql.ts'
@@ -109,14 +109,14 @@ const cases = {
   filter: fc.constantFrom(...FILTERS),
 }
 
-describe('noted positions', () => {
-  test('whatever comes, goes and moves: each is found with exactly so many rows up to it', () => {
+describe('anchors', () => {
+  test('have exactly so many rows up to them after any rows come, go and move', () => {
     fc.assert(
       fc.property(fc.record(cases), ({ contents, steps, every, sort, filter }) => {
         const { selection, ordering } = listOf(`sort=${sort}&${filter}`)
         const table = new Table(contents)
         const noted = everyNth(table.positions(selection, ordering), every)
-        const known = new Positions(selection, ordering, noted, every)
+        const known = new PositionIndex(selection, ordering, noted, every)
         for (const round of [[], ...steps]) {
           expect(known.take(round.flatMap((one) => table.apply(one)))).toBe(true)
           const rows = table.positions(selection, ordering)
@@ -139,7 +139,7 @@ describe('noted positions', () => {
       fc.property(fc.record({ ...cases, one: step, isByType: fc.boolean() }), ({ contents, one, filter, isByType }) => {
         const { selection, ordering } = listOf(`sort=${isByType ? 'Type' : 'Start,Type'}&${filter}`)
         const table = new Table(contents)
-        const known = new Positions(selection, ordering, [['in', '1']], 1)
+        const known = new PositionIndex(selection, ordering, [['in', '1']], 1)
         const changes = table.apply(one)
         const shown = (row: Row | null) =>
           row && selection.matches?.(row) ? JSON.stringify(ordering.positionOf(row)) : null
@@ -150,18 +150,18 @@ describe('noted positions', () => {
     )
   })
 
-  test('of rows that TypeScript cannot tell apart from others: no change is taken', () => {
+  test('of a selection that TypeScript cannot decide take no change', () => {
     const { selection, ordering } = listOf('Type=<x')
-    const known = new Positions(selection, ordering, [['1']], 1)
+    const known = new PositionIndex(selection, ordering, [['1']], 1)
     expect(known.take([])).toBe(true)
     expect(known.before(1)).toEqual({ position: ['1'], rows: 1 })
     const row = rowOf(7, { type: 'in', start: null, days: null, employee: null })
     expect(known.take([{ transaction: 1, before: row, after: row }])).toBe(false)
   })
 
-  test('a row that is told to be gone before it is told to have come leaves a position to be found by less', () => {
+  test('a deletion that is published before its creation leaves an anchor with one row less', () => {
     const { selection, ordering } = listOf('')
-    const known = new Positions(selection, ordering, [['10'], ['20'], ['30']], 1)
+    const known = new PositionIndex(selection, ordering, [['10'], ['20'], ['30']], 1)
     const brief = rowOf(15, { type: 'in', start: null, days: null, employee: null })
     const [came, left]: Change[] = [
       { transaction: 1, before: null, after: brief },
@@ -192,7 +192,7 @@ describe('the shift of a position', () => {
     )
   })
 
-  test('is not known where rows move in an order of texts, or cannot be told apart', () => {
+  test('is not known where rows move in an order of texts, or the selection cannot be decided', () => {
     const row = (type: string) => rowOf(1, { type, start: null, days: null, employee: null })
     const change = (before: string, after: string): Change => ({
       transaction: 1,

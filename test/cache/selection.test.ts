@@ -49,7 +49,7 @@ describe('what a change does to a selection', () => {
     expect(sumOf(named, [change(null, row('a')), change(row('a'), null), change(null, row('a'))])).toBe(1)
   })
 
-  test('is not known where TypeScript cannot tell; nothing is nothing there too', () => {
+  test('is not known where TypeScript cannot decide; no change stays no change', () => {
     const untold = of(company, 'Name=>a')
     expect(sumOf(untold, [change(null, row('a'))])).toBe(null)
     expect(touches(untold, change(null, row('a')))).toBe(true)

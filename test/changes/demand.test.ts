@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { noteUse, onWake, wasUsed } from '../../src/changes/demand.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
 import { privateRegion } from '../prove/model.ts'
 
-const region = () => privateRegion(changeRegionWords(2))
+const region = () => privateRegion(changeLogWords(2))
 
 test('was used while the last use is that near, and not after it', () => {
   const log = region()
@@ -25,8 +25,19 @@ test('the first use after a rest wakes, and what follows does not', () => {
   expect(wakes).toBe(2)
 })
 
-test('a use where no process is to be woken is noted all the same', () => {
+test('a use is noted also where no process is to be woken', () => {
   const log = region()
   noteUse(log)
   expect(wasUsed(log, 10_000)).toBe(true)
+})
+
+test('a use that another process noted after this one had looked at the clock is a use of just now', () => {
+  const log = region()
+  let wakes = 0
+  onWake(log, () => void wakes++)
+  const nowMs = monotonicMs()
+  noteUse(log, nowMs + 400)
+  expect([wasUsed(log, 300), wakes]).toEqual([true, 1])
+  noteUse(log, nowMs)
+  expect(wakes).toBe(1)
 })

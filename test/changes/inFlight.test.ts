@@ -1,31 +1,31 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { type Mark, MarkReader, MarkWriter, tableBit } from '../../src/changes/inFlight.ts'
-import { changeRegionWords, MARKS_MAX, placesOf } from '../../src/changes/layout.ts'
+import { FlagReader, FlagWriter, tableBit, type WriteFlag } from '../../src/changes/inFlight.ts'
+import { changeLogWords, FLAGS_MAX, layoutOf } from '../../src/changes/layout.ts'
 import { clearWriter } from '../../src/changes/log.ts'
 import { openRegion, type Region, RegionFile } from '../../src/os/region.ts'
 import { privateRegion } from '../prove/model.ts'
 import { temporaryMemory } from '../support/memory.ts'
 
-const OWN_MARKS = MARKS_MAX - 1
+const OWN_MARKS = FLAGS_MAX - 1
 const [COMPANY, EMPLOYEE, ABSENCE] = [tableBit(0), tableBit(1), tableBit(2)]
 
 function made(writers = 2) {
-  const region = privateRegion(changeRegionWords(writers))
-  const marks = Array.from({ length: writers }, (_, writer) => new MarkWriter(region, writer))
-  return { region, reader: new MarkReader(region), marks: marks as [MarkWriter, MarkWriter, ...MarkWriter[]] }
+  const region = privateRegion(changeLogWords(writers))
+  const flags = Array.from({ length: writers }, (_, writer) => new FlagWriter(region, writer))
+  return { region, reader: new FlagReader(region), flags: flags as [FlagWriter, FlagWriter, ...FlagWriter[]] }
 }
 
 const marksIn = (region: Region) => {
-  const { marks, bounds } = placesOf(region)
-  return [...region.words.subarray(marks, bounds)].filter((word) => word !== 0).length
+  const { flags, bounds } = layoutOf(region)
+  return [...region.words.subarray(flags, bounds)].filter((word) => word !== 0).length
 }
 
-describe('a write on its way', () => {
-  test('is seen from its beginning to its end, by who asks for one of its tables', () => {
-    const { region, reader, marks } = made()
-    const end = marks[1].begin(EMPLOYEE | ABSENCE).end
+describe('a write in flight', () => {
+  test('is seen from its beginning to its end by readers of one of its tables', () => {
+    const { region, reader, flags } = made()
+    const end = flags[1].begin(EMPLOYEE | ABSENCE).end
     for (const tables of [EMPLOYEE, ABSENCE, COMPANY | ABSENCE]) expect(reader.now(tables)).toHaveLength(1)
     expect(reader.now(COMPANY)).toEqual([])
     end()
@@ -33,9 +33,9 @@ describe('a write on its way', () => {
     expect(marksIn(region)).toBe(0)
   })
 
-  test('is one of 63 that each have a mark of their own', () => {
-    const { reader, marks } = made()
-    const ends = Array.from({ length: OWN_MARKS }, () => marks[0].begin(COMPANY).end)
+  test('is one of 63 that each have a flag of their own', () => {
+    const { reader, flags } = made()
+    const ends = Array.from({ length: OWN_MARKS }, () => flags[0].begin(COMPANY).end)
     const all = reader.now(COMPANY)
     expect(all).toHaveLength(OWN_MARKS)
     ends[10]?.()
@@ -44,29 +44,29 @@ describe('a write on its way', () => {
     expect(reader.still(all)).toEqual([])
   })
 
-  test('is with all others beyond those behind one mark, of any table, until the last of them has ended', () => {
-    const { region, reader, marks } = made()
-    const own = Array.from({ length: OWN_MARKS }, () => marks[0].begin(COMPANY).end)
-    const more = Array.from({ length: 5 }, () => marks[0].begin(COMPANY).end)
+  test('beyond the 63rd shares one flag with others, of any table, until the last of them has ended', () => {
+    const { region, reader, flags } = made()
+    const own = Array.from({ length: OWN_MARKS }, () => flags[0].begin(COMPANY).end)
+    const more = Array.from({ length: 5 }, () => flags[0].begin(COMPANY).end)
     const [shared, ...others] = reader.now(ABSENCE)
     expect(others).toEqual([])
     for (const end of own) end()
     for (const end of more.slice(1)) end()
-    expect(reader.still([shared as Mark])).toEqual([shared as Mark])
-    expect(reader.now(COMPANY)).toEqual([shared as Mark])
+    expect(reader.still([shared as WriteFlag])).toEqual([shared as WriteFlag])
+    expect(reader.now(COMPANY)).toEqual([shared as WriteFlag])
     more[0]?.()
-    expect(reader.still([shared as Mark])).toEqual([])
+    expect(reader.still([shared as WriteFlag])).toEqual([])
     expect(marksIn(region)).toBe(0)
   })
 
   test('does not look as if it went on because another has begun in its place', () => {
-    const { reader, marks } = made()
-    marks[0].begin(COMPANY).end()
+    const { reader, flags } = made()
+    flags[0].begin(COMPANY).end()
     for (let turn = 0; turn < 1_000; turn++) {
-      const end = marks[0].begin(COMPANY).end
+      const end = flags[0].begin(COMPANY).end
       const before = reader.now(COMPANY)
       end()
-      const next = marks[0].begin(COMPANY).end
+      const next = flags[0].begin(COMPANY).end
       expect(reader.still(before)).toEqual([])
       expect(reader.now(COMPANY)).toHaveLength(1)
       next()
@@ -74,9 +74,9 @@ describe('a write on its way', () => {
   })
 
   test('of a process that has ended is no more, and those of others go on', () => {
-    const { region, reader, marks } = made()
-    for (let write = 0; write < OWN_MARKS + 5; write++) marks[0].begin(COMPANY)
-    const end = marks[1].begin(COMPANY).end
+    const { region, reader, flags } = made()
+    for (let write = 0; write < OWN_MARKS + 5; write++) flags[0].begin(COMPANY)
+    const end = flags[1].begin(COMPANY).end
     clearWriter(region, 0)
     expect(reader.now(COMPANY)).toHaveLength(1)
     end()
@@ -85,9 +85,9 @@ describe('a write on its way', () => {
 })
 
 test('tables beyond the fifteenth share bits, and none is without one', () => {
-  const { reader, marks } = made()
+  const { reader, flags } = made()
   for (let table = 0; table < 40; table++) {
-    const end = marks[0].begin(tableBit(table)).end
+    const end = flags[0].begin(tableBit(table)).end
     expect(reader.now(tableBit(table))).toHaveLength(1)
     expect(reader.now(tableBit(table + 15))).toHaveLength(1)
     expect(reader.now(tableBit(table + 1))).toEqual([])
@@ -96,32 +96,32 @@ test('tables beyond the fifteenth share bits, and none is without one', () => {
   // All fifteen, in the last turn too: no word is negative, nor taken for another.
   const all = Array.from({ length: 15 }, (_, table) => tableBit(table)).reduce((bits, bit) => bits | bit)
   for (let turn = 0; turn < 70_000; turn++) {
-    const end = marks[0].begin(all).end
+    const end = flags[0].begin(all).end
     if (turn % 1_000 === 0 || turn === 0x7fff) expect(reader.now(tableBit(14))).toHaveLength(1)
     end()
   }
   expect(reader.now(all)).toEqual([])
 })
 
-test('whatever begins and ends, in any order, is seen exactly while it is on its way', () => {
+test('any writes, begun and ended in any order, are seen exactly while they are in flight', () => {
   const step = fc.record({ writer: fc.nat(1), table: fc.nat(2), ends: fc.boolean(), which: fc.nat() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400 }), fc.boolean(), (steps, isCrowded) => {
-      const { region, reader, marks } = made()
+      const { region, reader, flags } = made()
       let open: { writer: number; tables: number; end: () => void }[] = []
       if (isCrowded)
         open = Array.from({ length: OWN_MARKS - 3 }, () => ({
           writer: 0,
           tables: COMPANY,
-          end: marks[0].begin(COMPANY).end,
+          end: flags[0].begin(COMPANY).end,
         }))
       for (const { writer, table, ends, which } of steps) {
         if (ends && open.length > 0) open.splice(which % open.length, 1)[0]?.end()
         else if (!ends) {
           const tables = tableBit(table)
-          open.push({ writer, tables, end: (marks[writer] as MarkWriter).begin(tables).end })
+          open.push({ writer, tables, end: (flags[writer] as FlagWriter).begin(tables).end })
         }
-        // Never fewer than there are; more only where a crowd counts for every table.
+        // Never fewer than there are; more only where a overflow counts for every table.
         for (const tables of [COMPANY, EMPLOYEE, ABSENCE]) {
           const due = open.filter((write) => write.tables === tables).length
           const seen = reader.now(tables).length
@@ -137,7 +137,7 @@ test('whatever begins and ends, in any order, is seen exactly while it is on its
 })
 
 test('another process sees it, and its end', async () => {
-  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeRegionWords(2))
+  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeLogWords(2))
   file.ensure()
   const region = openRegion(file.path)
   const program = join(import.meta.dir, 'inFlightWriter.ts')
@@ -148,15 +148,15 @@ test('another process sees it, and its end', async () => {
   try {
     const lines = child.stdout.getReader()
     const said = async () => new TextDecoder().decode((await lines.read()).value)
-    const reader = new MarkReader(region)
+    const reader = new FlagReader(region)
     expect(await said()).toBe('begun')
-    const marks = reader.now(ABSENCE)
-    expect(marks).toHaveLength(1)
-    expect(reader.still(marks)).toEqual(marks)
+    const flags = reader.now(ABSENCE)
+    expect(flags).toHaveLength(1)
+    expect(reader.still(flags)).toEqual(flags)
     child.stdin.write('end')
     child.stdin.flush()
     expect(await said()).toBe('ended')
-    expect(reader.still(marks)).toEqual([])
+    expect(reader.still(flags)).toEqual([])
     expect(reader.now(ABSENCE)).toEqual([])
   } finally {
     child.kill('SIGKILL')

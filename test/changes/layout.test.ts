@@ -1,25 +1,25 @@
 import { expect, test } from 'bun:test'
 
-import { changeRegionWords, MARKS_MAX, placesOf, RING_WORDS } from '../../src/changes/layout.ts'
+import { changeLogWords, FLAGS_MAX, layoutOf, RING_WORDS } from '../../src/changes/layout.ts'
 import { HEADER_WORDS, type Region } from '../../src/os/region.ts'
 
 test.each([1, 2, 7, 515])(
   'the parts of %d writers lie behind the header, one behind the other, up to the end',
   (writers) => {
-    const words = changeRegionWords(writers)
-    const places = placesOf({ words: new Int32Array(words) } as unknown as Region)
+    const words = changeLogWords(writers)
+    const places = layoutOf({ words: new Int32Array(words) } as unknown as Region)
     expect(places.writers).toBe(writers)
     const ends = [
       HEADER_WORDS,
       HEADER_WORDS + writers,
       HEADER_WORDS + 2 * writers,
       HEADER_WORDS + 3 * writers,
-      HEADER_WORDS + (3 + MARKS_MAX) * writers,
-      HEADER_WORDS + (3 + 2 * MARKS_MAX) * writers,
+      HEADER_WORDS + (3 + FLAGS_MAX) * writers,
+      HEADER_WORDS + (3 + 2 * FLAGS_MAX) * writers,
       words - writers * RING_WORDS,
     ]
-    const { heads, doubts, counts, marks, bounds, rings } = places
-    expect([heads, doubts, counts, marks, bounds, rings, rings]).toEqual(ends)
+    const { heads, unknownOutcomes, counts, flags, bounds, rings } = places
+    expect([heads, unknownOutcomes, counts, flags, bounds, rings, rings]).toEqual(ends)
   },
 )
 

@@ -30,7 +30,7 @@ afterEach(async () => {
 
 /** A listener, and what it was told. */
 class Ear {
-  isHearing = false
+  isLive = false
   begins = 0
   heardMs = 0
   pulses = 0
@@ -58,12 +58,12 @@ class Ear {
       onWrite: (table, writer) => void this.heard.push(`${table} ${writer}`),
       onBegin: () => void this.begins++,
       onPulse: (untilMs) => {
-        this.isHearing = true
+        this.isLive = true
         this.heardMs = untilMs
         this.pulses++
       },
       onEnd: (reason) => {
-        this.isHearing = false
+        this.isLive = false
         this.reason = reason
       },
       isWanted: () => this.isWanted,
@@ -84,7 +84,7 @@ class Ear {
 
 async function hearing(machine = 'here'): Promise<Ear> {
   const ear = new Ear(machine)
-  await until(() => ear.isHearing)
+  await until(() => ear.isLive)
   return ear
 }
 
@@ -94,11 +94,11 @@ const listed = async () => (await sql`select machine from change_listener order 
 async function staysDeaf(ear: Ear) {
   for (let look = 0; look < 10; look++) {
     await Bun.sleep(50)
-    expect(ear.isHearing).toBe(false)
+    expect(ear.isLive).toBe(false)
   }
 }
 
-describe('is heard once it is committed', () => {
+describe('a write is known once it is committed', () => {
   const rows = sqlRows()
   for (const [what, write, tables] of rows)
     test(
@@ -131,7 +131,7 @@ describe('is heard once it is committed', () => {
   )
 
   test(
-    'a write by somebody with other names for tables, and no rights but those to write',
+    'a write by a role with another search path and no rights but those to write',
     async () => {
       const role = `writer_${process.pid}`
       const ear = await hearing()
@@ -151,7 +151,7 @@ describe('is heard once it is committed', () => {
 })
 
 test(
-  'while it is not wanted what is heard is heard at once, with hardly a pulse; wanted again, it has all before a pulse',
+  'at rest notifications arrive at once, with hardly a pulse; woken, it knows all writes before a pulse',
   async () => {
     const ear = await hearing()
     ear.isWanted = false
@@ -170,7 +170,7 @@ test(
 )
 
 test(
-  'a connection that is lost while it is not wanted is replaced all the same',
+  'a connection that is lost at rest is replaced',
   async () => {
     const ear = await hearing()
     ear.isWanted = false
@@ -208,7 +208,7 @@ function sqlRows(): [what: string, write: string, tables: string[]][] {
 }
 
 test(
-  'what others have written cannot be prepared for a two-phase commit, while anybody listens',
+  'other clients’ writes cannot be prepared for a two-phase commit while a machine listens',
   async () => {
     const ear = await hearing()
     const prepare = () =>
@@ -230,7 +230,7 @@ test(
   TIMEOUT_MS,
 )
 
-describe('begins to hear', () => {
+describe('is live', () => {
   test(
     'only when every transaction has ended that wrote before it could see the listener',
     async () => {
@@ -242,9 +242,9 @@ describe('begins to hear', () => {
       // Others, that come and go later, do not matter.
       for (let write = 0; write < 5; write++) await sql`insert into company (name) values ('b')`
       await staysDeaf(ear)
-      expect([ear.begins, ear.reason]).toEqual([0, 'who writes since before does not end'])
+      expect([ear.begins, ear.reason]).toEqual([0, 'waiting for transactions older than LISTEN'])
       await writer`commit`
-      await until(() => ear.isHearing)
+      await until(() => ear.isLive)
       expect(ear.begins).toBe(1)
       // Its own first write could not see the listener, and so nothing was said of it.
       expect(ear.heard.every((payload) => payload === 'company ')).toBe(true)
@@ -255,7 +255,7 @@ describe('begins to hear', () => {
   )
 
   test(
-    'whoever else has a long transaction: readers, writers of other tables, writers from afterwards',
+    'beside long transactions of readers, of writers of other tables, and of later writers',
     async () => {
       await sql`create table other (id integer)`
       const [reader, writer] = [await sql.reserve(), await sql.reserve()]
@@ -294,16 +294,16 @@ describe('begins to hear', () => {
   )
 })
 
-describe('goes deaf', () => {
+describe('is not live', () => {
   test(
-    'when its connection is ended, and begins anew over another one',
+    'when its connection is ended, and is again over another one',
     async () => {
       const ear = await hearing()
       for (let times = 1; times <= 3; times++) {
         await sql`select pg_terminate_backend(pid) from change_listener`
-        await until(() => !ear.isHearing)
+        await until(() => !ear.isLive)
         await sql`insert into company (name) values ('unheard')`
-        await until(() => ear.isHearing)
+        await until(() => ear.isLive)
         expect(ear.begins).toBe(1 + times)
         expect(await listed()).toEqual(['here'])
       }
@@ -315,14 +315,14 @@ describe('goes deaf', () => {
   )
 
   test(
-    'when its connection says nothing any more',
+    'when its connection does not answer',
     async () => {
       const ear = await hearing()
       const [row] = await sql`select pid from change_listener`
       process.kill(row?.pid, 'SIGSTOP')
       try {
-        await until(() => !ear.isHearing)
-        await until(() => ear.isHearing)
+        await until(() => !ear.isLive)
+        await until(() => ear.isLive)
         expect(ear.begins).toBe(2)
       } finally {
         process.kill(row?.pid, 'SIGCONT')
@@ -330,17 +330,17 @@ describe('goes deaf', () => {
       // The old one ends some time, and that is nobody's end but its own.
       await until(async () => (await sql`select from pg_stat_activity where pid = ${row?.pid}`).count === 0)
       await ear.pulse()
-      expect([ear.isHearing, ear.begins]).toEqual([true, 2])
+      expect([ear.isLive, ear.begins]).toEqual([true, 2])
     },
     TIMEOUT_MS,
   )
 
   test(
-    'when somebody has taken its row away',
+    'when its row was deleted',
     async () => {
       const ear = await hearing()
       await sql`truncate change_listener`
-      await until(() => ear.begins === 2 && ear.isHearing)
+      await until(() => ear.begins === 2 && ear.isLive)
       expect(await listed()).toEqual(['here'])
     },
     TIMEOUT_MS,
@@ -358,10 +358,10 @@ describe('goes deaf', () => {
         ['drop trigger company_changes on company', `${create} execute function notify_change(); ${heals}`],
       ] as const) {
         await sql.unsafe(hurt)
-        await until(() => ear.reason === 'no trigger tells of all changes of company')
+        await until(() => ear.reason === 'no trigger notifies of all changes of company')
         await staysDeaf(ear)
         await sql.unsafe(heal)
-        await until(() => ear.isHearing)
+        await until(() => ear.isLive)
         ear.reason = ''
       }
     },
@@ -369,7 +369,7 @@ describe('goes deaf', () => {
   )
 
   test(
-    'for a moment, when a trigger was disabled and is not any more: in between nobody told',
+    'for a moment, when a trigger was disabled and enabled again: writes in between sent no notification',
     async () => {
       const ear = await hearing()
       await sql.begin(async (transaction) => {
@@ -377,7 +377,7 @@ describe('goes deaf', () => {
         await transaction`insert into company (name) values ('unheard')`
         await transaction`alter table company enable always trigger company_changes`
       })
-      await until(() => ear.begins === 2 && ear.isHearing)
+      await until(() => ear.begins === 2 && ear.isLive)
     },
     TIMEOUT_MS,
   )
@@ -387,7 +387,7 @@ describe('goes deaf', () => {
     async () => {
       await sql`create table shop (id integer)`
       const ear = new Ear('here', [...TABLES, 'shop'])
-      await until(() => ear.reason === 'no trigger tells of all changes of shop')
+      await until(() => ear.reason === 'no trigger notifies of all changes of shop')
       await staysDeaf(ear)
       expect(await listed()).toEqual([])
     },
@@ -401,7 +401,7 @@ const BADGE = 'create table badge (id bigint primary key, holder bigint referenc
 const DROP_BADGE = 'drop table badge cascade'
 const DROP_FUNCTION = 'drop function theirs cascade'
 
-describe('finds what changes rows unheard, and when it has gone, and forgets what was known each time', () => {
+describe('finds what changes rows without notifying, and when it has gone, and drops every cache each time', () => {
   const rows: [what: string, make: string, found: string[], drop: string][] = [
     [
       'a trigger',
@@ -458,11 +458,11 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
       async () => {
         const ear = await hearing()
         await sql.unsafe(make)
-        await until(() => Bun.deepEquals(ear.strangers, found) && ear.isHearing)
+        await until(() => Bun.deepEquals(ear.strangers, found) && ear.isLive)
         expect(ear.begins).toBeGreaterThan(1)
         const { begins } = ear
         await sql.unsafe(drop)
-        await until(() => ear.strangers.length === 0 && ear.isHearing)
+        await until(() => ear.strangers.length === 0 && ear.isLive)
         expect(ear.begins).toBeGreaterThan(begins)
         expect(ear.reason).toBe('the tables, or what belongs to them, have changed')
       },
@@ -476,7 +476,7 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
       const ear = await hearing()
       expect(ear.strangers).toEqual(['trigger theirs of company: all'])
       await sql.unsafe('alter table company disable trigger theirs')
-      await until(() => ear.strangers.length === 0 && ear.isHearing)
+      await until(() => ear.strangers.length === 0 && ear.isLive)
       await sql.unsafe(
         `${BADGE}; create view names as select name from company; create index names_of on company (name)`,
       )
@@ -489,7 +489,7 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
       await until(async () => {
         const { begins } = ear
         await Bun.sleep(700)
-        return ear.begins === begins && ear.isHearing
+        return ear.begins === begins && ear.isLive
       })
       expect(ear.strangers).toEqual([])
     },
@@ -501,14 +501,14 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
     async () => {
       const ear = await hearing()
       await sql.unsafe(`alter table absence alter reason type text collate "und-x-icu" using upper(reason)`)
-      await until(() => ear.begins === 2 && ear.isHearing)
+      await until(() => ear.begins === 2 && ear.isLive)
       expect(ear.strangers).toEqual([])
     },
     TIMEOUT_MS,
   )
 
   test(
-    'a trigger that has come and gone before anybody looked',
+    'a trigger that has come and gone between two looks',
     async () => {
       const ear = await hearing()
       const { begins } = ear
@@ -516,14 +516,14 @@ describe('finds what changes rows unheard, and when it has gone, and forgets wha
       const session = connect(url)
       await session.unsafe(`${FUNCTION} update on company execute function theirs(); ${DROP_FUNCTION}`)
       await session.end()
-      await until(() => ear.begins > begins && ear.isHearing)
+      await until(() => ear.begins > begins && ear.isLive)
       expect(ear.strangers).toEqual([])
     },
     TIMEOUT_MS,
   )
 })
 
-describe('is refused: it asks ever less often, says why, and hears when it may', () => {
+describe('is refused: it asks ever less often, says why, and is live when it may', () => {
   const database = () => new URL(url).pathname.slice(1)
   const role = `listener_${process.pid}`
   const rows: [what: string, refuse: () => string, reason: RegExp, allow: () => string][] = [
@@ -562,7 +562,7 @@ describe('is refused: it asks ever less often, says why, and hears when it may',
           expect(last + other).toBeGreaterThan(2 * (first + second))
           expect([ear.begins, ear.reason]).toEqual([0, expect.stringMatching(reason)])
           await sql.unsafe(allow())
-          await until(() => ear.isHearing)
+          await until(() => ear.isLive)
           await ear.stop()
           ears.pop()
         } finally {
@@ -576,7 +576,7 @@ describe('is refused: it asks ever less often, says why, and hears when it may',
 
 describe('rows of listeners', () => {
   test(
-    'go with them; what the dead have left goes with the next one, the living stay',
+    'go with them; those of dead machines go with the next one, the living stay',
     async () => {
       const first = await hearing('first')
       await sql`insert into change_listener values ('dead', 2147483647, now())`
@@ -601,7 +601,7 @@ describe('rows of listeners', () => {
   )
 
   test(
-    'of the dead go while nothing else happens',
+    'of dead machines go while nothing else happens',
     async () => {
       const ear = await hearing()
       await sql`insert into change_listener values ('dead', 2147483647, now())`

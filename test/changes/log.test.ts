@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { noteUse, wasUsed } from '../../src/changes/demand.ts'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { changeRegionWords, placesOf } from '../../src/changes/layout.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { changeLogWords, layoutOf } from '../../src/changes/layout.ts'
 import {
-  addDoubt,
+  addUnknownOutcome,
   bumpEpoch,
-  ChangeReader,
-  ChangeWriter,
+  ChangeLogReader,
+  ChangeLogWriter,
   clearWriter,
-  noteDeafness,
-  noteHearing,
-  settleDoubt,
+  expireLease,
+  renewLease,
+  settleUnknownOutcome,
 } from '../../src/changes/log.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
 import { openRegion, type Region, RegionFile } from '../../src/os/region.ts'
@@ -19,9 +19,9 @@ import { privateRegion } from '../prove/model.ts'
 import { temporaryMemory } from '../support/memory.ts'
 import { Random } from '../support/random.ts'
 
-const log = (writers = 2) => privateRegion(changeRegionWords(writers))
+const log = (writers = 2) => privateRegion(changeLogWords(writers))
 
-function readAll(reader: ChangeReader): string[] | null {
+function readAll(reader: ChangeLogReader): string[] | null {
   const texts: string[] = []
   return reader.read((text) => texts.push(text)) ? texts : null
 }
@@ -29,9 +29,9 @@ function readAll(reader: ChangeReader): string[] | null {
 describe('what is appended', () => {
   test('is read once by each reader, in the order of its writer, from the moment on at which the reader began', () => {
     const region = log()
-    const [one, two] = [new ChangeWriter(region, 0), new ChangeWriter(region, 1)]
+    const [one, two] = [new ChangeLogWriter(region, 0), new ChangeLogWriter(region, 1)]
     one.append('before')
-    const readers = [new ChangeReader(region), new ChangeReader(region)]
+    const readers = [new ChangeLogReader(region), new ChangeLogReader(region)]
     one.append('a')
     two.append('x')
     one.append('b')
@@ -43,7 +43,7 @@ describe('what is appended', () => {
 
   test('comes back as it was: empty, of every length, beyond ASCII', () => {
     const region = log(1)
-    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
     const texts = ['', 'a', 'ab', 'abc', 'abcd', 'abcde', 'ä', '€uro', '\u{10ffff}', '\0', 'x'.repeat(30_000)]
     for (const text of texts) expect(writer.append(text)).toBe(true)
     expect(readAll(reader)).toEqual(texts)
@@ -51,7 +51,7 @@ describe('what is appended', () => {
 
   test('is refused where it is too long for any reader to copy it whole', () => {
     const region = log(1)
-    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
     expect(writer.append('x'.repeat(40_000))).toBe(false)
     expect(readAll(reader)).toEqual([])
   })
@@ -59,7 +59,7 @@ describe('what is appended', () => {
   test('goes round the ring many times', () => {
     const region = log(1)
     const random = new Random(1)
-    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
     for (let round = 0; round < 2_000; round++) {
       const texts = Array.from({ length: random.below(5) }, (_, index) =>
         `${round}.${index} `.repeat(random.below(400)),
@@ -75,8 +75,8 @@ describe('what is appended', () => {
       [-40, false],
     ] as const) {
       const region = log(1)
-      region.words[placesOf(region).heads] = start | 0
-      const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+      region.words[layoutOf(region).heads] = start | 0
+      const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
       const texts = Array.from({ length: 40 }, (_, index) => `record ${index}`)
       for (const text of texts) writer.append(text)
       expect(readAll(reader)).toEqual(isWhole ? texts : null)
@@ -86,19 +86,19 @@ describe('what is appended', () => {
   })
 })
 
-describe('a reader that may have lost something says so, and begins anew', () => {
+describe('a reader that may have lost records says so, and begins again', () => {
   test('when a writer has come round', () => {
     const region = log(2)
-    const [writer, reader] = [new ChangeWriter(region, 1), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 1), new ChangeLogReader(region)]
     for (let index = 0; index < 100; index++) writer.append('x'.repeat(4_000))
     expect(readAll(reader)).toBe(null)
     writer.append('after')
     expect(readAll(reader)).toEqual(['after'])
   })
 
-  test('when it is told that a writer has died', () => {
+  test('when the epoch is raised because a writer has died', () => {
     const region = log(2)
-    const [writer, reader] = [new ChangeWriter(region, 1), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 1), new ChangeLogReader(region)]
     writer.append('lost')
     bumpEpoch(region)
     expect(readAll(reader)).toBe(null)
@@ -108,7 +108,7 @@ describe('a reader that may have lost something says so, and begins anew', () =>
   test('never in between: what it gives is what was appended, however it falls behind', () => {
     const region = log(1)
     const random = new Random(7)
-    const [writer, reader] = [new ChangeWriter(region, 0), new ChangeReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
     let next = 0
     let expected = 0
     let lost = 0
@@ -125,29 +125,29 @@ describe('a reader that may have lost something says so, and begins anew', () =>
   })
 })
 
-describe('a reader that may not be told of a write says so', () => {
-  test('where nobody has said yet that others are heard of', () => {
+describe('a reader that may miss a write is not live', () => {
+  test('before the lease was renewed for the first time', () => {
     const region = log(1)
-    noteDeafness(region)
-    expect(new ChangeReader(region).isHearing).toBe(false)
+    expireLease(region)
+    expect(new ChangeLogReader(region).isLive).toBe(false)
   })
 
-  test('a moment after it was noted that they are, and at once when it is noted that they are not', () => {
+  test('a moment after the lease was renewed, and at once when it is expired', () => {
     const region = log(1)
-    const reader = new ChangeReader(region)
-    noteHearing(region)
-    expect(reader.isHearing).toBe(true)
-    noteHearing(region, monotonicMs() - 1_000)
-    expect(reader.isHearing).toBe(false)
-    noteHearing(region)
-    noteDeafness(region)
-    expect(reader.isHearing).toBe(false)
+    const reader = new ChangeLogReader(region)
+    renewLease(region)
+    expect(reader.isLive).toBe(true)
+    renewLease(region, monotonicMs() - 1_000)
+    expect(reader.isLive).toBe(false)
+    renewLease(region)
+    expireLease(region)
+    expect(reader.isLive).toBe(false)
   })
 
   test('and that it was asked, as a writer says that it writes', () => {
     for (const use of [
-      (region: Region) => new ChangeReader(region).isHearing,
-      (region: Region) => new MarkWriter(region, 0).begin(1).end(),
+      (region: Region) => new ChangeLogReader(region).isLive,
+      (region: Region) => new FlagWriter(region, 0).begin(1).end(),
     ]) {
       const region = log(1)
       noteUse(region, monotonicMs() - 60_000)
@@ -157,45 +157,45 @@ describe('a reader that may not be told of a write says so', () => {
     }
   })
 
-  test('while there is a doubt about any writer', () => {
+  test('while any writer has an unknown outcome', () => {
     const region = log(3)
-    const reader = new ChangeReader(region)
-    noteHearing(region)
-    const isHearing = () => {
-      noteHearing(region)
-      return reader.isHearing
+    const reader = new ChangeLogReader(region)
+    renewLease(region)
+    const isLive = () => {
+      renewLease(region)
+      return reader.isLive
     }
-    for (const writer of [2, 0, 2]) addDoubt(region, writer)
-    const seen: boolean[] = [isHearing()]
+    for (const writer of [2, 0, 2]) addUnknownOutcome(region, writer)
+    const seen: boolean[] = [isLive()]
     for (const writer of [2, 0, 2]) {
-      settleDoubt(region, writer)
-      seen.push(isHearing())
+      settleUnknownOutcome(region, writer)
+      seen.push(isLive())
     }
     expect(seen).toEqual([false, false, false, true])
   })
 
-  test('until a writer that has ended is cleared away with all its doubts and marks, and those of no other', () => {
+  test('until the slot of a writer that has ended is cleared, with its unknown outcomes and flags and those of no other', () => {
     const region = log(3)
-    const reader = new ChangeReader(region)
-    const marks = new MarkReader(region)
-    for (const writer of [0, 1, 2]) new MarkWriter(region, writer).begin(1)
-    for (const writer of [1, 1, 2]) addDoubt(region, writer)
+    const reader = new ChangeLogReader(region)
+    const marks = new FlagReader(region)
+    for (const writer of [0, 1, 2]) new FlagWriter(region, writer).begin(1)
+    for (const writer of [1, 1, 2]) addUnknownOutcome(region, writer)
     const before = marks.now(1)
     clearWriter(region, 1)
-    noteHearing(region)
-    expect(reader.isHearing).toBe(false)
+    renewLease(region)
+    expect(reader.isLive).toBe(false)
     expect(marks.still(before)).toEqual([before[0], before[2]] as never)
     clearWriter(region, 2)
-    expect(reader.isHearing).toBe(true)
+    expect(reader.isLive).toBe(true)
     expect(marks.still(before)).toEqual([before[0]] as never)
   })
 })
 
 test('processes that write at full speed, and die: a reader gets the records of each whole and in order', async () => {
-  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeRegionWords(3))
+  const file = new RegionFile(join(temporaryMemory(), 'changes'), 'changes', changeLogWords(3))
   file.ensure()
   const region = openRegion(file.path)
-  const reader = new ChangeReader(region)
+  const reader = new ChangeLogReader(region)
   const program = join(import.meta.dir, 'logWriter.ts')
   const start = (writer: number, from: number) =>
     Bun.spawn([process.execPath, program, file.path, String(writer), String(from)], { stdout: 'inherit' })

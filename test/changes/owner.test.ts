@@ -2,25 +2,25 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import type { Look } from '../../src/cache/entries.ts'
-import { Views } from '../../src/cache/listCache.ts'
+import type { Baseline } from '../../src/cache/entries.ts'
+import { ListCache } from '../../src/cache/listCache.ts'
 import type { Selection } from '../../src/cache/selection.ts'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { addDoubt, ChangeReader, ChangeWriter } from '../../src/changes/log.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { addUnknownOutcome, ChangeLogReader, ChangeLogWriter } from '../../src/changes/log.ts'
 import type { ChangeLogAccess } from '../../src/changes/owner.ts'
-import { ChangeFeed } from '../../src/changes/owner.ts'
-import { Follower } from '../../src/changes/publishing.ts'
-import { tableBits } from '../../src/changes/recorder.ts'
-import { OnTheirWay } from '../../src/changes/settling.ts'
+import { ChangeLogOwner } from '../../src/changes/owner.ts'
+import { tableMask } from '../../src/changes/recorder.ts'
+import { InFlightWrites } from '../../src/changes/settling.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { LogFields } from '../../src/log.ts'
 import { openRegion, type Region } from '../../src/os/region.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { temporaryMemory } from '../support/memory.ts'
 import { overhear } from '../support/notifications.ts'
+import { observing } from '../support/observing.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
-import { watching } from '../support/watching.ts'
 
 const TIMEOUT_MS = 40_000
 /** Less than what trouble that may pass by itself is given. */
@@ -28,7 +28,7 @@ const AT_ONCE_MS = 9_000
 const entities = await loadEntities()
 const INSERT = "insert into company (name) values ('a')"
 const [ABSENCES, COMPANIES, EMPLOYEES] = entities.map((entity): Selection => {
-  return { table: entity.table, tables: tableBits(entities, [entity]), key: entity.table, matches: () => true }
+  return { table: entity.table, tableMask: tableMask(entities, [entity]), key: entity.table, matches: () => true }
 }) as [Selection, Selection, Selection]
 
 let url: string
@@ -51,10 +51,10 @@ class Machine {
   readonly infos: string[] = []
   readonly memory: ChangeLogAccess
   readonly region: Region
-  readonly reader: ChangeReader
+  readonly reader: ChangeLogReader
   /** As the worker's. */
   readonly sql: postgres.Sql
-  private readonly feed: ChangeFeed
+  private readonly feed: ChangeLogOwner
   private isOver = false
 
   constructor(readonly folder = temporaryMemory()) {
@@ -65,11 +65,11 @@ class Machine {
         this.details.push(details)
       },
     }
-    this.feed = new ChangeFeed({ folder, workers: 1, log, troubleMs: 1_000 })
+    this.feed = new ChangeLogOwner({ folder, workers: 1, log, troubleMs: 1_000 })
     this.feed.listen(url, entities)
     this.memory = this.feed.enter(1) as ChangeLogAccess
     this.region = openRegion(this.memory.path)
-    this.reader = new ChangeReader(this.region)
+    this.reader = new ChangeLogReader(this.region)
     this.sql = this.connections('0')
     machines.push(this)
   }
@@ -91,19 +91,19 @@ class Machine {
   }
 
   async hears(): Promise<this> {
-    await until(() => this.reader.isHearing)
+    await until(() => this.reader.isLive)
     this.told()
     return this
   }
 
-  views(): Views<string> {
-    const follower = new Follower(this.reader, 1e6)
-    return new Views<string>(follower, new OnTheirWay(new MarkReader(this.region), follower), 1e6)
+  cache(): ListCache<string> {
+    const subscriber = new ChangeSubscriber(this.reader, 1e6)
+    return new ListCache<string>(subscriber, new InFlightWrites(new FlagReader(this.region), subscriber), 1e6)
   }
 
   async staysDeaf(ms: number): Promise<void> {
     for (const untilMs = performance.now() + ms; performance.now() < untilMs; await Bun.sleep(10))
-      expect(this.reader.isHearing).toBe(false)
+      expect(this.reader.isLive).toBe(false)
   }
 
   async stop(): Promise<void> {
@@ -120,16 +120,16 @@ const pidOf = async (connection: postgres.Sql): Promise<number> =>
 const isThere = async (pid: number) => (await sql`select from pg_stat_activity where pid = ${pid}`).count > 0
 const written = async () => (await sql`select from company`).count
 
-async function learn(views: Views<string>, selection: Selection) {
-  const look = views.look(selection) as Look
+async function learn(cache: ListCache<string>, selection: Selection) {
+  const look = cache.baseline(selection) as Baseline
   const count = `select count(*)::int as total, pg_current_snapshot()::text as snapshot from ${selection.table}`
   const [row] = await sql.unsafe(count)
-  views.learnTotal(look, row?.total, row?.snapshot)
+  cache.learnTotal(look, row?.total, row?.snapshot)
 }
 
-describe('who is notified', () => {
+describe('NOTIFY', () => {
   test(
-    'nobody of a machine’s own writes while no other one listens; others of each',
+    'is not sent for a machine’s own writes while no other one listens, and for each of another’s',
     async () => {
       const outsider = await overhear(url)
       await sql.unsafe(INSERT)
@@ -156,7 +156,7 @@ describe('who is notified', () => {
   )
 
   test(
-    'everybody, of own writes too, by who does not see at each moment who listens',
+    'is sent for own writes too in transactions that do not see at each moment which machines listen',
     async () => {
       const outsider = await overhear(url)
       const here = await new Machine().hears()
@@ -169,7 +169,7 @@ describe('who is notified', () => {
   )
 
   test(
-    'what a machine’s workers write it does not tell itself; what others write it does',
+    'resets nothing for writes of the machine’s own workers, and the table for writes of others',
     async () => {
       const [here, there] = await Promise.all([new Machine().hears(), new Machine().hears()])
       await here.sql.unsafe(INSERT)
@@ -184,39 +184,39 @@ describe('who is notified', () => {
   )
 })
 
-describe('from memory nothing is told', () => {
+describe('the cache is off', () => {
   test(
-    'until every write has ended that began before anybody listened; it counts then',
+    'until every write has ended that began before the listener; it counts then',
     async () => {
       const writer = await sql.reserve()
       await writer`begin`
       await writer.unsafe(INSERT)
       const here = new Machine()
-      const views = here.views()
+      const cache = here.cache()
       for (let look = 0; look < 50; look++) {
-        expect(views.look(COMPANIES)).toBe(null)
+        expect(cache.baseline(COMPANIES)).toBe(null)
         await Bun.sleep(10)
       }
       await writer`commit`
       writer.release()
-      await until(() => views.look(COMPANIES) !== null)
-      await learn(views, COMPANIES)
-      expect(views.look(COMPANIES)?.total).toBe(1)
+      await until(() => cache.baseline(COMPANIES) !== null)
+      await learn(cache, COMPANIES)
+      expect(cache.baseline(COMPANIES)?.total).toBe(1)
       // Another one that nobody has seen coming.
       await sql.unsafe(INSERT)
-      await until(() => views.look(COMPANIES)?.total === null)
+      await until(() => cache.baseline(COMPANIES)?.total === null)
     },
     TIMEOUT_MS,
   )
 
   test(
-    'from the loss of the listener on, and what was known before never again',
+    'from the loss of the listener on, and what was kept before is never used again',
     async () => {
       const here = await new Machine().hears()
       await sql`select pg_terminate_backend(pid) from change_listener`
-      await until(() => !here.reader.isHearing)
+      await until(() => !here.reader.isLive)
       await sql.unsafe(INSERT)
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       expect(here.told()).toBe(null)
     },
     TIMEOUT_MS,
@@ -233,9 +233,9 @@ describe('from memory nothing is told', () => {
         poolSize: 1,
         prepare: true,
         changes: { machine, connections },
-        onDisown(name, closed) {
-          addDoubt(here.region, ring)
-          events.push(`disowned, hearing: ${here.reader.isHearing}`)
+        onOutcomeUnknown(name, closed) {
+          addUnknownOutcome(here.region, ring)
+          events.push(`disowned, hearing: ${here.reader.isLive}`)
           closed.then(() => {
             events.push('closed')
             here.process.disown(name)
@@ -245,8 +245,8 @@ describe('from memory nothing is told', () => {
       const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
       process.kill(Number(pid), 'SIGSTOP')
       try {
-        const watch = () => watching((rows) => void events.push(`settled: ${rows}`))
-        const [answer] = await Promise.allSettled([database.write({ text: INSERT, values: [], watch })])
+        const observe = () => observing((rows) => void events.push(`settled: ${rows}`))
+        const [answer] = await Promise.allSettled([database.write({ text: INSERT, values: [] }, observe)])
         expect(answer?.status).toBe('rejected')
         expect(events.slice(0, 2)).toEqual(['disowned, hearing: false', 'settled: null'])
         await until(() => events.includes('closed'))
@@ -259,7 +259,7 @@ describe('from memory nothing is told', () => {
       } finally {
         process.kill(Number(pid), 'SIGCONT')
       }
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       expect(here.told()).toBe(null)
       expect(await isThere(Number(pid))).toBe(false)
       const now = await written()
@@ -271,7 +271,7 @@ describe('from memory nothing is told', () => {
   )
 
   test(
-    'after the end of a worker until its connections have ended, which it is helped to; others’ go on',
+    'after the end of a worker until its connections have been ended; those of others go on',
     async () => {
       const here = await new Machine().hears()
       const [frozen, idle] = [here.connections('7'), here.connections('8')]
@@ -282,13 +282,13 @@ describe('from memory nothing is told', () => {
       try {
         frozen.unsafe(INSERT).catch(() => undefined)
         here.process.leave(1)
-        expect(here.reader.isHearing).toBe(false)
+        expect(here.reader.isLive).toBe(false)
         await until(async () => !(await isThere(pids[1] as number)))
         await here.staysDeaf(500)
       } finally {
         process.kill(pids[0] as number, 'SIGCONT')
       }
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       expect(here.told()).toBe(null)
       expect(await Promise.all(pids.map(isThere))).toEqual([false, false, true])
       await Promise.all([frozen, idle, others].map((connection) => connection.end({ timeout: 0 })))
@@ -297,11 +297,11 @@ describe('from memory nothing is told', () => {
   )
 
   test(
-    'while one of several writes is in doubt; a worker that ends takes its doubts along',
+    'while one of several outcomes is unknown; a worker that ends takes its own along',
     async () => {
       const here = await new Machine().hears()
       const { ring, connections } = here.memory
-      for (const _ of [1, 2, 3]) addDoubt(here.region, ring)
+      for (const _ of [1, 2, 3]) addUnknownOutcome(here.region, ring)
       for (const _ of [1, 2]) here.process.disown(`${connections}/0`)
       await until(
         async () => (await sql`select from pg_stat_activity where application_name like 'roster %/0'`).count === 0,
@@ -316,52 +316,56 @@ describe('from memory nothing is told', () => {
 })
 
 describe('lists come from the database', () => {
-  const LINE = 'lists are read from the database: their rows may be changed unheard'
+  const LINE = 'list cache off for tables whose rows may change without notice'
 
   test(
-    'all of them, while a trigger of an operator’s writes along with a worker, and nothing from before is told afterwards',
+    'all of them, while a trigger of an operator’s writes along with a worker, and nothing from before is used afterwards',
     async () => {
       const here = await new Machine().hears()
-      const views = here.views()
-      for (const selection of [COMPANIES, EMPLOYEES]) await learn(views, selection)
-      expect([COMPANIES, EMPLOYEES].map((selection) => views.look(selection)?.total)).toEqual([0, 0])
+      const cache = here.cache()
+      for (const selection of [COMPANIES, EMPLOYEES]) await learn(cache, selection)
+      expect([COMPANIES, EMPLOYEES].map((selection) => cache.baseline(selection)?.total)).toEqual([0, 0])
       await sql.unsafe(`
         create function theirs() returns trigger language plpgsql as
           $$ begin insert into employee (known_as) values ('k'); return null; end $$;
         create trigger theirs after insert on company for each row execute function theirs()`)
       await here.sql.unsafe(INSERT)
       await until(() => here.warnings.length > 0)
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       for (let look = 0; look < 20; look++, await Bun.sleep(10))
-        expect([ABSENCES, COMPANIES, EMPLOYEES].map((selection) => views.look(selection))).toEqual([null, null, null])
+        expect([ABSENCES, COMPANIES, EMPLOYEES].map((selection) => cache.baseline(selection))).toEqual([
+          null,
+          null,
+          null,
+        ])
       expect(here.warnings).toEqual([LINE])
       expect(here.details).toEqual([{ tables: 'all', causes: 'trigger theirs of company' }])
       await sql`drop trigger theirs on company`
-      await until(() => views.look(EMPLOYEES) !== null)
-      expect(views.look(EMPLOYEES)?.total).toBe(null)
-      expect(here.infos).toContain('nothing changes rows unheard any more')
-      await learn(views, EMPLOYEES)
-      expect(views.look(EMPLOYEES)?.total).toBe(1)
+      await until(() => cache.baseline(EMPLOYEES) !== null)
+      expect(cache.baseline(EMPLOYEES)?.total).toBe(null)
+      expect(here.infos).toContain('list cache on again for all tables')
+      await learn(cache, EMPLOYEES)
+      expect(cache.baseline(EMPLOYEES)?.total).toBe(1)
     },
     TIMEOUT_MS,
   )
 
   test(
-    'those of one table, while another table inherits from it; those of the others come from memory',
+    'those of one table, while another table inherits from it; those of the others come from the cache',
     async () => {
       const here = await new Machine().hears()
-      const views = here.views()
-      await learn(views, ABSENCES)
+      const cache = here.cache()
+      await learn(cache, ABSENCES)
       await sql`create table theirs () inherits (absence)`
       await sql`insert into theirs (id) values (1)`
-      await until(() => here.warnings.length > 0 && views.look(COMPANIES) !== null)
-      expect(views.look(ABSENCES)).toBe(null)
+      await until(() => here.warnings.length > 0 && cache.baseline(COMPANIES) !== null)
+      expect(cache.baseline(ABSENCES)).toBe(null)
       expect(here.details).toEqual([{ tables: 'absence', causes: 'child table theirs of absence' }])
-      await learn(views, COMPANIES)
-      expect(views.look(COMPANIES)?.total).toBe(0)
+      await learn(cache, COMPANIES)
+      expect(cache.baseline(COMPANIES)?.total).toBe(0)
       await sql`drop table theirs`
-      await until(() => views.look(ABSENCES) !== null)
-      expect(views.look(ABSENCES)?.total).toBe(null)
+      await until(() => cache.baseline(ABSENCES) !== null)
+      expect(cache.baseline(ABSENCES)?.total).toBe(null)
     },
     TIMEOUT_MS,
   )
@@ -370,10 +374,10 @@ describe('lists come from the database', () => {
     'for a moment, where a column gets another type',
     async () => {
       const here = await new Machine().hears()
-      const views = here.views()
-      await learn(views, ABSENCES)
+      const cache = here.cache()
+      await learn(cache, ABSENCES)
       await sql`alter table absence alter reason type text collate "und-x-icu" using upper(reason)`
-      await until(() => views.look(ABSENCES) !== null && views.look(ABSENCES)?.total === null)
+      await until(() => cache.baseline(ABSENCES) !== null && cache.baseline(ABSENCES)?.total === null)
       expect(here.warnings).toEqual([])
     },
     TIMEOUT_MS,
@@ -381,47 +385,47 @@ describe('lists come from the database', () => {
 })
 
 test(
-  'after a pause in which nobody asked: deaf at first, then told of what was written meanwhile',
+  'after a rest: the lease has run out at first, then the writes meanwhile are known',
   async () => {
     const machine = await new Machine().hears()
     await Bun.sleep(2_000)
-    expect(machine.reader.isHearing).toBe(false)
+    expect(machine.reader.isLive).toBe(false)
     await sql.unsafe(INSERT)
-    await until(() => machine.reader.isHearing)
+    await until(() => machine.reader.isLive)
     // It may have been sent behind the pulse.
     await until(() => machine.told()?.includes('company') ?? false)
   },
   TIMEOUT_MS,
 )
 
-describe('rings', () => {
+describe('writer slots', () => {
   test(
-    'are given away once at a time, and again when their process has ended, while its last write is in doubt',
+    'are given away once at a time, and again when their process has ended, though its last outcome is unknown',
     async () => {
       const here = await new Machine().hears()
       const pid = await pidOf(here.sql)
-      new MarkWriter(here.region, 1).begin(1)
-      addDoubt(here.region, 1) // of a write that it has given up
+      new FlagWriter(here.region, 1).begin(1)
+      addUnknownOutcome(here.region, 1) // of a write that it has given up
       process.kill(pid, 'SIGSTOP')
       try {
         here.process.leave(1)
         const next = here.process.enter(2)
         expect([next?.ring, next?.connections === here.memory.connections]).toEqual([1, false])
-        expect(new MarkReader(here.region).now(1)).toEqual([])
+        expect(new FlagReader(here.region).now(1)).toEqual([])
         // What is said late of the one before is not the next one's.
         here.process.disown(`${here.memory.connections}/0`)
         await here.staysDeaf(300)
       } finally {
         process.kill(pid, 'SIGCONT')
       }
-      await until(() => here.reader.isHearing)
+      await until(() => here.reader.isLive)
       expect(here.told()).toBe(null)
     },
     TIMEOUT_MS,
   )
 
   test(
-    'are not used up by workers that die while the doubts about others cannot be settled',
+    'are not used up by workers that die while outcomes of others cannot be settled',
     async () => {
       const here = await new Machine().hears()
       const pid = await pidOf(here.sql)
@@ -441,44 +445,44 @@ describe('rings', () => {
   )
 
   test(
-    'that are too few: while a worker runs that has none, nothing is told from memory, and a line says so',
+    'that are too few: while a worker runs that has none, the cache is off, and a line says so',
     async () => {
       const here = await new Machine().hears()
       const rings = [2, 3, 4].map((process) => here.process.enter(process)?.ring)
       expect(rings).toEqual([2, 3, 4])
       expect(here.process.enter(5)).toBe(null)
-      expect(here.reader.isHearing).toBe(false)
+      expect(here.reader.isLive).toBe(false)
       expect(here.process.enter(6)).toBe(null)
       await until(() => here.warnings.length > 0)
-      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+      expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
       here.process.leave(5)
       await here.staysDeaf(200)
       here.process.leave(6)
-      expect(here.reader.isHearing).toBe(true)
+      expect(here.reader.isLive).toBe(true)
       expect(here.told()).toBe(null)
-      await until(() => here.infos.includes('changes are known again'))
+      await until(() => here.infos.includes('list cache on again'))
     },
     TIMEOUT_MS,
   )
 
   test(
-    'of a server that was killed are nobody’s any more',
+    'of a server that was killed are free',
     async () => {
       const before = await new Machine().hears()
-      const writer = new ChangeWriter(before.region, before.memory.ring)
+      const writer = new ChangeLogWriter(before.region, before.memory.ring)
       writer.append('["company"]')
-      addDoubt(before.region, before.memory.ring)
+      addUnknownOutcome(before.region, before.memory.ring)
       expect(existsSync(join(before.folder, 'changes'))).toBe(true)
       const after = await new Machine(before.folder).hears()
       writer.append('["company"]')
-      expect([after.told(), after.reader.isHearing, before.reader.isHearing]).toEqual([[], true, false])
+      expect([after.told(), after.reader.isLive, before.reader.isLive]).toEqual([[], true, false])
     },
     TIMEOUT_MS,
   )
 })
 
 test(
-  'a doubt that does not end is told once, and its end',
+  'an unknown outcome that lasts is logged once, and its end',
   async () => {
     const here = await new Machine().hears()
     const pid = await pidOf(here.sql)
@@ -487,7 +491,7 @@ test(
       here.process.leave(1)
       await until(() => here.warnings.length > 0)
       await Bun.sleep(500)
-      expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
+      expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
     } finally {
       process.kill(pid, 'SIGCONT')
     }
@@ -497,16 +501,16 @@ test(
 )
 
 test(
-  'a table without its trigger is told at once, by name, and once',
+  'a table without its trigger is logged at once, by name, and once',
   async () => {
     await sql`drop trigger company_changes on company`
     const here = new Machine()
     await until(() => here.warnings.length > 0)
     let looks = 0
     await until(() => ++looks > 10) // over several pulses
-    expect(here.warnings).toEqual(['lists are read from the database: changes may be unknown'])
-    expect(here.details.map(({ reason }) => reason)).toEqual(['no trigger tells of all changes of company'])
-    expect(here.reader.isHearing).toBe(false)
+    expect(here.warnings).toEqual(['list cache off: writes may be unknown'])
+    expect(here.details.map(({ reason }) => reason)).toEqual(['no trigger notifies of all changes of company'])
+    expect(here.reader.isLive).toBe(false)
   },
   AT_ONCE_MS,
 )

@@ -29,7 +29,7 @@ for (const [why, error, mostMs] of CASES)
     expect(pauses.after(error)).toBe(50)
   })
 
-test('who refused for long and is away then is asked soon again', () => {
+test('a database that refused for long and is away then is asked again soon', () => {
   const pauses = new Pauses()
   for (let times = 0; times < 12; times++) pauses.after(fromPostgres('42501'))
   expect(pauses.after(withCode('ECONNREFUSED'))).toBe(500)

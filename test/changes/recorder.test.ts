@@ -1,14 +1,17 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
-import { bumpEpoch, ChangeReader, ChangeWriter } from '../../src/changes/log.ts'
-import { Announcer, type Change, Follower } from '../../src/changes/publishing.ts'
-import { tableBits, Writes } from '../../src/changes/recorder.ts'
+import type { Change } from '../../src/changes/change.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
+import { bumpEpoch, ChangeLogReader, ChangeLogWriter } from '../../src/changes/log.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
+import { tableMask, WriteRecorder } from '../../src/changes/recorder.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
+import type { WriteObserver } from '../../src/execute/writeObserver.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import type { Row, Watch } from '../../src/model/sql.ts'
+import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
 import { privateRegion } from '../prove/model.ts'
 
@@ -18,32 +21,37 @@ let region: Region
 /** What was told, and whether the write was marked as on its way then. */
 let told: { table: string; change: Change | 'reset'; isMarked: boolean }[]
 beforeEach(() => {
-  region = privateRegion(changeRegionWords(1))
+  region = privateRegion(changeLogWords(1))
   told = []
 })
 
-class WatchedAnnouncer extends Announcer {
-  override tell(table: string, change: Change, epoch: number) {
+class WatchedPublisher extends ChangePublisher {
+  override publish(table: string, change: Change, epoch: number) {
     told.push({ table, change, isMarked: isMarked() })
-    super.tell(table, change, epoch)
+    super.publish(table, change, epoch)
   }
 
-  override tellReset(table: string) {
+  override publishReset(table: string) {
     told.push({ table, change: 'reset', isMarked: isMarked() })
-    super.tellReset(table)
+    super.publishReset(table)
   }
 }
 
-const isMarked = () => new MarkReader(region).now(0xffff).length > 0
+const isMarked = () => new FlagReader(region).now(0xffff).length > 0
 const writesOf = (entity: Entity) =>
-  new Writes(entity, entities, new WatchedAnnouncer(new ChangeWriter(region, 0), region), new MarkWriter(region, 0))
+  new WriteRecorder(
+    entity,
+    entities,
+    new WatchedPublisher(new ChangeLogWriter(region, 0), region),
+    new FlagWriter(region, 0),
+  )
 
 /** A row with these values, each property's own name elsewhere. */
 const rowOf = ({ properties }: Entity, values: Record<string, string | null>): Row =>
   properties.map(({ name }) => (name in values ? (values[name] as string | null) : name))
 
-function settled(watch: Watch, rows: readonly Row[] | null) {
-  watch.settle(rows)
+function settled(observer: WriteObserver, rows: readonly Row[] | null) {
+  observer.settle(rows)
   expect(isMarked()).toBe(false)
   for (const { isMarked } of told) expect(isMarked).toBe(true)
   return told.map(({ table, change }) => [table, change])
@@ -51,7 +59,7 @@ function settled(watch: Watch, rows: readonly Row[] | null) {
 
 const [old, renamed] = [rowOf(company, { Name: 'old' }), rowOf(company, { Name: 'new' })]
 
-describe('what a statement has come to is told of each of its rows, and only then it is not on its way any more', () => {
+describe('each row of a statement’s outcome is published, and only then the write is not in flight any more', () => {
   test('new rows', () => {
     expect(
       settled(writesOf(company).create(), [
@@ -89,7 +97,7 @@ describe('what a statement has come to is told of each of its rows, and only the
 })
 
 describe('rows that copy from others', () => {
-  test('are told to have changed along with a name, before the name is told', () => {
+  test('are reset along with a name, before the name is published', () => {
     expect(settled(writesOf(company).rename(), [[...renamed, ...old, '7']])).toEqual([
       ['employee', 'reset'],
       ['absence', 'reset'],
@@ -97,7 +105,7 @@ describe('rows that copy from others', () => {
     ])
   })
 
-  test('are not, where something else has changed', () => {
+  test('are not reset where something else has changed', () => {
     const disabled = rowOf(company, { Name: 'old', Enabled: 'f' })
     expect(settled(writesOf(company).update(), [[...disabled, ...old, '7']]).map(([table]) => table)).toEqual([
       'company',
@@ -117,21 +125,21 @@ describe('rows that copy from others', () => {
     expect(tables.at(-1)).toEqual(['employee', false])
   })
 
-  test('are marked as on their way with the row, where it is renamed', () => {
-    const reader = new MarkReader(region)
+  test('are flagged as in flight with the row, where it is renamed', () => {
+    const reader = new FlagReader(region)
     const rename = writesOf(company).rename()
-    for (const entity of entities) expect(reader.now(tableBits(entities, [entity]))).toHaveLength(1)
+    for (const entity of entities) expect(reader.now(tableMask(entities, [entity]))).toHaveLength(1)
     rename.settle([])
     for (const begin of ['create', 'update', 'remove'] as const) {
       const write = writesOf(company)[begin]()
-      expect(reader.now(tableBits(entities, [company]))).toHaveLength(1)
-      expect(reader.now(tableBits(entities, [employee, absence]))).toEqual([])
+      expect(reader.now(tableMask(entities, [company]))).toHaveLength(1)
+      expect(reader.now(tableMask(entities, [employee, absence]))).toEqual([])
       write.settle([])
     }
   })
 })
 
-test('where nobody knows what a write has come to, its rows and all that copy from them may have changed', () => {
+test('an unknown outcome resets the table and all that copy from it', () => {
   expect(settled(writesOf(absence).update(), null)).toEqual([['absence', 'reset']])
   told.length = 0
   expect(settled(writesOf(company).rename(), null)).toEqual([
@@ -141,41 +149,41 @@ test('where nobody knows what a write has come to, its rows and all that copy fr
   ])
 })
 
-test('what is told is read as it was: a row that has changed is told by its differences', () => {
-  const follower = new Follower(new ChangeReader(region), 1_000_000)
+test('a record is read as it was written: a changed row stands in it by its differences', () => {
+  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const changes: Change[] = [
     { transaction: 2 ** 40, before: null, after: rowOf(employee, { FirstName: 'Zoë "\\\n', Title: null }) },
     { transaction: 8, before: rowOf(employee, { Title: null }), after: rowOf(employee, { Type: null, Title: '' }) },
     { transaction: 9, before: old, after: old },
     { transaction: 10, before: old, after: null },
   ]
-  const announcer = new Announcer(new ChangeWriter(region, 0), region)
-  for (const change of changes) announcer.tell('table', change)
-  follower.catchUp()
-  expect(follower.since('table', 0)).toEqual(changes)
-  expect(follower.since('table', 3)).toEqual(changes.slice(3))
-  expect([follower.next('table'), follower.next('other')]).toEqual([4, 0])
+  const publisher = new ChangePublisher(new ChangeLogWriter(region, 0), region)
+  for (const change of changes) publisher.publish('table', change)
+  subscriber.catchUp()
+  expect(subscriber.since('table', 0)).toEqual(changes)
+  expect(subscriber.since('table', 3)).toEqual(changes.slice(3))
+  expect([subscriber.next('table'), subscriber.next('other')]).toEqual([4, 0])
 })
 
-test('a write has the epoch from when it was sent, however late it is told', () => {
-  const follower = new Follower(new ChangeReader(region), 1_000_000)
+test('a record has the epoch from when its write was sent, however late it is published', () => {
+  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
   const { settle } = writesOf(company).create()
   bumpEpoch(region)
-  follower.catchUp()
+  subscriber.catchUp()
   settle([[...old, '7']])
-  follower.catchUp()
-  expect([follower.next('company'), follower.since('company', 0)]).toEqual([1, null])
+  subscriber.catchUp()
+  expect([subscriber.next('company'), subscriber.since('company', 0)]).toEqual([1, null])
   writesOf(company)
     .create()
     .settle([[...old, '8']])
-  follower.catchUp()
-  expect(follower.since('company', 1)).toEqual([{ transaction: 8, before: null, after: old }])
+  subscriber.catchUp()
+  expect(subscriber.since('company', 1)).toEqual([{ transaction: 8, before: null, after: old }])
 })
 
-test('a row too long for the log makes everybody forget everything', () => {
-  const follower = new Follower(new ChangeReader(region), 1_000_000)
-  const announcer = new Announcer(new ChangeWriter(region, 0), region)
-  announcer.tell('table', { transaction: 1, before: null, after: ['x'.repeat(100_000)] })
-  follower.catchUp()
-  expect(follower.generation).toBe(1)
+test('a row too long for the log drops every cache', () => {
+  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), 1_000_000)
+  const publisher = new ChangePublisher(new ChangeLogWriter(region, 0), region)
+  publisher.publish('table', { transaction: 1, before: null, after: ['x'.repeat(100_000)] })
+  subscriber.catchUp()
+  expect(subscriber.generation).toBe(1)
 })

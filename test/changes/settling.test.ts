@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
-import { type Mark, MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { changeRegionWords, MARKS_MAX } from '../../src/changes/layout.ts'
-import { bumpEpoch, ChangeReader, ChangeWriter, clearWriter } from '../../src/changes/log.ts'
-import { Announcer, Follower } from '../../src/changes/publishing.ts'
-import { OnTheirWay, type Seen, seenBy, versionOf } from '../../src/changes/settling.ts'
+import { FlagReader, FlagWriter, type WriteFlag } from '../../src/changes/inFlight.ts'
+import { changeLogWords, FLAGS_MAX } from '../../src/changes/layout.ts'
+import { bumpEpoch, ChangeLogReader, ChangeLogWriter, clearWriter } from '../../src/changes/log.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
+import { InFlightWrites, type Seen, seenBy, versionOf } from '../../src/changes/settling.ts'
 import { Snapshot } from '../../src/changes/snapshot.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import type { Region } from '../../src/os/region.ts'
 import { privateRegion } from '../prove/model.ts'
 
@@ -13,20 +14,20 @@ const [COMPANY, EMPLOYEE] = [1, 2]
 const anything: Seen = { mayShow: () => true }
 
 /** Counts how often it is looked whether writes have ended. */
-class Watched extends MarkReader {
+class Watched extends FlagReader {
   looks = 0
 
-  override still(marks: readonly Mark[]): Mark[] {
-    if (marks.length > 0) this.looks++
-    return super.still(marks)
+  override still(flags: readonly WriteFlag[]): WriteFlag[] {
+    if (flags.length > 0) this.looks++
+    return super.still(flags)
   }
 }
 
 let region: Region
-let marks: MarkWriter
+let flags: FlagWriter
 let reader: Watched
-let onTheirWay: OnTheirWay
-let announcer: Announcer
+let inFlight: InFlightWrites
+let publisher: ChangePublisher
 /** Of a clock that goes on by so much each time it is read. */
 let tickMs: number
 let nowMs = 0
@@ -35,33 +36,33 @@ let spy: ReturnType<typeof spyOn>
 beforeEach(() => {
   tickMs = 0
   spy = spyOn(performance, 'now').mockImplementation(clock)
-  region = privateRegion(changeRegionWords(2))
-  marks = new MarkWriter(region, 0)
-  announcer = new Announcer(new ChangeWriter(region, 0), region)
+  region = privateRegion(changeLogWords(2))
+  flags = new FlagWriter(region, 0)
+  publisher = new ChangePublisher(new ChangeLogWriter(region, 0), region)
   reader = new Watched(region)
-  onTheirWay = new OnTheirWay(reader, new Follower(new ChangeReader(region), 1_000_000))
+  inFlight = new InFlightWrites(reader, new ChangeSubscriber(new ChangeLogReader(region), 1_000_000))
 })
 
 afterEach(() => spy.mockRestore())
 
 const publish = (transaction: number, isLast = true) =>
-  announcer.tell('company', { transaction, before: null, after: ['1'] }, announcer.epoch, isLast)
+  publisher.publish('company', { transaction, before: null, after: ['1'] }, publisher.epoch, isLast)
 const snapshot = (text: string) => seenBy(new Snapshot(text))
 
 describe('writes that an answer may show', () => {
   test('there are none: all is published', () => {
-    expect(onTheirWay.allTold(COMPANY, anything)).toBe(true)
+    expect(inFlight.settled(COMPANY, anything)).toBe(true)
     expect(reader.looks).toBe(0)
   })
 
   test('are waited for, all of them, and those that begin meanwhile are not', async () => {
-    const [one, other] = [marks.begin(COMPANY), new MarkWriter(region, 1).begin(COMPANY)]
+    const [one, other] = [flags.begin(COMPANY), new FlagWriter(region, 1).begin(COMPANY)]
     let isTold = false
-    const told = Promise.resolve(onTheirWay.allTold(COMPANY, anything)).then((all) => {
+    const told = Promise.resolve(inFlight.settled(COMPANY, anything)).then((all) => {
       isTold = true
       return all
     })
-    const later = marks.begin(COMPANY)
+    const later = flags.begin(COMPANY)
     await Bun.sleep(3)
     one.end()
     await Bun.sleep(3)
@@ -72,35 +73,38 @@ describe('writes that an answer may show', () => {
   })
 
   test('are not those of other tables', () => {
-    marks.begin(EMPLOYEE)
-    expect(onTheirWay.allTold(COMPANY, anything)).toBe(true)
+    flags.begin(EMPLOYEE)
+    expect(inFlight.settled(COMPANY, anything)).toBe(true)
   })
 })
 
 describe('a write that takes long', () => {
   test('is overdue, and is not waited for again: the cache of its tables is off until it has ended', async () => {
-    const write = marks.begin(COMPANY)
+    const write = flags.begin(COMPANY)
     tickMs = 5
-    expect(await onTheirWay.allTold(COMPANY, anything)).toBe(false)
+    expect(await inFlight.settled(COMPANY, anything)).toBe(false)
     expect(reader.looks).toBeGreaterThan(2)
     tickMs = 0
-    const others = new OnTheirWay(new MarkReader(region), new Follower(new ChangeReader(region), 1_000_000))
-    for (const each of [onTheirWay, others]) {
+    const others = new InFlightWrites(
+      new FlagReader(region),
+      new ChangeSubscriber(new ChangeLogReader(region), 1_000_000),
+    )
+    for (const each of [inFlight, others]) {
       expect([each.isOverdue(COMPANY), each.isOverdue(EMPLOYEE)]).toEqual([true, false])
-      expect(await each.allTold(COMPANY, anything)).toBe(false)
+      expect(await each.settled(COMPANY, anything)).toBe(false)
     }
     write.end()
-    expect([onTheirWay.isOverdue(COMPANY), others.isOverdue(COMPANY)]).toEqual([false, false])
-    expect(onTheirWay.allTold(COMPANY, anything)).toBe(true)
+    expect([inFlight.isOverdue(COMPANY), others.isOverdue(COMPANY)]).toEqual([false, false])
+    expect(inFlight.settled(COMPANY, anything)).toBe(true)
   })
 
   test('does not keep an answer from waiting for others', async () => {
-    marks.begin(COMPANY)
+    flags.begin(COMPANY)
     tickMs = 5
-    await onTheirWay.allTold(COMPANY, anything)
+    await inFlight.settled(COMPANY, anything)
     tickMs = 0
-    const other = marks.begin(COMPANY)
-    const told = onTheirWay.allTold(COMPANY, anything)
+    const other = flags.begin(COMPANY)
+    const told = inFlight.settled(COMPANY, anything)
     let isTold = false
     Promise.resolve(told).then(() => (isTold = true))
     await Bun.sleep(3)
@@ -110,56 +114,56 @@ describe('a write that takes long', () => {
   })
 
   test('is not overdue any more when its process has ended, and another in its place is not', async () => {
-    const other = new MarkWriter(region, 1)
-    for (const writer of [marks, other]) writer.begin(COMPANY)
+    const other = new FlagWriter(region, 1)
+    for (const writer of [flags, other]) writer.begin(COMPANY)
     tickMs = 5
-    expect(await onTheirWay.allTold(COMPANY, anything)).toBe(false)
+    expect(await inFlight.settled(COMPANY, anything)).toBe(false)
     clearWriter(region, 0)
-    expect(onTheirWay.isOverdue(COMPANY)).toBe(true)
+    expect(inFlight.isOverdue(COMPANY)).toBe(true)
     clearWriter(region, 1)
-    expect(onTheirWay.isOverdue(COMPANY)).toBe(false)
-    marks.begin(COMPANY)
-    expect(onTheirWay.isOverdue(COMPANY)).toBe(false)
+    expect(inFlight.isOverdue(COMPANY)).toBe(false)
+    flags.begin(COMPANY)
+    expect(inFlight.isOverdue(COMPANY)).toBe(false)
   })
 })
 
 describe('an answer with a snapshot need not wait', () => {
   test('where all that it sees and that began behind the write is published', () => {
     publish(100)
-    marks.begin(COMPANY)
-    expect(onTheirWay.allTold(COMPANY, snapshot('101:101:'))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, snapshot('101:104:101,102,103'))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, snapshot('101:104:101,103'))).not.toBe(true)
+    flags.begin(COMPANY)
+    expect(inFlight.settled(COMPANY, snapshot('101:101:'))).toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot('101:104:101,102,103'))).toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot('101:104:101,103'))).not.toBe(true)
     publish(102)
-    expect(onTheirWay.allTold(COMPANY, snapshot('101:104:101,103'))).toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot('101:104:101,103'))).toBe(true)
   })
 
   test('for a transaction of which only some rows are published it does', () => {
     publish(100)
-    marks.begin(COMPANY)
+    flags.begin(COMPANY)
     publish(102, false)
-    expect(onTheirWay.allTold(COMPANY, snapshot('103:103:'))).not.toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot('103:103:'))).not.toBe(true)
     publish(101)
     publish(102)
-    expect(onTheirWay.allTold(COMPANY, snapshot('103:103:'))).toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot('103:103:'))).toBe(true)
   })
 
   test('for a write whose transaction is known, while the snapshot does not see that one', () => {
     publish(100)
-    const write = marks.begin(COMPANY)
+    const write = flags.begin(COMPANY)
     write.identify(105)
-    expect(onTheirWay.allTold(COMPANY, snapshot('105:10000:105'))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, snapshot('106:106:'))).not.toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot('105:10000:105'))).toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot('106:106:'))).not.toBe(true)
   })
 
   test('where transactions are counted beyond 32 bits', () => {
     const first = 7 * 2 ** 32 - 4
     publish(first)
-    const write = marks.begin(COMPANY)
-    expect(onTheirWay.allTold(COMPANY, snapshot(`${first + 1}:${first + 1}:`))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, snapshot(`${first + 4}:${first + 4}:`))).not.toBe(true)
+    const write = flags.begin(COMPANY)
+    expect(inFlight.settled(COMPANY, snapshot(`${first + 1}:${first + 1}:`))).toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot(`${first + 4}:${first + 4}:`))).not.toBe(true)
     write.identify(first + 3)
-    expect(onTheirWay.allTold(COMPANY, snapshot(`${first + 3}:${first + 4}:${first + 3}`))).toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot(`${first + 3}:${first + 4}:${first + 3}`))).toBe(true)
   })
 
   test('where transactions pass half of 32 bits', () => {
@@ -167,46 +171,46 @@ describe('an answer with a snapshot need not wait', () => {
     publish(half - 1)
     publish(half)
     publish(half + 5)
-    marks.begin(COMPANY)
-    expect(onTheirWay.allTold(COMPANY, snapshot(`${half + 6}:${half + 6}:`))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, snapshot(`${half + 7}:${half + 7}:`))).not.toBe(true)
+    flags.begin(COMPANY)
+    expect(inFlight.settled(COMPANY, snapshot(`${half + 6}:${half + 6}:`))).toBe(true)
+    expect(inFlight.settled(COMPANY, snapshot(`${half + 7}:${half + 7}:`))).not.toBe(true)
   })
 
-  test('for more writes than have marks of their own neither', () => {
+  test('for more writes than have flags of their own neither', () => {
     publish(100)
-    for (let write = 0; write < MARKS_MAX; write++) marks.begin(COMPANY)
+    for (let write = 0; write < FLAGS_MAX; write++) flags.begin(COMPANY)
     publish(103)
-    marks.begin(COMPANY)
-    expect(onTheirWay.allTold(COMPANY, snapshot('101:101:'))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, versionOf('99'))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, versionOf('102'))).not.toBe(true)
+    flags.begin(COMPANY)
+    expect(inFlight.settled(COMPANY, snapshot('101:101:'))).toBe(true)
+    expect(inFlight.settled(COMPANY, versionOf('99'))).toBe(true)
+    expect(inFlight.settled(COMPANY, versionOf('102'))).not.toBe(true)
   })
 
   test('but has to where nothing is known of the write, or of what was before', () => {
-    marks.begin(COMPANY)
-    expect(onTheirWay.allTold(COMPANY, snapshot('1:1:'))).not.toBe(true)
+    flags.begin(COMPANY)
+    expect(inFlight.settled(COMPANY, snapshot('1:1:'))).not.toBe(true)
     publish(100)
     clearWriter(region, 0)
     bumpEpoch(region)
-    marks.begin(COMPANY)
-    expect(onTheirWay.allTold(COMPANY, snapshot('50:50:'))).not.toBe(true)
+    flags.begin(COMPANY)
+    expect(inFlight.settled(COMPANY, snapshot('50:50:'))).not.toBe(true)
   })
 })
 
 describe('an answer with one row need not wait', () => {
   test('where its version is older than the writes in flight, or published', () => {
     publish(100)
-    marks.begin(COMPANY)
-    for (const xmin of ['3', '99', '100']) expect(onTheirWay.allTold(COMPANY, versionOf(xmin))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, versionOf('101'))).not.toBe(true)
+    flags.begin(COMPANY)
+    for (const xmin of ['3', '99', '100']) expect(inFlight.settled(COMPANY, versionOf(xmin))).toBe(true)
+    expect(inFlight.settled(COMPANY, versionOf('101'))).not.toBe(true)
     publish(101)
-    expect(onTheirWay.allTold(COMPANY, versionOf('101'))).toBe(true)
+    expect(inFlight.settled(COMPANY, versionOf('101'))).toBe(true)
   })
 
   test('where the write in flight is known to be another', () => {
     publish(100)
-    marks.begin(COMPANY).identify(105)
-    expect(onTheirWay.allTold(COMPANY, versionOf('104'))).toBe(true)
-    expect(onTheirWay.allTold(COMPANY, versionOf('105'))).not.toBe(true)
+    flags.begin(COMPANY).identify(105)
+    expect(inFlight.settled(COMPANY, versionOf('104'))).toBe(true)
+    expect(inFlight.settled(COMPANY, versionOf('105'))).not.toBe(true)
   })
 })

@@ -288,7 +288,7 @@ describe('a database that is away', () => {
       expect(stderr).not.toMatch(/hunt/)
     })
 
-  test('a wrong password is told without it', async () => {
+  test('a wrong password is reported without it', async () => {
     const url = new URL(await createDatabase())
     url.password = 'hunter2'
     settings = { DATABASE_URL: url.href }
@@ -336,7 +336,7 @@ describe('with the embedded PostgreSQL', () => {
     }
   })
 
-  test('that nobody runs, commands start it one after the other, and leave none behind', async () => {
+  test('that no server runs, commands start it one after the other, and leave none behind', async () => {
     const made = await Promise.all([create('a'), create('b')])
     expect(made.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ''],

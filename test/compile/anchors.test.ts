@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { compileNotes, compilePlaced } from '../../src/compile/anchors.ts'
+import { compileAnchors, compileFromAnchor } from '../../src/compile/anchors.ts'
 import { compileList } from '../../src/compile/list.ts'
 import type { Start } from '../../src/compile/seek.ts'
 import absence from '../../src/entities/absence.ts'
@@ -36,7 +36,7 @@ describe('rows from a start', () => {
   const query = parseList(company, 'Id=>3&sort=Name&PageSize=5')
 
   test('ids first, then the rows, beside the snapshot', () => {
-    const { text, values } = compilePlaced(company, query, { side: 'behind', position: ['b', '7'] }, 10, 5)
+    const { text, values } = compileFromAnchor(company, query, { side: 'behind', position: ['b', '7'] }, 10, 5)
     const branch = (range: string) =>
       `(select "name", "id" from "company" where "id" > $1 and ${range} order by "name", "id" limit 512)`
     const near = ['("name", "id") > ($2, $3)', '"name" is null'].map(branch).join(' union all ')
@@ -50,7 +50,8 @@ describe('rows from a start', () => {
   })
 
   test('without a position: from the end of the list on that side', () => {
-    const near = (start: Start) => /array\((.*?) limit \$/.exec(compilePlaced(company, query, start, 10, 5).text)?.[1]
+    const near = (start: Start) =>
+      /array\((.*?) limit \$/.exec(compileFromAnchor(company, query, start, 10, 5).text)?.[1]
     const all = (keys: string) =>
       `select id from ((select "name", "id" from "company" where "id" > $1 order by ${keys} limit 512)) ` +
       `as near order by ${keys}`
@@ -60,7 +61,7 @@ describe('rows from a start', () => {
 
   test('the planner is told how far it goes, by a power of two, so that the texts are few', () => {
     const limits = (skip: number, size: number) =>
-      new Set([...compilePlaced(company, query, END, skip, size).text.matchAll(/ limit (\d+)/g)].map(([, n]) => n))
+      new Set([...compileFromAnchor(company, query, END, skip, size).text.matchAll(/ limit (\d+)/g)].map(([, n]) => n))
     for (const [skip, size, reach] of [
       [0, 5, '512'],
       [507, 5, '512'],
@@ -75,16 +76,16 @@ describe('rows from a start', () => {
     const secret = parseList(company, 'Name=secret&Id=!=424242')
     const other = parseList(company, 'Name=x&Id=!=1')
     const start: Start = { side: 'before', position: ['424242'] }
-    const { text } = compilePlaced(company, secret, start, 424, 20)
+    const { text } = compileFromAnchor(company, secret, start, 424, 20)
     expect(text).not.toMatch(/secret|4242/)
-    expect(compilePlaced(company, other, { ...start, position: ['1'] }, 7, 3).text).toBe(text)
-    expect(compileNotes(company, secret, 256).text).not.toMatch(/secret|4242/)
-    expect(compileNotes(company, other, 256).text).toBe(compileNotes(company, secret, 256).text)
+    expect(compileFromAnchor(company, other, { ...start, position: ['1'] }, 7, 3).text).toBe(text)
+    expect(compileAnchors(company, secret, 256).text).not.toMatch(/secret|4242/)
+    expect(compileAnchors(company, other, 256).text).toBe(compileAnchors(company, secret, 256).text)
   })
 })
 
 test('notes: every so many rows of the numbered list, the snapshot in the first one', () => {
-  expect(compileNotes(company, parseList(company, 'Id=>3&sort=-Name'), 256)).toEqual({
+  expect(compileAnchors(company, parseList(company, 'Id=>3&sort=-Name'), 256)).toEqual({
     text:
       'select case when "N" = 256 then pg_current_snapshot()::text end, "name", "id" from (' +
       'select "name", "id", row_number() over (order by "name" desc, "id" desc) as "N" from "company" where "id" > $1' +
@@ -132,7 +133,7 @@ describe('on the database', () => {
         const start: Start = { side: isBehind ? 'behind' : 'before', position: positions[at] ?? null }
         const from = isBehind ? whole.slice(at + 1) : whole.slice(0, at === -1 ? whole.length : at).reverse()
         const expected = from.slice(skip, skip + size)
-        const found = await database.read(compilePlaced(absence, parsed, start, skip, size))
+        const found = await database.read(compileFromAnchor(absence, parsed, start, skip, size))
         const rows: Row[] = found.map((row) => row.slice(1))
         const inOrder: Row[] = isBehind ? expected : expected.reverse()
         expect({ start, skip, size, rows }).toEqual({
@@ -148,7 +149,7 @@ describe('on the database', () => {
     test(`notes are every so many rows of the list: ${query}`, async () => {
       const positions = positionsOf(query, await listed(query))
       for (const step of [1, 7, 50, ROWS, ROWS + 1]) {
-        const rows = await database.read(compileNotes(absence, parseList(absence, query), step))
+        const rows = await database.read(compileAnchors(absence, parseList(absence, query), step))
         const noted: Row[] = rows.map((row) => row.slice(1))
         expect(noted).toEqual(positions.filter((_, index) => (index + 1) % step === 0))
         const [first, ...others] = rows.map(([snapshot]) => snapshot)

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { Batcher } from '../../src/execute/batcher.ts'
-import type { Batch, Row, Statement } from '../../src/model/sql.ts'
-import { watching } from '../support/watching.ts'
+import type { Observe } from '../../src/execute/writeObserver.ts'
+import type { Batch, Batchable } from '../../src/model/batch.ts'
+import type { Row, Statement } from '../../src/model/sql.ts'
+import { observing } from '../support/observing.ts'
 
 const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null }
 const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null }
@@ -9,10 +11,11 @@ const slow: Batch = { text: 'many', rows: 'ordered', distinct: null }
 const unlikeIds: Batch = { text: 'many', rows: 'numbered', distinct: 1 }
 
 const read = (...values: (string | null)[]): Statement => ({ text: 'one', values })
-const run = (batch: Batch, ...values: (string | null)[]): Statement => ({ text: 'one', values, batch })
+const run = (batch: Batch, ...values: (string | null)[]): Batchable => ({ text: 'one', values, batch })
 
 interface Sent {
   statement: Statement
+  observe: Observe | null
   way: 'alone' | 'together'
   untilMs: number
   /** `null` says that a batch did nothing. */
@@ -23,7 +26,7 @@ interface Sent {
 /** A database that answers when the test says so. */
 function fakeDatabase(waitMsMax = 60_000, runningMsMax = 100) {
   const sent: Sent[] = []
-  const send = (way: Sent['way']) => (statement: Statement, untilMs: number) =>
+  const send = (way: Sent['way']) => (statement: Statement, observe: Observe | null, untilMs: number) =>
     new Promise<Row[]>((resolve, reject) => {
       const answer = (rows: Row[] | null) => {
         resolve(rows as Row[])
@@ -33,7 +36,7 @@ function fakeDatabase(waitMsMax = 60_000, runningMsMax = 100) {
         reject(error)
         return turn()
       }
-      sent.push({ statement, untilMs, way, answer, fail })
+      sent.push({ statement, observe, untilMs, way, answer, fail })
     })
   return {
     batcher: new Batcher({ alone: send('alone'), together: send('together') }, { waitMsMax, runningMsMax }),
@@ -75,15 +78,15 @@ describe('what is asked in one turn of the event loop', () => {
     expect(await answers).toEqual([[['first']], [['second']]])
   })
 
-  test('a batch is watched as its first run is, and so is a run alone', async () => {
+  test('a batch has the observer of its first run, and a run alone its own', async () => {
     const { batcher, sent } = fakeDatabase()
-    const watches = ['a', 'b', 'c'].map(() => () => watching(() => undefined))
-    for (const [index, watch] of watches.entries()) batcher.ask({ ...run(ordered, `${index}`), watch })
+    const observers = ['a', 'b', 'c'].map(() => () => observing(() => undefined))
+    for (const [index, observe] of observers.entries()) batcher.ask(run(ordered, `${index}`), observe)
     await turn()
-    expect(sent.map(({ way, statement }) => [way, statement.watch])).toEqual([['together', watches[0]]])
+    expect(sent.map(({ way, observe }) => [way, observe])).toEqual([['together', observers[0] as Observe]])
     await sent[0]?.answer(null)
-    expect(sent.slice(1).map(({ way, statement }) => [way, statement.watch])).toEqual(
-      watches.map((watch) => ['alone', watch]),
+    expect(sent.slice(1).map(({ way, observe }) => [way, observe])).toEqual(
+      observers.map((observe) => ['alone', observe]),
     )
   })
 
@@ -208,7 +211,7 @@ describe('what is asked while others run', () => {
     expect(queuesOf(batcher)).toBe(0)
   })
 
-  test('is given up when it has waited for too long: each run is told its own end', async () => {
+  test('is given up when it has waited for too long: each run gets its own end', async () => {
     const { batcher, sent } = fakeDatabase(1)
     for (const value of ['a', 'b']) {
       batcher.ask(run(ordered, value))
@@ -276,7 +279,7 @@ describe('what goes wrong', () => {
     expect(queuesOf(batcher)).toBe(0)
   })
 
-  test('an error of a batch, or of a shared read, is told to all, and nothing is sent again', async () => {
+  test('an error of a batch, or of a shared read, reaches all, and nothing is sent again', async () => {
     for (const statements of [[read('a'), read('a')], ['a', 'b'].map((value) => run(numbered, value))]) {
       const { batcher, sent } = fakeDatabase()
       const answers = Promise.allSettled(statements.map((statement) => batcher.ask(statement)))

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
+import type { Batchable } from '../../src/model/batch.ts'
 import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
+import { observing } from '../support/observing.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { watching } from '../support/watching.ts'
 
 let url: string
 let admin: postgres.Sql
@@ -103,7 +104,7 @@ describe('deadlines', () => {
     expect(await read(sql`select 'on'::text`)).toEqual([['on']])
   }, 20_000)
 
-  test('D39: of a frozen connection nobody waits for ever, and new ones take over', async () => {
+  test('D39: no query waits for ever on a frozen connection, and new ones take over', async () => {
     const asleep = Promise.allSettled([read(sql`select pg_sleep(0.5)::text, 'frozen'`)])
     const [pid] = await backends('frozen')
     process.kill(pid as number, 'SIGSTOP')
@@ -199,59 +200,59 @@ describe('errors', () => {
   }, 20_000)
 })
 
-describe('who watches a write', () => {
+describe('the observer of a write', () => {
   /** What happens to a write, in order: each time that it is sent, and what each has come to. */
-  function watched(statement: Statement) {
+  function observed(statement: Statement) {
     const events: unknown[] = []
-    const watch = () => {
+    const observe = () => {
       events.push('sent')
-      return watching((rows) => void events.push(rows))
+      return observing((rows) => void events.push(rows))
     }
-    return { events, statement: { ...statement, watch } }
+    return { events, statement, observe }
   }
-  const asked = (piece: Sql) => watched(toStatement(piece))
+  const asked = (piece: Sql) => observed(toStatement(piece))
 
-  test('is told before it is sent, and of its rows before its client is', async () => {
-    const { events, statement } = asked(sql`insert into company (name) values ('watched') returning name`)
-    const write = database.write(statement)
+  test('is asked for before the write is sent, and has its rows before the client has', async () => {
+    const { events, statement, observe } = asked(sql`insert into company (name) values ('watched') returning name`)
+    const write = database.write(statement, observe)
     expect(events).toEqual(['sent'])
     expect(await write.then((rows) => [rows, ...events])).toEqual([[['watched']], 'sent', [['watched']]])
   })
 
-  test('is told that nothing came of what a constraint refuses, or a statement timeout, or a fault of ours', async () => {
+  test('has no rows of what a constraint refuses, a statement timeout ends, or a fault of ours breaks', async () => {
     for (const piece of [
       sql`insert into employee (company_id) values (1)`,
       sql`insert into company (name) select pg_sleep(20)::text`,
       sql`insert into company (nothing) values (1)`,
     ]) {
-      const { events, statement } = asked(piece)
-      await expect(database.write(statement)).rejects.toThrow()
+      const { events, statement, observe } = asked(piece)
+      await expect(database.write(statement, observe)).rejects.toThrow()
       expect(events).toEqual(['sent', []])
     }
   }, 20_000)
 
-  test('is told of nothing where nobody answers, each time that it was tried', async () => {
+  test('has no rows where the database does not answer, each time that it was tried', async () => {
     const away = new Database({ url: Object.assign(new URL(url), { port: '9' }).href, poolSize: 1, prepare: true })
-    const { events, statement } = asked(sql`insert into company (name) values ('away')`)
-    await expect(away.write(statement)).rejects.toMatchObject(unavailable)
+    const { events, statement, observe } = asked(sql`insert into company (name) values ('away')`)
+    await expect(away.write(statement, observe)).rejects.toMatchObject(unavailable)
     expect(events.length).toBeGreaterThanOrEqual(4)
     expect(events).toEqual(events.map((_, index) => (index % 2 === 0 ? 'sent' : [])))
     await away.end(100)
   })
 
-  test('is told that nobody knows what came of it where its connection is killed, whose name is told too', async () => {
+  test('has an unknown outcome where the connection is killed, whose name is reported', async () => {
     const given: string[] = []
     const closed: Promise<void>[] = []
     const changes = { machine: 'this', connections: 'watched' }
     const pool = new Database({
       ...{ url, poolSize: 1, prepare: true, changes },
-      onDisown(connections, whenClosed) {
+      onOutcomeUnknown(connections, whenClosed) {
         given.push(connections)
         closed.push(whenClosed)
       },
     })
-    const { events, statement } = asked(sql`insert into company (name) select pg_sleep(20)::text || 'killed'`)
-    const write = Promise.allSettled([pool.write(statement)])
+    const { events, statement, observe } = asked(sql`insert into company (name) select pg_sleep(20)::text || 'killed'`)
+    const write = Promise.allSettled([pool.write(statement, observe)])
     const killed = async () => {
       const rows = await admin`
         select pg_terminate_backend(pid) from pg_stat_activity
@@ -268,11 +269,11 @@ describe('who watches a write', () => {
     await pool.end(100)
   }, 20_000)
 
-  test('is told the end of one that has waited for a lock for too long', async () => {
-    const { events, statement } = asked(sql`insert into company (name) values ('late') returning name`)
+  test('has the end of a write that has waited for a lock for too long', async () => {
+    const { events, statement, observe } = asked(sql`insert into company (name) values ('late') returning name`)
     await admin.begin(async (transaction) => {
       await transaction`lock table company in share mode`
-      await expect(database.write(statement)).rejects.toMatchObject(unavailable)
+      await expect(database.write(statement, observe)).rejects.toMatchObject(unavailable)
     })
     while (events.length < 2) await Bun.sleep(10)
     // A statement that waits for a lock ends by its own timeout.
@@ -280,7 +281,7 @@ describe('who watches a write', () => {
     expect(await read(sql`select count(*) from company where name = 'late'`)).toEqual([['0']])
   }, 20_000)
 
-  test('is told of each sending of one that was rolled back', async () => {
+  test('has each sending of a write that was rolled back', async () => {
     const pool = new Database({ url, poolSize: 2, prepare: true })
     const [a, b] = (
       await pool.write(toStatement(sql`insert into company (name) values ('c'), ('d') returning id`))
@@ -290,14 +291,14 @@ describe('who watches a write', () => {
       [0.2, 0.3].map((seconds) => pool.write(toStatement(sql`select pg_sleep(${param(String(seconds))}::float)`))),
     )
     const lock = (first: string, second: string) =>
-      watched({
+      observed({
         text: `with one as materialized (update company set name = 'two' where id = $1 returning id),
           pause as materialized (select pg_sleep(0.6)::text as slept from one)
           select two.id from pause cross join lateral (select id from company where id = $2 for update) as two`,
         values: [first, second],
       })
     const writes = [lock(a, b), lock(b, a)]
-    await Promise.all(writes.map(({ statement }) => pool.write(statement)))
+    await Promise.all(writes.map(({ statement, observe }) => pool.write(statement, observe)))
     const ends = writes.map(({ events }) =>
       events.filter((event) => event !== 'sent').map((rows) => JSON.stringify(rows)),
     )
@@ -306,8 +307,8 @@ describe('who watches a write', () => {
     await pool.end(100)
   }, 20_000)
 
-  test('is told once of a batch, and of each run alone where the batch was refused', async () => {
-    const batch = (name: string, events: unknown[]): Statement => ({
+  test('has a batch once, and each run alone where the batch was refused', async () => {
+    const batch = (name: string): Batchable => ({
       text: 'insert into company (name, enabled) values ($1, $2::boolean) returning name',
       values: [name, name === 'bad' ? null : 'true'],
       batch: {
@@ -315,16 +316,18 @@ describe('who watches a write', () => {
         rows: 'ordered',
         distinct: null,
       },
-      watch: () => {
-        events.push('sent')
-        return watching((rows) => void events.push(rows))
-      },
     })
+    const into = (events: unknown[]) => () => {
+      events.push('sent')
+      return observing((rows) => void events.push(rows))
+    }
     const together: unknown[] = []
-    await Promise.all(['a', 'b', 'c'].map((name) => database.write(batch(name, together))))
+    await Promise.all(['a', 'b', 'c'].map((name) => database.write(batch(name), into(together))))
     expect(together).toEqual(['sent', [['a'], ['b'], ['c']]])
     const separate: unknown[] = []
-    const answers = await Promise.allSettled(['a', 'bad', 'c'].map((name) => database.write(batch(name, separate))))
+    const answers = await Promise.allSettled(
+      ['a', 'bad', 'c'].map((name) => database.write(batch(name), into(separate))),
+    )
     expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(separate.slice(0, 2)).toEqual(['sent', []])
     const rest = separate.slice(2)

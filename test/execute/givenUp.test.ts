@@ -28,7 +28,7 @@ async function written(): Promise<number> {
   return rows.count
 }
 
-/** Lets connections in, and what comes over them through once it is told to. */
+/** Accepts connections, and passes on what comes over them once it is asked to. */
 async function startGate(target: URL) {
   const sockets = new Set<Socket>()
   let isOpen = false
@@ -54,7 +54,7 @@ async function startGate(target: URL) {
   }
 }
 
-describe('a write whose client was told that the database does not answer', () => {
+describe('a write whose client got 503', () => {
   test(
     'is not sent after that, where it has waited for its turn behind frozen ones',
     async () => {

@@ -36,14 +36,14 @@ test('its transaction is learnt while it runs', async () => {
     await transaction`select from company where id = ${id} for update`
     await promise
   })
-  const write = longWrites.write({
+  const statement = {
     text: 'update company set name = pg_current_xact_id()::text from (select pg_current_xact_id()) as begun where id = $1::bigint returning name',
     values: [id],
-    watch: () => ({
-      identify: (transaction) => void (identified = transaction),
-      settle: (rows) => void (settled = rows),
-    }),
-  })
+  }
+  const write = longWrites.write(statement, () => ({
+    identify: (transaction) => void (identified = transaction),
+    settle: (rows) => void (settled = rows),
+  }))
   await until(() => identified > 0)
   expect(settled).toBeNull()
   resolve()

@@ -53,7 +53,7 @@ describe('errors as PostgreSQL sends them', () => {
     await own.end({ timeout: 1 })
   })
 
-  test('where nobody listens, nothing was sent', async () => {
+  test('where no server listens, nothing was sent', async () => {
     const own = postgres(Object.assign(new URL(url), { port: '9' }).href, { max: 1 })
     expect(classify(await fault(own`select 1`))).toBe('notSent')
     await own.end({ timeout: 1 })

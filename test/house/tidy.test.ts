@@ -100,7 +100,7 @@ describe('each thing has one place', () => {
     const allowed = [
       'src/main.ts', // hands the environment to config.ts, and asks who launched it
       'src/launch.mjs', // runs before anything of ours can be imported
-      'src/processes/workerPool.ts', // passes it on to the workers
+      'src/processes/workerProcess.ts', // passes it on to the workers
       'src/postgres/runner.ts', // passes PATH on to PostgreSQL
     ]
     const readers = found(/\b(process\.env|Bun\.env|import\.meta\.env)\b/, source).map((place) => place.split(':')[0])
@@ -124,18 +124,19 @@ describe('each thing has one place', () => {
 
 describe('what is written about the program is what the program does', () => {
   /** The cells of the rows that begin with a name in backquotes. */
-  const rows = read('README.md')
-    .split('\n')
-    .filter((line) => /^\| `\w+` \|/.test(line))
-    .map((line) =>
-      line
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
-    )
+  const rowsOf = (path: string) =>
+    read(path)
+      .split('\n')
+      .filter((line) => /^\| `\w+` \|/.test(line))
+      .map((line) =>
+        line
+          .split('|')
+          .slice(1, -1)
+          .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
+      )
 
   test('the README lists every setting with its default, and no other', () => {
-    const listed = rows.filter(([name]) => /^[A-Z][A-Z0-9_]+$/.test(name as string))
+    const listed = rowsOf('README.md').filter(([name]) => /^[A-Z][A-Z0-9_]+$/.test(name as string))
     expect(listed.map(([name, fallback]) => [name as string, fallback as string])).toEqual(
       Object.entries(settings).map(([name, { default: fallback }]) => [name, fallback ?? '']),
     )
@@ -146,13 +147,10 @@ describe('what is written about the program is what the program does', () => {
     expect(names.sort()).toEqual(Object.keys(settings).sort())
   })
 
-  test('the README lists every error code with its status, and no other', () => {
-    // A status stands without backquotes, unlike a default that is a number.
-    const listed = rows.filter(([name, status]) => /[a-z]/.test(name as string) && /^\d{3}$/.test(status as string))
-    expect(Object.fromEntries(listed.map(([name, status]) => [name, Number(status)]))).toEqual(
-      Object.fromEntries(Object.entries(errorTable).map(([name, { status }]) => [name, status])),
+  test('docs/errors.md lists every error code with its status and its title, and no other', () => {
+    expect(rowsOf('docs/errors.md').map(([name, status, title]) => [name as string, Number(status), title])).toEqual(
+      Object.entries(errorTable).map(([name, { status, title }]) => [name, status, title]),
     )
-    expect(listed).toHaveLength(Object.keys(errorTable).length)
   })
 
   for (const name of Object.keys(errorTable))

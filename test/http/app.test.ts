@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-describe('a body that nobody reads', () => {
+describe('a body that is not read', () => {
   test('closes its connection, since its sender is still sending', async () => {
     for (const headers of [{ authorization: 'none' }, { 'content-type': 'text/plain' }]) {
       const answer = await server.send('POST', '/Companies', 'x', headers)

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
+import { addResource } from '../../src/http/endpoints.ts'
 import { defineEndpoint, Router } from '../../src/http/router.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity } from '../../src/model/entity.ts'
-import { Resource } from '../../src/operations/resource.ts'
+import { Resource, type ResourceRequest } from '../../src/operations/resource.ts'
 import { respondEmpty } from '../../src/respond/reply.ts'
 
 const handler = () => respondEmpty()
@@ -14,13 +15,13 @@ const pages = defineEndpoint({ GET: handler }, { isOpen: true })
 // Opens a connection with its first statement, and there is none here.
 const database = new Database({ url: 'postgres://nobody@127.0.0.1:9/none', poolSize: 1, prepare: true })
 
-let router: Router
+let router: Router<ResourceRequest>
 beforeEach(() => {
   router = new Router()
   router.add('', home)
   router.add('livez', live)
   router.add('errors/*', pages)
-  router.addResource(new Resource(company, database, [company], new Cursors('secret')))
+  addResource(router, new Resource(company, database, [company], new Cursors('secret')))
 })
 
 const allowed = (path: string) => {
@@ -85,7 +86,8 @@ test('an endpoint keeps the methods it has', () => {
 
 test('two entities with one path stop the start, as does an entity with the path of a page', () => {
   const claim = (plural: string) => () =>
-    router.addResource(
+    addResource(
+      router,
       new Resource(defineEntity('Firm', { id: identity() }, { plural }), database, [], new Cursors('secret')),
     )
   expect(claim('COMPANIES')).toThrow('two entities or pages claim /companies')

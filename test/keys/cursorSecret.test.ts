@@ -25,7 +25,7 @@ test('a database has one secret, and no other database has the same', async () =
   expect(await readCursorSecret(other)).not.toBe(secret)
 })
 
-test('there is never another row, and where somebody has deleted it nothing starts', async () => {
+test('there is never another row, and where it was deleted nothing starts', async () => {
   const url = await newDatabase()
   const sql = connect(url)
   await expect(Promise.resolve(sql`insert into cursor_secret default values`)).rejects.toThrow('cursor_secret_pk')

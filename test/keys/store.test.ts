@@ -216,7 +216,7 @@ describe('touch', () => {
     expect(second?.lastUsed).toBeNull()
   })
 
-  test('does not wait for a row that somebody else changes', async () => {
+  test('does not wait for a row that another transaction changes', async () => {
     const [busy, free] = [recordOf('a'), recordOf('b')]
     await store.create(busy)
     await store.create(free)

@@ -64,13 +64,13 @@ test('D34: a key is known, and its revocation seen, within a second', async () =
   expect(errors).toEqual([])
 })
 
-test('an empty table is told too, and nothing is told while nothing changes', async () => {
+test('an empty table is reported too, and nothing is reported while nothing changes', async () => {
   await start({ everyMs: 5, reloadEveryMs: 20 })
   await Bun.sleep(200)
   expect(changes).toEqual([[]])
 })
 
-test('a key that came and went between two looks is told of: the keys as they are, once more', async () => {
+test('a key that came and went between two rounds is reported: the keys as they are, once more', async () => {
   await start({ everyMs: 200 })
   await store.create(recordOf('brief'))
   await store.revoke('brief')
@@ -125,7 +125,7 @@ test('after connections that the server ended it goes on', async () => {
   }
 })
 
-test('an outage is told once, keys stay as they were, and afterwards it goes on', async () => {
+test('an outage is reported once, keys stay as they were, and afterwards it goes on', async () => {
   await store.create(recordOf('ci'))
   await start({ everyMs: 10 })
   await sql`alter table api_key_version rename to gone`

@@ -141,14 +141,14 @@ describe('takeMemoryFolder', () => {
     const { path, release } = take()
     release()
     chmodSync(path, mode)
-    expect(() => take()).toThrow(`${path} is open to others: remove it, and the server makes it anew`)
+    expect(() => take()).toThrow(`${path} is open to other users: remove it, and the server makes it anew`)
     rmSync(path, { recursive: true })
     expect(take().path).toBe(path)
   })
 
   // Only root can give a folder away.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('takes another place where somebody else has put a folder', () => {
+    test('takes another folder where another user has put one', () => {
       const { path, release } = take()
       release()
       chownSync(path, uid, uid)
@@ -217,7 +217,7 @@ describe('what servers left', () => {
 
   // Only root could throw it away, or be led anywhere by it.
   for (const uid of process.getuid?.() === 0 ? [65_534] : [])
-    test('is not touched when it is somebody else’s', () => {
+    test('is not touched when it is another user’s', () => {
       const { path } = take()
       const foreign = `${path}-foreign`
       mkdirSync(foreign, { mode: 0o777 })

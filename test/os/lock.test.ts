@@ -46,7 +46,7 @@ test('is refused a second time, in the same process too, until it is released', 
   second?.release()
 })
 
-test('a second release does nothing, so that it closes no file of somebody else', () => {
+test('a second release does nothing, so that it closes no file opened since', () => {
   const first = tryLock(path)
   first?.release()
   const next = tryLock(path) // has the number of the file that was closed

@@ -5,12 +5,12 @@ import employee from '../../src/entities/employee.ts'
 import type { ApiError } from '../../src/errors.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
-import type { Changes } from '../../src/model/query.ts'
+import type { Assignments } from '../../src/model/query.ts'
 import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 
 type Body = Record<string, unknown>
 
-const shown = (changes: Changes) => Object.fromEntries([...changes].map(([{ name }, value]) => [name, value]))
+const shown = (changes: Assignments) => Object.fromEntries([...changes].map(([{ name }, value]) => [name, value]))
 const complete = (entity: Entity, body: Body) => shown(parseComplete(entity, body))
 const partial = (entity: Entity, body: Body) => shown(parsePartial(entity, body))
 

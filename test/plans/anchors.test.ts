@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { compileNotes, compilePlaced } from '../../src/compile/anchors.ts'
+import { compileAnchors, compileFromAnchor } from '../../src/compile/anchors.ts'
 import { compileList } from '../../src/compile/list.ts'
 import type { Start } from '../../src/compile/seek.ts'
 import { Database } from '../../src/execute/database.ts'
@@ -69,7 +69,7 @@ async function* placesBy(entity: Entity, property: Property) {
         start,
         // A list that descends is its index backwards, and so is one that ascends, from its end.
         direction: (sign === '-') === (start.side === 'behind') ? 'Backward' : 'Forward',
-        statement: compilePlaced(entity, parseList(entity, `sort=${sort}`), start, SKIP, SIZE),
+        statement: compileFromAnchor(entity, parseList(entity, `sort=${sort}`), start, SKIP, SIZE),
       }
   }
 }
@@ -153,7 +153,7 @@ describe('notes in the order of any property', () => {
             ['-', 'Backward'],
             ['%2B', 'Forward'],
           ] as const) {
-            const statement = compileNotes(entity, parseList(entity, `sort=${sign}${property.name}`), 256)
+            const statement = compileAnchors(entity, parseList(entity, `sort=${sign}${property.name}`), 256)
             const plan = await explain(database, statement)
             const context = [entity.name, sign, property.name]
             // What is sorted are the notes: nothing below their numbers.

@@ -8,7 +8,7 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import type { Changes } from '../../src/model/query.ts'
+import type { Assignments } from '../../src/model/query.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
@@ -25,7 +25,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-function changesOf({ properties }: Entity, values: Record<string, string | number>): Changes {
+function changesOf({ properties }: Entity, values: Record<string, string | number>): Assignments {
   return new Map(properties.flatMap((one) => (one.name in values ? [[one, String(values[one.name])] as const] : [])))
 }
 

@@ -138,7 +138,7 @@ for (const asRoot of ways) {
 
 if (ways[0])
   test(
-    'a root user whose folder nobody can enter keeps the cluster in a place of its own, apart by folder',
+    'a root user whose folder no other user can enter keeps the cluster in a folder of its own, apart by folder',
     async () => {
       chmodSync(dataDir, 0o700)
       const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))

@@ -57,7 +57,7 @@ test(
     const ask = (path: string, key?: string, init: RequestInit = {}) =>
       fetch(url + path, { ...init, headers: key ? { authorization: `ApiKey ${key}` } : {}, keepalive: false })
     const status = async (path: string, key?: string) => (await ask(path, key)).status
-    expect(server.output()).toMatch(/the server waits for the database reason=.*/)
+    expect(server.output()).toMatch(/database unreachable: the server waits for it reason=.*/)
     expect([await status('/livez'), await status('/readyz'), await status('/')]).toEqual([200, 503, 200])
     for (const key of [BOOTSTRAP_API_KEY, 'a-key-that-only-the-table-could-know']) {
       const paths = ['/Companies', '/Companies/1', '/Companies?cursor=x', '/Nothing']
@@ -71,7 +71,7 @@ test(
     const are = async (wanted: number, path: string, key?: string) =>
       (await Promise.all(Array.from({ length: 8 }, () => status(path, key)))).every((is) => is === wanted)
     await until(() => are(200, '/readyz'))
-    expect(server.output().match(/the server waits for the database/g)).toHaveLength(1)
+    expect(server.output().match(/database unreachable: the server waits for it/g)).toHaveLength(1)
     expect(await status('/Companies?cursor=x', BOOTSTRAP_API_KEY)).toBe(400)
     const body = '{"Name":"first"}'
     const headers = { authorization: `ApiKey ${BOOTSTRAP_API_KEY}`, 'content-type': 'application/json' }
@@ -116,7 +116,7 @@ test(
     await postgres.restart()
     expect(await server.ended).toBe(1)
     expect(server.output()).toMatch(
-      /the server cannot go on reason=.*0001_\w+\.sql was edited after it had been applied/,
+      /the database cannot be used: the server stops reason=.*0001_\w+\.sql was edited after it had been applied/,
     )
   },
   TIMEOUT_MS,

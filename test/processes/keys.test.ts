@@ -162,7 +162,7 @@ test(
     await until(async () => Bun.deepEquals(await statuses(leaving.text, '/Companies', {}, address), [200]))
     await sql.unsafe(`alter database ${own.pathname.slice(1)} connection limit 0`)
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role} and application_name = 'roster'`
-    await narrow.waitFor(/the keys cannot be read.*too many connections/)
+    await narrow.waitFor(/the supervisor cannot read the keys.*too many connections/)
     // No version is raised, as where someone is in a hurry.
     await sql`update api_key set revoked = now() where id = ${leaving.record.id}`
     await until(async () => Bun.deepEquals(await statuses(leaving.text, '/Companies', {}, address), [401]))

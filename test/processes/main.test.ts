@@ -214,10 +214,10 @@ describe('an embedded PostgreSQL that ends by itself', () => {
         const statuses = new Set<number>()
         await until(async () => {
           statuses.add((await ask('/Companies?Id=>0')).status)
-          return server.output().includes('PostgreSQL is there again') && (await ask('/readyz')).status === 200
+          return server.output().includes('PostgreSQL runs again') && (await ask('/readyz')).status === 200
         })
         expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([])
-        expect(server.output()).toMatch(/PostgreSQL has ended and is started again pauseMs=0 log=./)
+        expect(server.output()).toMatch(/PostgreSQL ended and is started again pauseMs=0 log=./)
         expect(runningPostgres(folder.path)).toBe(address as string)
         const created = await fetch(`${url}/Companies`, { method: 'POST', headers, body: '{"Name":"after"}' })
         expect(created.status).toBe(201)
@@ -301,8 +301,8 @@ describe('end', () => {
       rmSync(join(broken.path, 'postgres/global/pg_control'))
       process.kill(postmasterOf(broken.path) as number, 'SIGKILL')
       expect(await server.ended).toBe(1)
-      expect(server.output().match(/PostgreSQL has ended and is started again/g)).toHaveLength(5)
-      expect(server.output()).toMatch(/PostgreSQL has ended, and so does the server .*pg_control/)
+      expect(server.output().match(/PostgreSQL ended and is started again/g)).toHaveLength(5)
+      expect(server.output()).toMatch(/PostgreSQL ended too often: the server stops .*pg_control/)
       broken.remove()
     },
     TIMEOUT_MS,

@@ -84,7 +84,7 @@ describe('two workers', () => {
       withServer({ RATE_LIMITS: '3000/1h' }, async (url) => {
         const { statuses, remaining } = await ask(url, KEY, 3_500, 32)
         expect(statuses).toEqual({ 200: 3_000, 429: 500 })
-        // Each admission was told another number: nobody was counted twice, or not at all.
+        // Each admission got another number: no request was counted twice, or not at all.
         expect(new Set(remaining).size).toBe(3_000)
         expect(Math.min(...remaining)).toBe(0)
       }),
@@ -117,7 +117,7 @@ describe('the wall clock', () => {
     .find(existsSync)
 
   test(
-    'set days forward and back has no effect on decisions, only on the moment that is told',
+    'set days forward and back has no effect on decisions, only on the moment in X-RateLimit-Reset',
     async () => {
       if (!library) {
         // Debian's package faketime. CI has it, and says so, so that it never leaves this out.

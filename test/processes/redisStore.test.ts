@@ -48,7 +48,10 @@ function storeTests() {
         const [one, two] = await Promise.all([startMachine(`${limit}/1h`), startMachine(`${limit}/1h`)])
         const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 750, 16)))
         // A machine that is too busy for the store's 30 ms decides alone, as the next test has it; then with another limit.
-        if ([one, two].some(({ server }) => times(server.output(), 'is away') > 0) && limit < 1_000 + ATTEMPTS_MAX) {
+        if (
+          [one, two].some(({ server }) => times(server.output(), 'store unreachable') > 0) &&
+          limit < 1_000 + ATTEMPTS_MAX
+        ) {
           await endPrograms()
           continue
         }
@@ -76,15 +79,15 @@ function storeTests() {
       const { statuses, remaining } = await ask(url, KEY, 80, 8)
       expect(statuses).toEqual({ 200: 60, 429: 20 })
       expect(Math.max(...remaining)).toBe(59)
-      await server.waitFor(/the store of the limits is away/)
+      await server.waitFor(/rate limit store unreachable: limits hold per machine/)
       await Bun.sleep(1_000)
-      expect(times(server.output(), 'the store of the limits is away')).toBe(1)
+      expect(times(server.output(), 'rate limit store unreachable: limits hold per machine')).toBe(1)
       await redis.restart()
-      await server.waitFor(/the store of the limits is back/)
+      await server.waitFor(/rate limit store reachable again/)
       await Bun.sleep(300)
       // The new store knows of nothing, but this machine knows what it has admitted.
       expect((await ask(url, KEY, 50, 8)).statuses).toEqual({ 429: 50 })
-      expect(times(server.output(), 'the store of the limits is back')).toBe(1)
+      expect(times(server.output(), 'rate limit store reachable again')).toBe(1)
       expect(times(server.output(), '"level":"error"')).toBe(0)
     },
     TIMEOUT_MS,

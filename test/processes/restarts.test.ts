@@ -23,7 +23,7 @@ describe('no request fails', () => {
         await renewed(server.pid, 2, before)
         const { failures, leaves } = await clients.stop()
         expect(failures).toEqual({})
-        expect(leaves).toBeGreaterThanOrEqual(64) // each was told at least once
+        expect(leaves).toBeGreaterThanOrEqual(64) // each was asked at least once
       },
       TIMEOUT_MS,
     )

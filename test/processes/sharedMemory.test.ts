@@ -46,7 +46,7 @@ describe('the log of changes', () => {
     [{ LIST_CACHE: 'off' }, 0],
   ] as const)
     test(
-      `is not there with ${JSON.stringify(environment)}: nobody listens, and rows of the dead go`,
+      `is not there with ${JSON.stringify(environment)}: no process listens, and rows of dead machines go`,
       async () => {
         await migrate(place.DATABASE_URL, MIGRATIONS)
         const sql = connect(place.DATABASE_URL)
@@ -57,7 +57,7 @@ describe('the log of changes', () => {
           select distinct application_name as name from pg_stat_activity
           where datname = current_database() and application_name like 'roster%'`
         expect(names.map(({ name }) => name)).toEqual(['roster'])
-        expect(server.output().match(/behind a pooler nobody hears of changes/g)?.length ?? 0).toBe(lines)
+        expect(server.output().match(/list cache off: a pooler is between/g)?.length ?? 0).toBe(lines)
         await sql.end()
       },
       TIMEOUT_MS,

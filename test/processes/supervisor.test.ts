@@ -59,7 +59,7 @@ describe('workers', () => {
       expect(Object.keys(failures).filter((what) => !what.startsWith('cut'))).toEqual([])
       expect([lost + idleCuts > 0, lost <= 64]).toEqual([true, true])
       expect(workersOf(server.pid)).toContain(before[1] as number)
-      expect(server.output()).toContain('a worker has ended and is replaced')
+      expect(server.output()).toContain('a worker ended: it is replaced')
     },
     TIMEOUT_MS,
   )
@@ -127,7 +127,7 @@ describe('workers', () => {
       })
       server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
-      expect(server.output()).not.toContain('stay as they are')
+      expect(server.output()).not.toContain('restart given up')
     },
     TIMEOUT_MS,
   )
@@ -138,7 +138,7 @@ describe('workers', () => {
       const { server, url } = await place.start()
       const [hanging = 0] = workersOf(server.pid)
       process.kill(hanging, 'SIGSTOP')
-      await server.waitFor(/a worker hangs/)
+      await server.waitFor(/a worker does not answer: it is killed and replaced/)
       await renewed(server.pid, 2, [hanging])
       expect(await retried(async () => (await fetch(url + PATH, { headers })).status)).toBe(200)
     },
@@ -190,10 +190,12 @@ describe('workers', () => {
       await killNext(1)
       const [, url = ''] = await server.waitFor(LISTENS)
       await until(() => workersOf(server.pid).length === 2)
-      expect(server.output().match(/a worker is started again/g)?.length).toBe(3)
+      expect(server.output().match(/a worker was killed during its start: it is started again/g)?.length).toBe(3)
       await killNext(1)
       await killNext(1)
-      await until(() => server.output().match(/a worker is started again/g)?.length === 4)
+      await until(
+        () => server.output().match(/a worker was killed during its start: it is started again/g)?.length === 4,
+      )
       await until(() => workersOf(server.pid).length === 2)
       expect((await fetch(url + PATH, { headers })).status).toBe(200)
       expect(server.output()).not.toContain('a worker cannot start')

@@ -6,7 +6,7 @@ import { createLog } from '../../src/log.ts'
 import { startWorker } from '../../src/processes/worker.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
-import { makeKey, memoryFor, type TestKey } from '../support/server.ts'
+import { makeKey, type TestKey, tablesFor } from '../support/server.ts'
 
 test('an entity whose table is not there is refused at the start, by name', async () => {
   const folder = temporaryFolder()
@@ -19,9 +19,9 @@ test('an entity whose table is not there is refused at the start, by name', asyn
   const databaseUrl = await createDatabase()
   const log = createLog('error', 'pretty')
   const config = readConfig({ PORT: '0', RATE_LIMITS: '1/1s', RATE_LIMITS_ANONYMOUS: '1/1s' })
-  const memory = memoryFor(config, [])
+  const tables = tablesFor(config, [])
   const none = { keys: [], bootstrapKeys: [], migrationFiles: [], cursorSecret: '' }
-  const surroundings = { ...none, databaseUrl, memory, log, entitiesDir }
+  const surroundings = { ...none, databaseUrl, tables, log, entitiesDir }
   expect(startWorker(config, surroundings)).rejects.toThrow('Shop needs a migration: relation "shop" does not exist')
   folder.remove()
 })
@@ -33,7 +33,7 @@ test('says when more keys are in use than its table has room for, and which keys
   const records = keys.map(({ record }) => record)
   const config = readConfig({ PORT: '0', RATE_LIMITS: '9/1h', RATE_LIMITS_ANONYMOUS: '9/1h', RATE_LIMIT_CLIENTS: '2' })
   const none = { bootstrapKeys: [], migrationFiles: [], cursorSecret: '' }
-  const surroundings = { ...none, keys: records, memory: memoryFor(config, records), log }
+  const surroundings = { ...none, keys: records, tables: tablesFor(config, records), log }
   const worker = await startWorker(config, { databaseUrl: await createDatabase(), ...surroundings })
   const remaining = async ({ headers }: TestKey) =>
     (await fetch(worker.url, { headers })).headers.get('x-ratelimit-remaining')

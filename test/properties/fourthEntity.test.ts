@@ -127,7 +127,7 @@ describe('one file that declares an entity and one migration are a whole resourc
         .filter((name) => !ours.has(name))
     }
     expect([...added('src'), ...added('sql')]).toEqual(['entities/document.ts', '0900_document.sql'])
-    for (const file of ['app.ts', 'route.ts', 'resource.ts', 'registry.ts', 'main.ts'])
+    for (const file of ['http/app.ts', 'http/endpoints.ts', 'operations/resource.ts', 'registry.ts', 'main.ts'])
       expect(readFileSync(join(folder, 'src', file), 'utf8')).not.toMatch(/document/i)
   })
 

@@ -28,7 +28,7 @@ test(
       info: quiet,
       warn: quiet,
       flush: async () => undefined,
-      tells: () => true,
+      isEnabled: () => true,
       error: (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`),
     }
     const server = await startServer({ log })

@@ -81,12 +81,12 @@ function checkIntrusions() {
     nowMs += 5_000 // so long that everybody is silent
     windows.admit(client, client)
     nowMs += 5_000
-    const { strangers } = windows
+    const { overflowed } = windows
     const model = new Model(rules)
     const ask = () => {
       const got = { ...windows.admit(client, client) }
       // Where no room was left, it shares an entry with others.
-      const isAlone = windows.strangers === strangers
+      const isAlone = windows.overflowed === overflowed
       const expected = model.admit(nowMs)
       if (isAlone && !Bun.deepEquals(got, expected))
         throw new Error(JSON.stringify({ seed, step, rules, got, expected }))
@@ -120,7 +120,7 @@ function checkLag(steps: number) {
   nowMs = 1_007_001
   intrude = () => {
     found.lags++
-    late.look(1, 1)
+    late.peek(1, 1)
   }
   pause = steps
   const { admitted } = windows.admit(1, 1)

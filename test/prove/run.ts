@@ -92,7 +92,7 @@ const lists: Record<string, Proof> = {
 }
 
 /** Test files that repeat what they do with random numbers, or try what depends on the moment. */
-const REPEATED = ['operations/lists', 'properties/lists', 'properties/walks', 'properties/roundTrips']
+const REPEATED = ['cache/cachedLists', 'properties/lists', 'properties/walks', 'properties/roundTrips']
 const TESTS = [...REPEATED, 'admit/window', 'processes/restarts']
 
 /** Each of these files as a process of its own, with more rounds than in `npm test`, and other random numbers. */

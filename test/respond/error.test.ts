@@ -38,7 +38,7 @@ describe('every code has the status of the table', () => {
     test(code, () => expect(respondError(new ApiError(code, 'x'), BASE).status).toBe(errorTable[code].status))
 })
 
-test('D39: a failure of ours tells the request id and nothing else', () => {
+test('D39: a failure of ours shows the request id and nothing else', () => {
   const { status, body } = respondFailure('id-1', BASE)
   expect(status).toBe(500)
   expect(JSON.parse(body ?? '')).toEqual({

@@ -1,9 +1,10 @@
-import { Views } from '../../src/cache/listCache.ts'
-import { MarkReader, MarkWriter } from '../../src/changes/inFlight.ts'
-import { changeRegionWords } from '../../src/changes/layout.ts'
-import { ChangeReader, ChangeWriter, noteDeafness, noteHearing } from '../../src/changes/log.ts'
-import { Announcer, Follower } from '../../src/changes/publishing.ts'
-import { OnTheirWay } from '../../src/changes/settling.ts'
+import { ListCache } from '../../src/cache/listCache.ts'
+import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
+import { changeLogWords } from '../../src/changes/layout.ts'
+import { ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
+import { InFlightWrites } from '../../src/changes/settling.ts'
+import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import { Database } from '../../src/execute/database.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Cursors } from '../../src/model/cursor.ts'
@@ -113,7 +114,7 @@ function answerOf({ status, headers, body }: Reply): ListAnswer {
 
 /** Two processes with memory, as two workers of one machine have it, and one that reads everything from the database. */
 export class ListSite {
-  readonly region: Region = privateRegion(changeRegionWords(2))
+  readonly region: Region = privateRegion(changeLogWords(2))
   readonly processes: readonly [ListProcess, ListProcess]
   readonly plain: ListProcess
   private readonly pulse: ReturnType<typeof setInterval>
@@ -132,11 +133,11 @@ export class ListSite {
   /** From now on nobody hears of the writes of others. */
   deafen(): void {
     clearInterval(this.pulse)
-    noteDeafness(this.region)
+    expireLease(this.region)
   }
 
   private hear() {
-    noteHearing(this.region)
+    renewLease(this.region)
   }
 
   async end(): Promise<void> {
@@ -146,13 +147,13 @@ export class ListSite {
 
   private memory(writer: number, bytes: number) {
     const { region } = this
-    const follower = new Follower(new ChangeReader(region), bytes / 8)
-    const onTheirWay = new OnTheirWay(new MarkReader(region), follower)
+    const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
+    const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
     return {
-      views: new Views<Reply>(follower, onTheirWay, bytes),
-      onTheirWay,
-      announcer: new Announcer(new ChangeWriter(region, writer), region),
-      marks: new MarkWriter(region, writer),
+      cache: new ListCache<Reply>(subscriber, inFlight, bytes),
+      inFlight,
+      publisher: new ChangePublisher(new ChangeLogWriter(region, writer), region),
+      flags: new FlagWriter(region, writer),
     }
   }
 }

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type postgres from 'postgres'
 import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
-import { LimiterFiles, type LimiterMemory } from '../../src/admit/limiterFiles.ts'
+import { LimiterFiles, type LimiterTables } from '../../src/admit/limiterFiles.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { readCursorSecret } from '../../src/keys/cursorSecret.ts'
 import { createLog, type Log } from '../../src/log.ts'
@@ -76,7 +76,7 @@ export function makeKey(record: Partial<KeyRecord> = {}): TestKey {
 }
 
 /** The limiter's tables, in a folder that goes with the process. */
-export function memoryFor(config: Config, keys: readonly KeyRecord[]): LimiterMemory {
+export function tablesFor(config: Config, keys: readonly KeyRecord[]): LimiterTables {
   return filesFor(config, temporaryMemory()).ensure(keys, (error) => {
     throw error
   })
@@ -98,13 +98,13 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const log = options.log ?? createLog(config.logLevel, config.logFormat)
   const folder = temporaryMemory()
   const files = filesFor(config, folder)
-  const memoryOf = (keys: readonly KeyRecord[]) =>
+  const tablesOf = (keys: readonly KeyRecord[]) =>
     files.ensure(keys, ({ message }, key) => log.warn('the limits of a key cannot be used', { key, error: message }))
-  const memory = memoryOf(options.keys ?? [])
+  const tables = tablesOf(options.keys ?? [])
   // A database that is away has no rows to lead to either.
   const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
   const keys = options.keys ?? []
-  const surroundings = { keys, cursorSecret, bootstrapKeys: [KEY], migrationFiles, memory, log }
+  const surroundings = { keys, cursorSecret, bootstrapKeys: [KEY], migrationFiles, tables, log }
   const worker = await startWorker(config, { databaseUrl, ...surroundings })
   const sql = connect(databaseUrl)
 
@@ -135,7 +135,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
     put: (path, body) => send('PUT', path, body),
     patch: (path, body) => send('PATCH', path, body),
     remove: (path) => send('DELETE', path),
-    replaceKeys: (keys) => worker.replaceKeys(keys, memoryOf(keys)),
+    replaceKeys: (keys) => worker.replaceKeys(keys, tablesOf(keys)),
     noteNews: (ms) => files.noteNews(ms),
     async stop(leaveMs = 0) {
       const stopped = worker.stop(leaveMs)

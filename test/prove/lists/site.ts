@@ -52,7 +52,9 @@ export class Site {
     private readonly embedded: EmbeddedPostgres,
     private readonly servers: Record<Name, Server>,
   ) {
-    this.sql = postgres(embedded.url, { max: 4, onnotice: () => undefined, backoff: () => 0.05, fetch_types: false })
+    // PostgreSQL is stopped, killed and frozen meanwhile, on a machine that may be busy with other things too.
+    const patient = { connect_timeout: 300, backoff: () => 0.05 }
+    this.sql = postgres(embedded.url, { max: 4, onnotice: () => undefined, fetch_types: false, ...patient })
   }
 
   /** `environment`: of the first server, beside what is needed. */

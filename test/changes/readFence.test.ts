@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { type InFlightWrite, MarkWriter, tableBit } from '../../src/changes/inFlight.ts'
-import { ChangeWriter } from '../../src/changes/log.ts'
-import { Announcer } from '../../src/changes/publishing.ts'
+import { FlagWriter, type InFlightWrite, tableBit } from '../../src/changes/inFlight.ts'
+import { ChangeLogWriter } from '../../src/changes/log.ts'
+import { ChangePublisher } from '../../src/changes/publisher.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -40,13 +40,17 @@ const totalOf = ({ headers }: ListAnswer) => Number(headers['X-Total-Count'])
 
 /** Commits a write as a process does that then stands still: it is in flight, and not published. */
 async function committed(statement: postgres.PendingQuery<postgres.Row[]>) {
-  const write = new MarkWriter(site.region, WRITER).begin(COMPANY)
+  const write = new FlagWriter(site.region, WRITER).begin(COMPANY)
   const [row] = await statement.values()
   return { write, row: row as unknown as Row }
 }
 
 function publish(write: InFlightWrite, transaction: number, before: Row | null, after: Row | null) {
-  new Announcer(new ChangeWriter(site.region, WRITER), site.region).tell('company', { transaction, before, after })
+  new ChangePublisher(new ChangeLogWriter(site.region, WRITER), site.region).publish('company', {
+    transaction,
+    before,
+    after,
+  })
   write.end()
 }
 
@@ -119,8 +123,8 @@ describe('an answer of the database that shows a write which is not published ye
   })
 })
 
-test('a row that has copied a name from a rename which is not published yet is held back, whoever wrote it', async () => {
-  const write = new MarkWriter(site.region, WRITER).begin(COMPANY | tableBit(2))
+test('a row that has copied a name from a rename which is not published yet is held back, though another write left it', async () => {
+  const write = new FlagWriter(site.region, WRITER).begin(COMPANY | tableBit(2))
   const [row] = await sql`update company set name = 'renamed' where id = ${Number(oldId) + 1}
     returning id::text, name, case when enabled then 't' else 'f' end as enabled, pg_current_xact_id()::text as xid`
   const { body } = await one.write('create', '/Employees', { FirstName: 'Ada', CompanyId: Number(oldId) + 1 })
@@ -135,7 +139,7 @@ describe('an answer of the database is not held back', () => {
   test('by a write that has not been committed', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-    const write = new MarkWriter(site.region, WRITER).begin(COMPANY)
+    const write = new FlagWriter(site.region, WRITER).begin(COMPANY)
     const transaction = sql.begin(async (inside) => {
       await inside`insert into company (name, enabled) values ('new', true)`
       begin()
@@ -155,7 +159,7 @@ describe('an answer of the database is not held back', () => {
   })
 
   test('by a write to another table', async () => {
-    const write = new MarkWriter(site.region, WRITER).begin(tableBit(0))
+    const write = new FlagWriter(site.region, WRITER).begin(tableBit(0))
     await sql`insert into company (name) values ('new')`
     expect(totalOf(await one.list('/Companies?Name=new'))).toBe(1)
     write.end()

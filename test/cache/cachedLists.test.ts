@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { MarkReader } from '../../src/changes/inFlight.ts'
+import { FlagReader } from '../../src/changes/inFlight.ts'
 import { ApiError } from '../../src/errors.ts'
 import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
 import { loadMany } from '../support/manyRows.ts'
@@ -64,7 +64,7 @@ describe('what is asked of the database', () => {
     expect(totalOf(answers[0] as ListAnswer)).toBe(1_200)
   })
 
-  test('a list that was answered is asked for no more', async () => {
+  test('a list that was answered is answered from the cache', async () => {
     const path = '/Absences?Status=Status 1&page=3'
     await one.list(path)
     expect(await one.readingOf(() => expectRight(one, path))).toEqual([])
@@ -79,7 +79,7 @@ describe('what is asked of the database', () => {
     for (const path of paths) await expectRight(one, path)
   })
 
-  test('the second page amid a long list has positions noted, once for all who wait, and the next ones need no more', async () => {
+  test('the second page amid a long list builds a position index, once for all who wait; the next pages use it', async () => {
     const page = (number: number) => `/Absences?sort=-Start&page=${number}`
     await one.list(page(DEEP_PAGE))
     const numbers = Array.from({ length: 20 }, (_, index) => DEEP_PAGE + 1 + index)
@@ -113,7 +113,7 @@ describe('what is asked of the database', () => {
     await expectRight(one, '/Absences?EmployeeId=2')
   })
 
-  test('who waits for a count that fails counts for itself', async () => {
+  test('a list that waits for a count that fails counts by itself', async () => {
     one.database.instead(COUNT, failing)
     const [failed, ...others] = await Promise.allSettled(
       ['', '&page=2', '&sort=Start'].map((more) => one.list(`/Absences?Status=Status 3${more}`)),
@@ -123,7 +123,7 @@ describe('what is asked of the database', () => {
     await expectRight(one, '/Absences?Status=Status 3')
   })
 
-  test('where positions cannot be noted, pages are found as before', async () => {
+  test('where no position index can be built, pages are counted', async () => {
     const page = (number: number) => `/Absences?sort=-End&page=${number}`
     await one.list(page(DEEP_PAGE))
     one.database.instead(NOTES, failing)
@@ -134,7 +134,7 @@ describe('what is asked of the database', () => {
 
 describe('what is answered', () => {
   test(
-    'is what PostgreSQL says, of any list, whatever was written before by whom',
+    'equals PostgreSQL’s answer for any list after any writes by this machine and others',
     async () => {
       const random = new Random(4 + firstSeed)
       const filters = ['', 'Status=Status 1', 'Status=!=Status 1', 'Status=>Status 2', 'Reason=', 'Period.Days=>=20']
@@ -170,7 +170,7 @@ describe('what is answered', () => {
   )
 
   test(
-    'shows every write that was answered before it was asked, by every process, lists on their way too',
+    'shows in every process each write that was answered before the list was asked for',
     async () => {
       const path = '/Companies?Name=fresh&PageSize=50'
       const lists = () => site.processes.map((process) => process.list(path))
@@ -266,7 +266,7 @@ describe('what is answered', () => {
     TIMEOUT_MS,
   )
 
-  test('a page of all there is has its own length as total, whoever wrote', async () => {
+  test('a page that holds all rows has their number as its total, while other machines write too', async () => {
     const path = '/Companies?Name=behind&PageSize=50'
     for (const process of site.processes) await process.write('create', '/Companies', { Name: 'behind' })
     expect(totalOf(await one.list(path))).toBe(2)
@@ -276,7 +276,7 @@ describe('what is answered', () => {
     await sql`delete from company where name = 'behind'`
   })
 
-  test('while nobody hears of the writes of others, it comes from the database', async () => {
+  test('comes from the database while the lease has run out', async () => {
     const path = '/Companies?Name=deaf'
     await one.list(path)
     site.deafen()
@@ -288,10 +288,10 @@ describe('what is answered', () => {
 })
 
 describe('a write that comes to nothing', () => {
-  const marks = () => new MarkReader(site.region).now(0xffff)
+  const marks = () => new FlagReader(site.region).now(0xffff)
   const refused = (work: Promise<unknown>, code: string) => expect(work).rejects.toMatchObject({ code })
 
-  test('is not on its way any more: lists do not wait for it', async () => {
+  test('is not in flight any more: lists do not wait for it', async () => {
     await refused(one.write('create', '/Absences', { EmployeeId: 999_999 }), 'ReferenceNotFound')
     await refused(one.write('patch', '/Absences/1', { EmployeeId: 999_999 }), 'ReferenceNotFound')
     await refused(one.write('remove', '/Employees/2'), 'StillReferenced')
@@ -302,7 +302,7 @@ describe('a write that comes to nothing', () => {
     expect(marks()).toEqual([])
   })
 
-  test('in a batch with others: each is told by itself', async () => {
+  test('in a batch: each run settles by itself', async () => {
     const total = totalOf(await one.list('/Absences?Status=batch'))
     const writes = Array.from({ length: 20 }, (_, index) =>
       one.write('create', '/Absences', { Status: 'batch', EmployeeId: index % 4 === 0 ? 999_999 : 3 }),

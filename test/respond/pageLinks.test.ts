@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import type { ListQuery } from '../../src/model/query.ts'
-import { placeOf } from '../../src/respond/place.ts'
+import { pageLinksOf } from '../../src/respond/pageLinks.ts'
 
 /** `first previous=1 next=3 last=5`: the links that apply to a page of up to five rows. */
 function links(page: number, side: 'behind' | 'before' | null, total: number, rows: number, hasMore: boolean): string {
   const seek = side && { side, position: ['7'] }
   const query: ListQuery = { filters: [], sorts: [], pageSize: 5, page, seek, kept: '' }
-  const { previous, next, isFirst, isLast, last } = placeOf(query, total, rows, hasMore)
+  const { previous, next, isFirst, isLast, last } = pageLinksOf(query, total, rows, hasMore)
   const parts = [
     isFirst || 'first',
     previous && `previous=${previous}`,

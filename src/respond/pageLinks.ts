@@ -1,7 +1,7 @@
 import type { ListQuery } from '../model/query.ts'
 
-/** Where a page lies in its list, as far as the links go. */
-export interface Place {
+/** The pages that a page's links lead to. */
+export interface PageLinks {
   /** The number of the page before; null: there is none. */
   readonly previous: number | null
   readonly next: number | null
@@ -12,14 +12,19 @@ export interface Place {
 }
 
 /** `rows`: how many the page has. `hasMore`: whether there were more where it was sought. Spec 4.3 */
-export function placeOf({ page, pageSize, seek }: ListQuery, total: number, rows: number, hasMore: boolean): Place {
+export function pageLinksOf(
+  { page, pageSize, seek }: ListQuery,
+  total: number,
+  rows: number,
+  hasMore: boolean,
+): PageLinks {
   const last = Math.max(1, Math.ceil(total / pageSize))
-  if (seek === null) return numberedPlace(page, last)
-  return rows === 0 ? outside(seek.side, last) : soughtPlace(seek.side, page, last, hasMore)
+  if (seek === null) return numberedLinks(page, last)
+  return rows === 0 ? outside(seek.side, last) : soughtLinks(seek.side, page, last, hasMore)
 }
 
 /** Past the last page the previous one is the last there is. */
-function numberedPlace(page: number, last: number): Place {
+function numberedLinks(page: number, last: number): PageLinks {
   return {
     previous: page > 1 ? Math.min(page - 1, last) : null,
     next: page < last ? page + 1 : null,
@@ -30,10 +35,10 @@ function numberedPlace(page: number, last: number): Place {
 }
 
 /**
- * What is there decides, not the number: rows that came or went meanwhile have moved the pages, and who follows a link
- * to its end must meet every row. On the side from which it was sought there is the page that had the link.
+ * The rows found decide, not the page's number: rows that came or went meanwhile have moved the pages, and a client that
+ * follows links to their end must meet every row. On the side from which it was sought there is the page with the link.
  */
-function soughtPlace(side: 'behind' | 'before', page: number, last: number, hasMore: boolean): Place {
+function soughtLinks(side: 'behind' | 'before', page: number, last: number, hasMore: boolean): PageLinks {
   const [hasBefore, hasBehind] = side === 'behind' ? [true, hasMore] : [hasMore, true]
   const within = (number: number) => Math.min(Math.max(number, 1), last)
   const number = within(page)
@@ -47,7 +52,7 @@ function soughtPlace(side: 'behind' | 'before', page: number, last: number, hasM
 }
 
 /** Nothing is left on that side: the page lies behind the last, or before the first. */
-function outside(side: 'behind' | 'before', last: number): Place {
+function outside(side: 'behind' | 'before', last: number): PageLinks {
   const [previous, next] = side === 'behind' ? [last, null] : [null, 1]
   return { previous, next, isFirst: false, isLast: false, last }
 }

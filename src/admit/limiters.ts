@@ -1,0 +1,77 @@
+import { parseRules, type Rule } from '../model/limits.ts'
+import { monotonicMs } from '../os/clock.ts'
+import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
+import type { Key } from './keyring.ts'
+import { Limiter, type SharedStore } from './limiter.ts'
+import { anonymousClients, type LimiterSettings, type LimiterTables, NEWS_WORD } from './limiterFiles.ts'
+import { SlidingWindows } from './window.ts'
+
+/** Each address may have one of so few entries, since a flood of addresses must stay cheap. */
+const ANONYMOUS_REACH = 64
+
+/** The limiters of one process: for keys, for addresses, and for each key with limits of its own. */
+export class Limiters {
+  private readonly region: Region
+  private readonly keys: Limiter
+  /** Charges addresses, for requests without a valid key. */
+  readonly anonymous: Limiter
+  private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()
+
+  constructor(
+    { limits, anonymousLimits, clients }: LimiterSettings,
+    memory: LimiterTables,
+    private readonly store: SharedStore | null,
+  ) {
+    this.region = openRegion(memory.keys)
+    this.keys = this.create(this.region, clients, limits)
+    this.anonymous = this.create(
+      openRegion(memory.anonymous),
+      anonymousClients(anonymousLimits),
+      anonymousLimits,
+      ANONYMOUS_REACH,
+    )
+  }
+
+  /** Opens the tables of keys with limits of their own, and closes those of keys that have none any more. */
+  update({ own }: LimiterTables): void {
+    for (const [name, { serial, region }] of this.own) {
+      if (own.get(name)?.serial === serial) continue
+      this.own.delete(name)
+      region.close()
+    }
+    for (const [name, { path, limits, serial }] of own) {
+      if (this.own.has(name)) continue
+      const region = openRegion(path)
+      this.own.set(name, { serial, region, limiter: this.create(region, 1, parseRules(limits)) })
+    }
+  }
+
+  /** The limiter that charges requests with this key: its own, or the one of all keys. */
+  of(key: Key): Limiter {
+    return (key.limits === null ? undefined : this.own.get(key.name)?.limiter) ?? this.keys
+  }
+
+  /** How many requests with a key were charged together since the last call, because the table of keys is full. */
+  takeOverflowed(): number {
+    return this.keys.takeOverflowed()
+  }
+
+  /** Notes that the store is away. True for the first process that does, until `storeIsBack`. */
+  storeIsAway(): boolean {
+    return Atomics.compareExchange(this.region.words, OWN_WORD, 0, 1) === 0
+  }
+
+  /** Notes that the store is back. True for the first process that does, until `storeIsAway`. */
+  storeIsBack(): boolean {
+    return Atomics.compareExchange(this.region.words, OWN_WORD, 1, 0) === 1
+  }
+
+  /** When the supervisor last knew the keys, in 32 bits of the monotonic clock; 0: there is no supervisor. */
+  newsMs(): number {
+    return Atomics.load(this.region.words, NEWS_WORD)
+  }
+
+  private create(region: Region, clients: number, rules: readonly Rule[], reach = clients): Limiter {
+    return new Limiter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store)
+  }
+}

@@ -1,0 +1,191 @@
+import type { ReadFence } from '../changes/readFence.ts'
+import { compileAnchors } from '../compile/anchors.ts'
+import { compileList, isNarrow } from '../compile/list.ts'
+import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import type { Entity } from '../model/entity.ts'
+import { LruCache } from '../model/lruCache.ts'
+import type { ListQuery } from '../model/query.ts'
+import type { Found } from '../respond/page.ts'
+import type { Reply, TextReply } from '../respond/reply.ts'
+import type { Baseline } from './entries.ts'
+import { indexKey } from './indexCache.ts'
+import type { ListCache } from './listCache.ts'
+import type { ListSource } from './listSource.ts'
+import { type PagePlan, planPage, stepFor } from './pagePlan.ts'
+import { Pending } from './pending.ts'
+import { type Ordering, orderingOf, selectionOf } from './selection.ts'
+
+/** An estimate, in bytes: a reply beside its body. */
+const REPLY_BYTES = 1_500
+/** A list of one other row's with fewer rows is counted sooner than kept. */
+const WIDE_MIN = 1_000
+const WIDE_BYTES_MAX = 256 * 1024
+/** Where the page has moved meanwhile it is looked for again, so many times in all; then the database counts. */
+const ATTEMPTS_MAX = 3
+
+/** The parts that lists of one entity are cached with. */
+export interface CacheAccess {
+  readonly cache: ListCache<Reply>
+  readonly fence: ReadFence
+  /** The bit of the entity's table in the flags of in-flight writes. */
+  readonly tableMask: number
+}
+
+/** What was found, and what is needed to keep it; null: it is not kept. */
+interface Located extends Found {
+  readonly baseline: Baseline | null
+  readonly snapshot: string | null
+}
+
+/** A reply that is being made, and the baseline it was asked for after. */
+interface Asked {
+  readonly baseline: Baseline
+  readonly reply: Promise<Reply>
+}
+
+/**
+ * Lists from the cache where it is certain to be right, else from the database.
+ *
+ * What is kept is right only by the order of these steps. The baseline is taken **before** the statement is sent (step 6 of
+ * docs/cache.md); the statement brings its snapshot; the total under that snapshot is asked for **after** the answer, once
+ * in-flight writes that it may show are published (steps 11 and 12); and where the plan does not hold under it, everything
+ * begins again with a new baseline (step 14).
+ */
+export class CachedLists implements ListSource {
+  private readonly asked = new Map<string, Asked>()
+  /** By selection: totals that are being counted. */
+  private readonly counting = new Pending<unknown>()
+  /** By selection and order: indexes that are being built; false: the build failed. */
+  private readonly building = new Pending<boolean>()
+  /** Narrow lists that were found to have many rows. */
+  private readonly wide = new LruCache<true>(WIDE_BYTES_MAX, (_, key) => 64 + 2 * key.length)
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly database: Database,
+    private readonly access: CacheAccess,
+  ) {}
+
+  kept(key: string): Reply | null {
+    const reply = this.access.cache.page(key)
+    return reply && copyOf(reply)
+  }
+
+  async find(key: string, query: ListQuery, respond: (found: Found) => TextReply): Promise<Reply> {
+    const { cache, tableMask } = this.access
+    const before = this.asked.get(key)
+    if (before && cache.isFresh(before.baseline)) return copyOf(await before.reply)
+    const isQuick = isNarrow(query) && this.wide.get(key) === undefined
+    const baseline = isQuick ? null : cache.baseline(selectionOf(this.entity, query.filters, tableMask))
+    if (!baseline) {
+      const found = await this.countAndRead(query, null)
+      if (isQuick && found.total >= WIDE_MIN) this.wide.set(key, true)
+      return respond(found)
+    }
+    const asked = { baseline, reply: this.make(key, query, baseline, respond) }
+    this.asked.set(key, asked)
+    try {
+      return copyOf(await asked.reply)
+    } finally {
+      if (this.asked.get(key) === asked) this.asked.delete(key)
+    }
+  }
+
+  private async make(key: string, query: ListQuery, first: Baseline, respond: (found: Found) => TextReply) {
+    const { baseline, snapshot, ...found } = await this.locate(query, first)
+    const reply = encoded(respond(found))
+    if (baseline) this.access.cache.keepPage(key, baseline, snapshot, reply, REPLY_BYTES + reply.body.length)
+    return reply
+  }
+
+  private async locate(query: ListQuery, first: Baseline): Promise<Located> {
+    const { cache } = this.access
+    const counting = first.total === null ? this.counting.get(first.selection.key) : undefined
+    // Not awaited where there is none: a list that is asked for in the same moment must find this one's count.
+    let baseline: Baseline | null = counting ? await this.afterCount(counting, first) : first
+    for (let attempt = 1; baseline?.total != null && attempt <= ATTEMPTS_MAX; attempt++) {
+      const plan = planPage(this.entity, query, cache.indexes, baseline, baseline.total)
+      if (plan === null) {
+        if (!(await this.buildIndex(query, baseline, baseline.total))) break
+      } else {
+        const located = await this.follow(plan, query, baseline)
+        if (located !== 'moved') return located ?? this.countAndRead(query, baseline)
+      }
+      baseline = cache.baseline(baseline.selection)
+    }
+    return this.countAndRead(query, baseline)
+  }
+
+  /** A baseline with the total that another page or order of the selection has counted. */
+  private async afterCount(counting: Promise<unknown>, { selection }: Baseline): Promise<Baseline | null> {
+    // The failure of that page is not this one's.
+    await counting.catch(() => undefined)
+    return this.access.cache.baseline(selection)
+  }
+
+  /** Reads the page by its plan. 'moved': the plan did not hold; null: the total under the page's snapshot is not known. */
+  private async follow(plan: PagePlan, query: ListQuery, baseline: Baseline): Promise<Located | 'moved' | null> {
+    const { cache, fence, tableMask } = this.access
+    const rows = await this.database.read(plan.statement)
+    const snapshot = rows[0]?.[0] ?? null
+    // All rows there are: in-flight writes need not be published to count them.
+    if (query.seek === null && query.page === 1 && rows.length < query.pageSize) {
+      await fence.rows(tableMask, snapshot)
+      return { rows, total: rows.length, baseline, snapshot }
+    }
+    const atSnapshot = snapshot === null ? null : await cache.totalAt(baseline, snapshot)
+    if (atSnapshot === null) return null
+    return plan.holds(atSnapshot) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
+  }
+
+  /** The total and the page in one statement; the total is kept from then on. */
+  private async countAndRead(query: ListQuery, baseline: Baseline | null): Promise<Located> {
+    const { cache, fence, tableMask } = this.access
+    const reading = this.database.read(compileList(this.entity, query, 'totalAndSnapshot'))
+    const isNew = baseline !== null && baseline.total === null
+    const rows = await (isNew ? this.counting.start(baseline.selection.key, reading) : reading)
+    const [total = '0', snapshot = null] = rows[0]?.[0]?.split(' ') ?? []
+    await fence.rows(tableMask, snapshot)
+    if (baseline && snapshot !== null) cache.learnTotal(baseline, Number(total), snapshot)
+    return { rows, total: Number(total), baseline, snapshot }
+  }
+
+  /** Builds the position index of the page's order, once for all pages that need it meanwhile. False: there is none. */
+  private buildIndex(query: ListQuery, baseline: Baseline, total: number): Promise<boolean> | boolean {
+    const { indexes } = this.access.cache
+    const ordering = orderingOf(this.entity, query.sorts)
+    const key = indexKey(baseline.selection, ordering)
+    const building = this.building.get(key)
+    if (building) return building
+    if (!indexes.isWorthwhile(baseline, ordering)) return false
+    return this.building.start(key, this.readAnchors(query, baseline, ordering, total))
+  }
+
+  /** One scan of a database index. */
+  private async readAnchors(query: ListQuery, baseline: Baseline, ordering: Ordering, total: number) {
+    const { indexes } = this.access.cache
+    const step = stepFor(total, indexes.anchorsMax)
+    const rows = await this.database.read(compileAnchors(this.entity, query, step)).catch((error) => {
+      // Too much for one statement, or the database is away: the page is counted.
+      if (error instanceof ApiError) return null
+      throw error
+    })
+    const snapshot = rows?.[0]?.[0]
+    return indexes.learn(
+      baseline,
+      ordering,
+      rows && snapshot ? { positions: rows.map((row) => row.slice(1)), step, snapshot } : null,
+    )
+  }
+}
+
+/** As bytes, which each answer would make anew from a text. */
+function encoded(reply: TextReply) {
+  return { ...reply, body: Buffer.from(reply.body) }
+}
+
+/** Its headers are another object, since every answer adds its own. */
+function copyOf(reply: Reply): Reply {
+  return { ...reply, headers: { ...reply.headers } }
+}

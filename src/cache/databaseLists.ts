@@ -1,0 +1,24 @@
+import { compileList } from '../compile/list.ts'
+import type { Database } from '../execute/database.ts'
+import type { Entity } from '../model/entity.ts'
+import type { ListQuery } from '../model/query.ts'
+import type { Found } from '../respond/page.ts'
+import type { Reply, TextReply } from '../respond/reply.ts'
+import type { ListSource } from './listSource.ts'
+
+/** Reads every list from the database, in one statement. */
+export class DatabaseLists implements ListSource {
+  constructor(
+    private readonly entity: Entity,
+    private readonly database: Database,
+  ) {}
+
+  kept(): null {
+    return null
+  }
+
+  async find(_: string, query: ListQuery, respond: (found: Found) => TextReply): Promise<Reply> {
+    const rows = await this.database.read(compileList(this.entity, query))
+    return respond({ rows, total: Number(rows[0]?.[0] ?? 0) })
+  }
+}

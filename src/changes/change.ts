@@ -1,0 +1,46 @@
+import type { Row } from '../model/sql.ts'
+
+/** One row that was written: null where it was not there before, or is not any more. */
+export interface Change {
+  /** The number of the transaction that wrote it, counted from the cluster's beginning (xid8). */
+  readonly transaction: number
+  readonly before: Row | null
+  readonly after: Row | null
+}
+
+/** Rows of the table have changed, and it is not known which. */
+export const RESET = null
+
+/**
+ * What the change log has of a change. A row that was there before and after has the indexes and values of its columns that
+ * differ. The transaction is negative where more rows of it follow. A table by itself is a reset of it.
+ */
+export type LogRecord = [table: string] | [table: string, epoch: number, transaction: number, ...Images]
+type Images = [before: Row | null, differences: Differences | null, after?: Row | null]
+type Differences = (number | string | null)[]
+
+export function recordOf(table: string, epoch: number, change: Change, isLast: boolean): LogRecord {
+  const { before, after } = change
+  const transaction = isLast ? change.transaction : -change.transaction
+  if (before === null || after === null) return [table, epoch, transaction, before, null, after]
+  return [table, epoch, transaction, before, differences(before, after)]
+}
+
+/** The change that a record of `epoch` holds; a reset where the record is of another. */
+export function changeOf([, ofEpoch, ...rest]: LogRecord, epoch: number): Change | typeof RESET {
+  if (ofEpoch !== epoch) return RESET
+  const [signed = 0, before = null, changed = null, after = null] = rest
+  const transaction = Math.abs(signed)
+  if (before === null || changed === null) return { transaction, before, after }
+  const row = [...before]
+  for (let index = 0; index < changed.length; index += 2)
+    row[changed[index] as number] = changed[index + 1] as string | null
+  return { transaction, before, after: row }
+}
+
+function differences(before: Row, after: Row): Differences {
+  const found: Differences = []
+  for (let column = 0; column < after.length; column++)
+    if (after[column] !== before[column]) found.push(column, after[column] as string | null)
+  return found
+}

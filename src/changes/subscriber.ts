@@ -1,0 +1,100 @@
+import { type Change, changeOf, type LogRecord, RESET } from './change.ts'
+import type { ChangeLogReader } from './log.ts'
+
+/** The last transactions that were published, so many are remembered; a power of two. */
+const PUBLISHED_MAX = 4_096
+
+/** An estimate: what a change takes in memory for each unit of its text. */
+const BYTES_OF_UNIT = 4
+
+/** The changes of one table, numbered; those before `first` are forgotten. */
+interface Kept {
+  first: number
+  changes: (Change | typeof RESET)[]
+  /** The size of each change, and of all. */
+  bytes: number[]
+  allBytes: number
+}
+
+/** What all processes of this machine have written, in numbered changes of each table. */
+export class ChangeSubscriber {
+  private tables = new Map<string, Kept>()
+  /** The transactions that were published last, modulo 2^32, each in the place of its lowest bits; 0: none. */
+  private readonly published = new Int32Array(PUBLISHED_MAX)
+  /** Another once changes were lost: what was known before is worth nothing. */
+  generation = 0
+  /** As of the last `catchUp`. False: the lease has run out, or an outcome is unknown, so the cache is off. */
+  isLive = false
+
+  /** `bytesMax`: the size of the changes retained for one table. An entry that has fallen behind the oldest is dropped. */
+  constructor(
+    private readonly reader: ChangeLogReader,
+    private readonly bytesMax: number,
+  ) {}
+
+  /** Whether rows of one of these tables may change without notice, so that its lists must come from the database. */
+  isWithheld(tables: number): boolean {
+    return this.reader.isWithheld(tables)
+  }
+
+  /**
+   * Takes in all that was published until now. Whether that may be relied on is read first: an unknown outcome moves the
+   * epoch and only then stops counting, so in the other order both could look as if nothing had happened.
+   */
+  catchUp(): void {
+    this.isLive = this.reader.isLive
+    if (this.reader.read(this.take)) return
+    this.tables = new Map()
+    this.published.fill(0)
+    this.generation++
+  }
+
+  /** Whether all that the transaction of this number, modulo 2^32, has written is taken in. False: it is not known. */
+  hasPublished(transaction: number): boolean {
+    return this.published[transaction & (PUBLISHED_MAX - 1)] === (transaction | 0)
+  }
+
+  /** The number of the next change of the table. */
+  next(table: string): number {
+    const kept = this.tables.get(table)
+    return kept ? kept.first + kept.changes.length : 0
+  }
+
+  /** The changes from number `from` on; null: some of them are forgotten, or there was a reset among them. */
+  since(table: string, from: number): readonly Change[] | null {
+    const kept = this.tables.get(table)
+    if (!kept || from === kept.first + kept.changes.length) return NONE
+    if (from < kept.first) return null
+    const changes = kept.changes.slice(from - kept.first)
+    return changes.includes(RESET) ? null : (changes as Change[])
+  }
+
+  private readonly take = (text: string) => {
+    const record = JSON.parse(text) as LogRecord
+    const [table, , signed = 0] = record
+    let kept = this.tables.get(table)
+    if (!kept) this.tables.set(table, (kept = { first: 0, changes: [], bytes: [], allBytes: 0 }))
+    const change = changeOf(record, this.reader.epoch)
+    if (change !== RESET && signed > 0) this.notePublished(signed)
+    const bytes = BYTES_OF_UNIT * text.length
+    kept.changes.push(change)
+    kept.bytes.push(bytes)
+    kept.allBytes += bytes
+    if (kept.allBytes > this.bytesMax) forgetHalf(kept)
+  }
+
+  private notePublished(transaction: number) {
+    this.published[transaction & (PUBLISHED_MAX - 1)] = transaction | 0
+  }
+}
+
+const NONE: readonly Change[] = []
+
+function forgetHalf(kept: Kept) {
+  let forgotten = 0
+  const half = kept.allBytes / 2
+  while (kept.allBytes > half) kept.allBytes -= kept.bytes[forgotten++] as number
+  kept.changes.splice(0, forgotten)
+  kept.bytes.splice(0, forgotten)
+  kept.first += forgotten
+}

@@ -1,0 +1,96 @@
+import { version } from '../../package.json'
+import type { CacheParts } from '../cache/cacheParts.ts'
+import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import type { LongWrites } from '../execute/longWrites.ts'
+import type { Cursors } from '../model/cursor.ts'
+import type { Entity } from '../model/entity.ts'
+import { Resource, type ResourceRequest } from '../operations/resource.ts'
+import { errorPage } from '../respond/errorPage.ts'
+import { type Reply, respondJson } from '../respond/reply.ts'
+import { createReadiness } from './readiness.ts'
+import { databaseIsAway } from './refusals.ts'
+import { defineEndpoint, Router } from './router.ts'
+
+/** What the endpoints need to answer. */
+export interface EndpointParts {
+  readonly entities: readonly Entity[]
+  readonly database: Database
+  readonly longWrites: LongWrites
+  readonly cursors: Cursors
+  /** Null: every list is read from the database. */
+  readonly memory: CacheParts | null
+  readonly migrationFiles: readonly string[]
+  /** What links begin with, without a slash at the end. */
+  baseUrl(): string
+  /** True while the server is stopping: answers ask clients to close their connections. */
+  isDraining(): boolean
+  /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
+  isWaiting(): boolean
+}
+
+/** Every path that the server answers: its own pages, and two for each entity. */
+export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
+  const { entities, database, longWrites, cursors, memory, migrationFiles, baseUrl, isDraining, isWaiting } = parts
+  const router = new Router<ResourceRequest>()
+  const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
+  const isReady = createReadiness(database, migrationFiles)
+  const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>
+    defineEndpoint<ResourceRequest>({ GET: ({ id }) => get(id) }, { isOpen: true, isUnlimited })
+  router.add(
+    '',
+    open(() => respondJson(200, JSON.stringify({ name: 'Roster', version, resources: links() }))),
+  )
+  router.add(
+    'livez',
+    open(() => respondJson(200, '{"status":"live"}'), true),
+  )
+  router.add(
+    'readyz',
+    open(async () => {
+      if (isWaiting()) throw databaseIsAway()
+      if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')
+      const message = isDraining() ? 'The server is stopping.' : 'The database lacks a migration.'
+      throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
+    }, true),
+  )
+  router.add(
+    'errors/*',
+    open((code) => {
+      const page = errorPage(code)
+      if (page) return page
+      throw new ApiError('NotFound', 'There is no such error code.')
+    }),
+  )
+  for (const entity of entities)
+    addResource(router, new Resource(entity, database, entities, cursors, memory, longWrites))
+  return router
+}
+
+/** The collection's path and that of each row in it. @throws Error when another entity or page has one of them */
+export function addResource(router: Router<ResourceRequest>, resource: Resource): void {
+  const { plural } = resource.entity
+  const path = plural.toLowerCase()
+  router.add(
+    path,
+    defineEndpoint<ResourceRequest>(
+      {
+        GET: (call) => resource.list(call),
+        POST: (call) => resource.create(call),
+      },
+      { plural },
+    ),
+  )
+  router.add(
+    `${path}/*`,
+    defineEndpoint<ResourceRequest>(
+      {
+        GET: (call) => resource.get(call),
+        PUT: (call) => resource.replace(call),
+        PATCH: (call) => resource.patch(call),
+        DELETE: (call) => resource.remove(call),
+      },
+      { plural },
+    ),
+  )
+}

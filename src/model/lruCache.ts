@@ -1,0 +1,53 @@
+/**
+ * Values by key, the least recently used going first, within a bound on their weights: bytes, or 1 each. Two generations:
+ * what is used is in the younger one, and when that has half of the bound, the older one goes. A hit in the younger one
+ * moves nothing; a Map in order of use would take out and put in again each time, at twenty times the cost.
+ */
+export class LruCache<V> {
+  private younger = new Map<string, V>()
+  private older = new Map<string, V>()
+  private youngerWeight = 0
+
+  constructor(
+    private readonly weightMax: number,
+    private readonly weigh: (value: V, key: string) => number,
+  ) {}
+
+  get(key: string): V | undefined {
+    const value = this.younger.get(key)
+    if (value !== undefined) return value
+    const old = this.older.get(key)
+    if (old === undefined) return undefined
+    this.older.delete(key)
+    this.set(key, old)
+    return old
+  }
+
+  /** False: it is too large to be kept. */
+  set(key: string, value: V): boolean {
+    const weight = this.weigh(value, key)
+    if (2 * weight > this.weightMax) return false
+    this.delete(key)
+    if (2 * (this.youngerWeight + weight) > this.weightMax) {
+      this.older = this.younger
+      this.younger = new Map()
+      this.youngerWeight = 0
+    }
+    this.younger.set(key, value)
+    this.youngerWeight += weight
+    return true
+  }
+
+  delete(key: string): void {
+    const value = this.younger.get(key)
+    if (value !== undefined) this.youngerWeight -= this.weigh(value, key)
+    this.younger.delete(key)
+    this.older.delete(key)
+  }
+
+  clear(): void {
+    this.younger = new Map()
+    this.older = new Map()
+    this.youngerWeight = 0
+  }
+}

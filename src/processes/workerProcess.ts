@@ -1,0 +1,115 @@
+import { join } from 'node:path'
+import type { FromWorker, ReportMessage, StartMessage, ToWorker } from './messages.ts'
+
+/** A worker's start went wrong. `code` as of a system error, or ''. */
+export class WorkerFailed extends Error {
+  /** `isAskedFor`: a signal or a request to leave ended it, no fault of its start. */
+  constructor(
+    message: string,
+    readonly code: string,
+    readonly isAskedFor = false,
+  ) {
+    super(message)
+  }
+}
+
+const PROGRAM = join(import.meta.dir, 'workerMain.ts')
+/**
+ * The engine collects garbage when the heap has doubled, or later the more memory the machine has: with 24 GB a worker
+ * that needs 40 MB took 150. With this setting it collects earlier. (It takes mapped files for heap: 80 MB, and the
+ * first seconds of load took 186 MB instead of 115.)
+ */
+const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
+const START_MS_MAX = 30_000
+/** What a worker that leaves needs beside the time for its clients: its requests finish, its connections close. */
+const STOP_MS_MAX = 2_500
+/** Pings without an answer. Counted, not timed: when the whole machine stands still, no worker hangs. */
+const SILENCE_MAX = 5
+/** A worker that is not ready yet may leave any number of pings unanswered. */
+const STARTING = Number.NEGATIVE_INFINITY
+
+/** One worker process, from its start to its end. */
+export class WorkerProcess {
+  readonly startedMs = performance.now()
+  /** Resolves when it answers requests. Rejects with WorkerFailed when it does not come to that. */
+  readonly ready: Promise<{ url: string; port: number }>
+  /** True: its end is no reason to replace it. */
+  isLeaving = false
+  private readonly child: Bun.Subprocess
+  private silence = STARTING
+
+  /** @throws Error when the process cannot be started at all */
+  constructor(message: StartMessage, onReport: (report: ReportMessage) => void) {
+    const { promise, resolve, reject } = Promise.withResolvers<{ url: string; port: number }>()
+    this.ready = promise
+    this.child = spawn((received) => {
+      if (received.kind === 'pong') this.silence = 0
+      else if (received.kind === 'ready') resolve(received)
+      else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
+      else onReport(received)
+    })
+    this.send(message)
+    const late = setTimeout(() => {
+      reject(new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, ''))
+      this.kill()
+    }, START_MS_MAX)
+    promise.then(
+      () => {
+        clearTimeout(late)
+        this.silence = 0
+      },
+      () => clearTimeout(late),
+    )
+    this.exited.then(() => {
+      const isAskedFor = this.child.signalCode !== null || this.child.exitCode === 0
+      reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '', isAskedFor))
+    })
+  }
+
+  get pid(): number {
+    return this.child.pid
+  }
+
+  /** Resolves when the process has ended. */
+  get exited(): Promise<unknown> {
+    return this.child.exited
+  }
+
+  /** The signal or the exit code that it ended with. */
+  get end(): string {
+    return String(this.child.signalCode ?? this.child.exitCode)
+  }
+
+  send(message: ToWorker): void {
+    try {
+      this.child.send(message)
+    } catch {
+      // it has just ended, which `exited` says
+    }
+  }
+
+  /** Asks for a sign of life. False: it has given none for many pings, and hangs. */
+  ping(): boolean {
+    if (this.silence++ >= SILENCE_MAX) return false
+    this.send({ kind: 'ping' })
+    return true
+  }
+
+  /** Lets clients leave for `leaveMs` and requests finish; resolves when the process has ended. */
+  async leave(leaveMs: number): Promise<void> {
+    this.isLeaving = true
+    this.send({ kind: 'stop', leaveMs })
+    const timer = setTimeout(() => this.kill(), leaveMs + STOP_MS_MAX)
+    await this.exited
+    clearTimeout(timer)
+  }
+
+  kill(): void {
+    this.child.kill('SIGKILL')
+  }
+}
+
+function spawn(ipc: (received: FromWorker) => void): Bun.Subprocess {
+  const env = { ...MEMORY, ...process.env }
+  return Bun.spawn([process.execPath, '--no-env-file', PROGRAM], { env, stdio: ['ignore', 'inherit', 'inherit'], ipc })
+}

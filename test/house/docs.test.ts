@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Entity, isGroup } from '../../src/model/entity.ts'
+import { operators } from '../../src/model/operators.ts'
+import { loadSample } from '../../src/postgres/sample.ts'
+import { loadEntities } from '../../src/registry.ts'
+import {
+  canonical,
+  exchangesOf,
+  newFilesOf,
+  outputsOf,
+  readPage,
+  SHOWN_URL,
+  scriptOf,
+  shownFilesOf,
+  withAnswers,
+} from '../support/documents.ts'
+import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
+
+// Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
+// its answer must be what the page prints. `WRITE_ANSWERS=1 npm test -- house/docs` writes what has changed into the pages.
+
+const ROOT = join(import.meta.dir, '../..')
+const README = 'README.md'
+const pages = [README, ...readdirSync(join(ROOT, 'docs')).map((file) => `docs/${file}`)]
+  .filter((path) => path.endsWith('.md'))
+  .map((path) => ({ path, text: readPage(path) }))
+  .map((page) => ({ ...page, exchanges: exchangesOf(page.text) }))
+const livePages = pages.filter(({ exchanges }) => exchanges.length > 0)
+
+const entities = await loadEntities()
+
+const folder = temporaryFolder()
+const KEY = 'roster_dev_0123456789abcdef0123456789abcdef0123456789abcdef'
+const sites = new Map<string, Site>()
+const siteOf = (path: string) => sites.get(path) as Site
+
+type Page = (typeof pages)[number]
+
+/** The README's server is that of `npm start`; the others share the tests' PostgreSQL. */
+async function settingsFor(path: string, dataDir: string): Promise<Record<string, string>> {
+  if (path === README) return { DATA_DIR: dataDir }
+  const url = await createDatabase()
+  await loadSample(url, MIGRATIONS, true)
+  mkdirSync(dataDir)
+  writeFileSync(join(dataDir, 'development.key'), KEY)
+  return { DATA_DIR: dataDir, DATABASE_URL: url, BOOTSTRAP_API_KEY: KEY, WORKERS: '1' }
+}
+
+/** The project, with the files that the page adds. */
+function projectFor(path: string, text: string): string {
+  const added = newFilesOf(text)
+  if (added.length === 0) return ROOT
+  const project = join(folder.path, `${path.replaceAll('/', '.')}.project`)
+  for (const part of ['src', 'sql', 'package.json', 'tsconfig.json', 'bunfig.toml'])
+    cpSync(join(ROOT, part), join(project, part), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'))
+  for (const { path: file, text: content } of added) writeFileSync(join(project, file), content)
+  return project
+}
+
+interface Site {
+  readonly project: string
+  readonly settings: Record<string, string>
+  /** What the commands have printed. */
+  readonly outputs: readonly string[]
+  readonly log: string
+}
+
+async function serve({ path, text, exchanges }: Page): Promise<Site> {
+  const dataDir = join(folder.path, path.replaceAll('/', '.'))
+  const port = String(freePort())
+  const settings = { ...(await settingsFor(path, dataDir)), PUBLIC_URL: SHOWN_URL, LOG_LEVEL: 'warn' }
+  const project = projectFor(path, text)
+  const bun = `cd '${project}' && exec '${process.execPath}' --no-env-file`
+  const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, PORT: port })
+  await server.waitFor(/listens on http/)
+  const shell = run(['sh', '-c', `cd '${project}'\n${scriptOf(exchanges, port, dataDir)}`], settings)
+  await shell.ended
+  return { project, settings, outputs: outputsOf(shell.output()), log: server.output() }
+}
+
+beforeAll(async () => {
+  await Promise.all(livePages.map(async (page) => sites.set(page.path, await serve(page))))
+  if (!process.env.WRITE_ANSWERS) return
+  for (const { path, text } of livePages) writeFileSync(join(ROOT, path), withAnswers(text, siteOf(path).outputs))
+}, 120_000)
+afterAll(async () => {
+  await endPrograms()
+  folder.remove()
+}, 20_000)
+
+for (const { path, exchanges } of livePages)
+  describe(`the requests of ${path}`, () => {
+    const named = exchanges.map((exchange, at) => [exchange.line, exchange, at] as const)
+
+    test.each(named)('line %d: the answer is the one below', (_, exchange, at) => {
+      const output = siteOf(path).outputs[at] as string
+      expect(canonical(exchange, output)).toBe(canonical(exchange, exchange.answer))
+    })
+
+    test('make the server log no warning', () => {
+      expect(siteOf(path).log).not.toMatch(/warn|error/i)
+    })
+
+    test('have answers of which no first or last character could be another', () => {
+      for (const exchange of exchanges.filter(({ answer }) => answer !== ''))
+        for (const at of [exchange.answer.search(/[A-Za-z0-9]/), exchange.answer.trimEnd().length - 1]) {
+          const changed = `${exchange.answer.slice(0, at)}~${exchange.answer.slice(at + 1)}`
+          expect([exchange.line, canonical(exchange, changed)]).not.toEqual([
+            exchange.line,
+            canonical(exchange, exchange.answer),
+          ])
+        }
+    })
+  })
+
+describe('docs/entities.md', () => {
+  const path = 'docs/entities.md'
+
+  test('has every kind of field in its table, and in its example', () => {
+    const kinds = [...readPage('src/model/entity.ts').matchAll(/^export const (\w+) = /gm)].map(([, name]) => name)
+    const page = readPage(path)
+    expect([...page.matchAll(/^\| `(\w+)\(/gm)].map(([, name]) => name)).toEqual(kinds)
+    const [example] = newFilesOf(page)
+    for (const kind of kinds) expect(example?.text).toContain(`: ${kind}(`)
+  })
+
+  test('has a migration with the columns and indexes of its entity', async () => {
+    const { project, settings } = siteOf(path)
+    const { default: office } = (await import(join(project, 'src/entities/office.ts'))) as { default: Entity }
+    const sql = connect(settings.DATABASE_URL as string)
+    const rows = await sql`
+      select attname as column, format_type(atttypid, atttypmod) as type, exists (
+        select from pg_indexes where tablename = ${office.table} and indexdef like '%(' || attname || ', id)'
+      ) as indexed
+      from pg_attribute where attrelid = ${office.table}::regclass`
+    await sql.end()
+    for (const { column, kind, indexed } of office.properties.filter(({ column }) => column !== 'id'))
+      expect(rows).toContainEqual({ column, type: kind.columnType, indexed })
+  })
+})
+
+describe('the tables of docs/api.md are those of the code', () => {
+  const api = readPage('docs/api.md')
+  /** What stands in backquotes at the beginning of the rows below a heading. */
+  const namesUnder = (heading: string) => {
+    const section = api.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? ''
+    return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name as string)
+  }
+
+  test('operators', () => {
+    expect(namesUnder('Filters')).toEqual(operators.map(({ prefix }) => prefix))
+  })
+
+  test.each(entities.map((entity) => [entity.plural, entity] as const))('%s', (plural, { members }) => {
+    const names = members.map((member) => (isGroup(member) ? member.key : (member.path[0] as string)))
+    expect(namesUnder(plural)).toEqual(names)
+  })
+})
+
+test('there are pages with requests', () => {
+  expect(livePages.map(({ path }) => path)).toContain(README)
+})
+
+describe('the files that pages show are those of the project', () => {
+  const shown = pages.flatMap(({ path, text }) => shownFilesOf(text).map((file) => ({ page: path, ...file })))
+  const existing = shown.filter((file) => existsSync(join(ROOT, file.path)))
+
+  test('there are some', () => {
+    expect(existing.map(({ path }) => path)).toContain('src/entities/absence.ts')
+  })
+
+  test.each(existing.map((file) => [file.page, file.path, file.text] as const))('%s: %s', (_, file, text) => {
+    expect(text).toBe(readFileSync(join(ROOT, file), 'utf8'))
+  })
+})

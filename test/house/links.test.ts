@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dir, '../..')
+const folders = ['', 'docs/', 'bench/']
+const pages = folders.flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => folder + file),
+)
+
+/** As GitHub makes them from headings. */
+function anchorsOf(path: string): string[] {
+  const headings = readFileSync(join(ROOT, path), 'utf8')
+    .replace(/^```[\s\S]*?^```$/gm, '')
+    .matchAll(/^#+ (.*)$/gm)
+  return [...headings].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test.each(pages)('every link of %s leads to a file, and to a heading of it', (page) => {
+  const text = readFileSync(join(ROOT, page), 'utf8').replace(/^```[\s\S]*?^```$/gm, '')
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+  const dead = links.filter(([, file = '', anchor]) => {
+    const target = file === '' ? page : join(page, '..', file)
+    if (!existsSync(join(ROOT, target))) return true
+    return anchor !== undefined && !anchorsOf(target).includes(anchor)
+  })
+  expect(dead.map(([link]) => link)).toEqual([])
+})
+
+test('pages are found at all', () => {
+  expect(pages).toContain('README.md')
+  expect(pages.length).toBeGreaterThan(5)
+})

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dir, '../..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+const texts = [...new Bun.Glob('{src,test}/**/*.{ts,mjs}').scanSync(ROOT)].map(read)
+
+/** What all files mention, each once, in order. */
+function mentioned(pattern: RegExp): string[] {
+  const found = texts.flatMap((text) => [...text.matchAll(pattern)].map(([whole]) => whole))
+  return [...new Set(found)].sort()
+}
+
+/** `4.2`, `4.2, Filtering`, `4.2, Filtering 5`, `5, rule 1`: whatever the page has a heading or a numbered item for. */
+function citable(page: string): Set<string> {
+  const found = new Set<string>()
+  let section = ''
+  let part = ''
+  for (const line of page.split('\n')) {
+    const [, number] = /^###? (\d(?:\.\d)?)\.? /.exec(line) ?? []
+    const [, name] = /^#### (\w+)$/.exec(line) ?? []
+    const [, item] = /^(\d+)\. /.exec(line) ?? []
+    if (number) [section, part] = [number, '']
+    if (name) part = name
+    if (number || name) found.add(part === '' ? section : `${section}, ${part}`)
+    if (item) found.add(part === '' ? `${section}, rule ${item}` : `${section}, ${part} ${item}`)
+  }
+  return found
+}
+
+describe('the specification', () => {
+  const there = citable(read('docs/specification.md'))
+  // `rules 1 and 2` are two citations.
+  const cited = mentioned(/\bSpec \d(?:\.\d)?(?:, (?:rules? \d+(?: and \d+)?|[A-Z][a-z]+ing(?: \d+)?))?/g)
+    .map((citation) => citation.replace('Spec ', ''))
+    .flatMap((citation) => {
+      const [, section, first, second] = /^(\S+), rules (\d+) and (\d+)$/.exec(citation) ?? []
+      return section ? [`${section}, rule ${first}`, `${section}, rule ${second}`] : [citation]
+    })
+
+  test('is cited with sections, parts and rules', () => {
+    expect(cited).toContain('4.3')
+    expect(cited).toContain('4.2, Filtering 5')
+    expect(cited).toContain('7, rule 1')
+    expect(cited).toContain('4.1, rule 2')
+  })
+
+  test('has what code and tests cite', () => {
+    expect(cited.filter((citation) => !there.has(citation))).toEqual([])
+  })
+})
+
+describe('the decisions', () => {
+  const numbers = [...read('docs/decisions.md').matchAll(/^- \*\*(D\d+)\*\* \S/gm)].map(([, number]) => number)
+
+  test('are numbered from D1 on, each once', () => {
+    expect(numbers).toEqual(numbers.map((_, index) => `D${index + 1}`))
+    expect(numbers.length).toBeGreaterThan(39)
+  })
+
+  test('have an entry for each that code and tests cite', () => {
+    const cited = mentioned(/\bD\d+\b/g)
+    expect(cited.length).toBeGreaterThan(30)
+    expect(cited.filter((number) => !numbers.includes(number))).toEqual([])
+  })
+})
+
+describe('the argument of docs/cache.md', () => {
+  const steps = [...read('docs/cache.md').matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number))
+
+  test('has steps that are numbered on through all its parts', () => {
+    expect(steps).toEqual(steps.map((_, index) => index + 1))
+    expect(steps.length).toBeGreaterThan(20)
+  })
+
+  test('has the steps that code and tests cite', () => {
+    const cited = mentioned(/\bsteps? \d+(?:(?:,| and| to) \d+)* of docs\/cache\.md/g)
+    const numbers = cited.flatMap((citation) => [...citation.matchAll(/\d+/g)].map(([number]) => Number(number)))
+    expect(numbers.filter((number) => !steps.includes(number))).toEqual([])
+  })
+})

@@ -1,0 +1,196 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dir, '../..')
+
+/** A command that a page shows, and the answer that it prints below. */
+export interface Exchange {
+  /** Where the command begins in the page. */
+  readonly line: number
+  readonly command: string
+  /** `http`: with its head; `json`: the body alone; `text`: what a program prints. */
+  readonly language: string
+  readonly answer: string
+}
+
+/** A file that a page shows in full, under a comment with its path. */
+export interface ShownFile {
+  readonly path: string
+  readonly text: string
+}
+
+interface Block {
+  readonly language: string
+  readonly text: string
+  readonly index: number
+}
+
+/** What `npm start` listens on, so commands and answers name it. */
+export const SHOWN_URL = 'http://127.0.0.1:3000'
+
+const BLOCK = /^```(\w+)\n([\s\S]*?)^```$/gm
+const ANSWERS = ['http', 'json', 'text']
+/** What is run: requests, the command line, and the variables that both need. */
+const COMMAND = /\bcurl |\broster -- |\bdevelopment\.key\b/
+const SHOWN_PATH = /^(?:\/\/|--) ((?:src|sql|test)\/\S+)\n/
+
+export function readPage(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8')
+}
+
+function blocksOf(page: string): Block[] {
+  return [...page.matchAll(BLOCK)].map(([, language = '', text = ''], at, all) => ({
+    language,
+    text,
+    index: all[at]?.index ?? 0,
+  }))
+}
+
+/** The commands of a page in order, each with its answer: the next block, or '' where that is another command. */
+export function exchangesOf(page: string): Exchange[] {
+  const blocks = blocksOf(page)
+  return blocks.flatMap(({ language, text, index }, at) => {
+    if (language !== 'sh' || !COMMAND.test(text)) return []
+    const next = blocks[at + 1]
+    const answer = next && ANSWERS.includes(next.language) ? next : { language: 'text', text: '' }
+    const line = page.slice(0, index).split('\n').length
+    return [{ line, command: text.trimEnd(), language: answer.language, answer: answer.text }]
+  })
+}
+
+export function shownFilesOf(page: string): ShownFile[] {
+  return blocksOf(page).flatMap(({ text }) => {
+    const [heading, path] = SHOWN_PATH.exec(text) ?? []
+    return heading && path ? [{ path, text: text.slice(heading.length) }] : []
+  })
+}
+
+/** The files that a page adds to the project, for a server that has them. */
+export function newFilesOf(page: string): ShownFile[] {
+  return shownFilesOf(page).filter(({ path }) => !existsSync(join(ROOT, path)))
+}
+
+const SEPARATOR = '----- the next command -----'
+
+/** A shell's script that runs the commands one after the other, against the server on `port`. */
+export function scriptOf(exchanges: readonly Exchange[], port: string, dataDir: string): string {
+  const prelude = [
+    'exec 2>&1',
+    `curl() { command curl -sS --connect-to 127.0.0.1:3000:127.0.0.1:${port} "$@"; echo; }`,
+    // A busy machine does not keep the second within which a key is revoked.
+    'sleep() { command sleep $((2 * $1)); }',
+    // Past npm and the launcher, which other tests run.
+    `npm() { [ "$1 $2 $3 $4" = 'run --silent roster --' ] || return 1; shift 4; '${process.execPath}' --no-env-file src/main.ts "$@"; }`,
+  ]
+  const commands = exchanges.map(({ command }) => command.replaceAll('.data/', `${dataDir}/`))
+  return [...prelude, ...commands.flatMap((command) => [command, `echo; echo '${SEPARATOR}'`])].join('\n')
+}
+
+/** What each of the commands has printed. */
+export function outputsOf(output: string): string[] {
+  const pieces = output.replaceAll('\r', '').split(SEPARATOR)
+  return pieces.slice(0, -1).map((piece) => piece.trim())
+}
+
+/** Headers of every answer, and the second copy of links: a page may leave them out. */
+const REPEATED =
+  /^(Date|Content-Length|X-Request-Id|X-RateLimit-(Limit|Remaining|Reset)|Link): |^Content-Type: application\/json; charset=utf-8$/
+
+/** An answer as it is compared: without what differs by nature, and without repeated headers that `shown` leaves out. */
+export function canonical({ language, answer: shown }: Exchange, answer: string): string {
+  if (language === 'text') return maskText(answer.trim())
+  if (language === 'json') return maskHttp(withoutBreaks(answer))
+  const names = new Set([...shown.matchAll(/^([\w-]+): /gm)].map(([, name]) => name))
+  return maskHttp(
+    responsesOf(answer)
+      .map(({ head, body }) => {
+        const kept = head.filter((line) => !REPEATED.test(line) || names.has(line.slice(0, line.indexOf(':'))))
+        return `${kept.join('\n')}\n\n${withoutBreaks(body)}`
+      })
+      .join('\n'),
+  )
+}
+
+function responsesOf(text: string): { head: string[]; body: string }[] {
+  return text.split(/\n+(?=HTTP\/1\.1 )/).map((response) => {
+    const [, head = '', body = ''] = /^([\s\S]*?)(?:\n\n([\s\S]*))?$/.exec(response.trim()) ?? []
+    return { head: head.replace(/\n[ \t]+/g, ' ').split('\n'), body }
+  })
+}
+
+/** Pages break long lines; bodies have no line breaks of their own. */
+function withoutBreaks(body: string): string {
+  return body.trim().replace(/\n\s*/g, '')
+}
+
+function maskHttp(text: string): string {
+  return text
+    .replace(/^(Date|X-RateLimit-Reset): .*$/gm, '$1')
+    .replace(/^(Retry-?After): \d+$/gm, '$1')
+    .replace(/retry after \d+ s\b/g, 'retry after s')
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uuid')
+    .replace(/\bcursor=[\w-]{20,}/g, 'cursor')
+}
+
+function maskText(text: string): string {
+  return text
+    .replace(/roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/g, 'key')
+    .replace(/(?<=\(|, |"id":"| {2}|key is )[0-9A-Za-z]{10}(?=\)|,|;|"| {2})/g, 'id')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'time')
+}
+
+/** The page with new answers where they differ from what it prints. */
+export function withAnswers(page: string, outputs: readonly string[]): string {
+  const exchanges = exchangesOf(page)
+  let at = 0
+  let written = ''
+  let rest = page
+  for (const exchange of exchanges) {
+    const output = outputs[at++] ?? ''
+    if (canonical(exchange, exchange.answer) === canonical(exchange, output)) continue
+    const fence = `\`\`\`${exchange.language}\n`
+    const begin = rest.indexOf(fence + exchange.answer, rest.indexOf(exchange.command)) + fence.length
+    written += `${rest.slice(0, begin)}${printed(exchange, output)}\n`
+    rest = rest.slice(begin + exchange.answer.length)
+  }
+  return written + rest
+}
+
+function printed({ language, answer: shown }: Exchange, output: string): string {
+  if (language === 'text') return output
+  if (language === 'json') return broken(output)
+  return responsesOf(output)
+    .map(({ head, body }) => {
+      const kept = head.filter(
+        (line) => !REPEATED.test(line) || shown.includes(`${line.slice(0, line.indexOf(':'))}: `),
+      )
+      const lines = kept.map((line) => line.replaceAll(', <', ',\n  <')).join('\n')
+      return body.trim() === '' ? lines : `${lines}\n\n${broken(body.trim())}`
+    })
+    .join('\n\n')
+}
+
+const WIDTH = 110
+
+/** JSON with a line for each row of a list, and long lines broken behind commas. */
+function broken(json: string): string {
+  if (!/^[[{]/.test(json)) return json
+  const lines: string[] = []
+  let line = ''
+  let comma = 0
+  let depth = 0
+  const end = () => {
+    lines.push(line.slice(0, comma))
+    line = ` ${line.slice(comma)}`
+    comma = 0
+  }
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[^"]/g)) {
+    line += token
+    if (token === '[' || token === '{') depth++
+    if (token === ']' || token === '}') depth--
+    if (line.length > WIDTH && comma > 0) end()
+    if (token === ',') comma = line.length
+    if (token === ',' && depth === 1 && json.startsWith('[')) end()
+  }
+  return [...lines, line].join('\n')
+}
