@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
 import { proveContention } from '../prove/contention.ts'
-import { Model, privateRegion, proveModel } from '../prove/model.ts'
+import { Model, privateRegion, proveModel } from '../prove/limiterOracle.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { Findings } from '../prove/lists/check.ts'
-import type { Answer } from '../prove/lists/site.ts'
+import type { Answer } from '../prove/lists/cluster.ts'
 import { Judge } from '../prove/lists/states/judge.ts'
 import { OrderedRows } from '../prove/lists/states/ordered.ts'
 import { numberedPage, type Page, pageBeside } from '../prove/lists/states/pages.ts'
+import { World } from '../prove/lists/states/rowsModel.ts'
 import { Timeline } from '../prove/lists/states/timeline.ts'
-import { World } from '../prove/lists/states/world.ts'
 
 const name = { name: 'Name', kind: 'text' } as const
 const enabled = { name: 'Enabled', kind: 'boolean' } as const

@@ -13,7 +13,7 @@ import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import type { Position } from '../../src/model/order.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
-import { privateRegion } from '../prove/model.ts'
+import { privateRegion } from '../prove/limiterOracle.ts'
 import { ModelDatabase, type ModelSnapshot, type ModelWrite } from '../support/modelDatabase.ts'
 
 const TABLE = 'row'

@@ -6,7 +6,7 @@ import type { Rule } from '../../src/model/limits.ts'
 import { openRegion, RegionFile } from '../../src/os/region.ts'
 import { Random } from '../support/random.ts'
 import { fineMs } from './fineClock.ts'
-import { isRight } from './model.ts'
+import { isRight } from './limiterOracle.ts'
 
 interface Options {
   rules: readonly Omit<Rule, 'period'>[]

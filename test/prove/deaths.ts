@@ -21,7 +21,7 @@ for (const name of operations) {
   })
 }
 const { SlidingWindows, wordsFor } = await import('../../src/admit/window.ts')
-const { Model, privateRegion } = await import('./model.ts')
+const { Model, privateRegion } = await import('./limiterOracle.ts')
 type Windows = InstanceType<typeof SlidingWindows>
 
 const [rounds, seed] = process.argv.slice(2).map(Number) as [number, number]

@@ -1,12 +1,12 @@
 import { Random } from '../support/random.ts'
+import { MarkedRows } from './lists/bounds.ts'
 import { checkCursors, checkExactly, checkSanity, Findings, inParallel } from './lists/check.ts'
-import { type Disturbance, disturbances } from './lists/disturbances.ts'
+import { Site } from './lists/cluster.ts'
+import { type Disturbance, disturbances } from './lists/faults.ts'
 import { lagOf } from './lists/lag.ts'
 import { type List, randomList } from './lists/randomList.ts'
-import { Site } from './lists/site.ts'
-import { disturbances as stateDisturbances } from './lists/states/disturbances.ts'
+import { disturbances as stateDisturbances } from './lists/states/faultsAtAnyMoment.ts'
 import { fillMany, proveStates } from './lists/states/phase.ts'
-import { MarkedRows } from './lists/tally.ts'
 import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes.ts'
 
 interface Options {

@@ -9,8 +9,8 @@ import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { run as runProgram } from '../support/process.ts'
 import { proveContention } from './contention.ts'
 import { ask, watch } from './http.ts'
+import { proveModel } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
-import { proveModel } from './model.ts'
 
 const HOUR_MS = 3_600_000
 const TEST_MS_MAX = 600_000

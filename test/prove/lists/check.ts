@@ -1,6 +1,6 @@
 import { type Collection, inOrder, matches, properties, type Row } from '../../support/model.ts'
+import type { Answer, Site } from './cluster.ts'
 import { type List, truthOf } from './randomList.ts'
-import type { Answer, Site } from './site.ts'
 
 /** What was found, and how much was looked at. */
 export class Findings {

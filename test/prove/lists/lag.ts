@@ -1,4 +1,4 @@
-import type { Site } from './site.ts'
+import type { Site } from './cluster.ts'
 
 const LAG_MS_MAX = 2_500
 /** So often at once, so that hardly ever a worker is left out; and so often in a row they must show the write. */

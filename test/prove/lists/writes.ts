@@ -2,8 +2,8 @@ import { type Collection, collections } from '../../support/model.ts'
 import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
 import type { Findings } from './check.ts'
+import type { Site } from './cluster.ts'
 import { DECIMALS, INSTANTS, TEXTS } from './randomList.ts'
-import type { Site } from './site.ts'
 
 /** The ids there are, as far as is known. */
 export type Ids = Record<Collection, number[]>

@@ -9,7 +9,7 @@ import {
 } from '../../../support/model.ts'
 import type { Random } from '../../../support/random.ts'
 import type { Selected } from './ordered.ts'
-import type { World } from './world.ts'
+import type { World } from './rowsModel.ts'
 
 const EQUALITIES: Operator[] = ['=', '!=']
 const OPERATORS: Operator[] = ['=', '!=', '<', '<=', '>', '>=']

@@ -1,10 +1,10 @@
 import type { Draft } from '../../../support/arbitraries.ts'
 import type { Collection, Row } from '../../../support/model.ts'
 import type { Random } from '../../../support/random.ts'
+import type { Site } from '../cluster.ts'
 import { TEXTS } from '../randomList.ts'
-import type { Site } from '../site.ts'
 import { randomPlan } from './plans.ts'
-import type { Change, World } from './world.ts'
+import type { Change, World } from './rowsModel.ts'
 
 /** A write that the server does not make, in one transaction: what it has come to. @throws when that is not known */
 type Elsewhere = (site: Site, world: World, random: Random) => Promise<Change[]>

@@ -1,5 +1,5 @@
 import type { Findings } from '../check.ts'
-import type { Answer } from '../site.ts'
+import type { Answer } from '../cluster.ts'
 import type { Version } from './ordered.ts'
 import { type Page, type Shown, shownBy, shownIn } from './pages.ts'
 import type { Timeline } from './timeline.ts'

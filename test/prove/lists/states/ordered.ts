@@ -1,5 +1,5 @@
 import { type Collection, type Filter, inOrder, matches, type Row, type Sort } from '../../../support/model.ts'
-import type { Change, World } from './world.ts'
+import type { Change, World } from './rowsModel.ts'
 
 /** Which rows, in which order: a list without a page. */
 export interface Selected {

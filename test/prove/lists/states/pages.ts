@@ -1,6 +1,6 @@
 import { linkedPages, type Row } from '../../../support/model.ts'
+import type { Answer } from '../cluster.ts'
 import { pathOf } from '../randomList.ts'
-import type { Answer } from '../site.ts'
 import type { OrderedRows, Version } from './ordered.ts'
 import { printed } from './printed.ts'
 

@@ -3,7 +3,7 @@ import type { Collection, Value } from '../../../support/model.ts'
 import type { Random } from '../../../support/random.ts'
 import { bodyOf } from '../../../support/records.ts'
 import { TEXTS } from '../randomList.ts'
-import type { Change, World } from './world.ts'
+import type { Change, World } from './rowsModel.ts'
 
 /** A write by a client, and what it comes to. */
 export interface Plan {

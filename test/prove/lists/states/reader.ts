@@ -1,6 +1,6 @@
 import type { Random } from '../../../support/random.ts'
 import type { Findings } from '../check.ts'
-import type { Answer, Site } from '../site.ts'
+import type { Answer, Site } from '../cluster.ts'
 import type { Judge } from './judge.ts'
 import type { OrderedRows, Version } from './ordered.ts'
 import { numberedPage, type Page, pageBeside } from './pages.ts'

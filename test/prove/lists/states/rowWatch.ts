@@ -1,5 +1,5 @@
 import type { Findings } from '../check.ts'
-import type { Site } from '../site.ts'
+import type { Site } from '../cluster.ts'
 import type { Plan } from './plans.ts'
 import { printed } from './printed.ts'
 import type { Timeline } from './timeline.ts'

@@ -1,5 +1,5 @@
 import type { OrderedRows } from './ordered.ts'
-import type { Change, World } from './world.ts'
+import type { Change, World } from './rowsModel.ts'
 
 /** More states than are written while a page is asked for, unless something stands still. */
 const KEPT = 80

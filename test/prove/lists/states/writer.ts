@@ -1,15 +1,15 @@
 import { type Collection, collections, type Row } from '../../../support/model.ts'
 import type { Random } from '../../../support/random.ts'
 import type { Findings } from '../check.ts'
-import type { Site } from '../site.ts'
+import type { Site } from '../cluster.ts'
 import { idIn, writeElsewhere } from './elsewhere.ts'
 import type { Page } from './pages.ts'
 import { changeOf, type Plan, randomPlan, removal, rename } from './plans.ts'
 import { printed } from './printed.ts'
 import type { Reader, Weather } from './reader.ts'
+import { World } from './rowsModel.ts'
 import { RowWatch } from './rowWatch.ts'
 import type { Timeline } from './timeline.ts'
-import { World } from './world.ts'
 
 /** Of the page on which a row stands that is written next: so often it is asked for before, and after. */
 const ASKED_BEFORE = 3

@@ -1,7 +1,7 @@
 import type { Random } from '../../support/random.ts'
 import type { Findings } from './check.ts'
+import type { Answer, Site } from './cluster.ts'
 import { pathOf } from './randomList.ts'
-import type { Answer, Site } from './site.ts'
 
 /** Of rows with one mark: how many there must be at least, and may be at most, by what was asked and answered. */
 class Tally {

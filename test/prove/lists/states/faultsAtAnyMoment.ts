@@ -1,5 +1,6 @@
 import { workersOf } from '../../../support/process.ts'
 import type { Random } from '../../../support/random.ts'
+import type { Site } from '../cluster.ts'
 import {
   disturbances as all,
   backends,
@@ -10,8 +11,7 @@ import {
   terminate,
   workerOf,
   writingBackends,
-} from '../disturbances.ts'
-import type { Site } from '../site.ts'
+} from '../faults.ts'
 
 /** More than the ring holds in which the supervisor tells of others' writes. */
 const COMMITS = 20_000

@@ -1,5 +1,5 @@
 import type { Random } from '../../../support/random.ts'
-import type { Site } from '../site.ts'
+import type { Site } from '../cluster.ts'
 import { idIn } from './elsewhere.ts'
 
 /** Fills the log of changes, and leaves a cursor so short that links to pages beside such rows are sent. */

@@ -3,7 +3,7 @@ import { Connection } from '../../support/connection.ts'
 import { until, workersOf } from '../../support/process.ts'
 import type { Random } from '../../support/random.ts'
 import { inParallel } from './check.ts'
-import type { Site } from './site.ts'
+import type { Site } from './cluster.ts'
 
 export interface Disturbance {
   readonly name: string

@@ -2,8 +2,8 @@ import type { Draft } from '../../../support/arbitraries.ts'
 import { type Collection, collections, properties, type Row, type Value } from '../../../support/model.ts'
 import { tables } from '../../../support/randomRows.ts'
 import { rowOf } from '../../../support/records.ts'
+import type { Site } from '../cluster.ts'
 import { columnOf } from '../randomList.ts'
-import type { Site } from '../site.ts'
 
 /** One row that a write has changed, by itself or as a copy: null where it was not there before, or is not after. */
 export interface Change {
