@@ -133,10 +133,15 @@ function maskHttp(text: string): string {
 }
 
 function maskText(text: string): string {
-  return text
-    .replace(/roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/g, 'key')
-    .replace(/(?<=\(|, |"id":"| {2}|key is )[0-9A-Za-z]{10}(?=\)|,|;|"| {2})/g, 'id')
-    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'time')
+  return (
+    text
+      .replace(/roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}/g, 'key')
+      .replace(/(?<=\(|, |"id":"| {2}|key is )[0-9A-Za-z]{10}(?=\)|,|;|"| {2})/g, 'id')
+      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'time')
+      // When a key was last used is noted every ten seconds, and the column is as wide as its widest cell.
+      .replace(/(?:time|never) +(?=active|revoked)/g, 'used ')
+      .replace(/LAST USED +/g, 'LAST USED ')
+  )
 }
 
 /** The page with new answers where they differ from what it prints. */
