@@ -3,8 +3,8 @@ import { Limiter } from '../../src/admit/limiter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
-import { privateRegion } from '../../test/prove/limiterOracle.ts'
 import { Random } from '../../test/support/random.ts'
+import { privateRegion } from '../../test/support/region.ts'
 import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
 
 const WINDOWS = [

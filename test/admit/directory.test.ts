@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { Directory } from '../../src/admit/directory.ts'
 import { HEAD, SEEN, TAIL, Table } from '../../src/admit/table.ts'
 import type { Region } from '../../src/os/region.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
+import { privateRegion } from '../support/region.ts'
 
 const SILENT_MS = 10_000
 let nowMs = 5_000_000

@@ -3,7 +3,7 @@ import { type Client, keyClient } from '../../src/admit/address.ts'
 import { Limiter, type SharedStore } from '../../src/admit/limiter.ts'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
+import { privateRegion } from '../support/region.ts'
 
 const client = keyClient('ci')
 let nowMs = 1_000_000

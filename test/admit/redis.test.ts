@@ -3,7 +3,7 @@ import { RedisClient } from 'bun'
 import { type RedisEvents, RedisWindows } from '../../src/admit/redis.ts'
 import { readDecision, ringArguments, ringScript } from '../../src/admit/redisScript.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
-import { Model } from '../prove/limiterOracle.ts'
+import { Oracle } from '../prove/limiterOracle.ts'
 import { freePort, until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
@@ -43,14 +43,14 @@ function ruleTests() {
       const rules = parseRules((chosen.length ? chosen : ['1h']).map((it) => `${1 + random.below(20)}/${it}`).join())
       const paceMs = (2 * (random.pick(rules).periodMs + 1)) / random.pick(rules).limit
       const client = newcomer()
-      const model = new Model(rules)
+      const oracle = new Oracle(rules)
       let nowMs = START_MS
       const times = Array.from({ length: 200 }, () => {
         const pauseMs = random.chance(30) ? 0 : random.below(paceMs)
         return (nowMs += random.chance(2) ? 20 * pauseMs : pauseMs)
       })
       const decisions = await Promise.all(times.map((atMs) => decideAt(atMs, client, rules)))
-      expect(decisions).toEqual(times.map((atMs) => model.admit(atMs)))
+      expect(decisions).toEqual(times.map((atMs) => oracle.admit(atMs)))
       refusals += decisions.filter((decision) => !decision.admitted).length
     }
     expect(refusals).toBeGreaterThan(4_000)

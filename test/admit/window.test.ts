@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
 import { proveContention } from '../prove/contention.ts'
-import { Model, privateRegion, proveModel } from '../prove/limiterOracle.ts'
+import { Oracle, proveWindow } from '../prove/limiterOracle.ts'
 import { Random } from '../support/random.ts'
+import { privateRegion } from '../support/region.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 
 let nowMs = 1_000_000
@@ -22,8 +23,8 @@ function decide(windows: SlidingWindows, client: number): Decision {
 }
 
 describe('one process', () => {
-  test('decisions on random rules and schedules are those of the reference model. D36', () => {
-    const { decisions, refused } = proveModel(DECISIONS, firstSeed)
+  test('decisions on random rules and schedules are those of the reference oracle. D36', () => {
+    const { decisions, refused } = proveWindow(DECISIONS, firstSeed)
     expect(decisions).toBeGreaterThanOrEqual(DECISIONS)
     expect(refused).toBeGreaterThan(DECISIONS / 6)
   })
@@ -31,11 +32,11 @@ describe('one process', () => {
   test('a client that is slow but never silent: old laps do not come back when the clock of 31 bits wraps', () => {
     const rules = parseRules('100/12h')
     const windows = windowsFor(16, rules)
-    const model = new Model(rules)
+    const oracle = new Oracle(rules)
     const random = new Random(7)
     for (let step = 0; step < 5_000; step++) {
       nowMs += random.below(43_000_000)
-      expect(decide(windows, 9)).toEqual(model.admit(nowMs))
+      expect(decide(windows, 9)).toEqual(oracle.admit(nowMs))
     }
   })
 
@@ -112,7 +113,7 @@ describe('a table that is full', () => {
   test('gives the entry of a client who was silent for the longest period, and no other', () => {
     const rules = parseRules('3/10s')
     const windows = windowsFor(16, rules)
-    const models = new Map<number, Model>()
+    const oracles = new Map<number, Oracle>()
     const random = new Random(11)
     let [own, shared] = [0, 0]
     for (let step = 0; step < 60_000; step++) {
@@ -120,14 +121,14 @@ describe('a table that is full', () => {
       const client = 1 + random.below(60)
       const isKnown = windows.peek(client, client).waitMs > 0
       const decision = decide(windows, client)
-      const model = isKnown ? (models.get(client) as Model) : new Model(rules)
+      const oracle = isKnown ? (oracles.get(client) as Oracle) : new Oracle(rules)
       // A client without an entry hears of the shared one; a client with an entry, of its own, wholly.
       if (!isKnown && windows.peek(client, client).waitMs === 0) {
         shared++
         continue
       }
-      models.set(client, model)
-      expect(decision).toEqual(model.admit(nowMs))
+      oracles.set(client, oracle)
+      expect(decision).toEqual(oracle.admit(nowMs))
       own++
     }
     expect([own > 10_000, shared > 1_000]).toEqual([true, true])

@@ -4,23 +4,23 @@ import type { Answer } from '../prove/lists/cluster.ts'
 import { Judge } from '../prove/lists/states/judge.ts'
 import { OrderedRows } from '../prove/lists/states/ordered.ts'
 import { numberedPage, type Page, pageBeside } from '../prove/lists/states/pages.ts'
-import { World } from '../prove/lists/states/rowsModel.ts'
+import { RowsModel } from '../prove/lists/states/rowsModel.ts'
 import { Timeline } from '../prove/lists/states/timeline.ts'
 
 const name = { name: 'Name', kind: 'text' } as const
 const enabled = { name: 'Enabled', kind: 'boolean' } as const
 
-let world: World
+let model: RowsModel
 let list: OrderedRows
 let timeline: Timeline
 let findings: Findings
 let judge: Judge
 beforeEach(() => {
-  world = new World()
-  for (let id = 1; id <= 12; id++) world.apply(world.put('Companies', id, { Name: `c${id % 3}`, Enabled: id <= 8 }))
+  model = new RowsModel()
+  for (let id = 1; id <= 12; id++) model.apply(model.put('Companies', id, { Name: `c${id % 3}`, Enabled: id <= 8 }))
   const filters = [{ field: enabled, operator: '=', operand: 'true' } as const]
-  list = new OrderedRows({ collection: 'Companies', filters, sorts: [{ field: name, descending: true }] }, world)
-  timeline = new Timeline(world, [list])
+  list = new OrderedRows({ collection: 'Companies', filters, sorts: [{ field: name, descending: true }] }, model)
+  timeline = new Timeline(model, [list])
   findings = new Findings()
   judge = new Judge(timeline, findings, 'test')
 })
@@ -28,7 +28,7 @@ beforeEach(() => {
 /** Leads to the next state. */
 function write(id: number, Name: string, Enabled: boolean) {
   timeline.send()
-  timeline.settle(world.put('Companies', id, { Name, Enabled }))
+  timeline.settle(model.put('Companies', id, { Name, Enabled }))
   timeline.show()
 }
 
@@ -92,14 +92,14 @@ describe('an answer under load', () => {
 })
 
 test('a rename changes the rows that copy the name', () => {
-  world.apply(world.put('Employees', 1, { KnownAs: 'a', CompanyId: 3 }))
-  world.apply(world.put('Absences', 1, { EmployeeId: 1 }))
-  world.apply(world.put('Companies', 3, { Name: 'new' }))
-  world.apply(world.put('Employees', 1, { ...world.rows.Employees.get(1), LastName: 'b' }))
-  expect(world.rows.Employees.get(1)).toMatchObject({ Company: 'new', DisplayName: 'a b' })
-  expect(world.rows.Absences.get(1)).toMatchObject({ Employee: 'a b' })
-  expect(world.isReferredTo('Employees', 1)).toBe(true)
-  world.apply(world.put('Employees', 1, { ...world.rows.Employees.get(1), ManagerId: 1 }))
-  world.apply(world.put('Employees', 1, { ...world.rows.Employees.get(1), KnownAs: 'c' }))
-  expect(world.rows.Employees.get(1)).toMatchObject({ DisplayName: 'c b', Manager: 'c b' })
+  model.apply(model.put('Employees', 1, { KnownAs: 'a', CompanyId: 3 }))
+  model.apply(model.put('Absences', 1, { EmployeeId: 1 }))
+  model.apply(model.put('Companies', 3, { Name: 'new' }))
+  model.apply(model.put('Employees', 1, { ...model.rows.Employees.get(1), LastName: 'b' }))
+  expect(model.rows.Employees.get(1)).toMatchObject({ Company: 'new', DisplayName: 'a b' })
+  expect(model.rows.Absences.get(1)).toMatchObject({ Employee: 'a b' })
+  expect(model.isReferredTo('Employees', 1)).toBe(true)
+  model.apply(model.put('Employees', 1, { ...model.rows.Employees.get(1), ManagerId: 1 }))
+  model.apply(model.put('Employees', 1, { ...model.rows.Employees.get(1), KnownAs: 'c' }))
+  expect(model.rows.Employees.get(1)).toMatchObject({ DisplayName: 'c b', Manager: 'c b' })
 })

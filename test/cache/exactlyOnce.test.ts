@@ -13,8 +13,8 @@ import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import type { Position } from '../../src/model/order.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
 import { ModelDatabase, type ModelSnapshot, type ModelWrite } from '../support/modelDatabase.ts'
+import { privateRegion } from '../support/region.ts'
 
 const TABLE = 'row'
 const WRITERS = 2

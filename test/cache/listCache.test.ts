@@ -19,7 +19,7 @@ import { InFlightWrites } from '../../src/changes/settling.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
+import { privateRegion } from '../support/region.ts'
 
 const TABLE = 'company'
 const TABLES = 1

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { noteUse, onWake, wasUsed } from '../../src/changes/demand.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
+import { privateRegion } from '../support/region.ts'
 
 const region = () => privateRegion(changeLogWords(2))
 

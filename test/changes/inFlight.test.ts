@@ -5,8 +5,8 @@ import { FlagReader, FlagWriter, tableBit, type WriteFlag } from '../../src/chan
 import { changeLogWords, FLAGS_MAX, layoutOf } from '../../src/changes/layout.ts'
 import { clearWriter } from '../../src/changes/log.ts'
 import { openRegion, type Region, RegionFile } from '../../src/os/region.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
 import { temporaryMemory } from '../support/memory.ts'
+import { privateRegion } from '../support/region.ts'
 
 const OWN_MARKS = FLAGS_MAX - 1
 const [COMPANY, EMPLOYEE, ABSENCE] = [tableBit(0), tableBit(1), tableBit(2)]

@@ -15,9 +15,9 @@ import {
 } from '../../src/changes/log.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
 import { openRegion, type Region, RegionFile } from '../../src/os/region.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
 import { temporaryMemory } from '../support/memory.ts'
 import { Random } from '../support/random.ts'
+import { privateRegion } from '../support/region.ts'
 
 const log = (writers = 2) => privateRegion(changeLogWords(writers))
 

@@ -13,7 +13,7 @@ import type { WriteObserver } from '../../src/execute/writeObserver.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
+import { privateRegion } from '../support/region.ts'
 
 const entities = [absence, company, employee]
 

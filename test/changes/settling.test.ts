@@ -7,7 +7,7 @@ import { InFlightWrites, type Seen, seenBy, versionOf } from '../../src/changes/
 import { Snapshot } from '../../src/changes/snapshot.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import type { Region } from '../../src/os/region.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
+import { privateRegion } from '../support/region.ts'
 
 const [COMPANY, EMPLOYEE] = [1, 2]
 /** Of which nothing is known. */

@@ -21,7 +21,8 @@ for (const name of operations) {
   })
 }
 const { SlidingWindows, wordsFor } = await import('../../src/admit/window.ts')
-const { Model, privateRegion } = await import('./limiterOracle.ts')
+const { Oracle } = await import('./limiterOracle.ts')
+const { privateRegion } = await import('../support/region.ts')
 type Windows = InstanceType<typeof SlidingWindows>
 
 const [rounds, seed] = process.argv.slice(2).map(Number) as [number, number]
@@ -82,12 +83,12 @@ function checkIntrusions() {
     windows.admit(client, client)
     nowMs += 5_000
     const { overflowed } = windows
-    const model = new Model(rules)
+    const oracle = new Oracle(rules)
     const ask = () => {
       const got = { ...windows.admit(client, client) }
       // Where no room was left, it shares an entry with others.
       const isAlone = windows.overflowed === overflowed
-      const expected = model.admit(nowMs)
+      const expected = oracle.admit(nowMs)
       if (isAlone && !Bun.deepEquals(got, expected))
         throw new Error(JSON.stringify({ seed, step, rules, got, expected }))
     }
@@ -156,7 +157,7 @@ function expectedAfter(
   log: readonly number[],
   nowMs: number,
 ): { decision: Decision; log: number[] } {
-  const model = new Model(rules, log)
-  const decision = model.admit(nowMs)
+  const oracle = new Oracle(rules, log)
+  const decision = oracle.admit(nowMs)
   return { decision, log: decision.admitted ? [...log, nowMs] : [...log] }
 }

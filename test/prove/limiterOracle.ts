@@ -1,13 +1,13 @@
 import { SlidingWindows, wordsFor } from '../../src/admit/window.ts'
 import { type Decision, longestOf, type Rule } from '../../src/model/limits.ts'
-import { SEED_WORD } from '../../src/os/region.ts'
 import { Random } from '../support/random.ts'
+import { privateRegion } from '../support/region.ts'
 
 /**
  * What the specification says of one client, without any cleverness: keeps every admission for ever. All it knows of a
  * moment is the whole millisecond that has begun, so an admission counts until a period after that millisecond's end.
  */
-export class Model {
+export class Oracle {
   private readonly times: number[]
 
   /** `times`: of the admissions so far. */
@@ -60,24 +60,13 @@ export function isRight(admitted: boolean, ages: readonly number[], rules: reado
     : rules.some(({ periodMs }, rule) => (ages[rule] as number) < periodMs + 1)
 }
 
-/** A region that one process has to itself. */
-export function privateRegion(words: number, seed = 1) {
-  const region = {
-    words: new Int32Array(new SharedArrayBuffer(words * 4)),
-    exclusive: <T>(work: () => T) => work(),
-    close: () => undefined,
-  }
-  region.words.fill(seed, SEED_WORD, SEED_WORD + 2)
-  return region
-}
-
 const PERIODS_MS = [1, 7, 100, 1_000, 60_000, 43_200_000, 500_000_000]
 
 /**
- * Holds the window against the model on random rules and schedules: bursts, pauses, clocks near the end of 31 bits,
+ * Holds the window against the oracle on random rules and schedules: bursts, pauses, clocks near the end of 31 bits,
  * many laps of the ring. By a clock finer than the window's too. @throws Error with the first difference
  */
-export function proveModel(decisions: number, seed: number): { decisions: number; refused: number } {
+export function proveWindow(decisions: number, seed: number): { decisions: number; refused: number } {
   const random = new Random(seed)
   let decided = 0
   let refused = 0
@@ -98,7 +87,7 @@ export function proveModel(decisions: number, seed: number): { decisions: number
     const clients = Array.from({ length: 1 + random.below(6) }, () => ({
       low: (1 + random.below(2 ** 32 - 1)) | 0,
       high: random.below(2 ** 32) | 0,
-      model: new Model(rules),
+      oracle: new Oracle(rules),
       times: [] as number[],
     }))
     const leapMs = random.pick([0, 1, 3, 50, longestMs / depth, longestMs, 2 ** 31 + 17])
@@ -107,8 +96,8 @@ export function proveModel(decisions: number, seed: number): { decisions: number
       const someMs = Math.max(1, random.pick(rules).periodMs / first.limit)
       // In 64ths of a millisecond, which doubles keep exactly.
       if (chance >= 40) now += Math.floor(64 * (random.below(2 ** 31) / 2 ** 31) * (chance < 93 ? someMs : leapMs)) / 64
-      const { low, high, model, times } = random.pick(clients)
-      const expected = model.admit(clock())
+      const { low, high, oracle, times } = random.pick(clients)
+      const expected = oracle.admit(clock())
       const got = windows.admit(low, high)
       decided++
       if (!expected.admitted) refused++

@@ -1,11 +1,11 @@
 import { Random } from '../support/random.ts'
 import { MarkedRows } from './lists/bounds.ts'
 import { checkCursors, checkExactly, checkSanity, Findings, inParallel } from './lists/check.ts'
-import { Site } from './lists/cluster.ts'
-import { type Disturbance, disturbances } from './lists/faults.ts'
+import { Cluster } from './lists/cluster.ts'
+import { type Fault, faults } from './lists/faults.ts'
 import { lagOf } from './lists/lag.ts'
 import { type List, randomList } from './lists/randomList.ts'
-import { disturbances as stateDisturbances } from './lists/states/faultsAtAnyMoment.ts'
+import { faultsAtAnyMoment } from './lists/states/faultsAtAnyMoment.ts'
 import { fillMany, proveStates } from './lists/states/phase.ts'
 import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes.ts'
 
@@ -19,13 +19,13 @@ interface Options {
   readonly together: number
   /** Writes from elsewhere whose showing is timed. */
   readonly outside: number
-  /** Names of disturbances, or how many are drawn. */
-  readonly disturbed: number | readonly string[]
+  /** Names of faults, or how many are drawn. */
+  readonly faults: number | readonly string[]
   /** Times in which one writes and many read, so that it is known what each answer has to be. */
   readonly states: number
   readonly statesForMs: number
-  /** The same while something is disturbed. */
-  readonly statesDisturbed: number | readonly string[]
+  /** The same of those under which one writes and many read. */
+  readonly faultsAtAnyMoment: number | readonly string[]
 }
 
 export interface Proof {
@@ -43,7 +43,7 @@ const LISTS = 40
 const TOGETHER_MS = 1_000
 /** After this everything that was committed is told. */
 const QUIET_MS = 150
-/** Before a disturbance, and behind it, while clients go on. */
+/** Before a fault, and behind it, while clients go on. */
 const AROUND_MS = 300
 const LAG_MS_MAX = 250
 /** So often each, that hardly ever a worker is left out. */
@@ -52,24 +52,23 @@ const LOCKED_MS = 1_000
 
 /** Writes and lists at random on a server of two workers, and judges every answer. */
 export async function proveLists(options: Options): Promise<Proof> {
-  const site = await Site.open(options.environment)
+  const cluster = await Cluster.open(options.environment)
   try {
-    await fill(site)
-    const prover = new Prover(site, options.seed)
+    await fill(cluster)
+    const prover = new Prover(cluster, options.seed)
     for (let round = 0; round < options.alone; round++) await prover.alone(round)
     for (let round = 0; round < options.together; round++) await prover.together(`together ${round}`)
     for (let write = 0; write < options.outside; write++) await prover.outside(write)
-    for (const disturbance of prover.chosen(disturbances, options.disturbed))
-      await prover.together(disturbance.name, disturbance)
+    for (const fault of prover.chosen(faults, options.faults)) await prover.together(fault.name, fault)
     const remembered = await prover.remembered()
-    await fillMany(site)
+    await fillMany(cluster)
     for (let round = 0; round < options.states; round++) await prover.states(`states ${round}`, options.statesForMs)
-    for (const disturbance of prover.chosen(stateDisturbances, options.statesDisturbed))
-      await prover.states(disturbance.name, 0, disturbance)
+    for (const fault of prover.chosen(faultsAtAnyMoment, options.faultsAtAnyMoment))
+      await prover.states(fault.name, 0, fault)
     const { counts, differences } = prover.findings
     return { counts, differences, remembered, lagsMs: prover.lagsMs.toSorted((one, other) => one - other) }
   } finally {
-    await site.close()
+    await cluster.close()
   }
 }
 
@@ -79,10 +78,10 @@ class Prover {
   private readonly random: Random
   private readonly lists: List[]
   /** What makes servers forget all they know of a table; without it they must go on exactly. */
-  private weather = { renames: false, others: false }
+  private conditions = { renames: false, others: false }
 
   constructor(
-    private readonly site: Site,
+    private readonly cluster: Cluster,
     private readonly seed: number,
   ) {
     this.random = new Random(seed)
@@ -90,25 +89,25 @@ class Prover {
   }
 
   /** As many of all, or those of these names. */
-  chosen(all: readonly Disturbance[], wanted: number | readonly string[]): Disturbance[] {
+  chosen(all: readonly Fault[], wanted: number | readonly string[]): Fault[] {
     if (typeof wanted === 'number') return Array.from({ length: wanted }, () => this.random.pick(all))
     return wanted.map((name) => {
-      const found = all.find((disturbance) => disturbance.name === name)
-      if (!found) throw new Error(`there is no disturbance of the name ${name}`)
+      const found = all.find((fault) => fault.name === name)
+      if (!found) throw new Error(`there is no fault of the name ${name}`)
       return found
     })
   }
 
   /** One writes and many read: it is known what each answer has to be. */
-  async states(moment: string, forMs: number, disturbance: Disturbance | null = null): Promise<void> {
+  async states(moment: string, forMs: number, fault: Fault | null = null): Promise<void> {
     const startedMs = performance.now()
-    await proveStates(this.site, this.random, this.findings, { moment, forMs, disturbance })
+    await proveStates(this.cluster, this.random, this.findings, { moment, forMs, fault })
     this.findings.count('states, ms', Math.round(performance.now() - startedMs))
   }
 
   /** A write, or several at once; when it is answered, lists must show it on every worker. */
   async alone(round: number): Promise<void> {
-    const ids = await readIds(this.site)
+    const ids = await readIds(this.cluster)
     this.vary(50)
     const writes = this.random.chance(60) ? 1 : 2 + this.random.below(20)
     await Promise.all(Array.from({ length: writes }, () => this.write(ids)))
@@ -116,68 +115,68 @@ class Prover {
   }
 
   /** Clients and others write at once, and lists are read at once; then nobody writes. */
-  async together(moment: string, disturbance?: Disturbance): Promise<void> {
-    const { site, random, findings } = this
-    const ids = await readIds(site)
-    this.vary(disturbance ? 25 : 50)
+  async together(moment: string, fault?: Fault): Promise<void> {
+    const { cluster, random, findings } = this
+    const ids = await readIds(cluster)
+    this.vary(fault ? 25 : 50)
     const name = `${moment} ${this.seed}.${findings.counts.together ?? 0}`
-    const outsideMs = this.weather.others ? LAG_MS_MAX + (disturbance?.deafMs ?? 0) : null
-    const marked = new MarkedRows(site, random, findings, name, outsideMs)
+    const outsideMs = this.conditions.others ? LAG_MS_MAX + (fault?.deafMs ?? 0) : null
+    const marked = new MarkedRows(cluster, random, findings, name, outsideMs)
     findings.count('together')
     const ended = Promise.all([
       marked.run(3, 3),
       this.untilOver(marked, () => this.write(ids)),
       this.untilOver(marked, () => this.write(ids)),
-      this.untilOver(marked, () => this.glance()),
-      this.untilOver(marked, () => this.glance()),
-      this.weather.others ? this.untilOver(marked, () => writeOutside(site, random, findings)) : null,
+      this.untilOver(marked, () => this.sampleLists()),
+      this.untilOver(marked, () => this.sampleLists()),
+      this.conditions.others ? this.untilOver(marked, () => writeOutside(cluster, random, findings)) : null,
     ])
-    if (disturbance) {
+    if (fault) {
       await Bun.sleep(AROUND_MS)
-      await disturbance.run(site, random)
+      await fault.run(cluster, random)
       await Bun.sleep(random.below(AROUND_MS))
     } else await Bun.sleep(TOGETHER_MS)
     marked.isOver = true
     await ended
     // Nothing that was sent before is still on its way.
-    if (disturbance) await site.untilAnswered()
-    await Bun.sleep((disturbance ? 2 : 1) * QUIET_MS)
+    if (fault) await cluster.untilAnswered()
+    await Bun.sleep((fault ? 2 : 1) * QUIET_MS)
     await this.check(`after ${moment}`, LISTS)
   }
 
   /** A commit of somebody else, or by another machine's server, and how long lists go on without it. */
   async outside(write: number): Promise<void> {
     const mark = `outside ${this.seed} ${write}`
-    const lagMs = await lagOf(this.site, mark, write % 2 === 0 ? 'sql' : 'server')
+    const lagMs = await lagOf(this.cluster, mark, write % 2 === 0 ? 'sql' : 'server')
     this.lagsMs.push(lagMs)
     if (lagMs > LAG_MS_MAX) this.findings.differs('a write from elsewhere shows late', { mark, lagMs })
   }
 
   async remembered(): Promise<number> {
-    const { site, lists } = this
+    const { cluster, lists } = this
     const asks = (times: number) => lists.flatMap(({ path }) => Array.from({ length: times }, () => path))
-    await inParallel(asks(ASKED), 8, async (path) => void (await site.ask(path)))
+    await inParallel(asks(ASKED), 8, async (path) => void (await cluster.ask(path)))
     let answered = 0
-    await site.sql.begin(async (transaction) => {
+    await cluster.sql.begin(async (transaction) => {
       await transaction`lock table company, employee, absence in access exclusive mode`
-      const ask = (path: string) => site.ask(path).then(({ status }) => void (answered += Number(status === 200)))
+      const ask = (path: string) => cluster.ask(path).then(({ status }) => void (answered += Number(status === 200)))
       await Promise.race([Promise.all(asks(2).map(ask)), Bun.sleep(LOCKED_MS)])
     })
     return answered / (2 * lists.length)
   }
 
   private async write(ids: Ids) {
-    await writeOnce(this.site, this.random, ids, this.findings, this.weather.renames)
+    await writeOnce(this.cluster, this.random, ids, this.findings, this.conditions.renames)
   }
 
   /** What makes all be forgotten would also hide that too little is. */
   private vary(percent: number) {
-    this.weather = { renames: this.random.chance(percent), others: this.random.chance(percent) }
+    this.conditions = { renames: this.random.chance(percent), others: this.random.chance(percent) }
   }
 
-  private async glance() {
+  private async sampleLists() {
     const list = this.random.pick(this.lists)
-    const answer = await this.site.ask(list.path)
+    const answer = await this.cluster.ask(list.path)
     this.findings.count(`list ${answer.status}`)
     if (answer.status === 200) checkSanity(list, answer, this.findings)
   }
@@ -187,10 +186,10 @@ class Prover {
   }
 
   private async check(moment: string, count: number) {
-    const { site, random, lists, findings } = this
+    const { cluster, random, lists, findings } = this
     if (random.chance(50)) lists[random.below(LISTS)] = randomList(random)
     const checked = count >= LISTS ? lists : Array.from({ length: count }, () => random.pick(lists))
-    await checkExactly(site, checked, findings, moment)
-    if (random.chance(20)) await checkCursors(site, random.pick(lists), findings, moment)
+    await checkExactly(cluster, checked, findings, moment)
+    if (random.chance(20)) await checkCursors(cluster, random.pick(lists), findings, moment)
   }
 }

@@ -9,14 +9,14 @@ import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { run as runProgram } from '../support/process.ts'
 import { proveContention } from './contention.ts'
 import { ask, watch } from './http.ts'
-import { proveModel } from './limiterOracle.ts'
+import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
 
 const HOUR_MS = 3_600_000
 const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'
-/** Rounds, writes from elsewhere, and disturbances. */
-const LISTS = { alone: 100, together: 8, outside: 50, disturbed: 5, states: 10, statesForMs: 5_000, statesDisturbed: 8 }
+/** Rounds, writes from elsewhere, and faults. */
+const LISTS = { alone: 100, together: 8, outside: 50, faults: 5, states: 10, statesForMs: 5_000, faultsAtAnyMoment: 8 }
 const SHORT = [
   { limit: 40, periodMs: 3 },
   { limit: 400, periodMs: 100 },
@@ -35,7 +35,7 @@ class Differing extends Error {
 }
 
 const limiter: Record<string, Proof> = {
-  'equal to the reference model': async (seed) => proveModel(1_000_000, seed),
+  'equal to the reference model': async (seed) => proveWindow(1_000_000, seed),
 
   'deaths at any atomic step': async (seed) => {
     const command = [process.execPath, join(import.meta.dir, 'deaths.ts'), '1000', String(seed)]

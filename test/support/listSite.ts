@@ -13,7 +13,7 @@ import { Resource } from '../../src/operations/resource.ts'
 import type { Region } from '../../src/os/region.ts'
 import { loadEntities } from '../../src/registry.ts'
 import type { Reply } from '../../src/respond/reply.ts'
-import { privateRegion } from '../prove/limiterOracle.ts'
+import { privateRegion } from './region.ts'
 import type { Json } from './server.ts'
 
 export interface ListAnswer {

@@ -1,10 +1,10 @@
 import type { Random } from '../../support/random.ts'
 import type { Findings } from './check.ts'
-import type { Answer, Site } from './cluster.ts'
+import type { Answer, Cluster } from './cluster.ts'
 import { pathOf } from './randomList.ts'
 
 /** Of rows with one mark: how many there must be at least, and may be at most, by what was asked and answered. */
-class Tally {
+class Bounds {
   addedAsked = 0
   addedDone = 0
   removedAsked = 0
@@ -24,21 +24,21 @@ const id = { name: 'Id', kind: 'integer' } as const
 
 /** Clients that add, move and remove marked rows on all workers, and lists that must show what was answered. */
 export class MarkedRows {
-  private readonly tallies: Tally[]
-  private readonly rows: { id: number; tally: Tally }[] = []
+  private readonly allBounds: Bounds[]
+  private readonly rows: { id: number; bounds: Bounds }[] = []
   private newest = 1
   isOver = false
 
   /** `name`: another for each run, since of statements of earlier ones nobody may know what came of them. */
   constructor(
-    private readonly site: Site,
+    private readonly cluster: Cluster,
     private readonly random: Random,
     private readonly findings: Findings,
     readonly name: string,
     /** Others also write such rows, and must show after so long; null: nobody else does. */
     private readonly outsideMs: number | null,
   ) {
-    this.tallies = [0, 1, 2].map((index) => new Tally(`${name}.${index}`))
+    this.allBounds = [0, 1, 2].map((index) => new Bounds(`${name}.${index}`))
   }
 
   async run(writers: number, readers: number): Promise<void> {
@@ -52,7 +52,7 @@ export class MarkedRows {
   private async write() {
     while (!this.isOver) {
       const row = this.random.chance(45) ? this.takeRow() : null
-      if (row === null) await this.add(this.random.pick(this.tallies))
+      if (row === null) await this.add(this.random.pick(this.allBounds))
       else if (this.random.chance(50)) await this.remove(row)
       else await this.move(row)
     }
@@ -63,48 +63,48 @@ export class MarkedRows {
     return row ?? null
   }
 
-  private async add(tally: Tally) {
-    tally.addedAsked++
-    const { status, text } = await this.site.ask('/Absences', 'POST', { Type: tally.mark })
+  private async add(bounds: Bounds) {
+    bounds.addedAsked++
+    const { status, text } = await this.cluster.ask('/Absences', 'POST', { Type: bounds.mark })
     this.findings.count(`marked ${status}`)
     if (status !== 201) return
-    tally.addedDone++
-    this.rows.push({ id: JSON.parse(text).id, tally })
+    bounds.addedDone++
+    this.rows.push({ id: JSON.parse(text).id, bounds })
   }
 
-  private async remove({ id, tally }: { id: number; tally: Tally }) {
-    tally.removedAsked++
-    const { status } = await this.site.ask(`/Absences/${id}`, 'DELETE')
+  private async remove({ id, bounds }: { id: number; bounds: Bounds }) {
+    bounds.removedAsked++
+    const { status } = await this.cluster.ask(`/Absences/${id}`, 'DELETE')
     this.findings.count(`marked ${status}`)
-    if (status === 204) tally.removedDone++
+    if (status === 204) bounds.removedDone++
   }
 
-  private async move({ id, tally }: { id: number; tally: Tally }) {
-    const to = this.random.pick(this.tallies)
-    if (to !== tally) {
-      tally.removedAsked++
+  private async move({ id, bounds }: { id: number; bounds: Bounds }) {
+    const to = this.random.pick(this.allBounds)
+    if (to !== bounds) {
+      bounds.removedAsked++
       to.addedAsked++
     }
-    const { status } = await this.site.ask(`/Absences/${id}`, 'PATCH', { Type: to.mark, Reason: 'moved' })
+    const { status } = await this.cluster.ask(`/Absences/${id}`, 'PATCH', { Type: to.mark, Reason: 'moved' })
     this.findings.count(`marked ${status}`)
     if (status !== 200) return
-    this.rows.push({ id, tally: to })
-    if (to === tally) return
-    tally.removedDone++
+    this.rows.push({ id, bounds: to })
+    if (to === bounds) return
+    bounds.removedDone++
     to.addedDone++
   }
 
   /** Its rows are then the clients' as all others are, which change them at once. */
   private async writeOutside(showsMs: number) {
     while (!this.isOver) {
-      const tally = this.random.pick(this.tallies)
-      tally.addedAsked++
-      const rows = await this.site.sql`insert into absence (type) values (${tally.mark}) returning id::int`.catch(
+      const bounds = this.random.pick(this.allBounds)
+      bounds.addedAsked++
+      const rows = await this.cluster.sql`insert into absence (type) values (${bounds.mark}) returning id::int`.catch(
         () => [],
       )
       if (rows[0]) {
-        this.rows.push({ id: rows[0].id, tally })
-        setTimeout(() => tally.addedDone++, showsMs)
+        this.rows.push({ id: rows[0].id, bounds })
+        setTimeout(() => bounds.addedDone++, showsMs)
       }
       await Bun.sleep(this.random.below(20))
     }
@@ -112,15 +112,15 @@ export class MarkedRows {
 
   private async read() {
     while (!this.isOver) {
-      const tally = this.random.pick(this.tallies)
-      const path = this.pathOf(tally)
-      const bounds = tally.watch()
-      this.check(path, await this.site.ask(path), bounds())
+      const bounds = this.random.pick(this.allBounds)
+      const path = this.pathOf(bounds)
+      const range = bounds.watch()
+      this.check(path, await this.cluster.ask(path), range())
     }
   }
 
   /** All rows of the mark, by a filter that is new now and then: it is counted while rows are written, and kept. */
-  private pathOf({ mark }: Tally): string {
+  private pathOf({ mark }: Bounds): string {
     if (this.random.chance(15)) this.newest++
     const least = { field: id, operator: '>', operand: `${-this.newest - this.random.below(4)}` } as const
     return pathOf(

@@ -1,5 +1,5 @@
 import { type Collection, inOrder, matches, properties, type Row } from '../../support/model.ts'
-import type { Answer, Site } from './cluster.ts'
+import type { Answer, Cluster } from './cluster.ts'
 import { type List, truthOf } from './randomList.ts'
 
 /** What was found, and how much was looked at. */
@@ -23,13 +23,13 @@ export class Findings {
 const ASKED = 5
 
 /** While nobody writes: every answer must be what PostgreSQL says, and that of the server without memory to the byte. */
-export async function checkExactly(site: Site, lists: readonly List[], findings: Findings, moment: string) {
+export async function checkExactly(cluster: Cluster, lists: readonly List[], findings: Findings, moment: string) {
   await inParallel(lists, 6, async (list) => {
     const { text, values } = truthOf(list)
     const [plain, rows, ...answers] = await Promise.all([
-      site.askPlain(list.path),
-      site.sql.unsafe(text, values),
-      ...Array.from({ length: ASKED }, () => site.ask(list.path)),
+      cluster.askPlain(list.path),
+      cluster.sql.unsafe(text, values),
+      ...Array.from({ length: ASKED }, () => cluster.ask(list.path)),
     ])
     const ids = String(rows[0]?.ids).replace(/[{}]/g, '')
     if (plain.status !== 200 || plain.total !== rows[0]?.total || idsOf(plain) !== ids)
@@ -42,13 +42,13 @@ export async function checkExactly(site: Site, lists: readonly List[], findings:
 }
 
 /** Follows the cursors of a list on both servers. */
-export async function checkCursors(site: Site, list: List, findings: Findings, moment: string) {
+export async function checkCursors(cluster: Cluster, list: List, findings: Findings, moment: string) {
   let path: string | null = list.path
   for (let pages = 0; path !== null && pages < 5; pages++) {
     const current: string = path
     const [plain, ...answers] = await Promise.all([
-      site.askPlain(current),
-      ...Array.from({ length: ASKED }, () => site.ask(current)),
+      cluster.askPlain(current),
+      ...Array.from({ length: ASKED }, () => cluster.ask(current)),
     ])
     for (const answer of answers) {
       findings.count('exact')

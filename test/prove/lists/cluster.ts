@@ -41,7 +41,7 @@ interface Server {
 }
 
 /** A server of two workers, two others on the same database, and plain connections. */
-export class Site {
+export class Cluster {
   /** Nobody knows of this connection: what it writes comes from elsewhere. */
   readonly sql: postgres.Sql
   /** Once it was started again. */
@@ -58,7 +58,7 @@ export class Site {
   }
 
   /** `environment`: of the first server, beside what is needed. */
-  static async open(environment: Record<string, string> = {}): Promise<Site> {
+  static async open(environment: Record<string, string> = {}): Promise<Cluster> {
     const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
     copyCluster(join(folder, 'database'))
     const embedded = await startEmbedded({ dataDir: join(folder, 'database'), settings: DURABILITY })
@@ -73,7 +73,7 @@ export class Site {
     // The first one migrates.
     const cached = await start('cached', environment)
     const [plain, elsewhere] = await Promise.all([start('plain', {}), start('elsewhere', {})])
-    return new Site(folder, embedded, { cached, plain, elsewhere })
+    return new Cluster(folder, embedded, { cached, plain, elsewhere })
   }
 
   get url(): string {

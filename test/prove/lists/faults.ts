@@ -3,9 +3,9 @@ import { Connection } from '../../support/connection.ts'
 import { until, workersOf } from '../../support/process.ts'
 import type { Random } from '../../support/random.ts'
 import { inParallel } from './check.ts'
-import type { Site } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
 
-export interface Disturbance {
+export interface Fault {
   readonly name: string
   /** So long the server may not know that it hears nothing of what others write. */
   readonly deafMs?: number
@@ -16,7 +16,7 @@ export interface Disturbance {
   /** It changes rows by itself. */
   readonly writes?: true
   /** Done while clients write and list. */
-  run(site: Site, random: Random): Promise<unknown>
+  run(cluster: Cluster, random: Random): Promise<unknown>
 }
 
 export const signal = (pid: number, name: NodeJS.Signals) => {
@@ -27,23 +27,23 @@ export const signal = (pid: number, name: NodeJS.Signals) => {
   }
 }
 
-export async function backends({ sql }: Site, names: string): Promise<number[]> {
+export async function backends({ sql }: Cluster, names: string): Promise<number[]> {
   const rows =
     await sql`select pid from pg_stat_activity where application_name like ${names} and pid <> pg_backend_pid()`
   return rows.map(({ pid }) => pid)
 }
 
 /** Backends of the server whose last statement was a write. */
-export async function writingBackends({ sql }: Site): Promise<number[]> {
+export async function writingBackends({ sql }: Cluster): Promise<number[]> {
   const rows = await sql`
     select pid from pg_stat_activity where application_name like 'roster%' and query ~ '^(insert|update|delete)'
     order by state = 'active' desc, query_start desc limit 3`
   return rows.map(({ pid }) => pid)
 }
 
-export async function terminate(site: Site, names: string) {
-  for (const pid of await backends(site, names))
-    await site.sql`select pg_terminate_backend(${pid})`.catch(() => undefined)
+export async function terminate(cluster: Cluster, names: string) {
+  for (const pid of await backends(cluster, names))
+    await cluster.sql`select pg_terminate_backend(${pid})`.catch(() => undefined)
 }
 
 export async function frozen(pids: readonly number[], ms: number) {
@@ -53,8 +53,8 @@ export async function frozen(pids: readonly number[], ms: number) {
 }
 
 /** What it has sent comes to something, and it does not live to tell of it. */
-async function kill(site: Site, worker: number) {
-  const sent = Array.from({ length: 30 }, () => site.ask('/Absences', 'POST', { Type: 'a', Status: 'b' }))
+async function kill(cluster: Cluster, worker: number) {
+  const sent = Array.from({ length: 30 }, () => cluster.ask('/Absences', 'POST', { Type: 'a', Status: 'b' }))
   await Bun.sleep(5)
   signal(worker, 'SIGSTOP')
   await Bun.sleep(30)
@@ -63,14 +63,14 @@ async function kill(site: Site, worker: number) {
 }
 
 /** While nobody hears of writes, there is one to each table. */
-async function deafen(site: Site, names: string) {
-  await terminate(site, names)
-  await site.sql`update absence set reason = 'unheard' where id % 3 = 0`.catch(() => undefined)
-  await site.sql`update employee set department = 'b' where id % 3 = 0`.catch(() => undefined)
-  await site.sql`update company set enabled = not enabled where id % 3 = 0`.catch(() => undefined)
+async function deafen(cluster: Cluster, names: string) {
+  await terminate(cluster, names)
+  await cluster.sql`update absence set reason = 'unheard' where id % 3 = 0`.catch(() => undefined)
+  await cluster.sql`update employee set department = 'b' where id % 3 = 0`.catch(() => undefined)
+  await cluster.sql`update company set enabled = not enabled where id % 3 = 0`.catch(() => undefined)
 }
 
-export function workerOf({ pid }: Site, random: Random): number {
+export function workerOf({ pid }: Cluster, random: Random): number {
   return random.pick(workersOf(pid))
 }
 
@@ -85,12 +85,12 @@ const LONG_NAMES = ['Title', 'MiddleName', 'WorkEmail', 'WorkPhone', 'Division',
 const LONG_WRITES = 25
 
 /** While a worker stands still, others write more than the log holds for it. */
-async function overrun(site: Site, random: Random) {
-  const others = Array.from({ length: 6 }, (_, index) => writeLong(site, 25 + index))
-  await Promise.all([frozen([workerOf(site, random)], 1_500), ...others])
+async function overrun(cluster: Cluster, random: Random) {
+  const others = Array.from({ length: 6 }, (_, index) => writeLong(cluster, 25 + index))
+  await Promise.all([frozen([workerOf(cluster, random)], 1_500), ...others])
 }
 
-async function writeLong({ url }: Site, id: number) {
+async function writeLong({ url }: Cluster, id: number) {
   const connection = new Connection(url)
   for (let write = 0; write < LONG_WRITES; write++) {
     const body = JSON.stringify({ ...Object.fromEntries(LONG_NAMES.map((name) => [name, LONG])), JobLevel: `${write}` })
@@ -100,14 +100,14 @@ async function writeLong({ url }: Site, id: number) {
   connection.close()
 }
 
-async function lock({ sql }: Site, ms: number) {
+async function lock({ sql }: Cluster, ms: number) {
   await sql.begin(async (transaction) => {
     await transaction`lock table absence in share row exclusive mode`
     await Bun.sleep(ms)
   })
 }
 
-async function exchange({ pid }: Site) {
+async function exchange({ pid }: Cluster) {
   const before = workersOf(pid)
   signal(pid, 'SIGUSR2')
   await until(() => {
@@ -119,44 +119,44 @@ async function exchange({ pid }: Site) {
 /** What the server needs to find out. */
 export const DEAF_MS = 1_000
 
-export const disturbances: readonly Disturbance[] = [
-  { name: 'a worker is killed', writes: true, run: (site, random) => kill(site, workerOf(site, random)) },
+export const faults: readonly Fault[] = [
+  { name: 'a worker is killed', writes: true, run: (cluster, random) => kill(cluster, workerOf(cluster, random)) },
   {
     name: 'both workers are killed, one after the other',
     writes: true,
-    async run(site, random) {
-      for (const worker of workersOf(site.pid)) {
-        await kill(site, worker)
+    async run(cluster, random) {
+      for (const worker of workersOf(cluster.pid)) {
+        await kill(cluster, worker)
         await Bun.sleep(random.below(400))
       }
     },
   },
   { name: 'the workers are exchanged', run: exchange },
-  { name: 'a worker stands still', run: (site, random) => frozen([workerOf(site, random)], 1_500) },
+  { name: 'a worker stands still', run: (cluster, random) => frozen([workerOf(cluster, random)], 1_500) },
   { name: 'the supervisor stands still', deafMs: DEAF_MS, run: ({ pid }) => frozen([pid], 2_000) },
   {
     name: 'the listener loses its connection',
     writes: true,
     deafMs: DEAF_MS,
-    run: (site) => deafen(site, 'roster listener'),
+    run: (cluster) => deafen(cluster, 'roster listener'),
   },
-  { name: 'all connections are lost', writes: true, deafMs: DEAF_MS, run: (site) => deafen(site, 'roster%') },
+  { name: 'all connections are lost', writes: true, deafMs: DEAF_MS, run: (cluster) => deafen(cluster, 'roster%') },
   {
     name: 'the listener’s backend stands still',
     deafMs: DEAF_MS,
-    run: async (site) => frozen(await backends(site, 'roster listener'), 2_000),
+    run: async (cluster) => frozen(await backends(cluster, 'roster listener'), 2_000),
   },
   {
     name: 'backends that write stand still',
     holds: true,
-    run: async (site) => frozen(await writingBackends(site), 6_500),
+    run: async (cluster) => frozen(await writingBackends(cluster), 6_500),
   },
-  { name: 'writes wait for a lock until they are cancelled', run: (site) => lock(site, 3_600) },
+  { name: 'writes wait for a lock until they are cancelled', run: (cluster) => lock(cluster, 3_600) },
   {
     name: 'PostgreSQL crashes and recovers',
     deafMs: DEAF_MS,
-    async run(site) {
-      signal((await writingBackends(site))[0] ?? 0, 'SIGKILL')
+    async run(cluster) {
+      signal((await writingBackends(cluster))[0] ?? 0, 'SIGKILL')
       await Bun.sleep(500)
     },
   },
@@ -164,18 +164,18 @@ export const disturbances: readonly Disturbance[] = [
     name: 'PostgreSQL stands still',
     holds: true,
     deafMs: DEAF_MS,
-    async run(site) {
-      const [backend] = await backends(site, 'roster%')
-      await frozen([...(await backends(site, 'roster%')), postmasterOf(backend as number)], 1_200)
+    async run(cluster) {
+      const [backend] = await backends(cluster, 'roster%')
+      await frozen([...(await backends(cluster, 'roster%')), postmasterOf(backend as number)], 1_200)
     },
   },
   { name: 'more is written than the log holds', writes: true, run: overrun },
   {
     name: 'more lists than there is memory for',
-    async run(site, random) {
+    async run(cluster, random) {
       const from = random.below(1_000_000)
       const paths = Array.from({ length: 1_500 }, (_, index) => `/Absences?Id=<${from + index}&PageSize=50`)
-      await inParallel(paths, 6, async (path) => void (await site.ask(path)))
+      await inParallel(paths, 6, async (path) => void (await cluster.ask(path)))
     },
   },
 ]

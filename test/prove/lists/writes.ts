@@ -2,7 +2,7 @@ import { type Collection, collections } from '../../support/model.ts'
 import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
 import type { Findings } from './check.ts'
-import type { Site } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
 import { DECIMALS, INSTANTS, TEXTS } from './randomList.ts'
 
 /** The ids there are, as far as is known. */
@@ -14,7 +14,7 @@ const HOT = 6
 const COPIED = /^(Name|KnownAs|FirstName|LastName)$/
 const ROWS_MAX: Record<Collection, number> = { Companies: 25, Employees: 60, Absences: 160 }
 
-export async function readIds({ sql }: Site): Promise<Ids> {
+export async function readIds({ sql }: Cluster): Promise<Ids> {
   const ids = {} as Ids
   for (const collection of collections)
     ids[collection] = (await sql`select id::int from ${sql(tables[collection])} order by id`).map(({ id }) => id)
@@ -23,7 +23,7 @@ export async function readIds({ sql }: Site): Promise<Ids> {
 
 /** One write by a client of the server: a new row, a change of one, with or without the names that others copy, a removal. */
 export async function writeOnce(
-  site: Site,
+  cluster: Cluster,
   random: Random,
   ids: Ids,
   findings: Findings,
@@ -40,7 +40,7 @@ export async function writeOnce(
     `/${collection}`,
     method === 'DELETE' ? undefined : randomBody(random, collection, ids, { method, renames }),
   ]
-  const { status, text } = await site.ask(method === 'POST' ? path : `${path}/${id ?? 1}`, method, body)
+  const { status, text } = await cluster.ask(method === 'POST' ? path : `${path}/${id ?? 1}`, method, body)
   findings.count(`${method} ${status}`)
   if (status === 201) known.push(JSON.parse(text).id)
   if (status === 204 || status === 404) ids[collection] = ids[collection].filter((other) => other !== id)
@@ -85,7 +85,7 @@ function randomBody(
   return Object.fromEntries(changed)
 }
 
-type Outside = (sql: Site['sql'], random: Random) => Promise<unknown>
+type Outside = (sql: Cluster['sql'], random: Random) => Promise<unknown>
 
 /** What others do to the tables behind the server's back. */
 const outside: Outside[] = [
@@ -117,7 +117,7 @@ const outside: Outside[] = [
 ]
 
 /** Fails without a word: its locks may not be had, its rows be referred to, the database be away. */
-export async function writeOutside({ sql }: Site, random: Random, findings: Findings): Promise<void> {
+export async function writeOutside({ sql }: Cluster, random: Random, findings: Findings): Promise<void> {
   await random
     .pick(outside)(sql, random)
     .then(
@@ -127,7 +127,7 @@ export async function writeOutside({ sql }: Site, random: Random, findings: Find
 }
 
 /** Rows to begin with. */
-export async function fill({ sql }: Site): Promise<void> {
+export async function fill({ sql }: Cluster): Promise<void> {
   await sql`insert into company (name, enabled) select chr(97 + n % 4), n % 2 = 0 from generate_series(1, 12) as n`
   await sql`
     insert into employee (known_as, last_name, department, company_id, company_key)

@@ -1,5 +1,5 @@
 import type { Random } from '../../../support/random.ts'
-import type { Site } from '../cluster.ts'
+import type { Cluster } from '../cluster.ts'
 import { idIn } from './elsewhere.ts'
 
 /** Fills the log of changes, and leaves a cursor so short that links to pages beside such rows are sent. */
@@ -14,7 +14,7 @@ interface Options {
 }
 
 /** A client that writes companies to which nothing refers, as fast as it is answered. */
-export async function makeNoise(site: Site, random: Random, { renames, isOver, isHeld }: Options) {
+export async function writeInBackground(cluster: Cluster, random: Random, { renames, isOver, isHeld }: Options) {
   let id = Number.NaN
   while (!isOver()) {
     if (isHeld()) {
@@ -23,10 +23,10 @@ export async function makeNoise(site: Site, random: Random, { renames, isOver, i
     }
     const named = { Name: random.pick(['a', 'b', null, LONG, LONG, LONG]), Enabled: random.chance(50) }
     const body = renames || Number.isNaN(id) ? named : { Enabled: named.Enabled }
-    if (Number.isNaN(id)) id = idIn((await site.ask('/Companies', 'POST', body)).text)
-    else if (random.chance(90)) await site.ask(`/Companies/${id}`, 'PATCH', body)
+    if (Number.isNaN(id)) id = idIn((await cluster.ask('/Companies', 'POST', body)).text)
+    else if (random.chance(90)) await cluster.ask(`/Companies/${id}`, 'PATCH', body)
     else {
-      await site.ask(`/Companies/${id}`, 'DELETE')
+      await cluster.ask(`/Companies/${id}`, 'DELETE')
       id = Number.NaN
     }
   }

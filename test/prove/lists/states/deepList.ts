@@ -9,7 +9,7 @@ import {
 } from '../../../support/model.ts'
 import type { Random } from '../../../support/random.ts'
 import type { Selected } from './ordered.ts'
-import type { World } from './rowsModel.ts'
+import type { RowsModel } from './rowsModel.ts'
 
 const EQUALITIES: Operator[] = ['=', '!=']
 const OPERATORS: Operator[] = ['=', '!=', '<', '<=', '>', '>=']
@@ -17,18 +17,18 @@ const OPERATORS: Operator[] = ['=', '!=', '<', '<=', '>', '>=']
 const ROWS_FEW = 400
 
 /** Mostly one of many rows, so that it has deep pages: by what the rows have, which writes give and take. */
-export function deepList(world: World, random: Random): Selected {
+export function deepList(model: RowsModel, random: Random): Selected {
   for (;;) {
-    const selected = anyList(world, random)
-    const rows = [...world.rows[selected.collection].values()]
+    const selected = anyList(model, random)
+    const rows = [...model.rows[selected.collection].values()]
     const count = rows.filter((row) => selected.filters.every((filter) => matches(filter, row))).length
     if (count >= ROWS_FEW || selected.collection !== 'Absences' || random.chance(15)) return selected
   }
 }
 
-function anyList(world: World, random: Random): Selected {
+function anyList(model: RowsModel, random: Random): Selected {
   const collection = random.pick(['Absences', 'Absences', 'Absences', 'Absences', 'Employees', 'Companies'] as const)
-  const rows = [...world.rows[collection].values()]
+  const rows = [...model.rows[collection].values()]
   const fields = properties[collection].filter(({ name }) => rows.some((row) => (row[name] ?? null) !== null))
   const filters = random.chance(35) ? [] : random.times(2, () => randomFilter(random, fields, random.pick(rows)))
   const sorts = random.times(2, (): Sort => ({ field: random.pick(fields), descending: random.chance(50) }))

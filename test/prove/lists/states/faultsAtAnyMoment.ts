@@ -1,11 +1,11 @@
 import { workersOf } from '../../../support/process.ts'
 import type { Random } from '../../../support/random.ts'
-import type { Site } from '../cluster.ts'
+import type { Cluster } from '../cluster.ts'
 import {
-  disturbances as all,
+  faults as all,
   backends,
   DEAF_MS,
-  type Disturbance,
+  type Fault,
   frozen,
   signal,
   terminate,
@@ -21,9 +21,9 @@ const RESTART_DEAF_MS = 3_000
 const SLOW_MS = 300
 
 /** While a worker stands still, others write more than the log holds for it. */
-async function overrun(site: Site, worker: number) {
-  const [company] = await site.sql`insert into company (name) values ('flips') returning id`
-  const written = site.sql
+async function overrun(cluster: Cluster, worker: number) {
+  const [company] = await cluster.sql`insert into company (name) values ('flips') returning id`
+  const written = cluster.sql
     .unsafe(`
       do $$ begin
         for turn in 1..${COMMITS} loop
@@ -39,7 +39,7 @@ async function overrun(site: Site, worker: number) {
 }
 
 /** While `work` goes on, each write of an absence takes a while before it is committed. */
-async function slowed({ sql }: Site, work: () => Promise<unknown>) {
+async function slowed({ sql }: Cluster, work: () => Promise<unknown>) {
   await sql`
     create or replace function prove_slow() returns trigger language plpgsql as
     $$ begin perform pg_sleep(${sql.unsafe(String(SLOW_MS / 1_000))}); return null; end $$`
@@ -72,21 +72,24 @@ async function thrice(work: () => Promise<unknown>) {
   }
 }
 
-const own: readonly Disturbance[] = [
-  { name: 'a worker is killed at any moment', run: async (site, random) => signal(workerOf(site, random), 'SIGKILL') },
+const own: readonly Fault[] = [
+  {
+    name: 'a worker is killed at any moment',
+    run: async (cluster, random) => signal(workerOf(cluster, random), 'SIGKILL'),
+  },
   {
     name: 'workers are killed again and again',
-    async run(site, random) {
+    async run(cluster, random) {
       for (let kills = 0; kills < 4; kills++) {
-        signal(random.pick(workersOf(site.pid)) ?? 0, 'SIGKILL')
+        signal(random.pick(workersOf(cluster.pid)) ?? 0, 'SIGKILL')
         await Bun.sleep(random.below(600))
       }
     },
   },
   {
     name: 'a worker is killed that has stood still',
-    async run(site, random) {
-      const worker = workerOf(site, random)
+    async run(cluster, random) {
+      const worker = workerOf(cluster, random)
       signal(worker, 'SIGSTOP')
       await Bun.sleep(random.below(300))
       signal(worker, 'SIGKILL')
@@ -94,28 +97,28 @@ const own: readonly Disturbance[] = [
   },
   {
     name: 'a worker is killed that cannot tell what it has written',
-    run: (site, random) => slowed(site, () => thrice(() => killSilenced(workerOf(site, random), random))),
+    run: (cluster, random) => slowed(cluster, () => thrice(() => killSilenced(workerOf(cluster, random), random))),
   },
   {
     name: 'a worker is killed amid a write',
-    run: (site, random) => slowed(site, () => thrice(() => killWaiting(workerOf(site, random), random))),
+    run: (cluster, random) => slowed(cluster, () => thrice(() => killWaiting(workerOf(cluster, random), random))),
   },
   {
     name: 'the listener’s backend is ended again and again',
     deafMs: DEAF_MS,
-    async run(site, random) {
+    async run(cluster, random) {
       for (let ends = 0; ends < 4; ends++) {
-        await terminate(site, 'roster listener')
+        await terminate(cluster, 'roster listener')
         await Bun.sleep(random.below(500))
       }
     },
   },
   {
     name: 'backends that write are ended',
-    async run(site, random) {
+    async run(cluster, random) {
       for (let ends = 0; ends < 8; ends++) {
-        const [backend] = await writingBackends(site)
-        if (backend) await site.sql`select pg_terminate_backend(${backend})`
+        const [backend] = await writingBackends(cluster)
+        if (backend) await cluster.sql`select pg_terminate_backend(${backend})`
         await Bun.sleep(random.below(150))
       }
     },
@@ -123,21 +126,21 @@ const own: readonly Disturbance[] = [
   {
     name: 'the listener’s backend stands still, for longer or shorter',
     deafMs: DEAF_MS,
-    run: async (site, random) => frozen(await backends(site, 'roster listener'), 100 + random.below(4_000)),
+    run: async (cluster, random) => frozen(await backends(cluster, 'roster listener'), 100 + random.below(4_000)),
   },
   { name: 'the supervisor stands still for long', deafMs: DEAF_MS, run: ({ pid }) => frozen([pid], 6_000) },
-  { name: 'PostgreSQL is restarted', deafMs: RESTART_DEAF_MS, run: (site) => site.restartPostgres('SIGINT') },
+  { name: 'PostgreSQL is restarted', deafMs: RESTART_DEAF_MS, run: (cluster) => cluster.restartPostgres('SIGINT') },
   {
     name: 'PostgreSQL is ended at once, and started',
     deafMs: RESTART_DEAF_MS,
-    run: (site) => site.restartPostgres('SIGQUIT'),
+    run: (cluster) => cluster.restartPostgres('SIGQUIT'),
   },
   {
     name: 'the log is overrun while a worker stands still',
     othersPercent: 100,
-    run: (site, random) => overrun(site, workerOf(site, random)),
+    run: (cluster, random) => overrun(cluster, workerOf(cluster, random)),
   },
 ]
 
 /** Those that write nothing to tables of which lists are judged. */
-export const disturbances: readonly Disturbance[] = [...own, ...all.filter(({ writes }) => !writes)]
+export const faultsAtAnyMoment: readonly Fault[] = [...own, ...all.filter(({ writes }) => !writes)]

@@ -1,5 +1,5 @@
 import { type Collection, type Filter, inOrder, matches, type Row, type Sort } from '../../../support/model.ts'
-import type { Change, World } from './rowsModel.ts'
+import type { Change, RowsModel } from './rowsModel.ts'
 
 /** Which rows, in which order: a list without a page. */
 export interface Selected {
@@ -22,11 +22,11 @@ export class OrderedRows {
 
   constructor(
     readonly selected: Selected,
-    world: World,
+    model: RowsModel,
   ) {
     const { collection, filters, sorts } = selected
     this.sorts = [...sorts]
-    const rows = [...world.rows[collection].values()].filter((row) => filters.every((filter) => matches(filter, row)))
+    const rows = [...model.rows[collection].values()].filter((row) => filters.every((filter) => matches(filter, row)))
     this.kept = [{ state: 0, rows: inOrder(rows, this.sorts) }]
   }
 

@@ -1,51 +1,51 @@
 import type { Random } from '../../../support/random.ts'
 import type { Findings } from '../check.ts'
-import type { Site } from '../cluster.ts'
-import type { Disturbance } from '../faults.ts'
-import { makeNoise } from './backgroundWrites.ts'
+import type { Cluster } from '../cluster.ts'
+import type { Fault } from '../faults.ts'
+import { writeInBackground } from './backgroundWrites.ts'
 import { deepList } from './deepList.ts'
 import { Judge } from './judge.ts'
 import { OrderedRows } from './ordered.ts'
 import { ABSENCES } from './plans.ts'
-import { Reader, type Weather } from './reader.ts'
-import { World } from './rowsModel.ts'
+import { type Conditions, Reader } from './reader.ts'
+import { RowsModel } from './rowsModel.ts'
 import { Timeline } from './timeline.ts'
 import { Writer } from './writer.ts'
 
 const LISTS = 16
 const READERS = 8
-const NOISE = 3
-/** Before a disturbance, and behind it, while clients go on. */
+const BACKGROUND_WRITERS = 3
+/** Before a fault, and behind it, while clients go on. */
 const AROUND_MS = 400
 /** Others' writes show after so long: they are told at once, or else nothing is told from memory after half a second. */
 const LATE_MS = 600
 
-/** One writes and many read for so long, or while `disturbance` goes on; every answer must be that of one state. */
+/** One writes and many read for so long, or while `fault` goes on; every answer must be that of one state. */
 export async function proveStates(
-  site: Site,
+  cluster: Cluster,
   random: Random,
   findings: Findings,
-  { moment, forMs, disturbance }: { moment: string; forMs: number; disturbance: Disturbance | null },
+  { moment, forMs, fault }: { moment: string; forMs: number; fault: Fault | null },
 ): Promise<void> {
-  const weather = weatherFor(random, findings, disturbance)
-  const world = await World.read(site)
-  const lists = Array.from({ length: LISTS }, () => deepList(world, random))
-  const judged = lists.filter(({ collection }) => collection !== 'Companies' || weather.noise === 0)
+  const conditions = conditionsFor(random, findings, fault)
+  const model = await RowsModel.read(cluster)
+  const lists = Array.from({ length: LISTS }, () => deepList(model, random))
+  const judged = lists.filter(({ collection }) => collection !== 'Companies' || conditions.backgroundWriters === 0)
   const timeline = new Timeline(
-    world,
-    judged.map((selected) => new OrderedRows(selected, world)),
+    model,
+    judged.map((selected) => new OrderedRows(selected, model)),
   )
-  const reader = new Reader(site, timeline, new Judge(timeline, findings, moment), random, findings, weather)
-  const writer = new Writer(site, timeline, reader, random, findings, weather)
+  const reader = new Reader(cluster, timeline, new Judge(timeline, findings, moment), random, findings, conditions)
+  const writer = new Writer(cluster, timeline, reader, random, findings, conditions)
   let isOver = false
   const over = () => isOver
-  const noisy = { renames: weather.renames, isOver: over, isHeld: () => writer.isLost }
+  const background = { renames: conditions.renames, isOver: over, isHeld: () => writer.isLost }
   const ended = Promise.all([
     writer.run(over),
     ...Array.from({ length: READERS }, () => reader.run(over)),
-    ...Array.from({ length: weather.noise }, () => makeNoise(site, random, noisy)),
+    ...Array.from({ length: conditions.backgroundWriters }, () => writeInBackground(cluster, random, background)),
   ])
-  if (disturbance) await disturb(site, random, weather, disturbance)
+  if (fault) await cause(cluster, random, conditions, fault)
   else await Bun.sleep(forMs)
   isOver = true
   await ended
@@ -55,31 +55,31 @@ export async function proveStates(
 }
 
 /** In turns, since what makes servers forget all they know of a table would hide that they keep what they must not. */
-function weatherFor(random: Random, findings: Findings, disturbance: Disturbance | null): Weather {
+function conditionsFor(random: Random, findings: Findings, fault: Fault | null): Conditions {
   const turn = findings.counts.phases ?? random.below(3)
   findings.counts.phases = turn + 1
-  const usual = disturbance?.deafMs !== undefined ? 25 : turn % 3 === 2 ? 12 : 0
+  const usual = fault?.deafMs !== undefined ? 25 : turn % 3 === 2 ? 12 : 0
   return {
     renames: turn % 3 === 1,
-    othersPercent: disturbance?.othersPercent ?? usual,
-    noise: disturbance || random.chance(50) ? NOISE : 0,
-    isDisturbed: false,
-    holds: disturbance?.holds ?? false,
-    lateMs: LATE_MS + (disturbance?.deafMs ?? 0),
+    othersPercent: fault?.othersPercent ?? usual,
+    backgroundWriters: fault || random.chance(50) ? BACKGROUND_WRITERS : 0,
+    isFaulty: false,
+    holds: fault?.holds ?? false,
+    lateMs: LATE_MS + (fault?.deafMs ?? 0),
   }
 }
 
-async function disturb(site: Site, random: Random, weather: Weather, { deafMs = 0, run }: Disturbance) {
+async function cause(cluster: Cluster, random: Random, conditions: Conditions, { deafMs = 0, run }: Fault) {
   await Bun.sleep(AROUND_MS)
-  weather.isDisturbed = true
-  await run(site, random)
-  await site.untilAnswered()
-  weather.isDisturbed = false
+  conditions.isFaulty = true
+  await run(cluster, random)
+  await cluster.untilAnswered()
+  conditions.isFaulty = false
   await Bun.sleep(AROUND_MS + deafMs)
 }
 
 /** Rows enough for deep pages. */
-export async function fillMany({ sql }: Site): Promise<void> {
+export async function fillMany({ sql }: Cluster): Promise<void> {
   await sql`
     insert into employee (known_as, last_name, department, started, company_id, company_key)
     select chr(97 + n % 5), 't' || n, chr(97 + n % 4), timestamptz '2023-01-01Z' + n % 30 * interval '1 day',

@@ -3,7 +3,7 @@ import type { Collection, Value } from '../../../support/model.ts'
 import type { Random } from '../../../support/random.ts'
 import { bodyOf } from '../../../support/records.ts'
 import { TEXTS } from '../randomList.ts'
-import type { Change, World } from './rowsModel.ts'
+import type { Change, RowsModel } from './rowsModel.ts'
 
 /** A write by a client, and what it comes to. */
 export interface Plan {
@@ -27,7 +27,7 @@ const EMPLOYEES = 70
 /** A rename goes on to the rows that refer to the renamed one. */
 const COPIED = /^(Name|KnownAs|FirstName|LastName)$/
 
-type Draw = (random: Random, world: World) => Value | DecimalSample
+type Draw = (random: Random, model: RowsModel) => Value | DecimalSample
 
 const text: Draw = (random) => random.pick([...TEXTS, null])
 /** More of them, as the names of people. */
@@ -60,55 +60,55 @@ const DRAWS: Record<Collection, Record<string, Draw>> = {
   },
 }
 
-export function randomPlan(world: World, random: Random, renames: boolean, companies: boolean): Plan {
+export function randomPlan(model: RowsModel, random: Random, renames: boolean, companies: boolean): Plan {
   const all = ['Absences', 'Absences', 'Absences', 'Employees', companies ? 'Companies' : 'Absences'] as const
   const collection = random.pick(all)
   const most = { Companies: COMPANIES, Employees: EMPLOYEES, Absences: ABSENCES }[collection]
-  const ids = [...world.rows[collection].keys()]
+  const ids = [...model.rows[collection].keys()]
   const isFull = ids.length > most
-  if (random.chance(isFull ? 10 : 25)) return creation(world, random, collection)
+  if (random.chance(isFull ? 10 : 25)) return creation(model, random, collection)
   const id = random.pick(random.chance(40) ? ids.slice(0, HOT) : ids)
-  if (random.chance(isFull ? 25 : 12)) return removal(world, collection, id)
-  return changeOf(world, random, collection, id, renames)
+  if (random.chance(isFull ? 25 : 12)) return removal(model, collection, id)
+  return changeOf(model, random, collection, id, renames)
 }
 
-function creation(world: World, random: Random, collection: Collection): Plan {
-  const draft = drawn(world, random, collection, 80, true)
-  const changes = (id: number) => world.put(collection, id, draft)
+function creation(model: RowsModel, random: Random, collection: Collection): Plan {
+  const draft = drawn(model, random, collection, 80, true)
+  const changes = (id: number) => model.put(collection, id, draft)
   return { method: 'POST', collection, path: `/${collection}`, body: bodyOf(draft), status: 201, changes }
 }
 
-export function removal(world: World, collection: Collection, id: number): Plan {
-  const isReferredTo = world.isReferredTo(collection, id)
-  const changes = () => (isReferredTo ? [] : world.remove(collection, id))
+export function removal(model: RowsModel, collection: Collection, id: number): Plan {
+  const isReferredTo = model.isReferredTo(collection, id)
+  const changes = () => (isReferredTo ? [] : model.remove(collection, id))
   return { method: 'DELETE', collection, path: `/${collection}/${id}`, status: isReferredTo ? 409 : 204, changes }
 }
 
 /** Complete or partial; now and then it changes nothing, or is refused since the end would be before the start. */
-export function changeOf(world: World, random: Random, collection: Collection, id: number, renames: boolean): Plan {
+export function changeOf(model: RowsModel, random: Random, collection: Collection, id: number, renames: boolean): Plan {
   const isComplete = random.chance(20) && (renames || collection === 'Absences')
-  const draft = drawn(world, random, collection, isComplete ? 80 : 30, renames)
+  const draft = drawn(model, random, collection, isComplete ? 80 : 30, renames)
   if (draft.ManagerId === id) delete draft.ManagerId
-  const whole: Draft = isComplete ? draft : { ...world.rows[collection].get(id), ...draft }
+  const whole: Draft = isComplete ? draft : { ...model.rows[collection].get(id), ...draft }
   const { Start, End } = whole
   const isRefused = typeof Start === 'string' && typeof End === 'string' && End < Start
-  const changes = () => (isRefused ? [] : world.put(collection, id, whole))
+  const changes = () => (isRefused ? [] : model.put(collection, id, whole))
   const [method, status] = [isComplete ? 'PUT' : 'PATCH', isRefused ? 400 : 200] as const
   return { method, collection, path: `/${collection}/${id}`, body: bodyOf(draft), status, changes }
 }
 
 /** A change that goes on to all rows that refer to this one. */
-export function rename(world: World, random: Random, collection: 'Companies' | 'Employees', id: number): Plan {
+export function rename(model: RowsModel, random: Random, collection: 'Companies' | 'Employees', id: number): Plan {
   const draft = { [collection === 'Companies' ? 'Name' : 'KnownAs']: `n${random.below(1_000)}` }
-  const changes = () => world.put(collection, id, { ...world.rows[collection].get(id), ...draft })
+  const changes = () => model.put(collection, id, { ...model.rows[collection].get(id), ...draft })
   return { method: 'PATCH', collection, path: `/${collection}/${id}`, body: bodyOf(draft), status: 200, changes }
 }
 
 /** Of each property a value with that probability. */
-function drawn(world: World, random: Random, collection: Collection, percent: number, renames: boolean): Draft {
+function drawn(model: RowsModel, random: Random, collection: Collection, percent: number, renames: boolean): Draft {
   const draws = Object.entries(DRAWS[collection]).filter(([name]) => renames || !COPIED.test(name))
   const chosen = draws.filter(() => random.chance(percent))
-  return Object.fromEntries(chosen.map(([name, draw]) => [name, draw(random, world)]))
+  return Object.fromEntries(chosen.map(([name, draw]) => [name, draw(random, model)]))
 }
 
 /** Many of them, with ties. */

@@ -1,21 +1,21 @@
 import type { Random } from '../../../support/random.ts'
 import type { Findings } from '../check.ts'
-import type { Answer, Site } from '../cluster.ts'
+import type { Answer, Cluster } from '../cluster.ts'
 import type { Judge } from './judge.ts'
 import type { OrderedRows, Version } from './ordered.ts'
 import { numberedPage, type Page, pageBeside } from './pages.ts'
 import type { Timeline } from './timeline.ts'
 
 /** What a phase goes through. */
-export interface Weather {
+export interface Conditions {
   /** Writes rename what other rows copy. */
   readonly renames: boolean
   /** Of the writes, so many are by others, behind the server's back. */
   readonly othersPercent: number
   /** Clients that write companies of which nothing else knows, so that lists of companies cannot be judged. */
-  readonly noise: number
+  readonly backgroundWriters: number
   /** Something goes on for which requests may be refused. */
-  isDisturbed: boolean
+  isFaulty: boolean
   /** What was sent may be done only when that is over, though no lock shows that it is on its way. */
   readonly holds: boolean
   /** Others' writes must show after so long. */
@@ -42,12 +42,12 @@ export class Reader {
   private readonly judging = new Set<Promise<unknown>>()
 
   constructor(
-    private readonly site: Site,
+    private readonly cluster: Cluster,
     private readonly timeline: Timeline,
     private readonly judge: Judge,
     private readonly random: Random,
     private readonly findings: Findings,
-    private readonly weather: Weather,
+    private readonly conditions: Conditions,
   ) {}
 
   async run(isOver: () => boolean): Promise<void> {
@@ -66,10 +66,10 @@ export class Reader {
 
   /** Resolves with the answer; it is judged when that is possible. */
   async read(page: Page): Promise<Read> {
-    const { timeline, weather } = this
-    const [first, wasDisturbed] = [timeline.shown, weather.isDisturbed]
-    const answer = await this.site.ask(page.path)
-    const judged = this.judgeLater(page, answer, first, wasDisturbed || weather.isDisturbed)
+    const { timeline, conditions } = this
+    const [first, wasFaulty] = [timeline.shown, conditions.isFaulty]
+    const answer = await this.cluster.ask(page.path)
+    const judged = this.judgeLater(page, answer, first, wasFaulty || conditions.isFaulty)
     this.judging.add(judged)
     judged.finally(() => this.judging.delete(judged))
     return { answer, judged }

@@ -1,5 +1,5 @@
 import type { Findings } from '../check.ts'
-import type { Site } from '../cluster.ts'
+import type { Cluster } from '../cluster.ts'
 import type { Plan } from './plans.ts'
 import { printed } from './printed.ts'
 import type { Timeline } from './timeline.ts'
@@ -14,7 +14,7 @@ export class RowWatch {
   private isOver = false
 
   constructor(
-    private readonly site: Site,
+    private readonly cluster: Cluster,
     private readonly timeline: Timeline,
     private readonly findings: Findings,
     plan: Plan,
@@ -38,7 +38,7 @@ export class RowWatch {
 
   private async look(path: string, state: number, isShown: (status: number, text: string) => boolean) {
     while (!this.isOver) {
-      const { status, text } = await this.site.ask(path)
+      const { status, text } = await this.cluster.ask(path)
       if (isShown(status, text)) {
         this.timeline.see(state)
         return this.findings.count(this.isOver ? 'seen when it was answered' : 'seen before it was answered')

@@ -2,7 +2,7 @@ import type { Draft } from '../../../support/arbitraries.ts'
 import { type Collection, collections, properties, type Row, type Value } from '../../../support/model.ts'
 import { tables } from '../../../support/randomRows.ts'
 import { rowOf } from '../../../support/records.ts'
-import type { Site } from '../cluster.ts'
+import type { Cluster } from '../cluster.ts'
 import { columnOf } from '../randomList.ts'
 
 /** One row that a write has changed, by itself or as a copy: null where it was not there before, or is not after. */
@@ -13,7 +13,7 @@ export interface Change {
 }
 
 /** All rows as they are after the last write, kept without the database. Rows are never changed, only replaced. */
-export class World {
+export class RowsModel {
   readonly rows: Record<Collection, Map<number, Row>> = {
     Companies: new Map(),
     Employees: new Map(),
@@ -21,14 +21,14 @@ export class World {
   }
 
   /** As the database has it now. */
-  static async read({ sql }: Site): Promise<World> {
-    const world = new World()
+  static async read({ sql }: Cluster): Promise<RowsModel> {
+    const model = new RowsModel()
     await sql.begin('isolation level repeatable read', async (transaction) => {
       for (const collection of collections)
         for (const record of await transaction`select * from ${transaction(tables[collection])}`)
-          world.rows[collection].set(Number(record.id), readRow(collection, record))
+          model.rows[collection].set(Number(record.id), readRow(collection, record))
     })
-    return world
+    return model
   }
 
   /** What the write of a row with these values comes to, copies included. */
@@ -61,7 +61,7 @@ export class World {
   }
 
   /** What leads from here to the other. */
-  changesTo(other: World, of: readonly Collection[]): Change[] {
+  changesTo(other: RowsModel, of: readonly Collection[]): Change[] {
     const changes: Change[] = []
     for (const collection of of) {
       const [mine, theirs] = [this.rows[collection], other.rows[collection]]

@@ -1,5 +1,5 @@
 import type { OrderedRows } from './ordered.ts'
-import type { Change, World } from './rowsModel.ts'
+import type { Change, RowsModel } from './rowsModel.ts'
 
 /** More states than are written while a page is asked for, unless something stands still. */
 const KEPT = 80
@@ -19,7 +19,7 @@ export class Timeline {
   private waiting: { state: number; go: () => void }[] = []
 
   constructor(
-    readonly world: World,
+    readonly model: RowsModel,
     readonly lists: readonly OrderedRows[],
   ) {}
 
@@ -37,7 +37,7 @@ export class Timeline {
   /** What came of it; nothing, if it was not done. */
   settle(changes: readonly Change[]): void {
     this.settled = this.sent
-    this.world.apply(changes)
+    this.model.apply(changes)
     for (const list of this.lists) {
       list.take(this.settled, changes)
       list.forget(this.settled - KEPT)

@@ -1,13 +1,13 @@
 import { type Collection, collections, type Row } from '../../../support/model.ts'
 import type { Random } from '../../../support/random.ts'
 import type { Findings } from '../check.ts'
-import type { Site } from '../cluster.ts'
+import type { Cluster } from '../cluster.ts'
 import { idIn, writeElsewhere } from './elsewhere.ts'
 import type { Page } from './pages.ts'
 import { changeOf, type Plan, randomPlan, removal, rename } from './plans.ts'
 import { printed } from './printed.ts'
-import type { Reader, Weather } from './reader.ts'
-import { World } from './rowsModel.ts'
+import type { Conditions, Reader } from './reader.ts'
+import { RowsModel } from './rowsModel.ts'
 import { RowWatch } from './rowWatch.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -31,26 +31,26 @@ export class Writer {
   isLost = false
 
   constructor(
-    private readonly site: Site,
+    private readonly cluster: Cluster,
     private readonly timeline: Timeline,
     private readonly reader: Reader,
     private readonly random: Random,
     private readonly findings: Findings,
-    private readonly weather: Weather,
+    private readonly conditions: Conditions,
   ) {}
 
   async run(isOver: () => boolean): Promise<void> {
-    const { random, weather, timeline } = this
+    const { random, conditions, timeline } = this
     while (!isOver()) {
-      if (random.chance(weather.othersPercent)) await this.probeElsewhere()
-      else if (random.chance(weather.isDisturbed ? 80 : 30)) await this.probe()
-      else await this.write(randomPlan(timeline.world, random, weather.renames, weather.noise === 0))
+      if (random.chance(conditions.othersPercent)) await this.probeElsewhere()
+      else if (random.chance(conditions.isFaulty ? 80 : 30)) await this.probe()
+      else await this.write(randomPlan(timeline.model, random, conditions.renames, conditions.backgroundWriters === 0))
     }
   }
 
   /** What the tables hold is what the writes have come to. */
   async compare(moment: string): Promise<void> {
-    const differences = this.timeline.world.changesTo(await World.read(this.site), this.judged)
+    const differences = this.timeline.model.changesTo(await RowsModel.read(this.cluster), this.judged)
     if (differences.length > 0)
       this.findings.differs('not the rows that were written', { moment, first: differences.slice(0, 3) })
   }
@@ -80,15 +80,15 @@ export class Writer {
 
   /** Changes, renames or removes what the page shows of the row. */
   private planFor(collection: Collection, row: Row): Plan {
-    const { random, weather } = this
-    const { world } = this.timeline
+    const { random, conditions } = this
+    const { model } = this.timeline
     const [from, id] =
       collection === 'Absences' ? (['Employees', row.EmployeeId] as const) : (['Companies', row.CompanyId] as const)
-    if (weather.renames && id && random.chance(40) && this.judged.includes(from))
-      return rename(world, random, from, Number(id))
-    const isRemoved = random.chance(25) && !world.isReferredTo(collection, Number(row.Id))
-    if (isRemoved) return removal(world, collection, Number(row.Id))
-    return changeOf(world, random, collection, Number(row.Id), weather.renames)
+    if (conditions.renames && id && random.chance(40) && this.judged.includes(from))
+      return rename(model, random, from, Number(id))
+    const isRemoved = random.chance(25) && !model.isReferredTo(collection, Number(row.Id))
+    if (isRemoved) return removal(model, collection, Number(row.Id))
+    return changeOf(model, random, collection, Number(row.Id), conditions.renames)
   }
 
   private async ask(pages: readonly Page[], times: number) {
@@ -100,8 +100,8 @@ export class Writer {
     const { timeline, findings } = this
     const { method, collection, path, body, status } = plan
     timeline.send()
-    const watch = this.random.chance(50) ? new RowWatch(this.site, timeline, this.findings, plan) : null
-    const answer = await this.site.ask(path, method, body)
+    const watch = this.random.chance(50) ? new RowWatch(this.cluster, timeline, this.findings, plan) : null
+    const answer = await this.cluster.ask(path, method, body)
     watch?.end()
     findings.count(`${method} ${answer.status}`)
     if (answer.status !== status) {
@@ -123,12 +123,12 @@ export class Writer {
     await this.ask(pages, ASKED_BEFORE)
     timeline.send(true)
     try {
-      timeline.settle(await writeElsewhere(this.site, timeline.world, this.random))
+      timeline.settle(await writeElsewhere(this.cluster, timeline.model, this.random))
       findings.count('elsewhere')
       await this.untilHeard()
       await this.ask(pages, ASKED_AFTER)
     } catch (error) {
-      if (!this.weather.isDisturbed) findings.differs('a write elsewhere', { error: String(error) })
+      if (!this.conditions.isFaulty) findings.differs('a write elsewhere', { error: String(error) })
       await this.recover()
     }
   }
@@ -137,7 +137,7 @@ export class Writer {
   private async recover() {
     this.isLost = true
     await this.untilQuiet()
-    const changes = this.timeline.world.changesTo(await World.read(this.site), this.judged)
+    const changes = this.timeline.model.changesTo(await RowsModel.read(this.cluster), this.judged)
     this.findings.count(changes.length > 0 ? 'lost, but done' : 'lost')
     this.timeline.settle(changes)
     this.isLost = false
@@ -145,13 +145,13 @@ export class Writer {
   }
 
   private async untilHeard() {
-    await Bun.sleep(this.weather.lateMs)
+    await Bun.sleep(this.conditions.lateMs)
     this.timeline.show()
   }
 
   private async untilQuiet() {
     const untilMs = performance.now() + QUIET_MS_MAX
-    for (let looks = 0; looks < QUIET_LOOKS || (this.weather.holds && this.weather.isDisturbed); ) {
+    for (let looks = 0; looks < QUIET_LOOKS || (this.conditions.holds && this.conditions.isFaulty); ) {
       looks = (await this.countWriting()) === 0 ? looks + 1 : 0
       await Bun.sleep(LOOK_MS)
       if (performance.now() > untilMs) throw new Error('what came of a write cannot be told')
@@ -160,7 +160,7 @@ export class Writer {
 
   /** Backends that are about to write; one, while the database is away. */
   private async countWriting(): Promise<number> {
-    const rows = await this.site.sql`
+    const rows = await this.cluster.sql`
       select count(*)::int from pg_locks
       where relation in ('absence'::regclass, 'employee'::regclass, 'company'::regclass) and mode = 'RowExclusiveLock'`.catch(
       () => null,
@@ -169,6 +169,6 @@ export class Writer {
   }
 
   private get judged(): readonly Collection[] {
-    return this.weather.noise > 0 ? ['Employees', 'Absences'] : collections
+    return this.conditions.backgroundWriters > 0 ? ['Employees', 'Absences'] : collections
   }
 }
