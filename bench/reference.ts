@@ -52,10 +52,10 @@ async function checkServer(server: Asked, path: string, headers: Operation['head
 /** The path with values in place of each `{1..N}`; itself where it has none. */
 function fillsOf(path: string): string[] {
   const random = new Random(SEED)
-  const placeholder = /\{(\d+)\.\.(\d+)\}/g
+  const range = /\{(\d+)\.\.(\d+)\}/g
   const fill = () =>
-    path.replaceAll(placeholder, (_, first, last) => String(Number(first) + random.below(Number(last) - first + 1)))
-  return path.search(placeholder) >= 0 ? Array.from({ length: FILLS }, fill) : [path]
+    path.replaceAll(range, (_, first, last) => String(Number(first) + random.below(Number(last) - first + 1)))
+  return path.search(range) >= 0 ? Array.from({ length: FILLS }, fill) : [path]
 }
 
 interface Answer {
