@@ -1,3 +1,4 @@
+import { withDeadline } from '../os/deadline.ts'
 import { type ChangeHandlers, ListenerConnection } from './listenerConnection.ts'
 import { Pauses } from './pauses.ts'
 
@@ -33,10 +34,10 @@ export function listenForChanges(url: string, handlers: ChangeHandlers): Listeni
 
   /** How long to wait for the next one. */
   async function tryPulse(): Promise<number> {
-    const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error('the listener timed out')), PULSE_MS_MAX)
     try {
-      await Promise.race([connection.pulse(), late.promise])
+      await withDeadline(connection.pulse(), PULSE_MS_MAX, () => {
+        throw new Error('the listener timed out')
+      })
       if (!connection.isLive) return pauses.after(null)
       pauses.reset()
       return PULSE_MS
@@ -44,8 +45,6 @@ export function listenForChanges(url: string, handlers: ChangeHandlers): Listeni
       connection.close((error as Error).message)
       if (!isStopped) connection = new ListenerConnection(url, handlers)
       return pauses.after(error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 
