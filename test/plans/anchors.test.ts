@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { compileAnchors, compileFromAnchor } from '../../src/compile/anchors.ts'
 import { compileList } from '../../src/compile/list.ts'
 import type { Start } from '../../src/compile/seek.ts'
-import { Database } from '../../src/execute/database.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { order } from '../../src/model/order.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { allNodes, explain, type PlanNode, readIndexKeys } from '../support/explain.ts'
-import { loadMany } from '../support/manyRows.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { allNodes, explain, type PlanNode } from '../support/explain.ts'
+import { usePlanSite } from '../support/planSite.ts'
 
 const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
 const TIMEOUT_MS = 60_000
@@ -18,26 +16,11 @@ const [SKIP, SIZE, REACH] = [400, 20, 512]
 /** Many rows without a value lie on either side of it, whatever the property. */
 const MIDDLE_ID = '5000'
 
-let sql: postgres.Sql
-let database: Database
-let indexKeys: Map<string, string>
+const site = usePlanSite(COUNTS, vacuumWhole)
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 
-beforeAll(async () => {
-  const url = await createDatabase()
-  sql = connect(url)
-  database = new Database({ url, poolSize: 1, prepare: true })
-  await loadMany(sql, COUNTS)
-  await vacuumWhole()
-  indexKeys = await readIndexKeys(sql)
-}, TIMEOUT_MS)
-afterAll(async () => {
-  await database?.end(200)
-  await sql?.end()
-})
-
 /** Until no index has to look into its table: a vacuum leaves rows out that another session may still see otherwise. */
-async function vacuumWhole() {
+async function vacuumWhole(sql: postgres.Sql) {
   const left = () => sql`
     select from pg_class where relname = any (${Object.keys(COUNTS)}) and relallvisible < relpages`
   while ((await left()).count > 0) {
@@ -49,7 +32,7 @@ async function vacuumWhole() {
 /** From both ends of the list, and behind a row amid it, which has a value or none. */
 async function startsOf(entity: Entity, sort: string, { kind }: Property): Promise<Start[]> {
   const query = parseList(entity, `sort=${sort}&page=250`)
-  const [row] = await database.read(compileList(entity, query))
+  const [row] = await site.database.read(compileList(entity, query))
   const position = order(entity, query.sorts).map(
     ({ property }) => row?.[1 + entity.properties.indexOf(property)] as string | null,
   )
@@ -80,7 +63,7 @@ function indexOf({ id }: Entity, property: Property, direction: string) {
 }
 
 function readOf(scan: PlanNode) {
-  return { keys: indexKeys.get(scan['Index Name'] ?? ''), direction: scan['Scan Direction'] }
+  return { keys: site.indexKeys.get(scan['Index Name'] ?? ''), direction: scan['Scan Direction'] }
 }
 
 const isScan = ({ 'Node Type': type }: PlanNode) =>
@@ -107,7 +90,7 @@ describe('rows from a start, in the order of any property', () => {
       for (const entity of entities)
         for (const property of entity.properties)
           for await (const { start, direction, statement } of placesBy(entity, property)) {
-            const plan = await explain(database, statement, kind === 'generic_plan' ? kind : undefined)
+            const plan = await explain(site.database, statement, kind === 'generic_plan' ? kind : undefined)
             const context = [entity.name, property.name, start]
             const ids = idNodesOf(plan)
             const idScans = ids.filter((node) => scansOf(plan).includes(node))
@@ -131,7 +114,7 @@ describe('rows from a start, in the order of any property', () => {
       for (const entity of entities)
         for (const property of entity.properties)
           for await (const { start, statement } of placesBy(entity, property)) {
-            const plan = await explain(database, statement, 'analyze')
+            const plan = await explain(site.database, statement, 'analyze')
             const ids = idNodesOf(plan)
             for (const scan of scansOf(plan)) {
               const most = ids.includes(scan) ? REACH : SIZE
@@ -154,7 +137,7 @@ describe('notes in the order of any property', () => {
             ['%2B', 'Forward'],
           ] as const) {
             const statement = compileAnchors(entity, parseList(entity, `sort=${sign}${property.name}`), 256)
-            const plan = await explain(database, statement)
+            const plan = await explain(site.database, statement)
             const context = [entity.name, sign, property.name]
             // What is sorted are the notes: nothing below their numbers.
             const numbers = allNodes(plan).filter((node) => node['Node Type'] === 'WindowAgg')

@@ -1,35 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
+import { describe, expect, test } from 'bun:test'
 import { compileList } from '../../src/compile/list.ts'
-import { Database } from '../../src/execute/database.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import type { Statement } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { allNodes, explain, idBranches, mainNodes, type PlanNode, readIndexKeys } from '../support/explain.ts'
-import { loadMany } from '../support/manyRows.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { allNodes, explain, idBranches, mainNodes, type PlanNode } from '../support/explain.ts'
+import { usePlanSite } from '../support/planSite.ts'
 
 const COUNTS = { company: 10_000, employee: 20_000, absence: 10_000 }
 const TIMEOUT_MS = 60_000
 
-let sql: postgres.Sql
-let database: Database
-let indexKeys: Map<string, string>
+const site = usePlanSite(COUNTS)
 // Those that have many rows here: an order is an index's business only then.
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
-
-beforeAll(async () => {
-  const url = await createDatabase()
-  sql = connect(url)
-  database = new Database({ url, poolSize: 1, prepare: true })
-  await loadMany(sql, COUNTS)
-  indexKeys = await readIndexKeys(sql)
-}, TIMEOUT_MS)
-afterAll(async () => {
-  await database?.end(200)
-  await sql?.end()
-})
 
 const statementOf = (entity: Entity, query: string): Statement => compileList(entity, parseList(entity, query))
 const scansOf = (nodes: PlanNode[]) => nodes.filter((node) => node['Node Type'].includes('Scan'))
@@ -50,7 +33,7 @@ function orderingScan(entity: Entity, property: Property, descending: boolean) {
 }
 
 function scanOf(node: PlanNode | undefined) {
-  return { keys: indexKeys.get(node?.['Index Name'] ?? ''), direction: node?.['Scan Direction'] }
+  return { keys: site.indexKeys.get(node?.['Index Name'] ?? ''), direction: node?.['Scan Direction'] }
 }
 
 describe('the first page in the order of any property', () => {
@@ -58,7 +41,7 @@ describe('the first page in the order of any property', () => {
     'is read from the index of that order: no sort, no whole table',
     async () => {
       for (const { entity, property, descending } of orders) {
-        const plan = await explain(database, statementOf(entity, sortOf(property, descending)))
+        const plan = await explain(site.database, statementOf(entity, sortOf(property, descending)))
         const [limit, scan, ...rest] = mainNodes(plan)
         const seen = {
           order: [entity.name, property.name],
@@ -82,7 +65,7 @@ describe('a later page in the order of any property', () => {
     async (kind) => {
       for (const { entity, property, descending } of orders) {
         const statement = statementOf(entity, `${sortOf(property, descending)}&page=3`)
-        const plan = await explain(database, statement, kind === 'generic_plan' ? kind : undefined)
+        const plan = await explain(site.database, statement, kind === 'generic_plan' ? kind : undefined)
         const forwards = orderingScan(entity, property, descending)
         const backwards = { ...forwards, direction: forwards.direction === 'Forward' ? 'Backward' : 'Forward' }
         const branches = idBranches(plan).map((branch) => {
@@ -108,9 +91,9 @@ describe('a later page in the order of any property', () => {
     'reads the rows by their ids, and the whole table for nothing but the total',
     async () => {
       for (const { entity, property, descending } of orders) {
-        const plan = await explain(database, statementOf(entity, `${sortOf(property, descending)}&page=3`))
+        const plan = await explain(site.database, statementOf(entity, `${sortOf(property, descending)}&page=3`))
         const rows = scansOf(mainNodes(plan)).filter((node) => node['Node Type'] !== 'CTE Scan')
-        expect(rows.map((node) => indexKeys.get(node['Index Name'] ?? ''))).toEqual(['(id)'])
+        expect(rows.map((node) => site.indexKeys.get(node['Index Name'] ?? ''))).toEqual(['(id)'])
         const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE total').flatMap(allNodes)
         expect(total.length).toBeGreaterThan(0)
         const whole = allNodes(plan).filter((node) => node['Node Type'] === 'Seq Scan' && !total.includes(node))
@@ -122,7 +105,7 @@ describe('a later page in the order of any property', () => {
 
   /** How often each branch was read, and how many index entries it took. */
   async function readsOf(entity: Entity, query: string) {
-    const plan = await explain(database, statementOf(entity, query), 'analyze')
+    const plan = await explain(site.database, statementOf(entity, query), 'analyze')
     const scans = idBranches(plan).map((branch) => mainNodes(branch).at(-1))
     return scans.map((scan) => ({ loops: scan?.['Actual Loops'], rows: scan?.['Actual Rows'] }))
   }
@@ -183,7 +166,7 @@ describe('with filters, the same rows as a plain query that sorts the whole tabl
     expect(ids.length).toBeGreaterThanOrEqual(100)
     const last = Math.ceil(ids.length / 20)
     for (const page of [1, 2, Math.floor(last / 2), Math.floor(last / 2) + 1, last - 1, last]) {
-      const rows = await database.read(statementOf(entity, `${query}&page=${page}`))
+      const rows = await site.database.read(statementOf(entity, `${query}&page=${page}`))
       expect({ page, total: Number(rows[0]?.[0]), ids: rows.map((row) => Number(row[1])) }).toEqual({
         page,
         total: ids.length,
@@ -194,7 +177,7 @@ describe('with filters, the same rows as a plain query that sorts the whole tabl
 
   /** Without any index. */
   function plainly(query: string): Promise<number[]> {
-    return sql.begin(async (transaction) => {
+    return site.sql.begin(async (transaction) => {
       await transaction`set local enable_indexscan = off`
       await transaction`set local enable_indexonlyscan = off`
       await transaction`set local enable_bitmapscan = off`

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type postgres from 'postgres'
+import { describe, expect, test } from 'bun:test'
 import { compileList, compileRows } from '../../src/compile/list.ts'
-import { Database } from '../../src/execute/database.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { order } from '../../src/model/order.ts'
 import type { ListQuery, Seek } from '../../src/model/query.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { allNodes, explain, type PlanNode, readIndexKeys } from '../support/explain.ts'
-import { loadMany } from '../support/manyRows.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { allNodes, explain, type PlanNode } from '../support/explain.ts'
+import { usePlanSite } from '../support/planSite.ts'
 
 const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
 const TIMEOUT_MS = 60_000
@@ -17,26 +14,12 @@ const PAGE_SIZE = 20
 /** Many rows without a value lie on either side of it, whatever the property. */
 const MIDDLE_ID = '5000'
 
-let sql: postgres.Sql
-let database: Database
-let indexKeys: Map<string, string>
+const site = usePlanSite(COUNTS)
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
-
-beforeAll(async () => {
-  const url = await createDatabase()
-  sql = connect(url)
-  database = new Database({ url, poolSize: 1, prepare: true })
-  await loadMany(sql, COUNTS)
-  indexKeys = await readIndexKeys(sql)
-}, TIMEOUT_MS)
-afterAll(async () => {
-  await database?.end(200)
-  await sql?.end()
-})
 
 /** The position of the first row of a page. */
 async function positionOn(entity: Entity, query: ListQuery, page: number): Promise<Seek['position']> {
-  const [row] = await database.read(compileList(entity, { ...query, page }))
+  const [row] = await site.database.read(compileList(entity, { ...query, page }))
   return order(entity, query.sorts).map(
     ({ property }) => row?.[1 + entity.properties.indexOf(property)] as string | null,
   )
@@ -72,7 +55,7 @@ describe('D32: a page by cursor in the order of any property', () => {
           for (const property of entity.properties)
             for await (const query of seeksBy(entity, property)) {
               const statement = compileRows(entity, query)
-              const plan = await explain(database, statement, kind === 'generic_plan' ? kind : undefined)
+              const plan = await explain(site.database, statement, kind === 'generic_plan' ? kind : undefined)
               const branches = branchesOf(plan)
               expect(branches.length).toBeGreaterThan(0)
               expect(scansOf(plan)).toEqual(branches)
@@ -85,7 +68,7 @@ describe('D32: a page by cursor in the order of any property', () => {
                   'Index Cond': range,
                   Filter: filter = null,
                 } = scan
-                const keys = indexKeys.get(scan['Index Name'] ?? '')
+                const keys = site.indexKeys.get(scan['Index Name'] ?? '')
                 expect({ text: statement.text, type, keys, direction, range, filter }).toEqual({
                   text: statement.text,
                   type: 'Index Scan',
@@ -106,7 +89,7 @@ describe('D32: a page by cursor in the order of any property', () => {
       for (const entity of entities)
         for (const property of entity.properties)
           for await (const query of seeksBy(entity, property)) {
-            const plan = await explain(database, compileRows(entity, query), 'analyze')
+            const plan = await explain(site.database, compileRows(entity, query), 'analyze')
             for (const scan of branchesOf(plan)) expect(scan['Actual Rows']).toBeLessThanOrEqual(PAGE_SIZE + 1)
           }
     },
@@ -116,7 +99,7 @@ describe('D32: a page by cursor in the order of any property', () => {
   test('reads the whole table for nothing but the total', async () => {
     for (const entity of entities)
       for await (const query of seeksBy(entity, entity.properties[1] as Property)) {
-        const plan = await explain(database, compileList(entity, query))
+        const plan = await explain(site.database, compileList(entity, query))
         const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE first').flatMap(allNodes)
         expect(total.length).toBeGreaterThan(0)
         expect(scansOf(plan).filter((scan) => !total.includes(scan))).toEqual(branchesOf(plan))
@@ -136,7 +119,7 @@ describe('D32: a page by cursor in the order of several properties', () => {
       for (const page of [2, 75, 250, 490])
         for (const side of ['behind', 'before'] as const) {
           const position = await positionOn(entity, query, page)
-          const plan = await explain(database, compileRows(entity, { ...query, seek: { side, position } }))
+          const plan = await explain(site.database, compileRows(entity, { ...query, seek: { side, position } }))
           const scans = scansOf(plan).filter((scan) => scan['Node Type'] !== 'Bitmap Heap Scan')
           expect(scans.length).toBeGreaterThan(0)
           for (const scan of scans) expect(scan['Index Cond']).toBeString()

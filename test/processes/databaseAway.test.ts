@@ -1,16 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
-import { copyCluster } from '../support/cluster.ts'
+import { afterEach, expect, test } from 'bun:test'
+import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { connect } from '../support/postgres.ts'
-import {
-  endPrograms,
-  postmasterOf,
-  type RunningProgram,
-  run,
-  runMain,
-  temporaryFolder,
-  until,
-} from '../support/process.ts'
+import { endPrograms, type RunningProgram, run, runMain, until } from '../support/process.ts'
 
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000
@@ -18,26 +9,11 @@ const TIMEOUT_MS = 60_000
 const RATE_LIMITS_ANONYMOUS = '1000000/1s'
 const BOOTSTRAP_API_KEY = 'a-bootstrap-key-of-a-test'
 
-// A PostgreSQL of its own, that goes away and comes back under its address.
-const folder = temporaryFolder()
-let postgres: EmbeddedPostgres
-beforeAll(async () => {
-  copyCluster(folder.path)
-  postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' } })
-}, TIMEOUT_MS)
+const postgres = useOwnPostgres()
 afterEach(endPrograms)
-afterAll(async () => {
-  await postgres?.stop()
-  folder.remove()
-})
-
-async function goAway() {
-  process.kill(postmasterOf(folder.path) as number, 'SIGKILL')
-  await postgres.failed
-}
 
 async function startWaiting(): Promise<{ server: RunningProgram; url: string }> {
-  const settings = { DATA_DIR: `${folder.path}/server`, DATABASE_URL: postgres.url, BOOTSTRAP_API_KEY }
+  const settings = { DATA_DIR: `${postgres.folder}/server`, DATABASE_URL: postgres.url, BOOTSTRAP_API_KEY }
   const server = runMain({
     ...settings,
     WORKERS: '2',
@@ -52,7 +28,7 @@ async function startWaiting(): Promise<{ server: RunningProgram; url: string }> 
 test(
   'a database that is away at the start: 503 until it comes, then everything works, keys too',
   async () => {
-    await goAway()
+    await postgres.goAway()
     const { server, url } = await startWaiting()
     const ask = (path: string, key?: string, init: RequestInit = {}) =>
       fetch(url + path, { ...init, headers: key ? { authorization: `ApiKey ${key}` } : {}, keepalive: false })
@@ -66,7 +42,7 @@ test(
     expect([await status('/Companies'), await status('/Nothing')]).toEqual([401, 401])
     expect((await ask('/Companies', BOOTSTRAP_API_KEY)).headers.get('retry-after')).toBe('1')
 
-    await postgres.restart()
+    await postgres.comeBack()
     // Over new connections, so that either worker is asked.
     const are = async (wanted: number, path: string, key?: string) =>
       (await Promise.all(Array.from({ length: 8 }, () => status(path, key)))).every((is) => is === wanted)
@@ -94,12 +70,12 @@ test(
 test(
   'SIGTERM ends a server that waits',
   async () => {
-    await goAway()
+    await postgres.goAway()
     const { server, url } = await startWaiting()
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     server.kill('SIGTERM')
     expect(await server.ended).toBe(0)
-    await postgres.restart()
+    await postgres.comeBack()
   },
   TIMEOUT_MS,
 )
@@ -111,9 +87,9 @@ test(
     await sql`update migration set checksum = 'another' where file like '0001%'`
     await sql`checkpoint`
     await sql.end()
-    await goAway()
+    await postgres.goAway()
     const { server } = await startWaiting()
-    await postgres.restart()
+    await postgres.comeBack()
     expect(await server.ended).toBe(1)
     expect(server.output()).toMatch(
       /the database cannot be used: the server stops reason=.*0001_\w+\.sql was edited after it had been applied/,

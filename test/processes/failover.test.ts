@@ -1,36 +1,24 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { cpSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
-import { copyCluster } from '../support/cluster.ts'
 import { Connection, type RawResponse } from '../support/connection.ts'
+import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { PATH } from '../support/place.ts'
 import { connect } from '../support/postgres.ts'
-import { endPrograms, postmasterOf, runMain, temporaryFolder, until, workersOf } from '../support/process.ts'
+import { endPrograms, runMain, until, workersOf } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 
 const TIMEOUT_MS = 60_000
 
-// A PostgreSQL of its own, which comes back under its address as it was some time before.
-const folder = temporaryFolder()
-const cluster = join(folder.path, 'postgres')
-const standby = join(folder.path, 'standby')
-let postgres: EmbeddedPostgres
-beforeAll(async () => {
-  copyCluster(folder.path)
-  postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' } })
-}, TIMEOUT_MS)
+const postgres = useOwnPostgres()
+const cluster = join(postgres.folder, 'postgres')
+const standby = join(postgres.folder, 'standby')
 afterEach(endPrograms)
-afterAll(async () => {
-  await postgres?.stop()
-  folder.remove()
-})
 
 async function whileAway(during: () => void) {
-  process.kill(postmasterOf(folder.path) as number, 'SIGKILL')
-  await postgres.failed
+  await postgres.goAway()
   during()
-  await postgres.restart()
+  await postgres.comeBack()
 }
 
 /** What is written from now on is lost with the failover: nothing waits for a standby that copies later. */
@@ -78,7 +66,7 @@ test(
   'a worker that slept through a failover does not publish a write that was lost with it',
   async () => {
     const DATABASE_URL = postgres.url
-    const settings = { DATA_DIR: `${folder.path}/server`, DATABASE_URL, BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn' }
+    const settings = { DATA_DIR: `${postgres.folder}/server`, DATABASE_URL, BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn' }
     const server = runMain({
       ...settings,
       WORKERS: '2',

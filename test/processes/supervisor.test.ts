@@ -103,14 +103,7 @@ describe('workers', () => {
   test(
     'stay as many as they are to be: SIGUSR2 during the start, several times, and deaths in the middle of it',
     async () => {
-      const settings = {
-        DATA_DIR: place.folder,
-        PORT: String(place.port),
-        DATABASE_URL: place.DATABASE_URL,
-        LOG_LEVEL: 'warn',
-        WORKERS: '3',
-      }
-      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
+      const server = place.launch({ WORKERS: '3' })
       await until(() => workersOf(server.pid).length >= 2)
       server.kill('SIGUSR2')
       await server.waitFor(LISTENS)
@@ -148,14 +141,7 @@ describe('workers', () => {
   test(
     'one that dies while the others start is replaced',
     async () => {
-      const settings = {
-        DATA_DIR: place.folder,
-        PORT: String(place.port),
-        DATABASE_URL: place.DATABASE_URL,
-        LOG_LEVEL: 'warn',
-        WORKERS: '4',
-      }
-      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
+      const server = place.launch({ WORKERS: '4' })
       await until(() => workersOf(server.pid).length >= 2)
       process.kill(Math.min(...workersOf(server.pid)), 'SIGKILL')
       await server.waitFor(LISTENS)
@@ -167,14 +153,7 @@ describe('workers', () => {
   test(
     'one that is killed while it starts is started again: the first, one of the others, one in the place of a dead one',
     async () => {
-      const settings = {
-        DATA_DIR: place.folder,
-        PORT: String(place.port),
-        DATABASE_URL: place.DATABASE_URL,
-        LOG_LEVEL: 'warn',
-        WORKERS: '2',
-      }
-      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
+      const server = place.launch({ WORKERS: '2' })
       const killed: number[] = []
       const killNext = async (alive: number) => {
         let fresh: number[] = []
@@ -206,14 +185,7 @@ describe('workers', () => {
   test(
     'one that is killed at each start ends the start, with how it ended',
     async () => {
-      const settings = {
-        DATA_DIR: place.folder,
-        PORT: String(place.port),
-        DATABASE_URL: place.DATABASE_URL,
-        LOG_LEVEL: 'warn',
-        WORKERS: '1',
-      }
-      const server = runMain({ ...settings, RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY })
+      const server = place.launch({ WORKERS: '1' })
       let hasEnded = false
       server.ended.then(() => (hasEnded = true))
       for (; !hasEnded; await Bun.sleep(5)) for (const worker of workersOf(server.pid)) process.kill(worker, 'SIGKILL')

@@ -14,13 +14,15 @@ export interface Place {
   folder: string
   port: number
   DATABASE_URL: string
+  /** The same as `start`, not waited for. */
+  launch(environment?: Record<string, string>): ReturnType<typeof runMain>
   /** A server with two workers over a database of the tests, so that nothing but it is started. */
   start(environment?: Record<string, string>): Promise<{ server: ReturnType<typeof runMain>; url: string }>
 }
 
 /** For the top of a test file: a folder, a port and a database for each test, and no server left behind it. */
 export function usePlace(): Place {
-  const place = { start } as Place
+  const place = { launch, start } as Place
   let folder: ReturnType<typeof temporaryFolder>
   beforeEach(async () => {
     folder = temporaryFolder()
@@ -34,11 +36,15 @@ export function usePlace(): Place {
     folder.remove()
   })
 
-  async function start(environment: Record<string, string> = {}) {
+  function launch(environment: Record<string, string> = {}) {
     const { DATABASE_URL, port } = place
     const settings = { DATA_DIR: place.folder, PORT: String(port), DATABASE_URL, DATABASE_POOL: '4', LOG_LEVEL: 'warn' }
     const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '2' }
-    const server = runMain({ ...settings, ...limits, WORKERS: '2', BOOTSTRAP_API_KEY: KEY, ...environment })
+    return runMain({ ...settings, ...limits, WORKERS: '2', BOOTSTRAP_API_KEY: KEY, ...environment })
+  }
+
+  async function start(environment: Record<string, string> = {}) {
+    const server = launch(environment)
     const [, url = ''] = await server.waitFor(LISTENS)
     return { server, url }
   }

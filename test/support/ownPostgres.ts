@@ -1,0 +1,40 @@
+import { afterAll, beforeAll } from 'bun:test'
+import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
+import { copyCluster } from './cluster.ts'
+import { postmasterOf, temporaryFolder } from './process.ts'
+
+const TIMEOUT_MS = 60_000
+
+/** A PostgreSQL that goes away and comes back under its address. */
+export interface OwnPostgres {
+  /** Where its cluster lies, in `postgres`. */
+  readonly folder: string
+  readonly url: string
+  goAway(): Promise<void>
+  comeBack(): Promise<void>
+}
+
+/** For the top of a test file: one PostgreSQL for all its tests. */
+export function useOwnPostgres(): OwnPostgres {
+  const folder = temporaryFolder()
+  let postgres: EmbeddedPostgres
+  beforeAll(async () => {
+    copyCluster(folder.path)
+    postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' } })
+  }, TIMEOUT_MS)
+  afterAll(async () => {
+    await postgres?.stop()
+    folder.remove()
+  })
+  return {
+    folder: folder.path,
+    get url() {
+      return postgres.url
+    },
+    async goAway() {
+      process.kill(postmasterOf(folder.path) as number, 'SIGKILL')
+      await postgres.failed
+    },
+    comeBack: () => postgres.restart(),
+  }
+}

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll } from 'bun:test'
+import type postgres from 'postgres'
+import { Database } from '../../src/execute/database.ts'
+import { readIndexKeys } from './explain.ts'
+import { loadMany } from './manyRows.ts'
+import { connect, createDatabase } from './postgres.ts'
+
+const TIMEOUT_MS = 60_000
+
+/** A database with so many rows that an index pays. */
+export interface PlanSite {
+  sql: postgres.Sql
+  database: Database
+  /** What each index holds, by its name: `(property, id)`. */
+  indexKeys: Map<string, string>
+}
+
+/** For the top of a test file. `prepare`: once the rows are there. */
+export function usePlanSite(
+  counts: Parameters<typeof loadMany>[1],
+  prepare?: (sql: postgres.Sql) => Promise<void>,
+): PlanSite {
+  const site = {} as PlanSite
+  beforeAll(async () => {
+    const url = await createDatabase()
+    site.sql = connect(url)
+    site.database = new Database({ url, poolSize: 1, prepare: true })
+    await loadMany(site.sql, counts)
+    await prepare?.(site.sql)
+    site.indexKeys = await readIndexKeys(site.sql)
+  }, TIMEOUT_MS)
+  afterAll(async () => {
+    await site.database?.end(200)
+    await site.sql?.end()
+  })
+  return site
+}
