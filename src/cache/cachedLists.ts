@@ -1,8 +1,9 @@
 import type { ReadFence } from '../changes/readFence.ts'
 import { compileAnchors } from '../compile/anchors.ts'
-import { compileList, isNarrow } from '../compile/list.ts'
+import { compileList, isNarrow, ownerOf } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
+import { Abandoned, type ListReads } from '../execute/listReads.ts'
+import type { Asker } from '../model/asker.ts'
 import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { ListQuery } from '../model/query.ts'
@@ -63,7 +64,7 @@ export class CachedLists implements ListSource {
 
   constructor(
     private readonly entity: Entity,
-    private readonly database: Database,
+    private readonly reads: ListReads,
     private readonly access: CacheAccess,
   ) {}
 
@@ -72,18 +73,21 @@ export class CachedLists implements ListSource {
     return reply && copyOf(reply)
   }
 
-  async find(key: string, query: ListQuery, respond: (found: Found) => TextReply): Promise<Reply> {
+  async find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
     const { cache, tableMask } = this.access
     const before = this.asked.get(key)
-    if (before && cache.isFresh(before.baseline)) return copyOf(await before.reply)
+    if (before && cache.isFresh(before.baseline)) {
+      const reply = await before.reply.catch(nullIfAbandoned)
+      if (reply) return copyOf(reply)
+    }
     const isQuick = isNarrow(query) && this.wide.get(key) === undefined
     const baseline = isQuick ? null : cache.baseline(selectionOf(this.entity, query.filters, tableMask))
     if (!baseline) {
-      const found = await this.countAndRead(query, null)
+      const found = await this.countAndRead(query, null, asker)
       if (isQuick && found.total >= WIDE_MIN) this.wide.set(key, true)
       return respond(found)
     }
-    const asked = { baseline, reply: this.make(key, query, baseline, respond) }
+    const asked = { baseline, reply: this.make(key, query, baseline, asker, respond) }
     this.asked.set(key, asked)
     try {
       return copyOf(await asked.reply)
@@ -92,14 +96,20 @@ export class CachedLists implements ListSource {
     }
   }
 
-  private async make(key: string, query: ListQuery, first: Baseline, respond: (found: Found) => TextReply) {
-    const { baseline, snapshot, ...found } = await this.locate(query, first)
+  private async make(
+    key: string,
+    query: ListQuery,
+    first: Baseline,
+    asker: Asker,
+    respond: (found: Found) => TextReply,
+  ) {
+    const { baseline, snapshot, ...found } = await this.locate(query, first, asker)
     const reply = encoded(respond(found))
     if (baseline) this.access.cache.keepPage(key, baseline, snapshot, reply, REPLY_BYTES + reply.body.length)
     return reply
   }
 
-  private async locate(query: ListQuery, first: Baseline): Promise<Located> {
+  private async locate(query: ListQuery, first: Baseline, asker: Asker): Promise<Located> {
     const { cache } = this.access
     const counting = first.total === null ? this.counting.get(first.selection.key) : undefined
     // Not awaited where there is none: a list that is asked for in the same moment must find this one's count.
@@ -107,14 +117,14 @@ export class CachedLists implements ListSource {
     for (let attempt = 1; baseline?.total != null && attempt <= ATTEMPTS_MAX; attempt++) {
       const plan = planPage(this.entity, query, cache.indexes, baseline, baseline.total)
       if (plan === null) {
-        if (!(await this.buildIndex(query, baseline, baseline.total))) break
+        if (!(await this.buildIndex(query, baseline, baseline.total, asker))) break
       } else {
-        const located = await this.follow(plan, query, baseline)
-        if (located !== 'moved') return located ?? this.countAndRead(query, baseline)
+        const located = await this.follow(plan, query, baseline, asker)
+        if (located !== 'moved') return located ?? this.countAndRead(query, baseline, asker)
       }
       baseline = cache.baseline(baseline.selection)
     }
-    return this.countAndRead(query, baseline)
+    return this.countAndRead(query, baseline, asker)
   }
 
   /** A baseline with the total that another page or order of the selection has counted. */
@@ -125,9 +135,14 @@ export class CachedLists implements ListSource {
   }
 
   /** Reads the page by its plan. 'moved': the plan did not hold; null: the total under the page's snapshot is not known. */
-  private async follow(plan: PagePlan, query: ListQuery, baseline: Baseline): Promise<Located | 'moved' | null> {
+  private async follow(
+    plan: PagePlan,
+    query: ListQuery,
+    baseline: Baseline,
+    asker: Asker,
+  ): Promise<Located | 'moved' | null> {
     const { cache, fence, tableMask } = this.access
-    const rows = await this.database.read(plan.statement)
+    const rows = await this.reads.read(plan.statement, asker)
     const snapshot = rows[0]?.[0] ?? null
     // All rows there are: in-flight writes need not be published to count them.
     if (query.seek === null && query.page === 1 && rows.length < query.pageSize) {
@@ -140,9 +155,9 @@ export class CachedLists implements ListSource {
   }
 
   /** The total and the page in one statement; the total is kept from then on. */
-  private async countAndRead(query: ListQuery, baseline: Baseline | null): Promise<Located> {
+  private async countAndRead(query: ListQuery, baseline: Baseline | null, asker: Asker): Promise<Located> {
     const { cache, fence, tableMask } = this.access
-    const reading = this.database.read(compileList(this.entity, query, 'totalAndSnapshot'))
+    const reading = this.reads.read(compileList(this.entity, query, 'totalAndSnapshot'), asker, ownerOf(query))
     const isNew = baseline !== null && baseline.total === null
     const rows = await (isNew ? this.counting.start(baseline.selection.key, reading) : reading)
     const [total = '0', snapshot = null] = rows[0]?.[0]?.split(' ') ?? []
@@ -152,21 +167,21 @@ export class CachedLists implements ListSource {
   }
 
   /** Builds the position index of the page's order, once for all pages that need it meanwhile. False: there is none. */
-  private buildIndex(query: ListQuery, baseline: Baseline, total: number): Promise<boolean> | boolean {
+  private buildIndex(query: ListQuery, baseline: Baseline, total: number, asker: Asker): Promise<boolean> | boolean {
     const { indexes } = this.access.cache
     const ordering = orderingOf(this.entity, query.sorts)
     const key = indexKey(baseline.selection, ordering)
     const building = this.building.get(key)
     if (building) return building
     if (!indexes.isWorthwhile(baseline, ordering)) return false
-    return this.building.start(key, this.readAnchors(query, baseline, ordering, total))
+    return this.building.start(key, this.readAnchors(query, baseline, ordering, total, asker))
   }
 
   /** One scan of a database index. */
-  private async readAnchors(query: ListQuery, baseline: Baseline, ordering: Ordering, total: number) {
+  private async readAnchors(query: ListQuery, baseline: Baseline, ordering: Ordering, total: number, asker: Asker) {
     const { indexes } = this.access.cache
     const step = stepFor(total, indexes.anchorsMax)
-    const rows = await this.database.read(compileAnchors(this.entity, query, step)).catch((error) => {
+    const rows = await this.reads.read(compileAnchors(this.entity, query, step), staying(asker)).catch((error) => {
       // Too much for one statement, or the database is away: the page is counted.
       if (error instanceof ApiError) return null
       throw error
@@ -179,6 +194,19 @@ export class CachedLists implements ListSource {
     )
   }
 }
+
+/** Its client has left, and others have not. @throws any other error */
+function nullIfAbandoned(error: unknown): null {
+  if (error instanceof Abandoned) return null
+  throw error
+}
+
+/** For what serves others too, whether or not its client waits. */
+function staying({ key }: Asker): Asker {
+  return { key, request: STAYING }
+}
+
+const STAYING = { signal: new AbortController().signal }
 
 /** As bytes, which each answer would make anew from a text. */
 function encoded(reply: TextReply) {

@@ -1,5 +1,6 @@
-import { compileList } from '../compile/list.ts'
-import type { Database } from '../execute/database.ts'
+import { compileList, ownerOf } from '../compile/list.ts'
+import type { ListReads } from '../execute/listReads.ts'
+import type { Asker } from '../model/asker.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Found } from '../respond/page.ts'
@@ -10,15 +11,15 @@ import type { ListSource } from './listSource.ts'
 export class DatabaseLists implements ListSource {
   constructor(
     private readonly entity: Entity,
-    private readonly database: Database,
+    private readonly reads: ListReads,
   ) {}
 
   kept(): null {
     return null
   }
 
-  async find(_: string, query: ListQuery, respond: (found: Found) => TextReply): Promise<Reply> {
-    const rows = await this.database.read(compileList(this.entity, query))
+  async find(_: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+    const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
     return respond({ rows, total: Number(rows[0]?.[0] ?? 0) })
   }
 }

@@ -1,3 +1,4 @@
+import type { Asker } from '../model/asker.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Found } from '../respond/page.ts'
 import type { Reply, TextReply } from '../respond/reply.ts'
@@ -10,5 +11,5 @@ export interface ListSource {
    * The reply that `respond` makes of the query's page and its total, which are of one moment. `key`: of two lists that are
    * answered alike, however they were written. @throws ApiError when the database does not answer in time
    */
-  find(key: string, query: ListQuery, respond: (found: Found) => TextReply): Promise<Reply>
+  find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply>
 }

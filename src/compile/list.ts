@@ -60,10 +60,15 @@ function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery):
 }
 
 /** Whether all rows belong to one other row: they are few as a rule, and there are as many such lists as those rows. */
-export function isNarrow({ filters }: ListQuery): boolean {
-  return filters.some(
-    ({ property, operator, value }) => property.reference && operator.prefix === '=' && value !== null,
-  )
+export function isNarrow(query: ListQuery): boolean {
+  return ownerOf(query) !== null
+}
+
+/** The row whose list it is, by a name of it; null: the list is of no single row. */
+export function ownerOf({ filters }: ListQuery): string | null {
+  for (const { property, operator, value } of filters)
+    if (property.reference && operator.prefix === '=' && value !== null) return `${property.column} ${value}`
+  return null
 }
 
 /** Only what is quick is worth waiting for in company: the first page of what belongs to one row. */

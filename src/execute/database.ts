@@ -58,6 +58,14 @@ export class Database {
     return this.admit(() => this.reads.ask(statement))
   }
 
+  /**
+   * Runs a statement that changes nothing by itself, sent by `untilMs` or not at all. `onSent` gets what says which backend
+   * runs it, null before one does. @throws as `read`
+   */
+  readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
+    return this.admit(() => this.run(statement, null, true, untilMs, true, onSent))
+  }
+
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
     return this.admit(() =>
@@ -111,6 +119,7 @@ export class Database {
     repeatable: boolean,
     untilMs: number,
     mayWait: boolean,
+    onSent?: (backend: () => number | null) => void,
   ): Promise<Row[]> {
     for (let attempt = 1; ; attempt++) {
       if (performance.now() >= untilMs) throw missedDeadline()
@@ -119,7 +128,7 @@ export class Database {
       const { pool } = this
       const observer = observe?.()
       try {
-        const rows = await this.attempt(statement, pool, prepare, mayWait)
+        const rows = await this.attempt(statement, pool, prepare, mayWait, onSent)
         observer?.settle(rows)
         return rows
       } catch (error) {
@@ -136,13 +145,20 @@ export class Database {
     }
   }
 
-  private async attempt({ text, values }: Statement, pool: Pool, prepare: boolean, mayWait: boolean): Promise<Row[]> {
+  private async attempt(
+    { text, values }: Statement,
+    pool: Pool,
+    prepare: boolean,
+    mayWait: boolean,
+    onSent?: (backend: () => number | null) => void,
+  ): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
     const query = pool.sql.unsafe(
       text,
       values as string[],
       (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object,
     )
+    onSent?.(() => (query as unknown as { state?: { pid: number | null } }).state?.pid ?? null)
     pool.running++
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, missedDeadline)

@@ -66,6 +66,12 @@ export function isAway(error: unknown): boolean {
   return code === 'DEADLINE_MISSED' || (AWAY.includes(classify(error)) && !WRONG.test(String(code)))
 }
 
+/** Whether the error, or its cause, says that the statement was ended, by its time or by a request. */
+export function isCancelled(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
+  return code === '57014' || (cause !== undefined && isCancelled(cause))
+}
+
 /** What an error of the driver means. */
 export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }

@@ -119,7 +119,15 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
   const { plural } = endpoint
   if (key !== null && plural !== null) requireRight(key, plural, method)
   const mayRead = key !== null && plural !== null && allows(key.rights, plural, 'read')
-  return handler({ request, server, url: parts.baseUrl() + target.path, query: target.query, id, mayRead })
+  return handler({
+    request,
+    server,
+    url: parts.baseUrl() + target.path,
+    query: target.query,
+    id,
+    mayRead,
+    key: key?.id ?? '',
+  })
 }
 
 function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): Reply {

@@ -1,11 +1,8 @@
 import { version } from '../../package.json'
-import type { CacheParts } from '../cache/cacheParts.ts'
 import { ApiError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
-import type { LongWrites } from '../execute/longWrites.ts'
-import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { Resource, type ResourceRequest } from '../operations/resource.ts'
+import type { ResourceParts } from '../operations/resourceParts.ts'
 import { errorPage } from '../respond/errorPage.ts'
 import { type Reply, respondJson } from '../respond/reply.ts'
 import { createReadiness } from './readiness.ts'
@@ -13,13 +10,8 @@ import { databaseIsAway } from './refusals.ts'
 import { defineEndpoint, Router } from './router.ts'
 
 /** What the endpoints need to answer. */
-export interface EndpointParts {
+export interface EndpointParts extends ResourceParts {
   readonly entities: readonly Entity[]
-  readonly database: Database
-  readonly longWrites: LongWrites
-  readonly cursors: Cursors
-  /** Null: every list is read from the database. */
-  readonly memory: CacheParts | null
   readonly migrationFiles: readonly string[]
   /** What links begin with, without a slash at the end. */
   baseUrl(): string
@@ -31,7 +23,7 @@ export interface EndpointParts {
 
 /** Every path that the server answers: its own pages, and two for each entity. */
 export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
-  const { entities, database, longWrites, cursors, memory, migrationFiles, baseUrl, isDraining, isWaiting } = parts
+  const { entities, database, migrationFiles, baseUrl, isDraining, isWaiting } = parts
   const router = new Router<ResourceRequest>()
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
   const isReady = createReadiness(database, migrationFiles)
@@ -62,8 +54,7 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
       throw new ApiError('NotFound', 'There is no such error code.')
     }),
   )
-  for (const entity of entities)
-    addResource(router, new Resource(entity, database, entities, cursors, memory, longWrites))
+  for (const entity of entities) addResource(router, new Resource(entity, entities, parts))
   return router
 }
 

@@ -1,4 +1,5 @@
 import type { ListSource } from '../cache/listSource.ts'
+import type { Asker } from '../model/asker.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseList } from '../parse/list.ts'
@@ -14,13 +15,13 @@ export class Lists {
   ) {}
 
   /** `text`: the query string. `url`: what links begin with. @throws ApiError */
-  read(text: string, url: string): Promise<Reply> | Reply {
+  read(text: string, url: string, asker: Asker): Promise<Reply> | Reply {
     const key = `${url}?${text}`
-    return this.source.kept(key) ?? this.find(key, text, url)
+    return this.source.kept(key) ?? this.find(key, text, url, asker)
   }
 
-  private async find(key: string, text: string, url: string): Promise<Reply> {
+  private async find(key: string, text: string, url: string, asker: Asker): Promise<Reply> {
     const query = parseList(this.entity, text, this.cursors)
-    return this.source.find(key, query, (found) => respondPage(this.entity, query, found, url, this.cursors))
+    return this.source.find(key, query, asker, (found) => respondPage(this.entity, query, found, url, this.cursors))
   }
 }

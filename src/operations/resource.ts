@@ -1,5 +1,4 @@
 import { type CacheAccess, CachedLists } from '../cache/cachedLists.ts'
-import type { CacheParts } from '../cache/cacheParts.ts'
 import { DatabaseLists } from '../cache/databaseLists.ts'
 import { ReadFence } from '../changes/readFence.ts'
 import { tableMask, WriteRecorder } from '../changes/recorder.ts'
@@ -11,7 +10,6 @@ import { ConstraintViolation } from '../execute/sqlstate.ts'
 import type { Observe } from '../execute/writeObserver.ts'
 import type { Batchable } from '../model/batch.ts'
 import { type CopyingColumn, copiedEntities, copiedProperties, copyingColumns, ownCopiesOf } from '../model/copies.ts'
-import type { Cursors } from '../model/cursor.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
@@ -23,6 +21,7 @@ import { parseNoParameters } from '../parse/noParameters.ts'
 import { writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondJson } from '../respond/reply.ts'
 import { Lists } from './lists.ts'
+import type { ResourceParts } from './resourceParts.ts'
 
 /** A request whose path is understood. */
 export interface ResourceRequest {
@@ -37,6 +36,8 @@ export interface ResourceRequest {
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
   /** Whether its key may read the entity; where not, no answer holds more of a row than its id. */
   readonly mayRead: boolean
+  /** The id of its key. */
+  readonly key: string
 }
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
@@ -55,14 +56,16 @@ export class Resource {
   /** The bits of the tables that this entity's rows copy from. */
   private readonly copiedMask: number
 
+  private readonly database: Database
+  private readonly longWrites: LongWrites | null
+
   constructor(
     readonly entity: Entity,
-    private readonly database: Database,
     entities: readonly Entity[],
-    cursors: Cursors,
-    memory: CacheParts | null = null,
-    private readonly longWrites: LongWrites | null = null,
+    { database, listReads, longWrites, cursors, memory }: ResourceParts,
   ) {
+    this.database = database
+    this.longWrites = longWrites
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
     this.isNameWritten = this.copied.every(({ writable }) => writable)
@@ -74,12 +77,12 @@ export class Resource {
       fence: new ReadFence(database, memory.inFlight),
       tableMask: tableMask(entities, [entity]),
     }
-    const source = this.access ? new CachedLists(entity, database, this.access) : new DatabaseLists(entity, database)
+    const source = this.access ? new CachedLists(entity, listReads, this.access) : new DatabaseLists(entity, listReads)
     this.lists = new Lists(entity, cursors, source)
   }
 
-  list({ query, url }: ResourceRequest): Promise<Reply> | Reply {
-    return this.lists.read(query, url)
+  list(call: ResourceRequest): Promise<Reply> | Reply {
+    return this.lists.read(call.query, call.url, call)
   }
 
   async get({ id: segment, query }: ResourceRequest): Promise<Reply> {

@@ -17,6 +17,7 @@ import { compileProbe } from '../compile/entity.ts'
 import type { Config } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
+import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { createApp } from '../http/app.ts'
 import { keySource } from '../keys/source.ts'
@@ -75,9 +76,10 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const { log, databaseUrl, migrationFiles, changes = null } = surroundings
   const region = changes && openRegion(changes.path)
   if (region) onWake(region, () => surroundings.onWake?.())
+  const connections = shareConnections(config.databasePool)
   const options: DatabaseOptions = {
     url: databaseUrl,
-    poolSize: config.databasePool,
+    poolSize: connections.others,
     prepare: config.databasePrepare,
     changes,
     onOutcomeUnknown(connections, closed) {
@@ -87,6 +89,13 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
   const database = new Database(options)
   const longWrites = new LongWrites(database, options)
+  const lists = new Database({ ...options, poolSize: connections.lists, changes: null })
+  const listReads = new ListReads({
+    quick: database,
+    own: lists,
+    places: connections.lists,
+    mayCancel: config.databasePrepare,
+  })
   const entities = await loadEntities(surroundings.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
@@ -98,6 +107,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const app = createApp({
     entities,
     database,
+    listReads,
     longWrites,
     admission,
     cursors,
@@ -134,7 +144,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       // What still runs is answered 503 when its connection ends; so the listener goes last.
-      await Promise.all([database.end(0), longWrites.end()])
+      await Promise.all([database.end(0), lists.end(0), longWrites.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
       close()

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
+import { ListReads } from '../../src/execute/listReads.ts'
 import { addResource } from '../../src/http/endpoints.ts'
 import { defineEndpoint, Router } from '../../src/http/router.ts'
 import { Cursors } from '../../src/model/cursor.ts'
@@ -14,6 +15,8 @@ const live = defineEndpoint({ GET: handler }, { isOpen: true })
 const pages = defineEndpoint({ GET: handler }, { isOpen: true })
 // Opens a connection with its first statement, and there is none here.
 const database = new Database({ url: 'postgres://nobody@127.0.0.1:9/none', poolSize: 1, prepare: true })
+const listReads = new ListReads({ quick: database, own: database, places: 1, mayCancel: true })
+const parts = { database, listReads, longWrites: null, cursors: new Cursors('secret'), memory: null }
 
 let router: Router<ResourceRequest>
 beforeEach(() => {
@@ -21,7 +24,7 @@ beforeEach(() => {
   router.add('', home)
   router.add('livez', live)
   router.add('errors/*', pages)
-  addResource(router, new Resource(company, database, [company], new Cursors('secret')))
+  addResource(router, new Resource(company, [company], parts))
 })
 
 const allowed = (path: string) => {
@@ -86,10 +89,7 @@ test('an endpoint keeps the methods it has', () => {
 
 test('two entities with one path stop the start, as does an entity with the path of a page', () => {
   const claim = (plural: string) => () =>
-    addResource(
-      router,
-      new Resource(defineEntity('Firm', { id: identity() }, { plural }), database, [], new Cursors('secret')),
-    )
+    addResource(router, new Resource(defineEntity('Firm', { id: identity() }, { plural }), [], parts))
   expect(claim('COMPANIES')).toThrow('two entities or pages claim /companies')
   expect(claim('Livez')).toThrow('two entities or pages claim /livez')
   expect(claim('Errors')).toThrow('two entities or pages claim /errors')

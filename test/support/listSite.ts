@@ -1,3 +1,4 @@
+import type { CacheParts } from '../../src/cache/cacheParts.ts'
 import { ListCache } from '../../src/cache/listCache.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
@@ -6,6 +7,7 @@ import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { InFlightWrites } from '../../src/changes/settling.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import { Database } from '../../src/execute/database.ts'
+import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
@@ -37,11 +39,19 @@ export class WatchedDatabase extends Database {
   }
 
   override read(statement: Statement): Promise<Row[]> {
+    return this.watch(statement, () => super.read(statement))
+  }
+
+  override readAlone(statement: Statement, ...more: [number, (backend: () => number | null) => void]): Promise<Row[]> {
+    return this.watch(statement, () => super.readAlone(statement, ...more))
+  }
+
+  private watch(statement: Statement, read: () => Promise<Row[]>): Promise<Row[]> {
     this.texts.push(statement.text)
     const { around } = this
-    if (!around?.text.test(statement.text)) return super.read(statement)
+    if (!around?.text.test(statement.text)) return read()
     this.around = null
-    return around.work(() => super.read(statement))
+    return around.work(read)
   }
 
   /** Whether such a statement is still to come. */
@@ -56,13 +66,25 @@ export class ListProcess {
   private readonly longWrites: LongWrites
   private readonly resources: ReadonlyMap<string, Resource>
 
-  constructor(url: string, memory: ConstructorParameters<typeof Resource>[4]) {
+  constructor(url: string, memory: CacheParts | null) {
     const options = { url, poolSize: 4, prepare: true }
     this.database = new WatchedDatabase(options)
     this.longWrites = new LongWrites(this.database, options)
     const cursors = new Cursors('secret')
+    const listReads = new ListReads({
+      quick: this.database,
+      own: this.database,
+      places: options.poolSize,
+      mayCancel: true,
+    })
     const resourceOf = (entity: (typeof entities)[number]) =>
-      new Resource(entity, this.database, entities, cursors, memory, this.longWrites)
+      new Resource(entity, entities, {
+        database: this.database,
+        longWrites: this.longWrites,
+        listReads,
+        cursors,
+        memory,
+      })
     this.resources = new Map(entities.map((entity) => [entity.plural, resourceOf(entity)]))
   }
 
@@ -74,14 +96,18 @@ export class ListProcess {
   async list(path: string): Promise<ListAnswer> {
     const [plural = '', query = ''] = path.slice(1).split(/\?(.*)/s)
     const url = `${BASE}/${plural}`
-    return answerOf(await this.resource(plural).list({ request: new Request(url), url, query, id: '', mayRead: true }))
+    return answerOf(
+      await this.resource(plural).list({ request: new Request(url), url, query, id: '', mayRead: true, key: 'a' }),
+    )
   }
 
   /** @throws ApiError */
   async get(path: string): Promise<ListAnswer> {
     const [plural = '', id = ''] = path.slice(1).split('/')
     const url = `${BASE}${path}`
-    return answerOf(await this.resource(plural).get({ request: new Request(url), url, query: '', id, mayRead: true }))
+    return answerOf(
+      await this.resource(plural).get({ request: new Request(url), url, query: '', id, mayRead: true, key: 'a' }),
+    )
   }
 
   /** @throws ApiError */
@@ -90,7 +116,7 @@ export class ListProcess {
     const url = `${BASE}${path}`
     const headers = { 'content-type': 'application/json' }
     const request = new Request(url, { method: 'POST', body: JSON.stringify(body), headers })
-    return answerOf(await this.resource(plural)[method]({ request, url, query: '', id, mayRead: true }))
+    return answerOf(await this.resource(plural)[method]({ request, url, query: '', id, mayRead: true, key: 'a' }))
   }
 
   /** What it reads from the database while `work` runs. */

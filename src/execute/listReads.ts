@@ -1,0 +1,153 @@
+import { ApiError } from '../errors.ts'
+import type { Asker } from '../model/asker.ts'
+import type { Batchable } from '../model/batch.ts'
+import { LruCache } from '../model/lruCache.ts'
+import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
+import type { Database } from './database.ts'
+import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
+import { isCancelled } from './sqlstate.ts'
+import { Turns } from './turns.ts'
+
+/** What one asker may have waiting: more would be answered too late anyway. */
+const WAITING_OF_ONE_MAX = 200
+const WAITING_MAX = 1_000
+/** A list that is found in so little time holds up no other statement of its connection. */
+const QUICK_MS_MAX = 100
+const SLOW_BYTES_MAX = 256 * 1024
+
+/** A list that was given up, since all clients that it was read for have left. */
+export class Abandoned extends ApiError {
+  constructor() {
+    super('ServiceUnavailable', 'The client has left.', { headers: { 'Retry-After': '1' } })
+  }
+}
+
+/** A statement that waits for a turn of one of its askers, or has had it. */
+interface Wanted {
+  readonly statement: Statement
+  readonly untilMs: number
+  /** Askers whose clients are still there. */
+  askers: number
+  isSent: boolean
+  readonly promise: Promise<Row[]>
+  resolve(rows: Row[]): void
+  reject(error: unknown): void
+  /** The backend that runs it; null: none does. */
+  backend(): number | null
+}
+
+/** The connections of a pool of `poolSize`: those for lists, which may take long, and those for all else. */
+export function shareConnections(poolSize: number): { lists: number; others: number } {
+  const lists = Math.max(1, Math.floor(poolSize / 3))
+  return { lists, others: Math.max(1, poolSize - lists) }
+}
+
+/** How lists are read. */
+interface ListReadsOptions {
+  /** For lists that are likely to be short, and to end others. */
+  readonly quick: Database
+  /** For all others: its connections are the places that keys take turns at. */
+  readonly own: Database
+  readonly places: number
+  /** Whether a backend's number is that of PostgreSQL, and not of a pooler. */
+  readonly mayCancel: boolean
+}
+
+/**
+ * Reads lists, which may take seconds, over connections of their own, one statement on each, so that no other statement
+ * queues behind one. Keys take turns, by what they have used of late; equal lists that wait are one statement; and one whose
+ * clients have all left is not sent, or ended.
+ */
+export class ListReads {
+  private readonly turns: Turns
+  private readonly deadlines = new Deadlines(QUERY_MS_MAX)
+  private readonly unsent = new Map<string, Wanted>()
+  /** Lists of one row, by that row, which were found to take long. */
+  private readonly slow = new LruCache<true>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
+
+  constructor(private readonly options: ListReadsOptions) {
+    this.turns = new Turns(options.places)
+  }
+
+  /**
+   * The rows of a list's statement. `owner`: the row whose list it is, by a name, where it is likely to be short; else
+   * null. @throws ApiError 500, 503; Abandoned
+   */
+  async read(statement: Batchable, asker: Asker, owner: string | null = null): Promise<Row[]> {
+    if (owner === null || !statement.batch || this.slow.get(owner)) return this.inTurn(statement, asker)
+    const startMs = performance.now()
+    try {
+      return await this.options.quick.read(statement)
+    } finally {
+      if (performance.now() - startMs > QUICK_MS_MAX) this.slow.set(owner, true)
+    }
+  }
+
+  private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {
+    if (this.turns.waiting(asker.key) >= WAITING_OF_ONE_MAX || this.unsent.size >= WAITING_MAX) throw busy()
+    const key = `${statement.text}\0${JSON.stringify(statement.values)}`
+    const wanted = this.unsent.get(key) ?? wantedOf(statement)
+    this.unsent.set(key, wanted)
+    const { signal } = asker.request
+    const leave = () => this.leave(wanted)
+    wanted.askers++
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave)
+    this.turns.take(asker.key, (release) => {
+      if (wanted.isSent) release()
+      else this.send(key, wanted, release)
+    })
+    try {
+      return await this.deadlines.race(wanted.promise, busy)
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  private send(key: string, wanted: Wanted, release: () => void): void {
+    wanted.isSent = true
+    this.unsent.delete(key)
+    const running = wanted.askers > 0 ? this.run(wanted) : Promise.reject(new Abandoned())
+    running.then(wanted.resolve, wanted.reject).finally(release)
+  }
+
+  private async run(wanted: Wanted, attempts = 2): Promise<Row[]> {
+    const startMs = performance.now()
+    try {
+      return await this.options.own.readAlone(wanted.statement, wanted.untilMs, (backend) => {
+        wanted.backend = backend
+      })
+    } catch (error) {
+      if (!isCancelled(error)) throw error
+      if (wanted.askers === 0) throw new Abandoned()
+      // Meant for the statement that its backend ran before.
+      const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
+      if (isEarly && attempts > 1) return this.run(wanted, attempts - 1)
+      throw error
+    } finally {
+      wanted.backend = () => null
+    }
+  }
+
+  private leave(wanted: Wanted): void {
+    if (--wanted.askers > 0) return
+    const backend = wanted.backend()
+    // Where that fails, PostgreSQL ends the statement after its 3 seconds.
+    if (backend !== null && this.options.mayCancel) this.options.quick.read(cancelling(backend)).catch(() => undefined)
+  }
+}
+
+function wantedOf(statement: Statement): Wanted {
+  const { promise, resolve, reject } = Promise.withResolvers<Row[]>()
+  const untilMs = performance.now() + QUERY_MS_MAX
+  return { statement, untilMs, askers: 0, isSent: false, promise, resolve, reject, backend: () => null }
+}
+
+function cancelling(backend: number): Statement {
+  return toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
+}
+
+function busy(): ApiError {
+  const message = 'The database is busy with other lists; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
+}

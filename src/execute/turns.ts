@@ -1,0 +1,100 @@
+/** What an asker has used, halved each `HALF_LIFE_MS`. */
+interface Usage {
+  ms: number
+  atMs: number
+}
+
+interface Waiter {
+  readonly begin: (release: () => void) => void
+}
+
+interface Party {
+  readonly waiters: Waiter[]
+  running: number
+}
+
+/** What an asker had longer ago counts little: it may ask for much again. */
+const HALF_LIFE_MS = 10_000
+/** Askers whose usage is remembered; the one that has waited longest for its next turn is forgotten first. */
+const USAGES_MAX = 1_000
+
+/**
+ * Shares a few places among askers. A free place goes to the asker that has the fewest, and among those to the one that
+ * has used places for the least time of late. The last free place is kept for an asker that has none yet.
+ */
+export class Turns {
+  private readonly parties = new Map<string, Party>()
+  private readonly usages = new Map<string, Usage>()
+  private running = 0
+
+  constructor(private readonly places: number) {}
+
+  /** Calls `begin` when the asker's turn has come, at once if there is a place; `release` ends the turn. */
+  take(asker: string, begin: (release: () => void) => void): void {
+    let party = this.parties.get(asker)
+    if (!party) this.parties.set(asker, (party = { waiters: [], running: 0 }))
+    party.waiters.push({ begin })
+    this.grant()
+  }
+
+  /** How many wait, of one asker or of all. */
+  waiting(asker?: string): number {
+    if (asker !== undefined) return this.parties.get(asker)?.waiters.length ?? 0
+    let count = 0
+    for (const { waiters } of this.parties.values()) count += waiters.length
+    return count
+  }
+
+  private grant(): void {
+    for (let next = this.next(); next !== null; next = this.next()) {
+      const [asker, party] = next
+      const waiter = party.waiters.shift() as Waiter
+      this.start(asker, party, waiter)
+    }
+  }
+
+  private start(asker: string, party: Party, { begin }: Waiter): void {
+    const startMs = performance.now()
+    let isHeld = true
+    party.running++
+    this.running++
+    begin(() => {
+      if (!isHeld) return
+      isHeld = false
+      party.running--
+      this.running--
+      this.charge(asker, performance.now() - startMs)
+      if (party.running === 0 && party.waiters.length === 0) this.parties.delete(asker)
+      this.grant()
+    })
+  }
+
+  /** Who is next; null: there is no place, or none is left for those who have one. */
+  private next(): readonly [string, Party] | null {
+    const free = this.places - this.running
+    if (free <= 0) return null
+    let best: readonly [string, Party] | null = null
+    let bestMs = 0
+    for (const entry of this.parties) {
+      const [asker, party] = entry
+      if (party.waiters.length === 0) continue
+      if (party.running > 0 && free === 1 && this.places > 1) continue
+      const usedMs = this.usedMs(asker)
+      const isBetter = best === null || party.running < best[1].running
+      if (isBetter || (party.running === best?.[1].running && usedMs < bestMs)) [best, bestMs] = [entry, usedMs]
+    }
+    return best
+  }
+
+  private usedMs(asker: string): number {
+    const usage = this.usages.get(asker)
+    return usage === undefined ? 0 : usage.ms * 0.5 ** ((performance.now() - usage.atMs) / HALF_LIFE_MS)
+  }
+
+  private charge(asker: string, ms: number): void {
+    const usage = { ms: this.usedMs(asker) + ms, atMs: performance.now() }
+    this.usages.delete(asker)
+    this.usages.set(asker, usage)
+    if (this.usages.size > USAGES_MAX) this.usages.delete(this.usages.keys().next().value as string)
+  }
+}

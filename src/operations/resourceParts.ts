@@ -1,0 +1,16 @@
+import type { CacheParts } from '../cache/cacheParts.ts'
+import type { Database } from '../execute/database.ts'
+import type { ListReads } from '../execute/listReads.ts'
+import type { LongWrites } from '../execute/longWrites.ts'
+import type { Cursors } from '../model/cursor.ts'
+
+/** What the operations work with. */
+export interface ResourceParts {
+  readonly database: Database
+  readonly listReads: ListReads
+  /** Null: every rename runs as other writes do. */
+  readonly longWrites: LongWrites | null
+  readonly cursors: Cursors
+  /** Null: every list is read from the database. */
+  readonly memory: CacheParts | null
+}

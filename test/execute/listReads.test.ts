@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { Database } from '../../src/execute/database.ts'
+import { Abandoned, ListReads, shareConnections } from '../../src/execute/listReads.ts'
+import type { Asker } from '../../src/model/asker.ts'
+import type { Batchable } from '../../src/model/batch.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+
+let sql: postgres.Sql
+let quick: Database
+let own: Database
+let reads: ListReads
+
+beforeAll(async () => {
+  const url = await createDatabase()
+  sql = connect(url)
+  quick = new Database({ url, poolSize: 1, prepare: true })
+  own = new Database({ url, poolSize: 2, prepare: true })
+})
+beforeEach(() => {
+  reads = new ListReads({ quick, own, places: 2, mayCancel: true })
+})
+afterAll(() => Promise.all([quick.end(0), own.end(0), sql.end()]))
+
+/** A key whose client stays until `leave`. */
+function askerOf(key: string): Asker & { leave(): void } {
+  const controller = new AbortController()
+  return { key, request: { signal: controller.signal }, leave: () => controller.abort() }
+}
+
+/** Waits for a lock that `held` has. */
+const locked = (name: string): Batchable => ({ text: `select '${name}', pg_advisory_xact_lock_shared(1)`, values: [] })
+const read = (name: string): Batchable => ({ text: `select '${name}'`, values: [] })
+
+/** Runs `work` while statements of `locked` wait; `open` lets them go on. */
+async function held(work: (open: () => void) => Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const holder = await sql.reserve()
+  await holder`select pg_advisory_lock(1)`
+  promise.then(async () => {
+    await holder`select pg_advisory_unlock(1)`
+    holder.release()
+  })
+  try {
+    await work(resolve)
+  } finally {
+    resolve()
+  }
+}
+
+const running = async () =>
+  (
+    await sql`select query from pg_stat_activity where wait_event = 'advisory' and datname = current_database() order by query`
+  ).map(({ query }) => query.slice(8, 10))
+
+describe('lists of one key', () => {
+  test('leave a connection for those of others', () =>
+    held(async (open) => {
+      const [a, b] = [askerOf('a'), askerOf('b')]
+      const own = Promise.all(['a1', 'a2', 'a3'].map((name) => reads.read(locked(name), a)))
+      await until(async () => (await running()).length === 1)
+      expect(await reads.read(read('b1'), b)).toEqual([['b1']])
+      expect(await running()).toEqual(['a1'])
+      open()
+      expect((await own).map(([row]) => row?.[0])).toEqual(['a1', 'a2', 'a3'])
+    }))
+
+  test('that are equal and wait are one statement, also with another key', () =>
+    held(async (open) => {
+      const [a, b] = [askerOf('a'), askerOf('b')]
+      const first = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
+      await until(async () => (await running()).length === 2)
+      const names = [a, b, a].map((asker) => reads.read(read('c1'), asker))
+      open()
+      await Promise.all(first)
+      const answers = await Promise.all(names)
+      expect(answers).toEqual([[['c1']], [['c1']], [['c1']]])
+      expect(answers[1]).toBe(answers[0] as (typeof answers)[0])
+    }))
+
+  test('are refused when too many wait, and other keys are not', () =>
+    held(async (open) => {
+      const [a, b] = [askerOf('a'), askerOf('b')]
+      const many = Array.from({ length: 202 }, (_, number) => reads.read(locked(`a${number}`), a))
+      const ends = Promise.allSettled(many)
+      await expect(many.at(-1) as Promise<unknown>).rejects.toMatchObject({ code: 'ServiceUnavailable' })
+      expect(await reads.read(read('b1'), b)).toEqual([['b1']])
+      open()
+      expect((await ends).filter(({ status }) => status === 'rejected')).toHaveLength(1)
+    }))
+})
+
+describe('a client that leaves', () => {
+  test('ends the wait for what it alone has asked for', () =>
+    held(async (open) => {
+      const [a, b, c] = [askerOf('a'), askerOf('b'), askerOf('c')]
+      const places = [reads.read(locked('b1'), b), reads.read(locked('c1'), c)]
+      await until(async () => (await running()).length === 2)
+      const left = reads.read(read('gone'), a)
+      const shared = [reads.read(read('both'), a), reads.read(read('both'), b)]
+      a.leave()
+      open()
+      await expect(left).rejects.toBeInstanceOf(Abandoned)
+      const answers = await Promise.all([...places, ...shared])
+      expect(answers.map(([row]) => row?.[0])).toEqual(['b1', 'c1', 'both', 'both'])
+    }))
+})
+
+describe('a client that leaves while its list is read', () => {
+  test('ends the statement', () =>
+    held(async (open) => {
+      const [a, b] = [askerOf('a'), askerOf('b')]
+      const [own, other] = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
+      await until(async () => (await running()).length === 2)
+      a.leave()
+      await expect(own).rejects.toBeInstanceOf(Abandoned)
+      await until(async () => (await running()).length === 1)
+      expect(await running()).toEqual(['b1'])
+      open()
+      expect((await other)[0]?.[0]).toBe('b1')
+    }))
+
+  test('ends nothing where another client waits for the same', () =>
+    held(async (open) => {
+      const [a, b] = [askerOf('a'), askerOf('b')]
+      const places = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
+      await until(async () => (await running()).length === 2)
+      // One statement for both, in the place of the key whose turn comes first.
+      const shared = [reads.read(read('both'), a), reads.read(read('both'), b)]
+      a.leave()
+      open()
+      const [, ...ends] = await Promise.allSettled([...places, ...shared])
+      expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
+    }))
+
+  test('leaves those who come later what they ask for', () =>
+    held(async (open) => {
+      const [a, b] = [askerOf('a'), askerOf('b')]
+      const own = reads.read(locked('a1'), a)
+      await until(async () => (await running()).length === 1)
+      const later = reads.read(locked('a1'), b)
+      await until(async () => (await running()).length === 2)
+      a.leave()
+      await expect(own).rejects.toBeInstanceOf(Abandoned)
+      open()
+      expect((await later)[0]?.[0]).toBe('a1')
+    }))
+})
+
+describe('a list of one row', () => {
+  const batch = { text: 'select x from unnest($1::text[]) x', rows: 'ordered', distinct: null } as const
+  const ofRow = (text: string): Batchable => ({ text, values: [], batch })
+
+  test('does not wait for a turn', () =>
+    held(async (open) => {
+      const a = askerOf('a')
+      const long = ['a1', 'a2'].map((name) => reads.read(locked(name), a))
+      await until(async () => (await running()).length === 1)
+      expect(await reads.read(ofRow("select 'short'"), a, 'employee_id 1')).toEqual([['short']])
+      open()
+      await Promise.all(long)
+    }))
+
+  test('waits for one after it was found to take long', () =>
+    held(async (open) => {
+      const a = askerOf('a')
+      await reads.read(ofRow("select 'long', pg_sleep(0.2)"), a, 'employee_id 2')
+      const long = ['a1', 'a2'].map((name) => reads.read(locked(name), a))
+      await until(async () => (await running()).length === 1)
+      let isAnswered = false
+      const own = reads.read(ofRow("select 'of row'"), a, 'employee_id 2').then(() => {
+        isAnswered = true
+      })
+      await reads.read(ofRow("select 'of another'"), a, 'employee_id 3')
+      expect(isAnswered).toBe(false)
+      open()
+      await Promise.all([...long, own])
+    }))
+})
+
+test.each([
+  [1, { lists: 1, others: 1 }],
+  [2, { lists: 1, others: 1 }],
+  [4, { lists: 1, others: 3 }],
+  [10, { lists: 3, others: 7 }],
+])('of %i connections lists have about a third, and never all', (poolSize, shares) => {
+  expect(shareConnections(poolSize)).toEqual(shares)
+})

@@ -1,0 +1,165 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbedded } from '../../src/postgres/embedded.ts'
+import { migrate } from '../../src/postgres/migrate.ts'
+import { loadMany } from '../support/manyRows.ts'
+import { connect, MIGRATIONS } from '../support/postgres.ts'
+import { run } from '../support/process.ts'
+
+interface Options {
+  readonly absences: number
+  /** Keys that ask for costly lists, as often as their limit allows, over so many connections together. */
+  readonly keys: number
+  readonly connections: number
+  /** After so many ms each of these clients leaves; null: it waits for its answer. */
+  readonly leaveMs?: number | null
+  readonly seconds: number
+  /** The project whose server it is; default: this one. */
+  readonly root?: string
+}
+
+/** What others got: of requests by id, of lists, and of readiness. */
+export interface Served {
+  readonly byId: Latencies
+  readonly lists: Latencies
+  readonly ready: Latencies
+  /** By status; 0: no answer. */
+  readonly statuses: Readonly<Record<number, number>>
+}
+
+interface Latencies {
+  readonly count: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+const OTHERS = 4
+/** Below the default limit of 750 a minute. */
+const PAUSE_MS = 85
+const ROOT = join(import.meta.dir, '../..')
+
+/** Serves four clients alone, and then beside keys that ask for costly lists within their limits. */
+export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; costly: number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'roster-fairness-'))
+  const embedded = await startEmbedded({ dataDir: join(folder, 'database') })
+  const sql = connect(embedded.url)
+  const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+  try {
+    await migrate(embedded.url, MIGRATIONS)
+    await loadMany(sql, { company: 1_000, employee: 5_000, absence: options.absences })
+    await sql.unsafe('vacuum analyze')
+    const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error' }
+    const root = options.root ?? ROOT
+    const program = (words: readonly string[]) =>
+      run(['sh', '-c', 'cd "$0" && exec "$@"', root, process.execPath, '--no-env-file', 'src/main.ts', ...words], {
+        ...settings,
+        LOG_FORMAT: 'pretty',
+      })
+    const keyOf = async (name: string) => {
+      const made = program(['keys', 'create', '--name', name, '--rights', '*:read'])
+      await made.ended
+      return made.output().trim().split('\n').at(-1) as string
+    }
+    const others = await Promise.all(names('other', OTHERS).map(keyOf))
+    const greedy: string[] = []
+    for (const name of names('greedy', options.keys)) greedy.push(await keyOf(name))
+    const server = program([])
+    const [, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
+    try {
+      const alone = await serveOthers(url, others, options.seconds)
+      const attack = beginAttack(url, greedy, options)
+      await Bun.sleep(1_000)
+      const beside = await serveOthers(url, others, options.seconds)
+      return { alone, beside, costly: await attack.end() }
+    } finally {
+      server.kill('SIGTERM')
+      await server.ended
+    }
+  } finally {
+    await sql.end()
+    await embedded.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Asks for lists that no index helps with, each of them once. Returns what ends it, and how many were asked for. */
+function beginAttack(url: string, keys: readonly string[], { connections, leaveMs = null }: Options) {
+  let [asked, isOver] = [0, false]
+  const client = async (number: number) => {
+    const key = keys[number % keys.length] as string
+    while (!isOver) {
+      const target = `/Absences?Reason=!=x${asked++}&Type=!=Type 3&sort=Employee,-Period.Hours,Reason&page=${asked}`
+      const signal = leaveMs === null ? null : AbortSignal.timeout(leaveMs)
+      await request(url + target, key, signal)
+      // All clients of a key together send as many as its limit admits.
+      await Bun.sleep((PAUSE_MS * connections) / keys.length)
+    }
+  }
+  const clients = Array.from({ length: connections }, (_, number) => client(number))
+  return {
+    async end() {
+      isOver = true
+      await Promise.all(clients)
+      return asked
+    },
+  }
+}
+
+async function serveOthers(url: string, keys: readonly string[], seconds: number): Promise<Served> {
+  const endMs = performance.now() + seconds * 1_000
+  const statuses: Record<number, number> = {}
+  const taken = { byId: [] as number[], lists: [] as number[], ready: [] as number[] }
+  const ask = async (kind: keyof typeof taken, path: string, key: string) => {
+    const startMs = performance.now()
+    const status = await request(url + path, key, AbortSignal.timeout(10_000))
+    taken[kind].push(performance.now() - startMs)
+    statuses[status] = (statuses[status] ?? 0) + 1
+  }
+  let number = 0
+  const repeat = async (kind: keyof typeof taken, pauseMs: number, key: string, path: () => string) => {
+    while (performance.now() < endMs) {
+      await ask(kind, path(), key)
+      await Bun.sleep(pauseMs)
+    }
+  }
+  await Promise.all([
+    ...keys.map((key) => repeat('byId', 2 * PAUSE_MS, key, () => `/Employees/${1 + (number++ % 5_000)}`)),
+    ...keys.map((key) => repeat('lists', 10 * PAUSE_MS, key, () => `/Companies?Name=>C${number++}&PageSize=5`)),
+    repeat('ready', 100, '', () => '/readyz'),
+  ])
+  return { byId: summary(taken.byId), lists: summary(taken.lists), ready: summary(taken.ready), statuses }
+}
+
+function summary(taken: readonly number[]): Latencies {
+  const sorted = taken.toSorted((one, other) => one - other)
+  const at = (part: number) => Math.round((sorted[Math.floor(part * (sorted.length - 1))] ?? 0) * 10) / 10
+  return { count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+}
+
+/** The status; 0: the client left, or the connection broke. */
+async function request(url: string, key: string, signal: AbortSignal | null): Promise<number> {
+  const headers: Record<string, string> = key === '' ? {} : { authorization: `ApiKey ${key}` }
+  try {
+    const response = await fetch(url, { headers, ...(signal ? { signal } : {}) })
+    await response.text()
+    return response.status
+  } catch {
+    return 0
+  }
+}
+
+if (import.meta.main) {
+  const [absences, keys, connections, seconds, leaveMs, root] = process.argv.slice(2)
+  const found = await proveFairness({
+    absences: Number(absences),
+    keys: Number(keys),
+    connections: Number(connections),
+    seconds: Number(seconds),
+    leaveMs: leaveMs === '-' || leaveMs === undefined ? null : Number(leaveMs),
+    ...(root ? { root } : {}),
+  })
+  console.log(JSON.stringify(found, null, 1))
+  process.exit(0)
+}
