@@ -100,7 +100,7 @@ export const table: readonly Entry[] = [
   },
   {
     name: 'different-lists',
-    title: 'the same from a random id on: hardly a request is like another',
+    title: 'absences of one status from a random id on, the latest first: hardly a request is like another',
     hasUncounted: true,
     isCold: true,
     operations: (rows) => absences(`Status=Approved&Id=%3E{1..${Math.ceil(rows.absences / 10)}}&sort=-Start`)(),

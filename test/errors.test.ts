@@ -3,12 +3,13 @@ import { STATUS_CODES } from 'node:http'
 import { ApiError, errorTable, type Fault, faultsError } from '../src/errors.ts'
 
 describe('the table', () => {
-  for (const [code, { status, title, explanation }] of Object.entries(errorTable))
-    test(`${code} has a status that exists, a title and an explanation`, () => {
+  for (const [code, { status, title, explanation, remedy }] of Object.entries(errorTable))
+    test(`${code} has a status that exists, a title, an explanation and a remedy`, () => {
       expect(code).toMatch(/^[A-Z][A-Za-z]+$/)
       expect([status >= 400, STATUS_CODES[status] !== undefined]).toEqual([true, true])
       expect(title).toMatch(/^\p{L}.*[^.]$/u)
       expect(explanation).toMatch(/^\p{L}.*\.$/u)
+      expect(remedy).toMatch(/^\p{L}.*\.$/u)
     })
 
   test('the statuses that the decisions name', () => {

@@ -2,8 +2,9 @@ import { median, type Results, type Sample, type ScenarioResult, type TargetResu
 import { divide, type Ratio, ratiosAmong } from './ratios.ts'
 
 export const SUBJECT = 'roster'
-/** What is compared with, but is no program that anybody would deploy instead. */
-const NO_PEERS = ['no-cache', 'constant', 'bare', 'uncounted', 'pgbench', 'loop']
+export const NO_CACHE = 'no-cache'
+/** What is compared with, but is no program that one would deploy instead. */
+const NO_PEERS = [SUBJECT, NO_CACHE, 'constant', 'bare', 'uncounted', 'pgbench', 'loop']
 
 /** One program in one scenario: medians over its rounds; null where nothing was measured. */
 export interface Row {
@@ -51,6 +52,11 @@ export function targetsOf({ scenarios }: Results): string[] {
   return [...new Set([SUBJECT, ...scenarios.flatMap(({ targets }) => targets.map(({ target }) => target))])]
 }
 
+/** Whether the target is another server, which one could deploy instead. */
+export function isPeer(target: string): boolean {
+  return !NO_PEERS.includes(target)
+}
+
 /** The rows of each scenario. A void row keeps its figures, and nothing is compared with it. */
 export function summarise(results: Results, ratios: readonly Ratio[] = ratiosOf(results)): Section[] {
   return results.scenarios.map((scenario) => {
@@ -85,7 +91,7 @@ function compare(row: Measured, all: readonly Measured[], ratios: readonly Ratio
 }
 
 function duel(row: Measured, all: readonly Measured[]): Duel | null {
-  const peers = all.filter((other) => other !== row && !NO_PEERS.includes(other.target) && rateOf(other) !== null)
+  const peers = all.filter((other) => isPeer(other.target) && rateOf(other) !== null)
   const best = peers.toSorted((a, b) => (rateOf(b) ?? 0) - (rateOf(a) ?? 0))[0]
   const ratio = best ? quotient(rateOf(row), rateOf(best)) : null
   if (!best?.requestsPerSecond || !row.requestsPerSecond || ratio === null) return null

@@ -7,7 +7,7 @@ export function errorPage(code: string): Reply | null {
     | ErrorCode
     | undefined
   if (!known) return null
-  const { status, title, explanation } = errorTable[known]
+  const { status, title, explanation, remedy } = errorTable[known]
   const body = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -17,6 +17,7 @@ export function errorPage(code: string): Reply | null {
 <h1>${known}</h1>
 <p>HTTP status ${status}. ${Bun.escapeHTML(title)}.</p>
 <p>${Bun.escapeHTML(explanation)}</p>
+<p>${Bun.escapeHTML(remedy)}</p>
 </html>
 `
   const headers = {

@@ -1,17 +1,22 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { blockOf, NotPublished, publish, publishedRun, speedBlock } from '../../bench/publish.ts'
+import { blockOf, publish, publishedRun } from '../../bench/publish.ts'
+import { allBlock, NotPublished, speedBlock } from '../../bench/publishedTables.ts'
 import type { Results, Sample, TargetResult } from '../../bench/results.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 
 const ROOT = join(import.meta.dir, '../..')
-const README = '# Name\n\n## Speed\n\n<!-- bench:begin -->\nold\n<!-- bench:end -->\n\nMore.\n'
+const PAGE = '# Name\n\n## Speed\n\n<!-- bench:begin -->\nold\n<!-- bench:end -->\n\nMore.\n'
 const folder = temporaryFolder()
 const file = join(folder.path, 'run.json')
 const readme = join(folder.path, 'README.md')
 afterAll(folder.remove)
-beforeEach(() => writeFileSync(readme, README))
+const benchmarks = join(folder.path, 'docs/benchmarks.md')
+beforeEach(() => {
+  mkdirSync(join(folder.path, 'docs'), { recursive: true })
+  for (const page of [readme, benchmarks]) writeFileSync(page, PAGE)
+})
 
 const NAMES = ['one-by-id', 'different-lists', 'random-pages', 'filter-sort', 'page-20000-sorted', 'lists-under-writes']
 
@@ -62,7 +67,7 @@ describe('a published run', () => {
     expect(page).toContain('the title of one-by-id')
     const text = readFileSync(readme, 'utf8')
     expect(blockOf(text)).toBe(speedBlock(runOf()))
-    expect(text).toBe(README.replace('old\n', () => speedBlock(runOf())))
+    expect(text).toBe(PAGE.replace('old\n', () => speedBlock(runOf())))
   })
 
   test('has a row for each of six scenarios: median, least and most, without the cache, best peer that counts, p99', () => {
@@ -73,6 +78,20 @@ describe('a published run', () => {
     expect(block).toContain('One run of commit abc1234 on 2026-01-31: A processor, 2 cores')
     expect(block).toContain('1,000,000 absences, 32 connections, 1 worker.')
     expect(block).toContain('(bench/published/2026-01-31T09-00-00Z.json)')
+  })
+
+  test('has a row for each scenario on the page of benchmarks, with every peer and what each request costs', () => {
+    publishRun(runOf())
+    const block = blockOf(readFileSync(benchmarks, 'utf8')) ?? ''
+    expect(block).toBe(allBlock(runOf()))
+    const heads =
+      '| no cache | fastify | hono | platformatic | vs. best peer | p50, p99 ms | CPU µs: server, PostgreSQL |'
+    expect(block).toContain(`|  | Roster ${heads}`)
+    const cells = '1,000 (900–1,200) | 500 | 300 | 400 | void | 2.50 × | 1.00, 4.56 | 30.0, 5.00'
+    const rows = block.split('\n').filter((line) => line.startsWith('| the title'))
+    expect(rows).toEqual(NAMES.map((name) => `| the title of ${name} | ${cells} |`))
+    expect(block).toContain('`npm run bench`. Bun 1.2.3.')
+    expect(block).toContain('(../bench/published/2026-01-31T09-00-00Z.html)')
   })
 
   test('is the same after it was published again', () => {
@@ -104,11 +123,15 @@ describe('is refused, and nothing is written', () => {
     expect([readFileSync(readme, 'utf8'), filesOf()]).toEqual([before, files])
   })
 
-  test.each(['# Name\n', README + README])('a README without one pair of markers', (text) => {
-    writeFileSync(readme, text)
-    expect(() => publishRun(runOf())).toThrow(NotPublished)
-    expect(readFileSync(readme, 'utf8')).toBe(text)
-  })
+  const pages = [readme, benchmarks]
+  test.each(pages.flatMap((page) => ['# Name\n', PAGE + PAGE].map((text) => [page, text] as const)))(
+    '%s without one pair of markers',
+    (page, text) => {
+      writeFileSync(page, text)
+      expect(() => publishRun(runOf())).toThrow(NotPublished)
+      expect(readFileSync(page, 'utf8')).toBe(text)
+    },
+  )
 
   test('by the command too, which says why, with exit code 1', async () => {
     const program = run([
@@ -123,9 +146,12 @@ describe('is refused, and nothing is written', () => {
   })
 })
 
-test('the table of speed in the README is that of the published run', () => {
+test.each([
+  ['README.md', speedBlock],
+  ['docs/benchmarks.md', allBlock],
+])('the figures in %s are those of the published run', (path, blockFor) => {
   const published = publishedRun(ROOT)
-  const block = blockOf(readFileSync(join(ROOT, 'README.md'), 'utf8'))
-  expect(block ?? '').toBe(published === null ? '' : speedBlock(published))
+  const block = blockOf(readFileSync(join(ROOT, path), 'utf8'))
+  expect(block ?? '').toBe(published === null ? '' : blockFor(published))
   expect(existsSync(join(ROOT, 'bench/published'))).toBe(published !== null)
 })

@@ -44,11 +44,12 @@ describe('files', () => {
     expect(tracked.filter((path) => path.split('/').some((part) => empty.test(part)))).toEqual([])
   })
 
-  test('there is one lockfile, and one of the programs that benches compare with', () => {
+  test('there is one lockfile, one of the programs that benches compare with, and one of those that tests hand output to', () => {
     const locks = ['package-lock.json', 'npm-shrinkwrap.json', 'yarn.lock', 'pnpm-lock.yaml', 'bun.lock', 'bun.lockb']
     expect(tracked.filter((path) => locks.includes(basename(path)))).toEqual([
       'bench/peers/package-lock.json',
       'package-lock.json',
+      'test/consumers/package-lock.json',
     ])
   })
 })

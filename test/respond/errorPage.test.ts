@@ -5,7 +5,7 @@ import { errorPage } from '../../src/respond/errorPage.ts'
 describe('D38: every code has a page', () => {
   for (const code of Object.keys(errorTable) as ErrorCode[])
     test(code, () => {
-      const { status, title, explanation } = errorTable[code]
+      const { status, title, explanation, remedy } = errorTable[code]
       const page = errorPage(code)
       expect(page?.status).toBe(200)
       for (const text of [
@@ -13,6 +13,7 @@ describe('D38: every code has a page', () => {
         `<h1>${code}</h1>`,
         `HTTP status ${status}. ${Bun.escapeHTML(title)}.`,
         Bun.escapeHTML(explanation),
+        Bun.escapeHTML(remedy),
       ])
         expect(page?.body).toContain(text)
     })

@@ -1,0 +1,225 @@
+import type { ErrorCode } from '../errors.ts'
+
+/** A request that is refused, and what the server answers; on the sample, with a key of all rights, unless it says otherwise. */
+export interface ErrorExample {
+  readonly method: string
+  /** Path and query string, percent-encoded. */
+  readonly target: string
+  /** Beside Authorization, and Content-Type: application/json where there is a body. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** The rights of its key; null: it sends none. */
+  readonly rights?: string | null
+  /** Continues "when": what must be so for this answer. */
+  readonly when?: string
+  readonly answer: ErrorAnswer
+}
+
+/** The parts of an error's body that differ from error to error of one code. */
+interface ErrorAnswer {
+  readonly Target: string
+  readonly Message: string
+  readonly Details: readonly Detail[] | null
+}
+
+interface Detail {
+  readonly Code: ErrorCode
+  readonly Target: string
+  readonly Message: string
+}
+
+const api = (Message: string): ErrorAnswer => ({ Target: 'Api', Message, Details: null })
+const about = (Target: string, Message: string): ErrorAnswer => ({ Target, Message, Details: null })
+/** Of a body's single fault, which stands on top and in the details. */
+const fault = (Code: ErrorCode, Target: string, Message: string): ErrorAnswer => ({
+  ...{ Target, Message },
+  Details: [{ Code, Target, Message }],
+})
+
+const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')
+const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'
+
+/** For each code a request that it answers. Tests send each of them to a real server. */
+export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
+  InvalidHost: {
+    method: 'GET',
+    target: '/Companies',
+    headers: { Host: 'a.example, b.example' },
+    answer: api('The Host header is not valid.'),
+  },
+  InvalidQueryString: {
+    method: 'GET',
+    target: '/Companies?Name=100%',
+    answer: api('The query string has a bad percent escape, or bytes that are not UTF-8, in "100%".'),
+  },
+  UnknownParameter: {
+    method: 'GET',
+    target: '/Absences?Statsu=Approved',
+    answer: about('Statsu', 'Absences has no parameter "Statsu". Did you mean Status?'),
+  },
+  InvalidFilter: {
+    method: 'GET',
+    target: '/Companies?Enabled=%3Efalse',
+    answer: about('Enabled', 'Enabled is true or false: it can be compared with = and !=, not with >.'),
+  },
+  TooManyFilters: {
+    method: 'GET',
+    target: `/Companies?${FILTERS}`,
+    answer: api('A request may have up to 32 filters.'),
+  },
+  InvalidSort: {
+    method: 'GET',
+    target: '/Companies?sort=-Nmae',
+    answer: about('sort', 'Companies cannot be sorted by "Nmae". Did you mean Name?'),
+  },
+  InvalidPageSize: {
+    method: 'GET',
+    target: '/Companies?PageSize=many',
+    answer: about('PageSize', 'PageSize must be an integer; 5 to 50 make a difference.'),
+  },
+  InvalidPage: {
+    method: 'GET',
+    target: '/Companies?page=0',
+    answer: about('page', 'page must be an integer of 1 or more.'),
+  },
+  InvalidCursor: {
+    method: 'GET',
+    target: '/Companies?page=2&cursor=altered',
+    answer: about('cursor', 'The cursor is not one of this list: it was altered, or the filters or the sort were.'),
+  },
+  InvalidJson: {
+    method: 'POST',
+    target: '/Companies',
+    body: `[${COMPANY}]`,
+    answer: about('Body', 'The body must be a JSON object.'),
+  },
+  UnknownProperty: {
+    method: 'POST',
+    target: '/Companies',
+    body: '{"Nmae": "Blue Moon"}',
+    answer: fault('UnknownProperty', 'Nmae', 'Company has no property "Nmae". Did you mean Name?'),
+  },
+  DuplicateProperty: {
+    method: 'POST',
+    target: '/Companies',
+    body: '{"Name": "Blue Moon", "name": "Red Sun"}',
+    answer: fault('DuplicateProperty', 'Name', 'Name is given twice, in names that differ by case.'),
+  },
+  InvalidValue: {
+    method: 'PATCH',
+    target: '/Companies/1',
+    body: '{"Enabled": "yes"}',
+    answer: fault('InvalidValue', 'Enabled', 'Enabled must be true or false.'),
+  },
+  ValidationFailed: {
+    method: 'POST',
+    target: '/Absences',
+    body: '{"Start": "2026-02-30T09:00:00Z", "Reason": 5}',
+    answer: {
+      Target: 'Body',
+      Message: 'The body has 2 faults; Details lists them.',
+      Details: [
+        { Code: 'InvalidValue', Target: 'Start', Message: 'Start must be a date and time that exist.' },
+        {
+          Code: 'InvalidValue',
+          Target: 'Reason',
+          Message: 'Reason must be a text of at most 100 characters, or null.',
+        },
+      ],
+    },
+  },
+  Unauthorized: {
+    method: 'GET',
+    target: '/Companies',
+    rights: null,
+    answer: api('The request needs a valid key in the header Authorization: ApiKey <key>.'),
+  },
+  Forbidden: {
+    method: 'POST',
+    target: '/Companies',
+    body: COMPANY,
+    rights: '*:read',
+    answer: api('The key does not have the right Companies:write.'),
+  },
+  NotFound: {
+    method: 'GET',
+    target: '/Companies/999',
+    answer: api('There is no Company with id 999.'),
+  },
+  MethodNotAllowed: {
+    method: 'DELETE',
+    target: '/Companies',
+    answer: api('DELETE is not among the methods here: GET, HEAD, POST, OPTIONS.'),
+  },
+  RequestTimeout: {
+    method: 'POST',
+    target: '/Companies',
+    body: COMPANY,
+    when: 'the body has not arrived after 10 seconds',
+    answer: about('Body', 'The body took longer than 10 seconds.'),
+  },
+  Conflict: {
+    method: 'POST',
+    target: '/Companies',
+    body: '{"Name": "Zenith Water"}',
+    when: 'the operator has made names of companies unique',
+    answer: api('The write does not agree with what is stored; nothing was written.'),
+  },
+  ReferenceNotFound: {
+    method: 'POST',
+    target: '/Absences',
+    body: '{"EmployeeId": 999, "Status": "Requested"}',
+    answer: fault('ReferenceNotFound', 'EmployeeId', 'EmployeeId names no Employee: there is none with id 999.'),
+  },
+  StillReferenced: {
+    method: 'DELETE',
+    target: '/Companies/1',
+    answer: api('Company 1 was not deleted: other rows refer to it.'),
+  },
+  PayloadTooLarge: {
+    method: 'POST',
+    target: '/Companies',
+    headers: { 'Content-Type': 'application/json', 'Content-Length': '1048577' },
+    when: 'the body has more than 1 MiB',
+    answer: about('Body', 'The body may have up to 1 MiB.'),
+  },
+  UriTooLong: {
+    method: 'GET',
+    target: '/Companies?sort=Name,Name,Name',
+    when: 'it goes on like that for more than 3 KiB',
+    answer: api('Path and query string together, percent-encoded, may have up to 3 KiB.'),
+  },
+  UnsupportedMediaType: {
+    method: 'POST',
+    target: '/Companies',
+    headers: { 'Content-Type': 'text/plain' },
+    body: COMPANY,
+    answer: about('Body', 'The body must be declared as application/json, not as text/plain.'),
+  },
+  RateLimitExceeded: {
+    method: 'GET',
+    target: '/Companies',
+    when: 'the key has a limit of one request a minute, which was sent just before',
+    answer: api('The limit of 1 per 1m is reached; retry after 60 s.'),
+  },
+  InternalError: {
+    method: 'POST',
+    target: '/Companies',
+    headers: { 'X-Request-Id': '4bf92f35-77b3' },
+    body: COMPANY,
+    when: 'the server has a fault of its own',
+    answer: api('The server failed. Its log has the details under request id 4bf92f35-77b3.'),
+  },
+  ServiceUnavailable: {
+    method: 'GET',
+    target: '/Companies',
+    when: 'the database is away',
+    answer: api('The database does not answer at the moment; retry after the seconds in Retry-After.'),
+  },
+}
+
+/** The body of the answer to a code's example. `baseUrl` without a slash at the end. */
+export function exampleBody(code: ErrorCode, baseUrl: string) {
+  const { Target, Message, Details } = errorExamples[code].answer
+  return { Error: { Code: code, Reference: `${baseUrl}/errors/${code}`, Target, Message, Details } }
+}

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type ErrorExample, errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
+import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { loadSample } from '../../src/postgres/sample.ts'
+import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { exchange } from '../support/socket.ts'
+
+const keys = {
+  '*:read': makeKey({ name: 'reader', rights: '*:read' }),
+  limited: makeKey({ name: 'limited', limits: '1/1m' }),
+}
+
+/** One of the answers is a failure, which would be logged. */
+const silent = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }
+
+let server: TestServer
+beforeAll(async () => {
+  const databaseUrl = await createDatabase()
+  await loadSample(databaseUrl, MIGRATIONS, true)
+  const records = Object.values(keys).map(({ record }) => record)
+  server = await startServer({ databaseUrl, log: silent, keys: records, environment: { RATE_LIMIT_CLIENTS: '3' } })
+})
+afterAll(() => server.stop())
+
+/** What has to be so, and is no longer afterwards; it may send another request than the one that it gets. */
+type Circumstances = (send: (request: Partial<ErrorExample>) => Promise<string>) => Promise<string>
+
+const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
+  RequestTimeout: (send) => send({ headers: { 'Content-Length': '1000' } }),
+  async Conflict(send) {
+    await server.sql`create unique index unique_names on company (name)`
+    const answer = await send({})
+    await server.sql`drop index unique_names`
+    return answer
+  },
+  PayloadTooLarge: (send) => send({}),
+  UriTooLong: (send) => send({ target: `${errorExamples.UriTooLong.target}${',Name'.repeat(700)}` }),
+  async RateLimitExceeded(send) {
+    const headers = { Authorization: keys.limited.headers.authorization }
+    expect(await send({ headers })).toStartWith('HTTP/1.1 200')
+    return send({ headers })
+  },
+  async InternalError(send) {
+    await server.sql.unsafe(`
+      create function fail() returns trigger language plpgsql as $$
+        begin raise exception 'ours' using errcode = '22012'; end $$;
+      create trigger fail before insert on company execute function fail()`)
+    const answer = await send({})
+    await server.sql`drop function fail cascade`
+    return answer
+  },
+  async ServiceUnavailable(send) {
+    const url = new URL(server.databaseUrl)
+    const name = url.pathname.slice(1)
+    url.pathname = '/postgres'
+    const admin = connect(url.href)
+    await admin.unsafe(`alter database ${name} allow_connections false`)
+    await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
+    const answer = await send({})
+    await admin.unsafe(`alter database ${name} allow_connections true`)
+    await admin.end()
+    return answer
+  },
+}
+
+/** As it stands: fetch would mend the host, the length and the target. */
+function bytesOf({ method, target, headers, body = '', rights }: ErrorExample): string {
+  const all: Record<string, string> = { Host: new URL(server.url).host, Connection: 'close' }
+  if (rights !== null) all.Authorization = rights === undefined ? `ApiKey ${KEY}` : authorizationFor(rights)
+  if (body !== '') Object.assign(all, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) })
+  const lines = Object.entries({ ...all, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}
+
+function authorizationFor(rights: string): string {
+  if (rights !== '*:read') throw new Error(`no key has the rights ${rights}`)
+  return keys[rights].headers.authorization
+}
+
+describe('the example of', () => {
+  test.each(Object.keys(errorTable) as ErrorCode[])('%s is what the server answers', async (code) => {
+    const example = errorExamples[code]
+    const send = (changes: Partial<ErrorExample>) => exchange(server.url, bytesOf({ ...example, ...changes }), 30_000)
+    const arrange = circumstances[code]
+    const answer = arrange ? await arrange(send) : await send({})
+    expect(answer).toStartWith(`HTTP/1.1 ${errorTable[code].status} `)
+    const body = answer.slice(answer.indexOf('\r\n\r\n') + 4)
+    const masked = body.replace(/retry after \d+ s/, 'retry after 60 s')
+    expect(JSON.parse(masked)).toEqual(exampleBody(code, server.url))
+  })
+})
+
+test('what must be so for an answer is said where it is more than the request', () => {
+  const said = Object.entries(errorExamples).flatMap(([code, { when }]) => (when === undefined ? [] : [code]))
+  expect(said.sort()).toEqual(Object.keys(circumstances).sort())
+})

@@ -1,0 +1,59 @@
+import { describe, test } from 'bun:test'
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+/** A page that is open, and all that it has asked for and complained of since. */
+interface OpenPage {
+  readonly page: Page
+  /** Every address that it asked for, in order, but for `data:` and `blob:`, which leave the machine to nothing. */
+  readonly requests: string[]
+  /** What its console said at the levels of warnings and errors, breaches of the content security policy among them, and what it threw. */
+  readonly complaints: string[]
+}
+
+export interface TestBrowser {
+  /** Opens `url` in a window of its own, without what others have kept, and waits until it has loaded. */
+  open(url: string, options?: BrowserContextOptions): Promise<OpenPage>
+  close(): Promise<void>
+}
+
+const executablePath = Bun.which('chromium')
+
+/**
+ * `describe`, where the machine has a Chromium; else one test that says so. CI_REQUIRES_BROWSER is set where the tests of a
+ * release run, so that these cannot go missing there unnoticed.
+ */
+export function describeInBrowser(name: string, tests: () => void): void {
+  if (executablePath !== null) describe(name, tests)
+  else
+    test(name, () => {
+      if (process.env.CI_REQUIRES_BROWSER) throw new Error('chromium is not installed')
+      console.warn('left out, since there is no chromium: apt-get install chromium')
+    })
+}
+
+/** Debian's Chromium without a window. It reaches this machine alone: other hosts have no address. */
+export async function startBrowser(): Promise<TestBrowser> {
+  if (executablePath === null) throw new Error('chromium is not installed')
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
+  })
+  return {
+    async open(url, options = {}) {
+      const context = await browser.newContext(options)
+      const page = await context.newPage()
+      const requests: string[] = []
+      const complaints: string[] = []
+      context.on('request', (request) => {
+        if (!/^(data|blob):/.test(request.url())) requests.push(request.url())
+      })
+      page.on('console', (message) => {
+        if (['warning', 'error'].includes(message.type())) complaints.push(message.text())
+      })
+      page.on('pageerror', (error) => complaints.push(String(error)))
+      await page.goto(url, { waitUntil: 'load' })
+      return { page, requests, complaints }
+    },
+    close: () => browser.close(),
+  }
+}
