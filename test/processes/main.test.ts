@@ -47,7 +47,10 @@ describe('start', () => {
     test(
       `where stdout is no terminal${settings.LOG_FORMAT && ' and JSON is asked for'}: ${what}; no key on either`,
       async () => {
-        const [out, err] = [join(folder.path, `out${settings.LOG_FORMAT}`), join(folder.path, `err${settings.LOG_FORMAT}`)]
+        const [out, err] = [
+          join(folder.path, `out${settings.LOG_FORMAT}`),
+          join(folder.path, `err${settings.LOG_FORMAT}`),
+        ]
         const start = `exec '${process.execPath}' --no-env-file src/main.ts >'${out}' 2>'${err}'`
         const server = run(['sh', '-c', start], {
           ...{ ...ALONE, ...settings, RATE_LIMIT: '1/1s', PORT: '0', DATA_DIR: folder.path },

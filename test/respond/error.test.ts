@@ -19,7 +19,10 @@ test('the target is Api unless the error names one', () => {
 
 test('headers of the error go out beside the content type', () => {
   const error = new ApiError('MethodNotAllowed', 'x', { headers: { Allow: 'GET' } })
-  expect(respondError(error, BASE).headers).toMatchObject({ 'Content-Type': 'application/json; charset=utf-8', Allow: 'GET' })
+  expect(respondError(error, BASE).headers).toMatchObject({
+    'Content-Type': 'application/json; charset=utf-8',
+    Allow: 'GET',
+  })
 })
 
 test('D38: details in Pascal case', () => {
