@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { generateCommand } from './cli/generate.ts'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config.ts'
@@ -13,5 +14,6 @@ program
   .description('Start the server (the default).')
   .action(() => serve(readConfig(process.env), Number(process.env.ROSTER_LAUNCHER)))
 program.addCommand(keysCommand(() => readConfig(process.env)))
+program.addCommand(generateCommand())
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))
