@@ -35,8 +35,8 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
   const router = new Router<ResourceRequest>()
   const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
   const isReady = createReadiness(database, migrationFiles)
-  const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>
-    defineEndpoint<ResourceRequest>({ GET: ({ id }) => get(id) }, { isOpen: true, isUnlimited })
+  const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false, route = '') =>
+    defineEndpoint<ResourceRequest>({ GET: ({ id }) => get(id) }, { isOpen: true, isUnlimited, route })
   router.add(
     '',
     open(() => respondJson(200, JSON.stringify({ name: 'Roster', version, resources: links() }))),
@@ -56,11 +56,15 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
   )
   router.add(
     'errors/*',
-    open((code) => {
-      const page = errorPage(code)
-      if (page) return page
-      throw new ApiError('NotFound', 'There is no such error code.')
-    }),
+    open(
+      (code) => {
+        const page = errorPage(code)
+        if (page) return page
+        throw new ApiError('NotFound', 'There is no such error code.')
+      },
+      false,
+      '/errors/{code}',
+    ),
   )
   for (const entity of entities)
     addResource(router, new Resource(entity, database, entities, cursors, memory, longWrites))

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { compareDecimals, DIGITS_MAX, decimalsOf, plainDecimal, printDecimal } from './decimal.ts'
+import { instantHint } from './instantHint.ts'
 import { isPlainInstant } from './plainInstant.ts'
 import { type Compare, compareCodes, compareInstants, compareIntegers } from './printed.ts'
 
@@ -169,7 +170,7 @@ const FIRST_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
 function parseInstant(text: string): string {
   if (isPlainInstant(text)) return text
   const match = INSTANT.exec(text)
-  if (!match) throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${hintForPlus(text)}`)
+  if (!match) throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${instantHint(text)}`)
   const [, year, month, day, hour, minute, second, , zone] = match as unknown as string[]
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`
   const localMs = Date.parse(local)
@@ -189,10 +190,6 @@ function checkedRange(ms: number, text = secondsText(ms)): string {
 
 function secondsText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -5)}Z`
-}
-
-function hintForPlus(text: string): string {
-  return /T[\d:.]+ \d\d:\d\d$/i.test(text) ? '; a + in a query string must be written %2B' : ''
 }
 
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
