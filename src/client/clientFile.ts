@@ -62,7 +62,7 @@ function collectionName({ plural }: Entity): string {
 function entityText(entity: Entity, name: string): string {
   const { members, properties, plural } = entity
   const comment = (member: Property | Group) => commentOf(member, entity)
-  const sorts = properties.map(({ path }) => `'${path.join('.')}'`).join(' | ')
+  const sorts = properties.map(({ path }) => `  | '${path.join('.')}'\n`).join('')
   return `/** A row of ${plural} as the server answers it. */
 export interface ${name} ${objectText(members, comment, readText)}
 
@@ -73,7 +73,8 @@ export interface ${name}Write ${objectText(members.filter(isWritable), comment, 
 export interface ${name}Filter ${objectText(properties, () => null, filterText)}
 
 /** What lists of ${plural} sort by. */
-export type ${name}Sort = RosterSorted<${sorts}>`
+export type ${name}Sort = RosterSorted<
+${sorts}>`
 }
 
 function isWritable(member: Property | Group): boolean {

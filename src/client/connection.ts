@@ -128,7 +128,9 @@ function timeout(request: string, timeoutMs: number): RosterError {
 }
 
 function networkFailure(request: string, cause: unknown): RosterError {
-  const message = `${request} had no answer: ${cause instanceof Error ? cause.message : cause}`
+  // Node says "fetch failed", and in the cause of that, why.
+  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const message = `${request} had no answer: ${reason instanceof Error ? reason.message : reason}`
   return new RosterError({ code: 'NetworkFailure', target: 'Api', message, cause })
 }
 

@@ -60,6 +60,8 @@ export function wrong(): void {
   roster.absences.list({ filter: { period: { days: 3 } } })
   // @ts-expect-error an operator that there is not
   roster.absences.list({ filter: { status: { like: 'A%' } } })
+  // @ts-expect-error an operator of a date that is misspelt
+  roster.absences.list({ filter: { start: { '=>': '2026-01-01T00:00:00Z' } } })
   // @ts-expect-error no value has no order
   roster.absences.list({ filter: { start: { '<': null } } })
   // @ts-expect-error a list means "none of", so it stands behind != alone
