@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { generateCommand } from './cli/generate.ts'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config/config.ts'
@@ -17,5 +18,6 @@ program
   .description('Start the server (the default).')
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
 program.addCommand(keysCommand(readSettings))
+program.addCommand(generateCommand())
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))
