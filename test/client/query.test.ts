@@ -76,7 +76,7 @@ describe('what the client writes is what the server parses', () => {
         const { name } = property.kind
         expect(meant(name, filters[0]?.value ?? null)).toEqual(sent(name, value))
       }),
-      { numRuns: 500 },
+      { numRuns: 300 },
     )
   })
 
