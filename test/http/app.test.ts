@@ -105,7 +105,6 @@ test('an unknown path gets the nearest name, where one is near', async () => {
   const message = async (path: string) => (await server.get(path)).body.Error.Message
   expect(await message('/Compnies')).toBe('There is nothing at this path. Did you mean companies?')
   expect(await message('/x')).toBe('There is nothing at this path.')
-  expect(await message('/errors')).toBe('There is nothing at this path.')
 })
 
 test.each(['GET', 'PATCH'])('a %s that does not end in time is answered 503 when the server stops', async (method) => {
