@@ -127,7 +127,7 @@ describe('docs/entities.md', () => {
   const path = 'docs/entities.md'
 
   test('has every kind of field in its table, and in its example', () => {
-    const kinds = [...readPage('src/model/entity.ts').matchAll(/^export const (\w+) = /gm)].map(([, name]) => name)
+    const kinds = [...readPage('src/model/fields.ts').matchAll(/^export const (\w+) = /gm)].map(([, name]) => name)
     const page = readPage(path)
     expect([...page.matchAll(/^\| `(\w+)\(/gm)].map(([, name]) => name)).toEqual(kinds)
     const [example] = newFilesOf(page)
