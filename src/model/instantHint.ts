@@ -15,5 +15,5 @@ export function instantHint(text: string): string {
   const [, date, minute = '00:00', second = '00', zone = 'Z'] = NEARLY.exec(text) ?? []
   if (date === undefined || !isPlainInstant(`${date}T${minute}:${second}Z`)) return ''
   const offset = zone.length === 5 ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase()
-  return `; for ${text} write ${date}T${minute}:${second}${offset}`
+  return `; for ${text.trimEnd()} write ${date}T${minute}:${second}${offset}`
 }

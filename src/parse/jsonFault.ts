@@ -22,18 +22,20 @@ const PUNCTUATION = '[]{},:'
 const SPACE = /[ \t\n\r]*/y
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
 const ESCAPE = /["\\/bfnrt]|u[\da-fA-F]{4}/y
-const [QUOTE, BACKSLASH, FIRST_PRINTED] = [0x22, 0x5c, 0x20]
+const [LINE_FEED, FIRST_PRINTED, QUOTE, BACKSLASH] = [0x0a, 0x20, 0x22, 0x5c]
+/** No entity has a hundredth of them; a body of a million must not hold up others while its fault is looked for. */
+const TOKENS_MAX = 10_000
 
 /**
- * The first place at which a text is not JSON, since `JSON.parse` does not say where; null: it is. Each character is
- * read once, and no value of the text is put into words. RFC 8259
+ * The first place at which a text is not JSON, since `JSON.parse` does not say where; null: there is none within 10,000
+ * values and signs. Each character is read once, and no value of the text is put into words. RFC 8259
  */
 export function findJsonFault(text: string): JsonFault | null {
   /** What may follow the value that is read now, for each array and object around it. */
   const around: string[] = []
   let expected = VALUE
   let at = 0
-  for (;;) {
+  for (let tokens = 0; tokens < TOKENS_MAX; tokens++) {
     at = afterMatch(SPACE, text, at)
     if (at === text.length) return expected === END ? null : placeOf(text, at, expected)
     const first = text[at] as string
@@ -51,6 +53,7 @@ export function findJsonFault(text: string): JsonFault | null {
     }
     expected = next
   }
+  return null
 }
 
 /** What may come after something that begins with `first`; null: it may not stand here. */
@@ -95,9 +98,10 @@ function afterMatch(pattern: RegExp, text: string, at: number): number {
 function placeOf(text: string, at: number, expected: string): JsonFault {
   let line = 1
   let start = 0
-  for (let end = text.indexOf('\n'); end !== -1 && end < at; end = text.indexOf('\n', start)) {
-    line++
-    start = end + 1
-  }
+  for (let index = 0; index < at; index++)
+    if (text.charCodeAt(index) === LINE_FEED) {
+      line++
+      start = index + 1
+    }
   return { line, column: at - start + 1, expected }
 }

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { version } from '../../package.json'
 import { developmentKeyFile } from '../admit/developmentKey.ts'
 import type { Config } from '../config/config.ts'
@@ -89,7 +90,17 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const query = '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5'
   const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
   lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
-  ;(isJson ? console.error : console.log)(lines.join('\n'))
+  if (isJson) printAside(lines.join('\n'))
+  else console.log(lines.join('\n'))
+}
+
+/** Writes to stderr as it stands: `console.error` paints it red, which is for faults. */
+function printAside(text: string) {
+  try {
+    writeSync(process.stderr.fd, `${text}\n`)
+  } catch {
+    // it is closed: the server goes on without a reader
+  }
 }
 
 /** Stops the server when the launcher has ended, however it did: no other process passes signals on. */
