@@ -43,6 +43,7 @@ const SETTINGS = {
   RATE_LIMIT_CLIENTS: '4',
   BOOTSTRAP_API_KEY: KEY,
   LOG_LEVEL: 'warn',
+  LOG_FORMAT: 'pretty',
   NODE_ENV: 'production',
   PORT: '0',
 }

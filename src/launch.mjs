@@ -10,8 +10,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const marker = join(root, '.installing')
 const manifest = readJson(join(root, 'package.json'))
 const [command, ...rest] = process.argv.slice(2)
-// The tests and checks need the development dependencies; a server does not.
-const needed = { ...manifest.dependencies, ...(command === 'src/main.ts' ? {} : manifest.devDependencies) }
+// The tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
+const isDevelopment = /^(test|bench)\//.test(command ?? '')
+const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }
 
 if (!(await installed())) await install()
 run(findBun())
@@ -67,12 +68,14 @@ async function install() {
   const npm = /npm-cli\.js$/.test(process.env.npm_execpath ?? '')
     ? [process.execPath, [process.env.npm_execpath]]
     : ['npm', []]
-  let result = spawnSync(npm[0], [...npm[1], 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  const less = isDevelopment ? [] : ['--omit=dev']
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...less]
+  let result = spawnSync(npm[0], [...npm[1], 'ci', ...options], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
   if (result.error?.code === 'ENOENT' && process.versions.bun)
-    result = spawnSync(process.execPath, ['install', '--ignore-scripts', '--silent'], { cwd: root, stdio: 'inherit' })
+    result = spawnSync(process.execPath, ['install', '--ignore-scripts', '--silent', ...less], {
+      cwd: root,
+      stdio: 'inherit',
+    })
   if (result.status !== 0) {
     rmSync(marker, { force: true })
     fail(

@@ -27,10 +27,15 @@ const PIECE_BYTES_MAX = 4_096
 const END_MS_MAX = 300
 const LINE_FEED = 10
 
-/** One line an event, gathered for 50 ms so that a request costs no write of its own. */
-export function createLog(level: LogLevel, format: LogFormat, stream: NodeJS.WriteStream = process.stdout): Log {
+/** Lines for people on a terminal; elsewhere a program reads them. */
+export function formatFor(stream: NodeJS.WriteStream): LogFormat {
+  return stream.isTTY ? 'pretty' : 'json'
+}
+
+/** One line an event, gathered for 50 ms so that a request costs no write of its own. `format` null: by the stream. */
+export function createLog(level: LogLevel, format: LogFormat | null, stream: NodeJS.WriteStream = process.stdout): Log {
   const threshold = LOG_LEVELS.indexOf(level)
-  const toLine = format === 'json' ? jsonLine : prettyLine
+  const toLine = (format ?? formatFor(stream)) === 'json' ? jsonLine : prettyLine
   let waiting = ''
   let lost = 0
   let timer: ReturnType<typeof setTimeout> | null = null

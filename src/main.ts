@@ -1,9 +1,14 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { generateCommand } from './cli/generate.ts'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
-import { readConfig } from './config.ts'
+import { readConfig } from './config/config.ts'
+import { readEnvironmentFiles } from './config/environmentFiles.ts'
+import { nearMisses } from './config/strays.ts'
 import { serve } from './processes/serve.ts'
+
+const readSettings = () => readConfig(process.env, readEnvironmentFiles())
 
 const program = new Command('roster')
   .description('An HTTP API server for people data. Settings are environment variables, or lines of a .env file.')
@@ -11,7 +16,8 @@ const program = new Command('roster')
 program
   .command('serve', { isDefault: true })
   .description('Start the server (the default).')
-  .action(() => serve(readConfig(process.env), Number(process.env.ROSTER_LAUNCHER)))
-program.addCommand(keysCommand(() => readConfig(process.env)))
+  .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
+program.addCommand(keysCommand(readSettings))
+program.addCommand(generateCommand())
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))

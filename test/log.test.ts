@@ -52,6 +52,31 @@ describe('json', () => {
   })
 })
 
+describe('without a format', () => {
+  const written = (isTTY: boolean) => {
+    const lines: string[] = []
+    const stream = new Writable({
+      write(chunk, _, done) {
+        lines.push(String(chunk))
+        done()
+      },
+    })
+    Object.assign(stream, { isTTY })
+    const log = createLog('info', null, stream as unknown as NodeJS.WriteStream)
+    log.info('here', { a: 1 })
+    log.flush()
+    return lines.join('')
+  }
+
+  test('is pretty on a terminal', () => {
+    expect(written(true)).toMatch(/^\d\d:\d\d:\d\d\.\d{3} info {2}here a=1\n$/)
+  })
+
+  test('is json elsewhere', () => {
+    expect(JSON.parse(written(false))).toMatchObject({ level: 'info', message: 'here', a: 1 })
+  })
+})
+
 describe('pretty', () => {
   test('is time, level, message and fields', () => {
     const { log, lines } = logTo('info', 'pretty')

@@ -7,7 +7,7 @@ import type { RateLimitStatus } from './limiter.ts'
 import type { Limiters } from './limiters.ts'
 
 /** What admission needs of the server. */
-interface PeerAddresses {
+export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
 
@@ -68,10 +68,15 @@ export class Admission {
     return { key: this.keyring.find(text), isConfirmed }
   }
 
-  private clientBehind(request: Request, server: PeerAddresses | null): Client {
+  /** The address that a request comes from, behind trusted proxies; '' where its connection has gone. */
+  addressOf(request: Request, server: PeerAddresses | null): string {
     const peer = server?.requestIP(request)?.address ?? ''
-    if (this.trustedProxies === null) return clientOf(peer)
-    return clientOf(addressBehind(this.trustedProxies, peer, request.headers.get('x-forwarded-for')))
+    if (this.trustedProxies === null) return peer
+    return addressBehind(this.trustedProxies, peer, request.headers.get('x-forwarded-for'))
+  }
+
+  private clientBehind(request: Request, server: PeerAddresses | null): Client {
+    return clientOf(this.addressOf(request, server))
   }
 }
 

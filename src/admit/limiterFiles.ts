@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, type Rule } from '../model/limits.ts'
 import { monotonicMs } from '../os/clock.ts'

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { KeyRefused, KeyStore } from '../keys/store.ts'
 import { DataDirInUse, startEmbedded } from '../postgres/embedded.ts'

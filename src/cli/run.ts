@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config.ts'
+import { suggest } from '../model/nearest.ts'
 
 /** A fault that the caller can mend: one line on stderr, without a stack. */
 export class CommandError extends Error {}
@@ -13,6 +14,7 @@ const WRONG_USAGE = 2
 export async function runCommandLine(program: Command, words: readonly string[]): Promise<number> {
   throwInsteadOfExit(program)
   try {
+    refuseUnknown(program, words[0])
     await program.parseAsync(words, { from: 'user' })
     return DONE
   } catch (error) {
@@ -29,6 +31,13 @@ export async function print(text: string): Promise<void> {
   await Bun.write(Bun.stdout, text).catch((error) => {
     throw new CommandError(`the output could not be written: ${error.message}`)
   })
+}
+
+/** A command by default would take a misspelt name for a word of its own, and complain of that. */
+function refuseUnknown(program: Command, word: string | undefined) {
+  const known = [...program.commands.map((command) => command.name()), 'help']
+  if (word === undefined || word.startsWith('-') || known.includes(word)) return
+  program.error(`error: unknown command '${word}'.${suggest(word, known)}`)
 }
 
 function throwInsteadOfExit(command: Command) {

@@ -1,16 +1,17 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
-import type { Admission } from '../admit/admission.ts'
+import type { Admission, PeerAddresses } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import type { Log, LogFields } from '../log.ts'
 import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resource.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
 import { fitHead } from '../respond/head.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
+import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 import type { Location, Router } from './router.ts'
@@ -19,6 +20,8 @@ import { pathOf, readTarget, type Target } from './target.ts'
 /** What an app is made of; the worker makes it. */
 export interface Parts extends EndpointParts {
   readonly admission: Admission
+  /** Null: no page of another origin may read answers. */
+  readonly cors: Cors | null
   readonly log: Log
 }
 
@@ -39,7 +42,7 @@ export function createApp(parts: Parts) {
       idleTimeout: IDLE_SECONDS,
       // Ours is smaller, and answers with a body of ours.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      error: () => new Response(null, { status: 500 }),
+      error: () => new Response(null, { status: 500, headers: { 'X-Content-Type-Options': 'nosniff' } }),
     },
   })
     .onRequest((context) => {
@@ -49,14 +52,16 @@ export function createApp(parts: Parts) {
       const header = request.headers.get('authorization')
       if (header === null) return
       const canonical = canonicalAuthorization(header)
-      if (canonical === null) request.headers.delete('authorization')
-      else if (canonical !== header) request.headers.set('authorization', canonical)
+      // The plugin would take it for a key.
+      if (canonical === null && header.startsWith('ApiKey')) request.headers.delete('authorization')
+      else if (canonical !== null && canonical !== header) request.headers.set('authorization', canonical)
     })
     .use(bearer({ extract: { header: 'ApiKey', query: UNREACHABLE, body: UNREACHABLE } }))
     .onError(async ({ request, error, server }) => {
-      const requestId = requestIdOf(request)
+      const [startMs, requestId] = [performance.now(), requestIdOf(request)]
       const rateLimit = await parts.admission.charge(null, request, server)
-      return finish(parts, request, requestId, null, rateLimit, performance.now(), failure(parts, requestId, error))
+      const call = { request, server, requestId, startMs, location: null, key: null, rateLimit }
+      return finish(parts, call, failure(parts, requestId, error))
     })
     .all(
       '/*',
@@ -73,41 +78,49 @@ export function createApp(parts: Parts) {
         if (settled !== null) ({ key, isConfirmed } = await settled)
         const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
         const rateLimit = asked instanceof Promise ? await asked : asked
+        const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit }
         let reply: Reply
         try {
-          reply = await answer(parts, router, { request, server, target, location, key, isConfirmed, rateLimit })
+          reply = await answer(parts, router, call)
         } catch (error) {
           reply = failure(parts, requestId, error)
         }
-        return finish(parts, request, requestId, key, rateLimit, startMs, reply)
+        return finish(parts, call, reply)
       },
       { parse: 'none' },
     )
 }
 
-/** A request, and what was found out about it before it is answered. */
-interface Call {
+/** A request, and what its answer and its line in the log need of it. */
+interface Exchange {
   readonly request: Request
-  readonly server: ResourceRequest['server']
-  readonly target: Target
+  readonly server: (ResourceRequest['server'] & PeerAddresses) | null
+  readonly requestId: string
+  readonly startMs: number
   readonly location: Location<ResourceRequest> | null
   readonly key: Key | null
-  readonly isConfirmed: boolean
   /** Null: nothing is charged here. */
   readonly rateLimit: RateLimitStatus | null
+}
+
+/** The same, with what was found out about it before it is answered. */
+interface Call extends Exchange {
+  readonly target: Target
+  readonly isConfirmed: boolean
 }
 
 function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Promise<Reply> | Reply {
   const { request, server, target, location, key, isConfirmed, rateLimit } = call
   const { method } = request
   if (rateLimit !== null && !rateLimit.admitted) throw rateLimitExceeded(rateLimit)
+  if (parts.cors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
   if (method === 'OPTIONS' && location) return respondEmpty({ Allow: location.endpoint.allow })
   if (!location?.endpoint.isOpen) {
     const isWaiting = parts.isWaiting()
     if (isWaiting && (key !== null || request.headers.has('authorization'))) throw databaseIsAway()
     if (!isConfirmed) throw unconfirmed()
-    if (key === null) throw unauthorized()
+    if (key === null) throw unauthorized(request)
   }
   if (!location) throw notFound(router.names, target.path)
   const { endpoint, id } = location
@@ -140,15 +153,9 @@ function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): Re
 }
 
 /** What every answer carries, and its line in the log. */
-function finish(
-  { isDraining, log }: Parts,
-  request: Request,
-  requestId: string,
-  key: Key | null,
-  rateLimit: RateLimitStatus | null,
-  startMs: number,
-  reply: Reply,
-) {
+function finish(parts: Parts, call: Exchange, reply: Reply): Response {
+  const { cors, isDraining, log } = parts
+  const { request, rateLimit } = call
   const headers = reply.headers
   if (rateLimit !== null) {
     // Spec 8. The header names the limit by its period.
@@ -156,10 +163,12 @@ function finish(
     headers['X-RateLimit-Remaining'] = rateLimit.remaining
     headers['X-RateLimit-Reset'] = rateLimit.reset
   }
-  headers['X-Request-Id'] = requestId
+  headers['X-Request-Id'] = call.requestId
+  headers['X-Content-Type-Options'] = 'nosniff'
+  if (cors !== null) cors.addTo(headers, request.headers.get('origin'))
   if (isDraining() || hasUnreadBody(request) || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
-  if (log.isEnabled('info')) logRequest(log, request, requestId, key, reply.status, startMs)
+  if (log.isEnabled('info')) logRequest(parts, call, reply)
   return new Response(reply.body, { status: reply.status, headers })
 }
 
@@ -173,17 +182,16 @@ function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
   return length === null ? headers.has('transfer-encoding') : length !== '0'
 }
 
-function logRequest(
-  log: Log,
-  { method, url }: Request,
-  requestId: string,
-  key: Key | null,
-  status: number,
-  startMs: number,
-) {
-  const ms = Math.round((performance.now() - startMs) * 100) / 100
-  const fields = key === null ? { ms, requestId } : { ms, requestId, key: key.id }
-  log.info(`${method} ${pathOf(url)} ${status}`, fields)
+/** One line: what was asked, how it was answered, by whom and for how long. */
+function logRequest({ admission, log }: Parts, call: Exchange, { status, body }: Reply) {
+  const { request, location, requestId, key } = call
+  const { method } = request
+  const ms = Math.round((performance.now() - call.startMs) * 100) / 100
+  const bytes = body === null || method === 'HEAD' ? 0 : Buffer.byteLength(body)
+  const fields: LogFields = { ms, bytes, client: admission.addressOf(request, call.server), requestId }
+  if (location !== null) fields.route = location.endpoint.route
+  if (key !== null) fields.key = key.id
+  log.info(`${method} ${pathOf(request.url)} ${status}`, fields)
 }
 
 const SANE_ID = /^[\w.:/+=~-]{1,128}$/

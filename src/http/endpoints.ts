@@ -1,9 +1,8 @@
-import { version } from '../../package.json'
 import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { Resource, type ResourceRequest } from '../operations/resource.ts'
 import type { ResourceParts } from '../operations/resourceParts.ts'
-import { errorPage } from '../respond/errorPage.ts'
+import { createPages } from '../pages/pages.ts'
 import { type Reply, respondJson } from '../respond/reply.ts'
 import { createReadiness } from './readiness.ts'
 import { databaseIsAway } from './refusals.ts'
@@ -25,34 +24,33 @@ export interface EndpointParts extends ResourceParts {
 export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
   const { entities, database, migrationFiles, baseUrl, isDraining, isWaiting } = parts
   const router = new Router<ResourceRequest>()
-  const links = () => Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl()}/${plural}`]))
   const isReady = createReadiness(database, migrationFiles)
-  const open = (get: (id: string) => Promise<Reply> | Reply, isUnlimited = false) =>
-    defineEndpoint<ResourceRequest>({ GET: ({ id }) => get(id) }, { isOpen: true, isUnlimited })
-  router.add(
-    '',
-    open(() => respondJson(200, JSON.stringify({ name: 'Roster', version, resources: links() }))),
-  )
+  const open = (
+    get: (call: ResourceRequest) => Promise<Reply> | Reply,
+    options: { isUnlimited?: boolean; route?: string } = {},
+  ) => defineEndpoint<ResourceRequest>({ GET: get }, { isOpen: true, ...options })
+  for (const [path, page] of Object.entries(createPages(entities, baseUrl)))
+    router.add(
+      path.replace(/\{\w+\}$/, '*'),
+      open(({ request: { headers }, url, id }) => page({ headers, path: url.slice(baseUrl().length), id }), {
+        route: `/${path}`,
+      }),
+    )
   router.add(
     'livez',
-    open(() => respondJson(200, '{"status":"live"}'), true),
+    open(() => respondJson(200, '{"status":"live"}'), { isUnlimited: true }),
   )
   router.add(
     'readyz',
-    open(async () => {
-      if (isWaiting()) throw databaseIsAway()
-      if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')
-      const message = isDraining() ? 'The server is stopping.' : 'The database lacks a migration.'
-      throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
-    }, true),
-  )
-  router.add(
-    'errors/*',
-    open((code) => {
-      const page = errorPage(code)
-      if (page) return page
-      throw new ApiError('NotFound', 'There is no such error code.')
-    }),
+    open(
+      async () => {
+        if (isWaiting()) throw databaseIsAway()
+        if (!isDraining() && (await isReady())) return respondJson(200, '{"status":"ready"}')
+        const message = isDraining() ? 'The server is stopping.' : 'The database lacks a migration.'
+        throw new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
+      },
+      { isUnlimited: true },
+    ),
   )
   for (const entity of entities) addResource(router, new Resource(entity, entities, parts))
   return router

@@ -3,6 +3,7 @@ import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
 import { suggest } from '../model/nearest.ts'
 import { allows } from '../model/rights.ts'
+import { hintForKey } from './keyForm.ts'
 
 /** Before anything is read, so that a key learns nothing of what it has no right to. @throws ApiError Forbidden */
 export function requireRight({ rights }: Key, plural: string, method: string) {
@@ -24,9 +25,9 @@ export function databaseIsAway(): ApiError {
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
 }
 
-/** 401, for a request without a valid key. */
-export function unauthorized(): ApiError {
-  const message = 'The request needs a valid key in the header Authorization: ApiKey <key>.'
+/** 401, for a request without a valid key; the message says where its form is not ours. */
+export function unauthorized(request: Request): ApiError {
+  const message = `The request needs a valid key in the header Authorization: ApiKey <key>.${hintForKey(request)}`
   return new ApiError('Unauthorized', message, { headers: { 'WWW-Authenticate': 'ApiKey' } })
 }
 

@@ -5,6 +5,8 @@ type Handler<Call> = (call: Call) => Promise<Reply> | Reply
 
 /** What one path can do. */
 export interface Endpoint<Call> {
+  /** The pattern of its path, for the log: `/Absences/{id}`. Without one the router makes it of the path. */
+  readonly route: string
   readonly methods: Readonly<Record<string, Handler<Call>>>
   /** For `Allow`: the methods, and HEAD and OPTIONS, which every path has. */
   readonly allow: string
@@ -26,10 +28,10 @@ export interface Location<Call> {
 /** An endpoint with these methods. */
 export function defineEndpoint<Call>(
   methods: Record<string, Handler<Call>>,
-  { isOpen = false, isUnlimited = false, plural = null }: Partial<Endpoint<Call>> = {},
+  { isOpen = false, isUnlimited = false, plural = null, route = '' }: Partial<Endpoint<Call>> = {},
 ): Endpoint<Call> {
   const names = Object.keys(methods).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, plural }
+  return { methods, allow: [...names, 'OPTIONS'].join(', '), isOpen, isUnlimited, plural, route }
 }
 
 /**
@@ -46,7 +48,8 @@ export class Router<Call> {
   add(path: string, endpoint: Endpoint<Call>): void {
     const [endpoints, name] = path.endsWith('/*') ? [this.items, path.slice(0, -2)] : [this.fixed, path]
     if (endpoints.has(name)) throw new Error(`two entities or pages claim /${name}`)
-    endpoints.set(name, endpoint)
+    const route = `/${endpoint.plural ?? name}${endpoints === this.items ? '/{id}' : ''}`
+    endpoints.set(name, { ...endpoint, route: endpoint.route || route })
   }
 
   /** `path` begins with a slash. Null: there is nothing there. */

@@ -1,6 +1,10 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { booleanKind, decimalKind, instantKind, integerKind, type Kind, textKind } from './kinds.ts'
+import type { Field, Fields } from './fields.ts'
+import type { Kind } from './kinds.ts'
 import { pascalCase, pluralOf, snakeCase } from './names.ts'
+
+// A declaration imports from here all that it needs.
+export { boolean, computed, copied, decimal, group, identity, instant, reference, text } from './fields.ts'
 
 /** One primitive value of an entity, as everything behind the declaration sees it. */
 export interface Property {
@@ -67,74 +71,14 @@ export interface Entity {
   readonly schema: TSchema
 }
 
+/** An entity with the fields of its declaration, whose types those of a client follow from. */
+export interface Declared<Of extends Fields = Fields> extends Entity {
+  readonly fields: Of
+}
+
 export function isGroup(member: Property | Group): member is Group {
   return 'properties' in member
 }
-
-/** What a declaration says of one field. */
-type Field = Leaf | { readonly group: Record<string, Leaf> }
-
-interface Leaf {
-  readonly kind: Kind
-  readonly readOnly?: boolean
-  readonly examples?: readonly string[]
-  readonly indexed?: boolean
-  readonly reference?: string
-  readonly computedFrom?: readonly string[]
-  readonly copied?: { readonly reference: string; readonly source: string }
-}
-
-/** What every property may say of itself, but ids and references: by those, rows of others look for it. */
-interface Indexing {
-  /** `false`: each row is written into an index less; to filter and sort by it reads all rows, within the deadline. */
-  indexed?: boolean
-}
-
-// Two names of 200 and the space between.
-const READ_ONLY_LENGTH_MAX = 401
-
-/** The id that the service generates on creation. */
-export const identity = (): Leaf => ({ kind: integerKind(false), readOnly: true })
-
-/** Text of at most `lengthMax` (200) code points. */
-export const text = ({
-  lengthMax = 200,
-  ...options
-}: { lengthMax?: number; examples?: string[] } & Indexing = {}): Leaf => ({
-  kind: textKind(lengthMax),
-  ...options,
-})
-
-/** True or false, never null. */
-export const boolean = (options: Indexing = {}): Leaf => ({ kind: booleanKind, ...options })
-
-/** A date-time to the second, in UTC. */
-export const instant = (options: Indexing = {}): Leaf => ({ kind: instantKind, ...options })
-
-/** An exact number of 0 or more with 10 digits before the point and `scale` after it. */
-export const decimal = (scale: number, options: Indexing = {}): Leaf => ({ kind: decimalKind(10, scale), ...options })
-
-/** The id of a row of `entity`. */
-export const reference = (entity: string): Leaf => ({ kind: integerKind(true), reference: entity })
-
-/** Read-only: the property `source` of the row that the property `reference` names, kept right by the database. */
-export const copied = (reference: string, source: string, options: Indexing = {}): Leaf => ({
-  kind: textKind(READ_ONLY_LENGTH_MAX),
-  readOnly: true,
-  copied: { reference, source },
-  ...options,
-})
-
-/** Read-only text that the database makes from other properties of the row, which `from` names. */
-export const computed = (from: readonly string[], options: Indexing = {}): Leaf => ({
-  kind: textKind(READ_ONLY_LENGTH_MAX),
-  readOnly: true,
-  computedFrom: from,
-  ...options,
-})
-
-/** An object: its parts are properties of their own, with a dot in the name. */
-export const group = (fields: Record<string, Leaf>): Field => ({ group: fields })
 
 interface Options {
   /** The path segment; default: the name's plural. */
@@ -144,9 +88,9 @@ interface Options {
 }
 
 /** Declares an entity: its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
-export function defineEntity(name: string, fields: Record<string, Field>, options: Options = {}): Entity {
+export function defineEntity<Of extends Fields>(name: string, fields: Of, options: Options = {}): Declared<Of> {
   const table = snakeCase(name)
-  const members = Object.entries(fields).map(([key, field]) =>
+  const members = Object.entries<Fields[string]>(fields).map(([key, field]) =>
     'group' in field ? toGroup(key, field.group) : toProperty([key], field, fields),
   )
   const properties = members.flatMap((member) => (isGroup(member) ? member.properties : [member]))
@@ -170,28 +114,29 @@ export function defineEntity(name: string, fields: Record<string, Field>, option
     })),
     byName,
     schema: schemaOf(members),
+    fields,
   })
 }
 
-function toGroup(key: string, fields: Record<string, Leaf>): Group {
+function toGroup(key: string, fields: Readonly<Record<string, Field>>): Group {
   return {
     name: pascalCase(key),
     key,
-    properties: Object.entries(fields).map(([part, leaf]) => toProperty([key, part], leaf, {})),
+    properties: Object.entries(fields).map(([part, field]) => toProperty([key, part], field, {})),
   }
 }
 
-function toProperty(path: string[], leaf: Leaf, siblings: Record<string, Field>): Property {
+function toProperty(path: string[], field: Field, siblings: Fields): Property {
   return {
     path,
     name: path.map(pascalCase).join('.'),
     column: path.map(snakeCase).join('_'),
-    kind: leaf.kind,
-    writable: !leaf.readOnly,
-    examples: leaf.examples ?? [],
-    indexed: leaf.indexed ?? true,
-    computedFrom: (leaf.computedFrom ?? []).map(snakeCase),
-    reference: leaf.reference ? toReference(path[0] as string, leaf.reference, siblings) : null,
+    kind: field.kind,
+    writable: !field.readOnly,
+    examples: field.examples ?? [],
+    indexed: field.indexed ?? true,
+    computedFrom: (field.computedFrom ?? []).map(snakeCase),
+    reference: field.reference ? toReference(path[0] as string, field.reference, siblings) : null,
   }
 }
 
@@ -200,7 +145,7 @@ export function keyColumnOf(column: string): string {
 }
 
 /** The copy of a reference is the sibling that names it; its foreign key stands in a column of its own. */
-function toReference(key: string, entity: string, siblings: Record<string, Field>): Reference {
+function toReference(key: string, entity: string, siblings: Fields): Reference {
   const [name, field] =
     Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key) ?? []
   const copied = field && 'copied' in field ? field.copied : undefined

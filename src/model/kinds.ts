@@ -1,5 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { compareDecimals, DIGITS_MAX, decimalsOf, plainDecimal, printDecimal } from './decimal.ts'
+import { instantHint } from './instantHint.ts'
 import { isPlainInstant } from './plainInstant.ts'
 import { type Compare, compareCodes, compareInstants, compareIntegers } from './printed.ts'
 
@@ -11,9 +12,11 @@ export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
+export type KindName = 'text' | 'boolean' | 'integer' | 'instant' | 'decimal'
+
 /** A type of property: how it is read from JSON and from a filter, kept in PostgreSQL, and written as JSON. */
-export interface Kind {
-  readonly name: string
+export interface Kind<Name extends KindName = KindName, Nullable extends boolean = boolean> {
+  readonly name: Name
   /** Continues "must be": what is allowed, for messages and documentation. */
   readonly allowed: string
   /** The column's type as PostgreSQL's `format_type` prints it. */
@@ -21,7 +24,7 @@ export interface Kind {
   /** The JSON value in a response. */
   readonly schema: TSchema
   /** False: never null, and `default` stands in. Spec 4.1, rule 2. */
-  readonly nullable: boolean
+  readonly nullable: Nullable
   readonly default: string | null
   /** Whether `<` and its like mean something. */
   readonly ordered: boolean
@@ -40,7 +43,7 @@ export interface Kind {
 }
 
 /** Text of at most `lengthMax` code points, ordered as people order names. */
-export function textKind(lengthMax: number): Kind {
+export function textKind(lengthMax: number): Kind<'text', true> {
   const allowed = `a text of at most ${lengthMax} characters`
   return {
     name: 'text',
@@ -77,7 +80,7 @@ function longerThan(text: string, lengthMax: number): boolean {
   return false
 }
 
-export const booleanKind: Kind = {
+export const booleanKind: Kind<'boolean', false> = {
   name: 'boolean',
   allowed: 'true or false',
   columnType: 'boolean',
@@ -106,7 +109,7 @@ const INTEGER_FILTER = /^-?\d+$/
 const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 
 /** Ids, and references to them. Printed as numbers, from 1 to 2^53-1. */
-export function integerKind(nullable: boolean): Kind {
+export function integerKind<Nullable extends boolean>(nullable: Nullable): Kind<'integer', Nullable> {
   return {
     name: 'integer',
     allowed: 'an integer',
@@ -140,7 +143,7 @@ export function integerKind(nullable: boolean): Kind {
 const INTEGER_SCHEMA = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 /** A date-time to the second, in UTC. */
-export const instantKind: Kind = {
+export const instantKind: Kind<'instant', true> = {
   name: 'instant',
   allowed: 'a date-time like 2024-01-31T09:00:00Z',
   columnType: 'timestamp(0) with time zone',
@@ -167,7 +170,7 @@ const FIRST_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
 function parseInstant(text: string): string {
   if (isPlainInstant(text)) return text
   const match = INSTANT.exec(text)
-  if (!match) throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${hintForPlus(text)}`)
+  if (!match) throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${instantHint(text)}`)
   const [, year, month, day, hour, minute, second, , zone] = match as unknown as string[]
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`
   const localMs = Date.parse(local)
@@ -189,14 +192,10 @@ function secondsText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -5)}Z`
 }
 
-function hintForPlus(text: string): string {
-  return /T[\d:.]+ \d\d:\d\d$/i.test(text) ? '; a + in a query string must be written %2B' : ''
-}
-
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
 /** A number of 0 or more with `digits` before and `scale` after the point, exact and printed with all `scale`. */
-export function decimalKind(digits: number, scale: number): Kind {
+export function decimalKind(digits: number, scale: number): Kind<'decimal', true> {
   const allowed = `a number of 0 or more with up to ${digits} digits before and ${scale} after the point`
   return {
     name: 'decimal',

@@ -12,3 +12,11 @@ export function pascalCase(name: string): string {
 export function pluralOf(name: string): string {
   return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
 }
+
+/** Begins with the sound of a vowel, as `absence`, `hour`; not as `user`, `unit`, `European`. */
+const VOWEL = /^(?:hour|heir|(?!eu|one|uni|us[aeu])[aeiou])/i
+
+/** `absence` → `an absence`, `company` → `a company`. */
+export function withArticle(name: string): string {
+  return `${VOWEL.test(name) ? 'an' : 'a'} ${name}`
+}

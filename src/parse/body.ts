@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts'
 import { JsonNumber } from '../model/kinds.ts'
 import { shown } from '../model/shown.ts'
+import { findJsonFault } from './jsonFault.ts'
 
 export const BODY_BYTES_MAX = 1024 * 1024
 
@@ -103,11 +104,18 @@ function parseObject(text: string): Record<string, unknown> {
     value = parseJson(text)
   } catch (error) {
     // A RangeError is JSON nested deeper than the parser's stack; no entity is.
-    throw invalidJson(error instanceof RangeError ? 'The body is nested too deeply.' : 'The body is not JSON.')
+    throw invalidJson(
+      error instanceof RangeError ? 'The body is nested too deeply.' : `The body is not JSON${whereIn(text)}.`,
+    )
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof JsonNumber)
     throw invalidJson('The body must be a JSON object.')
   return value as Record<string, unknown>
+}
+
+function whereIn(text: string): string {
+  const fault = findJsonFault(text)
+  return fault === null ? '' : `: at line ${fault.line}, column ${fault.column} there must be ${fault.expected}`
 }
 
 /** Calling back for each of a large body's values would hold up everybody else for a tenth of a second. */

@@ -5,6 +5,7 @@ import { suggest } from '../model/nearest.ts'
 import { type Operator, operators } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
+import { hintForForeign } from './foreignParameters.ts'
 import { findMember } from './names.ts'
 import type { Parameter } from './queryString.ts'
 
@@ -52,7 +53,7 @@ function unknownParameter(entity: Entity, name: string): ApiError {
   const [, before = '', operator] = MISPLACED_OPERATOR.exec(`${name}=`) ?? []
   const hint = entity.byName.has(before.toLowerCase())
     ? ` An operator stands behind the first =, as in ${before}=${operator}<value>.`
-    : suggest(name, known)
+    : (hintForForeign(entity, name) ?? suggest(name, known))
   return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${shown(name)}".${hint}`, {
     target: shown(name),
   })

@@ -1,5 +1,5 @@
 import { LimiterFiles, type LimiterTables, limiterSettings } from '../admit/limiterFiles.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { KeyStore } from '../keys/store.ts'
 import { type KeyWatch, watchKeys } from '../keys/watch.ts'
 import type { Log } from '../log.ts'

@@ -1,6 +1,6 @@
 import type { LimiterTables } from '../admit/limiterFiles.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { KeyRecord } from '../model/key.ts'
 
 /** The valid keys, and the tables in which their requests are counted. */

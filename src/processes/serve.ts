@@ -1,6 +1,9 @@
+import { writeSync } from 'node:fs'
 import { version } from '../../package.json'
-import type { Config } from '../config.ts'
-import { createLog, type Log } from '../log.ts'
+import { developmentKeyFile } from '../admit/developmentKey.ts'
+import type { Config } from '../config/config.ts'
+import type { NearMiss } from '../config/strays.ts'
+import { createLog, formatFor, type Log } from '../log.ts'
 import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
 
@@ -9,10 +12,14 @@ const SAME_SIGNAL_MS = 1_000
 /** Between checks whether the launcher lives. */
 const LAUNCHER_MS = 1_000
 
-/** Starts the server, and stops it on signals. `launcher`: the process that passes signals on, or not a number. */
-export async function serve(config: Config, launcher: number): Promise<void> {
+/**
+ * Starts the server, and stops it on signals. `launcher`: the process that passes signals on, or not a number. `misses`:
+ * variables that are probably misspelt settings.
+ */
+export async function serve(config: Config, launcher: number, misses: readonly NearMiss[] = []): Promise<void> {
   const startMs = Date.now()
   const log = createLog(config.logLevel, config.logFormat)
+  for (const { name, meant } of misses) log.warn('a variable of the environment is nearly a setting', { name, meant })
   let stoppingMs = 0
 
   async function stop(code: number) {
@@ -63,22 +70,37 @@ function isOwnMachine(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host)
 }
 
-/** Prints what a developer needs first. In JSON, which is for log collectors, no key is shown. */
+/**
+ * Prints what a developer needs first: beside a log of JSON on stderr, since a program reads stdout, and not where
+ * JSON is asked for. A key shows on a terminal alone: what is printed elsewhere is kept by others.
+ */
 function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const { url, workers, developmentKey, hasKeys } = started
-  if (config.logFormat === 'json') {
-    log.info('listening', { url, version, workers, pid: process.pid, ms: tookMs })
-    return
-  }
+  const isJson = (config.logFormat ?? formatFor(process.stdout)) === 'json'
+  if (isJson) log.info('listening', { url, version, workers, pid: process.pid, ms: tookMs })
+  if (config.logFormat === 'json') return
+  const isShown = (isJson ? process.stderr : process.stdout).isTTY
   const seconds = (tookMs / 1_000).toFixed(1)
   const processes = workers === 1 ? '1 worker' : `${workers} workers`
   const lines = [`Roster ${version} listens on ${url}, ready in ${seconds} s; ${processes}, process ${process.pid}`]
-  if (developmentKey) lines.push(`Key for development: ${developmentKey}`)
+  const file = developmentKeyFile(config.dataDir)
+  if (developmentKey) lines.push(`Key for development: ${isShown ? developmentKey : `in ${file}`}`)
   if (!hasKeys)
     lines.push("No key is valid yet: npm run --silent roster -- keys create --name first --rights '*:read,*:write'")
   const query = '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5'
-  lines.push('Try it:', `  curl -i -H 'Authorization: ApiKey ${developmentKey ?? '<your key>'}' '${url}${query}'`)
-  console.log(lines.join('\n'))
+  const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
+  lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
+  if (isJson) printAside(lines.join('\n'))
+  else console.log(lines.join('\n'))
+}
+
+/** Writes to stderr as it stands: `console.error` paints it red, which is for faults. */
+function printAside(text: string) {
+  try {
+    writeSync(process.stderr.fd, `${text}\n`)
+  } catch {
+    // it is closed: the server goes on without a reader
+  }
 }
 
 /** Stops the server when the launcher has ended, however it did: no other process passes signals on. */

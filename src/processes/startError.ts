@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { lockPort } from '../os/folder.ts'
+import { isInTimeWait } from '../os/portUse.ts'
 
 /** A fault that an operator can mend; its message says how. */
 export class StartError extends Error {}
@@ -22,7 +23,7 @@ export function asStartError(error: Error): StartError {
  */
 export async function takePort({ host, port }: { host: string; port: number }): Promise<() => void> {
   const lock = port === 0 ? null : lockPort(host, port)
-  if (lock === null && port !== 0) throw portTaken({ host, port })
+  if (lock === null && port !== 0) throw takenByAnother({ host, port })
   try {
     await requireFree(host, port)
   } catch (error) {
@@ -44,7 +45,17 @@ function requireFree(host: string, port: number): Promise<void> {
   })
 }
 
-/** The StartError for a port that another program has. */
+/**
+ * The StartError for a port that the kernel does not give. A server's own connections do not keep its port from the next
+ * one, but a client's do, where the kernel has given it this port for its end.
+ */
 export function portTaken({ host, port }: { host: string; port: number }): StartError {
+  if (!isInTimeWait(port)) return takenByAnother({ host, port })
+  return new StartError(
+    `port ${port} on ${host} is kept for a connection that has ended (TIME-WAIT): start again in a minute, or set PORT`,
+  )
+}
+
+function takenByAnother({ host, port }: { host: string; port: number }): StartError {
   return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set PORT`)
 }

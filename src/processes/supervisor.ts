@@ -1,7 +1,7 @@
 import { readDevelopmentKey } from '../admit/developmentKey.ts'
 import { ChangeLogOwner } from '../changes/owner.ts'
 import { sweepListeners } from '../changes/sweepListeners.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { isAway } from '../execute/sqlstate.ts'
 import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'

@@ -14,12 +14,13 @@ import { ChangePublisher } from '../changes/publisher.ts'
 import { InFlightWrites } from '../changes/settling.ts'
 import { ChangeSubscriber } from '../changes/subscriber.ts'
 import { compileProbe } from '../compile/entity.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { createApp } from '../http/app.ts'
+import { createCors } from '../http/cors.ts'
 import { keySource } from '../keys/source.ts'
 import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
@@ -110,6 +111,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     listReads,
     longWrites,
     admission,
+    cors: createCors(config.corsOrigins),
     cursors,
     memory,
     migrationFiles,

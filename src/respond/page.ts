@@ -6,7 +6,7 @@ import type { Row } from '../model/sql.ts'
 import { writeEntity } from './json.ts'
 import { addLinks, type LinkCursors } from './links.ts'
 import { pageLinksOf } from './pageLinks.ts'
-import { JSON_TYPE, type TextReply } from './reply.ts'
+import { JSON_TYPE, NO_STORE, type TextReply } from './reply.ts'
 
 /** What was found for a list: rows with something in front, then the entity's columns. */
 export interface Found {
@@ -34,7 +34,11 @@ export function respondPage(
     if (index > begin) body += ','
     body += writeEntity(entity, rows[index] as Row, OFFSET)
   }
-  const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'X-Total-Count': String(total) }
+  const headers: Record<string, string> = {
+    'Content-Type': JSON_TYPE,
+    'Cache-Control': NO_STORE,
+    'X-Total-Count': String(total),
+  }
   const links = pageLinksOf(query, total, end - begin, rows.length > end - begin)
   const cursorOf = (side: Seek['side'], index: number) => {
     if (cursors === null || begin === end) return null

@@ -12,8 +12,12 @@ export interface TextReply extends Reply {
 /** To the letter. Spec 1, rule 3. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
+/** Rows are people's data, and the next moment others: no cache on the way keeps them, nor a browser's disk. RFC 9111, 5.2.2.5 */
+export const NO_STORE = 'no-store'
+
+/** `headers` wins over what an answer of data has by itself. */
 export function respondJson(status: number, body: string, headers?: Record<string, string>): TextReply {
-  const own = { 'Content-Type': JSON_TYPE }
+  const own = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE }
   return { status, headers: headers ? { ...own, ...headers } : own, body }
 }
 

@@ -50,9 +50,37 @@ describe('5 Authentication', () => {
 
   test('D33: a missing, a malformed and an unknown key get the same body', async () => {
     const bodies: string[] = []
-    for (const authorization of ['', 'ApiKey', `Bearer ${KEY}`, 'ApiKey unknown-key-0123456789'])
+    for (const authorization of ['', 'ApiKey', `ApiKey ${KEY} ${KEY}`, 'ApiKey unknown-key-0123456789'])
       bodies.push((await server.get('/Companies', { authorization })).text)
     expect(new Set(bodies).size).toBe(1)
+  })
+
+  const messageFor = async (headers: Record<string, string>) => {
+    const answer = await server.get('/Companies', { authorization: '', ...headers })
+    expect([errorOf(answer), answer.headers.get('www-authenticate')]).toEqual([REFUSED, 'ApiKey'])
+    expect(answer.text).not.toContain(KEY)
+    return answer.body.Error.Message as string
+  }
+
+  test.each([
+    [{ authorization: `Bearer ${KEY}` }, 'The scheme is ApiKey, not Bearer.'],
+    [{ authorization: `bearer  ${KEY}` }, 'The scheme is ApiKey, not Bearer.'],
+    [{ authorization: `Basic ${btoa(`${KEY}:`)}` }, 'The scheme is ApiKey, not Basic.'],
+    [{ authorization: `Token ${KEY}` }, 'The scheme is ApiKey, not Token.'],
+    [{ authorization: KEY }, 'ApiKey and a space stand in front of the key.'],
+    [{ 'x-api-key': KEY }, 'A key in the header X-API-Key is not read.'],
+    [{ 'api-key': KEY }, 'A key in the header Api-Key is not read.'],
+  ])('D33: the message says how a key in another form is sent: %o', async (headers, hint) => {
+    expect(await messageFor(headers)).toBe(
+      `The request needs a valid key in the header Authorization: ApiKey <key>. ${hint}`,
+    )
+  })
+
+  test('D33: what it says follows from the form alone, not from whether there is such a key', async () => {
+    const unknown = KEY.toUpperCase()
+    for (const form of [(key: string) => `Bearer ${key}`, (key: string) => key])
+      expect(await messageFor({ authorization: form(KEY) })).toBe(await messageFor({ authorization: form(unknown) }))
+    expect(await messageFor({ 'x-api-key': KEY })).toBe(await messageFor({ 'x-api-key': unknown }))
   })
 
   test('D33: a request without the header at all is 401', async () => {

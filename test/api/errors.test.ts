@@ -70,7 +70,7 @@ describe('7 Errors', () => {
       expect(Reference).toBe(`${server.url}/errors/${code}`)
       expect(Message).toMatch(/^\w.*[.?]$/s)
       expect(Target).toMatch(/./)
-      const page = await fetch(Reference)
+      const page = await fetch(Reference, { headers: { accept: 'text/html' } })
       expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
         ...{ status: 200, type: 'text/html; charset=utf-8' },
       })

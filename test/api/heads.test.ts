@@ -19,6 +19,9 @@ const texts: Record<string, readonly string[]> = {
   Absences: ['Reason', 'Type', 'Status'],
 }
 
+/** As long as a name of DNS can make it. */
+const ORIGIN = `https://${[61, 61, 61, 62].map((length) => 'o'.repeat(length)).join('.')}.test:65535`
+
 let server: TestServer
 let behind: TestServer
 let connections: Connection[]
@@ -27,7 +30,9 @@ beforeAll(async () => {
   // As long as it may be.
   const PUBLIC_URL = `https://${'a'.repeat(59)}.example.com/${'b'.repeat(48)}`
   expect(PUBLIC_URL).toHaveLength(128)
-  behind = await startServer({ databaseUrl: server.databaseUrl, environment: { PUBLIC_URL } })
+  expect(ORIGIN).toHaveLength(267)
+  const environment = { PUBLIC_URL, CORS_ORIGINS: `http://localhost:5173,${ORIGIN}` }
+  behind = await startServer({ databaseUrl: server.databaseUrl, environment })
   const longest = server.sql`repeat(${'😀'}, 199) || chr(65 + n)`
   const long = server.sql`repeat(${'😀'}, 99) || chr(65 + n)`
   await server.sql`insert into company (name) select ${longest} from generate_series(1, ${ROWS}::int) as n`
@@ -45,8 +50,9 @@ afterAll(async () => {
   await server.stop()
 })
 
-function ask(connection: Connection, target: string, requestId: string): Promise<RawResponse> {
+function ask(connection: Connection, target: string, requestId: string, origin = ''): Promise<RawResponse> {
   const lines = [`GET ${target} HTTP/1.1`, 'Host: a', `Authorization: ApiKey ${KEY}`, `X-Request-Id: ${requestId}`]
+  if (origin) lines.push(`Origin: ${origin}`)
   return connection.send(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), false)
 }
 
@@ -93,6 +99,14 @@ function relationsOf(page: number): string[] {
   )
 }
 
+/** What a page at an origin may see: by names, or all there is where the head has no room for them. */
+function checkCors({ headers }: RawResponse, origin: string) {
+  const [allowed, exposed] = [headers.get('access-control-allow-origin'), headers.get('access-control-expose-headers')]
+  if (origin === '' || !headers.has('vary')) return expect([allowed, exposed]).toEqual([undefined, undefined])
+  expect([origin, '*']).toContain(allowed as string)
+  if (exposed !== '*') expect(exposed).toContain('X-Total-Count')
+}
+
 function checkHead(target: string, { status, headers, headBytes }: RawResponse) {
   expect(status).toBe(200)
   expect(headers.get('x-total-count')).toBe(String(ROWS))
@@ -107,7 +121,7 @@ describe('D31: the head of an answer', () => {
     `${REQUESTS} random lists: within 4 KiB up to 700 characters of target, within 16 KiB always, all links in Location`,
     async () => {
       console.log(`HEADS_REQUESTS=${REQUESTS} HEADS_SEED=${SEED}`)
-      const seen = { withLink: 0, withoutLink: 0, cursors: 0, noCursor: 0, followed: 0 }
+      const seen = { withLink: 0, withoutLink: 0, cursors: 0, noCursor: 0, followed: 0, shortened: 0, asItWas: 0 }
       let next = 0
       const work = async (connection: Connection) => {
         while (next < REQUESTS) await check(connection, next++)
@@ -117,8 +131,11 @@ describe('D31: the head of an answer', () => {
         const requestId = 'i'.repeat(random.pick([1, 36, 128]))
         const { target, page } = randomTarget(random)
         try {
-          const answer = await ask(connection, target, requestId)
+          const origin = random.pick(['', 'http://localhost:5173', ORIGIN])
+          const answer = await ask(connection, target, requestId, origin)
           checkHead(target, answer)
+          checkCors(answer, origin)
+          seen[answer.headers.get('access-control-expose-headers') === '*' ? 'shortened' : 'asItWas']++
           const links = linksIn(answer.headers.get('location') ?? '')
           expect(links.map(({ relation }) => relation)).toEqual(relationsOf(page))
           seen[answer.headers.has('link') ? 'withLink' : 'withoutLink']++
@@ -127,7 +144,7 @@ describe('D31: the head of an answer', () => {
               seen[address.includes('&cursor=') ? 'cursors' : 'noCursor']++
           const { pathname, search } = new URL(random.pick(links).address)
           const path = pathname.replace(/^\/b+/, '')
-          checkHead(path + search, await ask(connection, path + search, requestId))
+          checkHead(path + search, await ask(connection, path + search, requestId, origin))
           seen.followed++
         } catch (error) {
           throw new Error(`request ${number} of seed ${SEED}: ${target}\n${(error as Error).message}`)
@@ -139,6 +156,23 @@ describe('D31: the head of an answer', () => {
     },
     20_000 + REQUESTS * 50,
   )
+
+  test('for a page of another origin: with all four links of the longest small target too, and what it may read', async () => {
+    const kept = '/Companies?PageSize=5&Name=!='
+    const target = kept + 'x'.repeat(SHORT_TARGET - kept.length - '&page=2'.length)
+    const longest = await ask(connections[0] as Connection, `${target}&page=2`, 'i'.repeat(128), ORIGIN)
+    checkHead(target, longest)
+    expect(linksIn(longest.headers.get('location') ?? '')).toHaveLength(4)
+    const corsOf = ({ headers }: RawResponse) => [
+      headers.get('vary'),
+      headers.get('access-control-allow-origin'),
+      headers.get('access-control-expose-headers'),
+    ]
+    expect(corsOf(longest)).toEqual(['Origin', '*', '*'])
+    const short = await ask(connections[0] as Connection, `${kept}&page=2`, 'i'.repeat(128), ORIGIN)
+    expect(corsOf(short)).toEqual(['Origin', ORIGIN, expect.stringContaining('Link, ')])
+    expect(short.headers.has('link')).toBe(true)
+  })
 
   test('a link of the longest target leads to its page, though the number takes it over 3 KiB', async () => {
     const kept = `/Companies?PageSize=5&Name=!=`

@@ -74,8 +74,8 @@ describe('4.1 Methods and paths', () => {
     '/Companies/1/2',
     '/Companies/1/Employees',
     '/Companies%2F1',
-    '/errors',
     '/errors/NoSuchCode',
+    '/docs/nothing.js',
     '/%ZZ',
     '/__proto__',
   ])('D19: the path %s is unknown: 404', async (path) => {

@@ -6,7 +6,7 @@ import type postgres from 'postgres'
 import { hashKey, idOf } from '../../src/admit/apiKey.ts'
 import { keysCommand } from '../../src/cli/keys.ts'
 import { runCommandLine } from '../../src/cli/run.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -19,7 +19,7 @@ const PROGRAM = `
   import { Command } from 'commander'
   import { keysCommand } from './src/cli/keys.ts'
   import { runCommandLine } from './src/cli/run.ts'
-  import { readConfig } from './src/config.ts'
+  import { readConfig } from './src/config/config.ts'
   const program = new Command('roster').addCommand(keysCommand(() => readConfig(process.env)))
   process.exit(await runCommandLine(program, process.argv.slice(1)))`
 

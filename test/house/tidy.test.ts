@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import manifest from '../../package.json'
-import { settings } from '../../src/config.ts'
+import { settings } from '../../src/config/settings.ts'
 import { errorTable } from '../../src/errors.ts'
 
 const ROOT = join(import.meta.dir, '../..')
@@ -97,16 +97,18 @@ describe('nothing is left undone', () => {
 })
 
 describe('each thing has one place', () => {
-  test('settings are read in config.ts', () => {
+  test('settings are read in config/', () => {
     const allowed = [
-      'src/main.ts', // hands the environment to config.ts, and asks who launched it
+      'src/main.ts', // hands the environment to config/, and asks who launched it
       'src/launch.mjs', // runs before anything of ours can be imported
       'src/processes/workerProcess.ts', // passes it on to the workers
       'src/postgres/runner.ts', // passes PATH on to PostgreSQL
     ]
     const readers = found(/\b(process\.env|Bun\.env|import\.meta\.env)\b/, source).map((place) => place.split(':')[0])
     expect(
-      [...new Set(readers)].filter((path) => path !== 'src/config.ts' && !allowed.includes(path as string)),
+      [...new Set(readers)].filter(
+        (path) => !(path as string).startsWith('src/config/') && !allowed.includes(path as string),
+      ),
     ).toEqual([])
     expect(readers).toContain('src/main.ts')
   })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Log, LogFields } from '../../src/log.ts'
 import { connect } from '../support/postgres.ts'
 import { errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
@@ -39,11 +40,71 @@ test('HTTP/1.0, which needs no Host, is answered; its links stand on the address
   expect(answer).toContain(`<${server.url}/Companies?PageSize=5&page=1>; rel="first"`)
 })
 
+describe('the line of a request in the log', () => {
+  const lines: { message: string; fields: LogFields }[] = []
+  const log: Log = {
+    ...{ debug() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => true },
+    info: (message, fields = {}) => void lines.push({ message, fields }),
+  }
+  let logged: TestServer
+  const lineOf = async (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) => {
+    lines.length = 0
+    const answer = await logged.send(method, path, body, headers)
+    expect(lines).toHaveLength(1)
+    return { ...(lines[0] as (typeof lines)[number]), answer }
+  }
+  beforeAll(async () => {
+    logged = await startServer({ databaseUrl: server.databaseUrl, log, environment: { TRUSTED_PROXIES: '127.0.0.1' } })
+  })
+  afterAll(() => logged.stop())
+
+  test('has the pattern of its path, and the path', async () => {
+    for (const [method, path, route] of [
+      ['GET', '/Companies?PageSize=5', '/Companies'],
+      ['GET', '/COMPANIES/', '/Companies'],
+      ['GET', '/absences/4711', '/Absences/{id}'],
+      ['DELETE', '/Employees/x', '/Employees/{id}'],
+      ['GET', '/errors/NotFound', '/errors/{code}'],
+      ['GET', '/livez', '/livez'],
+      ['GET', '/', '/'],
+    ] as const) {
+      const { message, fields, answer } = await lineOf(method, path)
+      expect([message, fields.route]).toEqual([`${method} ${path.replace(/\?.*/, '')} ${answer.status}`, route])
+    }
+    expect((await lineOf('GET', '/Nowhere')).fields).not.toHaveProperty('route')
+  })
+
+  test('has the bytes of the body: of a list that is made, one that is cached, an error, and none', async () => {
+    await server.post('/Companies', { Name: 'Zoë' })
+    for (const path of ['/Companies', '/Companies', '/Companies?Nmae=x', '/Companies/999999'])
+      for (const method of ['GET', 'HEAD']) {
+        const { fields, answer } = await lineOf(method, path)
+        expect(fields.bytes).toBe(Buffer.byteLength(answer.text))
+      }
+    expect((await lineOf('OPTIONS', '/Companies')).fields.bytes).toBe(0)
+  })
+
+  test('has the address of the client, behind a trusted proxy that of its client', async () => {
+    expect((await lineOf('GET', '/Companies')).fields.client).toBe('127.0.0.1')
+    const forwarded = { 'x-forwarded-for': '203.0.113.7' }
+    expect((await lineOf('GET', '/Companies', forwarded)).fields.client).toBe('203.0.113.7')
+    expect((await lineOf('GET', '/Companies', { ...forwarded, authorization: '' })).fields.client).toBe('203.0.113.7')
+  })
+
+  test('has the time it took, the id of the request and of its key, and nothing else', async () => {
+    const { fields, answer } = await lineOf('GET', '/Companies')
+    expect(fields).toEqual({
+      ...{ ms: expect.any(Number), bytes: expect.any(Number), client: '127.0.0.1', route: '/Companies' },
+      ...{ requestId: answer.headers.get('x-request-id') as string, key: expect.any(String) },
+    })
+    expect((await lineOf('GET', '/Companies', { authorization: '' })).fields).not.toHaveProperty('key')
+  })
+})
+
 test('an unknown path gets the nearest name, where one is near', async () => {
   const message = async (path: string) => (await server.get(path)).body.Error.Message
   expect(await message('/Compnies')).toBe('There is nothing at this path. Did you mean companies?')
   expect(await message('/x')).toBe('There is nothing at this path.')
-  expect(await message('/errors')).toBe('There is nothing at this path.')
 })
 
 test.each(['GET', 'PATCH'])('a %s that does not end in time is answered 503 when the server stops', async (method) => {

@@ -65,10 +65,10 @@ describe('D1: paths', () => {
 })
 
 test('the root, pages, and pages with a name', () => {
-  expect(router.find('/')).toEqual({ endpoint: home, id: '' })
+  expect(router.find('/')).toEqual({ endpoint: { ...home, route: '/' }, id: '' })
   expect(router.find('//')).toBeNull()
-  expect(router.find('/Livez/')).toEqual({ endpoint: live, id: '' })
-  expect(router.find('/errors/NotFound')).toEqual({ endpoint: pages, id: 'NotFound' })
+  expect(router.find('/Livez/')).toEqual({ endpoint: { ...live, route: '/livez' }, id: '' })
+  expect(router.find('/errors/NotFound')).toEqual({ endpoint: { ...pages, route: '/errors/{id}' }, id: 'NotFound' })
 })
 
 test('D33: pages are open, entities are not', () => {

@@ -10,6 +10,7 @@ import {
   copied,
   decimal,
   defineEntity,
+  type Entity,
   group,
   identity,
   instant,
@@ -18,7 +19,7 @@ import {
   text,
 } from '../../src/model/entity.ts'
 
-const namesOf = (entity: typeof company) => entity.properties.map(({ name }) => name)
+const namesOf = (entity: Entity) => entity.properties.map(({ name }) => name)
 
 describe('the entities of the spec, section 2', () => {
   test('D10: Company', () => {
@@ -58,7 +59,7 @@ describe('the entities of the spec, section 2', () => {
   })
 
   test('D12: the open vocabularies take 100 characters, other text 200', () => {
-    const takes = (name: string, entity: typeof company, length: number) => {
+    const takes = (name: string, entity: Entity, length: number) => {
       const member = entity.byName.get(name)
       if (!member || isGroup(member)) throw new Error(name)
       try {
@@ -171,8 +172,7 @@ describe('defineEntity', () => {
 })
 
 describe('what rows of other entities copy', () => {
-  const namesCopied = (entity: typeof company) =>
-    copiedProperties(entity, [company, employee, absence]).map(({ name }) => name)
+  const namesCopied = (entity: Entity) => copiedProperties(entity, [company, employee, absence]).map(({ name }) => name)
 
   test('of a company the name, of an employee the display name, which rows of its own copy too', () => {
     expect(namesCopied(company)).toEqual(['Name'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { pascalCase, pluralOf, snakeCase } from '../../src/model/names.ts'
+import { pascalCase, pluralOf, snakeCase, withArticle } from '../../src/model/names.ts'
 
 test('snakeCase makes columns of properties and tables of entities', () => {
   const names = ['id', 'employeeNumber', 'Company', 'JobRole', 'continuousStart']
@@ -17,5 +17,21 @@ test('pluralOf makes path segments', () => {
     'Absences',
     'Holidays',
     'Categories',
+  ])
+})
+
+test('withArticle goes by the sound with which a name begins', () => {
+  const names = ['absence', 'Employee', 'company', 'office', 'hour', 'user', 'unit', 'umbrella', 'house', 'Invoice']
+  expect(names.map(withArticle)).toEqual([
+    'an absence',
+    'an Employee',
+    'a company',
+    'an office',
+    'an hour',
+    'a user',
+    'a unit',
+    'an umbrella',
+    'a house',
+    'an Invoice',
   ])
 })

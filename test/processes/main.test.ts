@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -39,6 +39,45 @@ describe('start', () => {
     },
     TIMEOUT_MS,
   )
+
+  for (const [settings, what] of [
+    [{ LOG_FORMAT: '' }, 'JSON alone on stdout, and a curl line that works as it stands on stderr'],
+    [{ LOG_FORMAT: 'json' }, 'JSON alone on stdout, and nothing on stderr'],
+  ] as const)
+    test(
+      `where stdout is no terminal${settings.LOG_FORMAT && ' and JSON is asked for'}: ${what}; no key on either`,
+      async () => {
+        const [out, err] = [
+          join(folder.path, `out${settings.LOG_FORMAT}`),
+          join(folder.path, `err${settings.LOG_FORMAT}`),
+        ]
+        const start = `exec '${process.execPath}' --no-env-file src/main.ts >'${out}' 2>'${err}'`
+        const server = run(['sh', '-c', start], {
+          ...{ ...ALONE, ...settings, RATE_LIMIT: '1/1s', PORT: '0', DATA_DIR: folder.path },
+        })
+        await until(() => existsSync(out) && readFileSync(out, 'utf8').includes('"listening"'))
+        const [miss, { url }] = readFileSync(out, 'utf8')
+          .split('\n')
+          .slice(0, 2)
+          .map((line) => JSON.parse(line))
+        expect(miss).toMatchObject({ level: 'warn', name: 'RATE_LIMIT', meant: 'RATE_LIMITS' })
+        if (settings.LOG_FORMAT === '') {
+          await until(() => /curl -i .*\n/.test(readFileSync(err, 'utf8')))
+          const [curl = ''] = /curl -i .*/.exec(readFileSync(err, 'utf8')) ?? []
+          const answer = run(['sh', '-c', curl])
+          await answer.ended
+          expect(answer.output()).toContain('HTTP/1.1 200 OK')
+        } else expect((await fetch(`${url}/livez`)).status).toBe(200)
+        server.kill('SIGTERM')
+        await server.ended
+        const [log, said] = [readFileSync(out, 'utf8'), readFileSync(err, 'utf8')]
+        for (const line of log.trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('message')
+        expect(said === '').toBe(settings.LOG_FORMAT === 'json')
+        const key = readFileSync(join(folder.path, 'development.key'), 'utf8')
+        expect([log.includes(key), said.includes(key)]).toEqual([false, false])
+      },
+      TIMEOUT_MS,
+    )
 
   test(
     'HOST=0.0.0.0 with the development key is warned of',
@@ -160,6 +199,22 @@ describe('refusals', () => {
       for (const [index, name] of ['DATABASE_URL', 'PORT', 'LOG_LEVEL'].entries())
         expect(lines[index]).toStartWith(`roster: ${name} must be`)
       expect(server.output()).not.toContain('hunter2')
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a line of .env that is no setting: its name and the nearest, exit 1, no value repeated',
+    async () => {
+      const place = temporaryFolder()
+      writeFileSync(join(place.path, '.env'), 'LOG_LEVEL=warn\nDATABSE_URL=postgres://u:hunter2@db/hr\n')
+      const main = join(import.meta.dir, '../../src/main.ts')
+      for (const words of ['', 'keys list']) {
+        const server = run(['sh', '-c', `cd '${place.path}' && exec '${process.execPath}' '${main}' ${words}`])
+        expect(await server.ended).toBe(1)
+        expect(server.output()).toBe('roster: .env sets DATABSE_URL, which is no setting. Did you mean DATABASE_URL?\n')
+      }
+      place.remove()
     },
     TIMEOUT_MS,
   )

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/log.ts'
 import { startWorker } from '../../src/processes/worker.ts'
 import { createDatabase } from '../support/postgres.ts'

@@ -7,7 +7,7 @@ const BASE = 'https://api.example.com/hr'
 test('spec 7: the error body, D38: with a reference that this server serves', () => {
   const { status, headers, body } = respondError(new ApiError('InvalidSort', 'No.', { target: 'sort' }), BASE)
   expect(status).toBe(400)
-  expect(headers).toEqual({ 'Content-Type': 'application/json; charset=utf-8' })
+  expect(headers).toEqual({ 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' })
   expect(body).toBe(
     '{"Error":{"Code":"InvalidSort","Reference":"https://api.example.com/hr/errors/InvalidSort","Target":"sort","Message":"No.","Details":null}}',
   )
@@ -19,7 +19,10 @@ test('the target is Api unless the error names one', () => {
 
 test('headers of the error go out beside the content type', () => {
   const error = new ApiError('MethodNotAllowed', 'x', { headers: { Allow: 'GET' } })
-  expect(respondError(error, BASE).headers).toEqual({ 'Content-Type': 'application/json; charset=utf-8', Allow: 'GET' })
+  expect(respondError(error, BASE).headers).toMatchObject({
+    'Content-Type': 'application/json; charset=utf-8',
+    Allow: 'GET',
+  })
 })
 
 test('D38: details in Pascal case', () => {

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
-import { boolean, decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
+import { boolean, decimal, defineEntity, type Entity, group, identity, instant, text } from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { writeEntity } from '../../src/respond/json.ts'
 
@@ -63,7 +63,7 @@ test('the columns begin at the offset', () => {
 })
 
 test('what is written fits the schema of the entity', () => {
-  const row = (entity: typeof company) =>
+  const row = (entity: Entity) =>
     entity.properties.map(({ kind }) =>
       kind.name === 'text'
         ? null

@@ -36,7 +36,11 @@ test('the rows as a JSON array, with their total', () => {
 test('nothing found: an empty array, total 0, no link', () => {
   expect(respond('', 0)).toEqual({
     status: 200,
-    headers: { 'Content-Type': 'application/json; charset=utf-8', 'X-Total-Count': '0' },
+    headers: {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'X-Total-Count': '0',
+    },
     body: '[]',
   })
 })
@@ -71,7 +75,7 @@ describe('links (spec 4.3): each only where it applies, in the order of D31', ()
     })
 
   test('no link: no header', () => {
-    expect(Object.keys(respond('', 3).headers)).toEqual(['Content-Type', 'X-Total-Count'])
+    expect(Object.keys(respond('', 3).headers)).toEqual(['Content-Type', 'Cache-Control', 'X-Total-Count'])
   })
 })
 

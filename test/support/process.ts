@@ -77,7 +77,7 @@ export function run(command: string[], environment: Record<string, string> = {})
 
 /** The server as `bun src/main.ts`, without npm and launcher in front. */
 export function runMain(environment: Record<string, string>): RunningProgram {
-  return run([process.execPath, '--no-env-file', 'src/main.ts'], { PORT: '0', ...environment })
+  return run([process.execPath, '--no-env-file', 'src/main.ts'], { PORT: '0', LOG_FORMAT: 'pretty', ...environment })
 }
 
 /** A folder of one's own, with the means to throw it away. */

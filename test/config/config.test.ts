@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
-import { ConfigError, defaultWorkers, readConfig, settings } from '../src/config.ts'
-import { parseRules } from '../src/model/limits.ts'
+import { ConfigError, defaultWorkers, readConfig } from '../../src/config/config.ts'
+import { settings } from '../../src/config/settings.ts'
+import { parseRules } from '../../src/model/limits.ts'
 
 const faults = (environment: Record<string, string>): string[] => {
   try {
@@ -23,6 +24,7 @@ test('nothing set: the defaults', () => {
     host: '127.0.0.1',
     port: 3000,
     publicUrl: null,
+    corsOrigins: null,
     workers: defaultWorkers(false, availableParallelism()),
     bootstrapApiKey: null,
     rateLimits: parseRules('750/1m,2500/15m,25000/12h'),
@@ -33,7 +35,7 @@ test('nothing set: the defaults', () => {
     listCache: true,
     listCacheMb: 16,
     logLevel: 'info',
-    logFormat: 'pretty',
+    logFormat: null,
   })
 })
 
@@ -55,6 +57,7 @@ test('all set', () => {
     HOST: '::1',
     PORT: '0',
     PUBLIC_URL: 'https://api.example.com/hr',
+    CORS_ORIGINS: 'https://app.example.com,http://localhost:5173',
     WORKERS: '3',
     BOOTSTRAP_API_KEY: 'k'.repeat(20),
     RATE_LIMITS: '10/1s,100/1h',
@@ -77,6 +80,7 @@ test('all set', () => {
     host: '::1',
     port: 0,
     publicUrl: 'https://api.example.com/hr',
+    corsOrigins: 'https://app.example.com,http://localhost:5173',
     workers: 3,
     bootstrapApiKey: 'k'.repeat(20),
     rateLimits: parseRules('10/1s,100/1h'),

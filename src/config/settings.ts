@@ -1,12 +1,11 @@
-import { availableParallelism } from 'node:os'
 import { type TSchema, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from './log.ts'
-import { readDatabaseUrl } from './model/databaseUrl.ts'
-import { parseRules, type Rule } from './model/limits.ts'
-import { parseNetworks } from './model/networks.ts'
+import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
+import { readDatabaseUrl } from '../model/databaseUrl.ts'
+import { parseRules } from '../model/limits.ts'
+import { parseNetworks } from '../model/networks.ts'
+import { parseOrigins } from '../model/origins.ts'
 
-interface Setting {
+export interface Setting {
   readonly schema: TSchema
   /** As an operator would write it; null: none. */
   readonly default: string | null
@@ -70,6 +69,13 @@ export const settings = {
     allowed: 'an address like https://api.example.com, without query, of up to 128 ASCII characters',
     meaning: 'What links begin with; without it, the address listened on.',
   },
+  CORS_ORIGINS: {
+    schema: Type.String(),
+    default: null,
+    allowed: '* or origins like https://app.example.com,http://localhost:5173',
+    meaning: 'Web pages that browsers let call the API: the origins of these, or * for all.',
+    check: parseOrigins,
+  },
   WORKERS: {
     schema: Type.Integer({ minimum: 1, maximum: 256 }),
     default: null,
@@ -82,7 +88,7 @@ export const settings = {
     default: null,
     allowed: '20 to 256 visible ASCII characters',
     meaning:
-      'A key with all rights, beside those of `keys create`: 20 to 256 visible ASCII characters. Without it and DATABASE_URL a development key is made, kept in DATA_DIR and printed.',
+      'A key with all rights, beside those of `keys create`: 20 to 256 visible ASCII characters. Without it and DATABASE_URL a development key is made, kept in DATA_DIR, and printed on a terminal.',
   },
   RATE_LIMITS: {
     schema: Type.String(),
@@ -138,113 +144,22 @@ export const settings = {
   },
   LOG_FORMAT: {
     schema: oneOf(LOG_FORMATS),
-    default: 'pretty',
+    default: null,
     allowed: LOG_FORMATS.join(' or '),
-    meaning: 'json: one object a line.',
+    meaning: 'json: one object a line; pretty: for people. Without it, pretty on a terminal and json elsewhere.',
   },
 } as const satisfies Record<string, Setting>
 
-type SettingName = keyof typeof settings
-
-/** The settings, checked. */
-export interface Config {
-  readonly databaseUrl: string | null
-  readonly databasePool: number
-  readonly databasePrepare: boolean
-  readonly dataDir: string
-  readonly demoData: boolean
-  readonly host: string
-  readonly port: number
-  /** Without a slash at the end. */
-  readonly publicUrl: string | null
-  readonly workers: number
-  readonly bootstrapApiKey: string | null
-  readonly rateLimits: readonly Rule[]
-  readonly rateLimitsAnonymous: readonly Rule[]
-  readonly rateLimitClients: number
-  readonly rateLimitStore: string | null
-  /** As `parseNetworks` reads them. */
-  readonly trustedProxies: string | null
-  readonly listCache: boolean
-  readonly listCacheMb: number
-  readonly logLevel: LogLevel
-  readonly logFormat: LogFormat
-}
-
 /** Earlier names of settings are refused: without their names the server would run with defaults instead. */
-const RENAMED = { VIEWS: 'LIST_CACHE', VIEWS_MB: 'LIST_CACHE_MB' }
+export const RENAMED = { VIEWS: 'LIST_CACHE', VIEWS_MB: 'LIST_CACHE_MB' }
 
-/** The settings are wrong; one fault a line. */
-export class ConfigError extends Error {}
-
-/** Reads the settings from the environment; an empty one counts as not set. @throws ConfigError listing every fault */
-export function readConfig(environment: Record<string, string | undefined>): Config {
-  const faults: string[] = []
-  const read = <Value>(name: SettingName): Value => {
-    const { schema, allowed, default: fallback, check }: Setting = settings[name]
-    const text = environment[name] || fallback
-    if (text === null) return null as Value
-    const value = Value.Convert(schema, text)
-    // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
-    const isChanged = typeof value === 'number' && String(value) !== text
-    const isWrong = isChanged || !Value.Check(schema, value)
-    const repeated = isSecret(name) ? '' : `it is "${text}"`
-    const reason = isWrong ? repeated : faultOf(check, text)
-    if (reason !== null) faults.push(`${name} must be ${allowed}${reason && `; ${reason}`}`)
-    return value as Value
-  }
-  const readRules = (name: SettingName): readonly Rule[] => {
-    const text = read<string>(name)
-    return faultOf(parseRules, text) === null ? parseRules(text) : []
-  }
-  for (const [old, name] of Object.entries(RENAMED)) if (environment[old]) faults.push(`${old} is called ${name} now`)
-  const publicUrl = read<string | null>('PUBLIC_URL')
-  const databaseUrl = read<string | null>('DATABASE_URL')
-  const config: Config = {
-    databaseUrl,
-    databasePool: read('DATABASE_POOL'),
-    databasePrepare: read('DATABASE_PREPARE'),
-    dataDir: read('DATA_DIR'),
-    demoData: read<string>('DEMO_DATA') === '1',
-    host: read('HOST'),
-    port: read('PORT'),
-    publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
-    workers: read<number | null>('WORKERS') ?? defaultWorkers(databaseUrl !== null, availableParallelism()),
-    bootstrapApiKey: read('BOOTSTRAP_API_KEY'),
-    rateLimits: readRules('RATE_LIMITS'),
-    rateLimitsAnonymous: readRules('RATE_LIMITS_ANONYMOUS'),
-    rateLimitClients: read('RATE_LIMIT_CLIENTS'),
-    rateLimitStore: read('RATE_LIMIT_STORE'),
-    trustedProxies: read('TRUSTED_PROXIES'),
-    listCache: read<string>('LIST_CACHE') === 'on',
-    listCacheMb: read('LIST_CACHE_MB'),
-    logLevel: read('LOG_LEVEL'),
-    logFormat: read('LOG_FORMAT'),
-  }
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  return Object.freeze(config)
-}
-
-/** One worker for each processor; for every two where the embedded PostgreSQL needs the other half. */
-export function defaultWorkers(isDatabaseElsewhere: boolean, processors: number): number {
-  return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
-}
+export type SettingName = keyof typeof settings
 
 /** Whether the value must not stand in a message; the checks of these settings do not repeat it either. */
-function isSecret(name: SettingName): boolean {
+export function isSecret(name: SettingName): boolean {
   return name === 'DATABASE_URL' || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }
 
 function parseUrl(text: string): void {
   if (!URL.canParse(text)) throw new RangeError('it cannot be read')
-}
-
-/** The fault that `check` finds in a text; null: none. */
-function faultOf(check: ((text: string) => unknown) | undefined, text: string): string | null {
-  try {
-    check?.(text)
-    return null
-  } catch (error) {
-    return (error as Error).message
-  }
 }

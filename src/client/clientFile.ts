@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { version } from '../../package.json'
+import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import type { Kind, KindName } from '../model/kinds.ts'
+
+/** What the client does, in the order in which one file needs the other. */
+const RUNTIME = ['error.ts', 'query.ts', 'connection.ts', 'collection.ts']
+
+/** The client of a server with these entities: one TypeScript file without imports, that Node can strip of its types. */
+export function clientFile(entities: readonly Entity[]): string {
+  const runtime = RUNTIME.map(runtimePart).join('\n')
+  const names = new Map(entities.map((entity) => [entity, typeNameOf(entity, runtime)] as const))
+  const parts = [
+    `// The client of Roster ${version}, made by \`npm run --silent roster generate client\`: make it again instead of changing it.`,
+    rosterText(names),
+    ...[...names].map(([entity, name]) => entityText(entity, name)),
+    runtime,
+  ]
+  return parts.join('\n\n').replace(/\n{3,}/g, '\n\n')
+}
+
+/** A file of the runtime without its imports; exported is what programs name, and that begins with Roster. */
+function runtimePart(file: string): string {
+  return readFileSync(join(import.meta.dir, file), 'utf8')
+    .replace(/^import [^;]*? from '.*'\n/gm, '')
+    .replace(/^export (?!\w+ Roster)/gm, '')
+    .trim()
+    .concat('\n')
+}
+
+/** The entity's name, unless the runtime has a type or a value that is called so. */
+function typeNameOf({ name }: Entity, runtime: string): string {
+  const code = runtime.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'/g, '')
+  return new RegExp(`\\b${name}(Write|Filter|Sort)?\\b`).test(`${code} Roster`) ? `${name}Row` : name
+}
+
+function rosterText(names: ReadonlyMap<Entity, string>): string {
+  const entries = [...names].map(([entity, name]) => ({ entity, name, key: quoted(collectionName(entity)) }))
+  const types = entries.map(
+    ({ entity, name, key }) =>
+      `  /** \`/${entity.plural}\` */\n  readonly ${key}: RosterCollection<${name}, ${name}Write, ${name}Filter, ${name}Sort>\n`,
+  )
+  const values = entries.map(({ entity, key }) => `    ${key}: collectionAt(connection, '/${entity.plural}'),\n`)
+  return `/** All that the server has. */
+export interface Roster {
+${types.join('')}}
+
+/** A client of the server at \`url\`. @throws TypeError when address or key can be none */
+export function createRoster(options: RosterOptions): Roster {
+  const connection = connect(options)
+  return {
+${values.join('')}  }
+}`
+}
+
+/** `Companies` → `companies`. */
+function collectionName({ plural }: Entity): string {
+  return plural.charAt(0).toLowerCase() + plural.slice(1)
+}
+
+function entityText(entity: Entity, name: string): string {
+  const { members, properties, plural } = entity
+  const comment = (member: Property | Group) => commentOf(member, entity)
+  const sorts = properties.map(({ path }) => `  | '${path.join('.')}'\n`).join('')
+  return `/** A row of ${plural} as the server answers it. */
+export interface ${name} ${objectText(members, comment, readText)}
+
+/** What is written of a row of ${plural}. */
+export interface ${name}Write ${objectText(members.filter(isWritable), comment, writeText)}
+
+/** What lists of ${plural} filter by. */
+export interface ${name}Filter ${objectText(properties, () => null, filterText)}
+
+/** What lists of ${plural} sort by. */
+export type ${name}Sort = RosterSorted<
+${sorts}>`
+}
+
+function isWritable(member: Property | Group): boolean {
+  return isGroup(member) ? member.properties.some(isWritable) : member.writable
+}
+
+type Member = Property | Group
+
+function objectText<Of extends Member>(
+  members: readonly Of[],
+  comment: (member: Of) => string | null,
+  typed: (member: Of, indent: string) => string,
+  indent = '',
+): string {
+  const lines = members.map((member) => {
+    const text = comment(member)
+    const above = text === null ? '' : `${indent}  /** ${text.replaceAll('*/', '*\\/')} */\n`
+    return `${above}${indent}  ${typed(member, `${indent}  `)}\n`
+  })
+  return `{\n${lines.join('')}${indent}}`
+}
+
+const READ: Readonly<Record<KindName, string>> = {
+  text: 'string',
+  boolean: 'boolean',
+  integer: 'number',
+  instant: 'string',
+  decimal: 'number',
+}
+const TAKEN = { ...READ, instant: 'string | Date' }
+
+const orNull = (text: string, { nullable }: Kind) => (nullable ? `${text} | null` : text)
+
+function readText(member: Member, indent: string): string {
+  if (!isGroup(member)) return `${keyOf(member)}: ${orNull(READ[member.kind.name], member.kind)}`
+  return `${quoted(member.key)}: ${objectText(member.properties, partComment, readText, indent)} | null`
+}
+
+function writeText(member: Member, indent: string): string {
+  if (!isGroup(member)) return `${keyOf(member)}?: ${orNull(TAKEN[member.kind.name], member.kind)}`
+  const parts = member.properties.filter(isWritable)
+  return `${quoted(member.key)}?: ${objectText(parts, partComment, writeText, indent)} | null`
+}
+
+function filterText({ path, kind }: Property): string {
+  const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
+  return `${quoted(path.join('.'))}?: ${test}<${TAKEN[kind.name]}>`
+}
+
+function keyOf({ path }: Property): string {
+  return quoted(path.at(-1) as string)
+}
+
+function quoted(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? key : `'${key}'`
+}
+
+function commentOf(member: Member, { id, properties }: Entity): string {
+  if (isGroup(member)) return 'Null where no part has a value.'
+  if (member === id) return 'Read-only: the server makes it.'
+  const source = properties.find(({ reference }) => reference?.copy?.column === member.column)
+  if (source?.reference?.copy) {
+    const { entity, copy } = source.reference
+    return `Read-only: of the ${entity} that \`${source.path.join('.')}\` names, its \`${camelCase(copy.source)}\`.`
+  }
+  if (member.computedFrom.length > 0) {
+    const names = properties.filter(({ column }) => member.computedFrom.includes(column))
+    return `Read-only: the server makes it of ${names.map(({ path }) => `\`${path.join('.')}\``).join(', ')}.`
+  }
+  return member.reference ? `The id of a row of ${member.reference.entity}.` : partComment(member)
+}
+
+function partComment({ kind, examples }: Property): string {
+  const allowed = kind.allowed.charAt(0).toUpperCase() + kind.allowed.slice(1)
+  return examples.length === 0 ? `${allowed}.` : `${allowed}, such as ${examples.join(', ')}.`
+}
+
+/** `display_name` → `displayName`. */
+function camelCase(column: string): string {
+  return column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

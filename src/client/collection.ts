@@ -1,0 +1,95 @@
+import type { ApiRequest, Connection } from './connection.ts'
+import { unexpected } from './error.ts'
+import { bodyText, queryString, type RosterCall, type RosterQuery, type RosterRows } from './query.ts'
+
+/** One page of a list. */
+export interface RosterPage<Row> {
+  readonly rows: Row[]
+  /** How many rows match the filter, on all pages. */
+  readonly total: number
+  /** For `follow`; null: there is no such page, or this is it. */
+  readonly links: Readonly<Record<'first' | 'previous' | 'next' | 'last', string | null>>
+}
+
+/** The operations on the rows of one entity. */
+export interface RosterCollection<Row, Write, Filter, Sort> {
+  /** A page: the first, or the one of the number. */
+  list(query?: RosterQuery<Filter, Sort>): Promise<RosterPage<Row>>
+  /** The page that a link of another page leads to; of the link, only what stands behind its `?` counts. */
+  follow(link: string, call?: RosterCall): Promise<RosterPage<Row>>
+  /** Every row, page after page, by cursor: rows that come, go or move meanwhile neither repeat nor hide others. */
+  all(query?: RosterRows<Filter, Sort>): AsyncGenerator<Row, void, undefined>
+  get(id: number, call?: RosterCall): Promise<Row>
+  create(values: Write, call?: RosterCall): Promise<Row>
+  /** Sets all properties: those left out to null, true or false to false. */
+  replace(id: number, values: Write, call?: RosterCall): Promise<Row>
+  /** Sets the properties that are given. */
+  update(id: number, values: Write, call?: RosterCall): Promise<Row>
+  delete(id: number, call?: RosterCall): Promise<void>
+}
+
+const PAGE_SIZE_MAX = 50
+
+/** The rows at `path`, as /Companies. */
+export function collectionAt<Row, Write, Filter, Sort>(
+  connection: Connection,
+  path: string,
+): RosterCollection<Row, Write, Filter, Sort> {
+  async function page(query: string, signal: AbortSignal | undefined): Promise<RosterPage<Row>> {
+    const { headers, body } = await connection.send({ method: 'GET', path: path + query, signal })
+    const total = headers.get('X-Total-Count')
+    if (total === null || !Array.isArray(body))
+      throw unexpected(`GET ${connection.url}${path}`, 'was answered without rows or X-Total-Count', 200, headers)
+    return { rows: body, total: Number(total), links: linksOf(connection.url + path, headers) }
+  }
+
+  async function row(method: ApiRequest['method'], at: string, call: RosterCall = {}, values?: Write): Promise<Row> {
+    const body = values === undefined ? {} : { body: bodyText(values) }
+    const answer = await connection.send({ method, path: at, signal: call.signal, ...body })
+    return answer.body as Row
+  }
+
+  const pathOf = (id: number) => {
+    if (typeof id !== 'number') throw new TypeError(`an id is a number, not ${JSON.stringify(id)}`)
+    return `${path}/${encodeURIComponent(id)}`
+  }
+  const follow = async (link: string, { signal }: RosterCall = {}) => {
+    if (!link.includes('?')) throw new TypeError(`${JSON.stringify(link)} is not a link of a page`)
+    return page(queryOf(link), signal)
+  }
+  const list = async (query: RosterQuery<Filter, Sort> = {}) => page(queryString(query), query.signal)
+  return {
+    list,
+    follow,
+    async *all(query = {}) {
+      let { rows, links } = await list({ ...query, pageSize: query.pageSize ?? PAGE_SIZE_MAX })
+      for (;;) {
+        yield* rows
+        if (links.next === null) return
+        ;({ rows, links } = await follow(links.next, query))
+      }
+    },
+    get: async (id, call) => row('GET', pathOf(id), call),
+    create: async (values, call) => row('POST', path, call, values),
+    replace: async (id, values, call) => row('PUT', pathOf(id), call, values),
+    update: async (id, values, call) => row('PATCH', pathOf(id), call, values),
+    async delete(id, call) {
+      await row('DELETE', pathOf(id), call)
+    },
+  }
+}
+
+/** The links of a list, on the address that the client knows: the server may call itself otherwise behind a proxy. */
+function linksOf(address: string, headers: Headers): RosterPage<unknown>['links'] {
+  const header = headers.get('Location') ?? headers.get('Link') ?? ''
+  const found = new Map<string, string>()
+  for (const [, link = '', relation = ''] of header.matchAll(/<([^>]*)>; rel="(\w+)"/g))
+    found.set(relation, address + queryOf(link))
+  const linkTo = (...relations: string[]) => relations.map((relation) => found.get(relation)).find(Boolean) ?? null
+  return { first: linkTo('first'), previous: linkTo('previous', 'prev'), next: linkTo('next'), last: linkTo('last') }
+}
+
+/** With its question mark. The rest of a link does not count, so that no link can lead the key elsewhere. */
+function queryOf(link: string): string {
+  return /\?[^#]*/.exec(link)?.[0] ?? ''
+}

@@ -1,0 +1,167 @@
+import { errorOf, RosterError, unexpected } from './error.ts'
+
+/** Where a Roster is, and how long to try. */
+export interface RosterOptions {
+  /** The server's base address, as https://roster.example.com. */
+  readonly url: string
+  /** It belongs into back ends: who reads it can do all that it may do. */
+  readonly key: string
+  /** How long each try may take until its answer is read; 30,000 without it. */
+  readonly timeoutMs?: number | undefined
+  /** How often a request is sent at most; 5 without it, 1 for no second try. */
+  readonly triesMax?: number | undefined
+  /** How long a call may wait between its tries, in sum; 60,000 without it. A server that asks for more gets no other try. */
+  readonly waitMsMax?: number | undefined
+  /** What sends requests; the `fetch` of the surroundings without it. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+}
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With the query string. */
+  readonly path: string
+  readonly body?: string
+  readonly signal: AbortSignal | undefined
+}
+
+interface Answer {
+  readonly headers: Headers
+  /** Null where there is none. */
+  readonly body: unknown
+}
+
+export interface Connection {
+  /** Without a slash at its end. */
+  readonly url: string
+  /** @throws RosterError, or the signal's reason */
+  send(request: ApiRequest): Promise<Answer>
+}
+
+const TIMER_MS_MAX = 2 ** 31 - 1
+const FIRST_WAIT_MS = 250
+
+/** @throws TypeError when the address or the key can be none */
+export function connect(options: RosterOptions): Connection {
+  const { timeoutMs = 30_000, triesMax = 5, waitMsMax = 60_000 } = options
+  const url = baseUrl(options.url)
+  const authorization = `ApiKey ${checkedKey(options.key)}`
+  const call = options.fetch ?? ((target: string, init: RequestInit) => fetch(target, init))
+
+  /** One try. */
+  async function attempt({ method, path, body, signal }: ApiRequest): Promise<Answer> {
+    signal?.throwIfAborted()
+    const ending = new AbortController()
+    const end = () => ending.abort()
+    const timer = setTimeout(end, Math.min(timeoutMs, TIMER_MS_MAX))
+    signal?.addEventListener('abort', end)
+    const named = `${method} ${url}${path.replace(/\?.*$/s, '')}`
+    try {
+      const headers = { Authorization: authorization, ...(body === undefined ? {} : JSON_BODY) }
+      // A redirect would take the key along.
+      const response = await call(url + path, {
+        method,
+        headers,
+        body: body ?? null,
+        redirect: 'manual',
+        signal: ending.signal,
+      })
+      return readAnswer(named, response, await response.text())
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof RosterError) throw error
+      throw ending.signal.aborted ? timeout(named, timeoutMs) : networkFailure(named, error)
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+    }
+  }
+
+  async function send(request: ApiRequest): Promise<Answer> {
+    let leftMs = waitMsMax
+    let isUncertain = false
+    for (let tries = 1; ; tries++) {
+      try {
+        return await attempt(request)
+      } catch (error) {
+        if (!(error instanceof RosterError)) throw error
+        // An earlier try, whose answer did not say so, has deleted it.
+        if (isUncertain && request.method === 'DELETE' && error.code === 'NotFound') return GONE
+        const waitMs = tries < triesMax && mayRepeat(request.method, error) ? waitMsBefore(tries, error) : null
+        if (waitMs === null || waitMs > leftMs) throw error
+        isUncertain ||= error.status !== 429
+        leftMs -= waitMs
+        await pause(waitMs, request.signal)
+      }
+    }
+  }
+  return { url, send }
+}
+
+const JSON_BODY = { 'Content-Type': 'application/json' }
+const GONE: Answer = { headers: new Headers(), body: null }
+
+/**
+ * A 429 was not carried out. What was answered with 503 may have been: it is repeated where twice does the same as once,
+ * which is so for PATCH, since the server sets values. Where the network fails, reading alone is repeated.
+ */
+function mayRepeat(method: ApiRequest['method'], { status, code }: RosterError): boolean {
+  if (status === 429) return true
+  return status === 503 ? method !== 'POST' : code === 'NetworkFailure' && method === 'GET'
+}
+
+function waitMsBefore(tries: number, { retryAfterMs }: RosterError): number {
+  return retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
+}
+
+function readAnswer(request: string, response: Response, text: string): Answer {
+  const { ok, status, headers } = response
+  if (!ok) throw errorOf(request, response, text)
+  try {
+    return { headers, body: status === 204 ? null : JSON.parse(text) }
+  } catch {
+    throw unexpected(request, 'was answered with something else than JSON', status, headers)
+  }
+}
+
+function timeout(request: string, timeoutMs: number): RosterError {
+  return new RosterError({ code: 'Timeout', target: 'Api', message: `${request} had no answer within ${timeoutMs} ms` })
+}
+
+function networkFailure(request: string, cause: unknown): RosterError {
+  // Node says "fetch failed", and in the cause of that, why.
+  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const message = `${request} had no answer: ${reason instanceof Error ? reason.message : reason}`
+  return new RosterError({ code: 'NetworkFailure', target: 'Api', message, cause })
+}
+
+/** Waits; an abort ends the wait at once. */
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((done, fail) => {
+    const abort = () => {
+      clearTimeout(timer)
+      fail(signal?.reason)
+    }
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', abort)
+        done()
+      },
+      Math.min(ms, TIMER_MS_MAX),
+    )
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}
+
+function baseUrl(text: string): string {
+  const { protocol, origin, pathname, search, hash, username } = new URL(text)
+  if (!/^https?:$/.test(protocol) || search || hash || username)
+    throw new TypeError('the url of a Roster is http or https, a host, and a path where there is one')
+  return origin + pathname.replace(/\/+$/, '')
+}
+
+/** Without the line feed of the file that it was read from. The error does not show it: errors are logged. */
+function checkedKey(text: string): string {
+  const key = text.trim()
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new TypeError('the key is empty, or has characters that no key has')
+  return key
+}

@@ -1,0 +1,81 @@
+/** One of several faults of a request. */
+export interface RosterFault {
+  readonly code: string
+  readonly target: string
+  readonly message: string
+}
+
+interface ErrorParts {
+  readonly code: string
+  readonly target: string
+  readonly message: string
+  readonly details?: readonly RosterFault[] | null
+  readonly status?: number
+  readonly headers?: Headers
+  readonly cause?: unknown
+}
+
+/** What every call fails with, but one that was aborted or cannot be written: those have the signal's reason, a TypeError. */
+export class RosterError extends Error {
+  override readonly name = 'RosterError'
+  /** The answer's HTTP status; 0: there was no answer. */
+  readonly status: number
+  /** One of the server's codes, as NotFound; NetworkFailure, Timeout or UnexpectedAnswer where it is not the server's. */
+  readonly code: string
+  /** The property or parameter at fault, Body, or Api. */
+  readonly target: string
+  /** Every fault of a body; null: there is no more to say. */
+  readonly details: readonly RosterFault[] | null
+  /** The id under which the server's log has the request; null: the server has given none. */
+  readonly requestId: string | null
+  /** How long the server asks to wait, in milliseconds; null: it does not say. */
+  readonly retryAfterMs: number | null
+
+  constructor({ code, target, message, details = null, status = 0, headers, cause }: ErrorParts) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.target = target
+    this.details = details
+    this.status = status
+    this.requestId = headers?.get('X-Request-Id') ?? null
+    this.retryAfterMs = waitOf(headers?.get('Retry-After') ?? null)
+  }
+}
+
+/** The error that an answer tells of, which a proxy may have made. */
+export function errorOf(request: string, { status, headers }: Response, text: string): RosterError {
+  const body = readError(text)
+  if (!body) return unexpected(request, `was answered with status ${status}, but not by Roster`, status, headers)
+  const details = body.Details?.map(({ Code, Target, Message }) => ({ code: Code, target: Target, message: Message }))
+  const { Code: code, Target: target, Message: message } = body
+  return new RosterError({ code, target, message, details: details ?? null, status, headers })
+}
+
+/** The error of an answer that Roster does not give. */
+export function unexpected(request: string, problem: string, status: number, headers: Headers): RosterError {
+  const message = `${request} ${problem}: is the address that of a Roster, and nothing changed on the way?`
+  return new RosterError({ code: 'UnexpectedAnswer', target: 'Api', message, status, headers })
+}
+
+interface ErrorBody {
+  readonly Code: string
+  readonly Target: string
+  readonly Message: string
+  readonly Details: readonly Omit<ErrorBody, 'Details'>[] | null
+}
+
+function readError(text: string): ErrorBody | null {
+  try {
+    const body: ErrorBody = JSON.parse(text).Error
+    return typeof body.Code === 'string' && typeof body.Message === 'string' ? body : null
+  } catch {
+    return null
+  }
+}
+
+/** Seconds, or the date that a proxy may write, in milliseconds from now. RFC 9110, 10.2.3. */
+function waitOf(retryAfter: string | null): number | null {
+  if (retryAfter === null) return null
+  const waitMs = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
+  return Number.isNaN(waitMs) ? null : Math.max(0, waitMs)
+}

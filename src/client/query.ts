@@ -1,0 +1,107 @@
+/** What a true or false is compared with: a value, or operators, all of which must hold. */
+export type RosterEqual<Value> = Value | { readonly '='?: Value; readonly '!='?: Value | readonly Value[] }
+
+/** What a property with an order is compared with: a value, operators, all of which must hold, or null for no value. */
+export type RosterOrdered<Value> =
+  | Value
+  | null
+  | {
+      readonly '='?: Value | null
+      /** None of these; rows without a value are among the others, unless null is one of these. */
+      readonly '!='?: Value | null | readonly (Value | null)[]
+      readonly '<'?: Value
+      readonly '<='?: Value
+      readonly '>'?: Value
+      readonly '>='?: Value
+    }
+
+/** A property, ascending; with a minus in front, descending. */
+export type RosterSorted<Name extends string> = Name | `-${Name}`
+
+/** What a call may say of itself. */
+export interface RosterCall {
+  /** Ends the call, also while it waits for another try. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Which rows, in what order. */
+export interface RosterRows<Filter, Sort> extends RosterCall {
+  readonly filter?: Filter | undefined
+  /** By the first, then by the next; by id without one. */
+  readonly sort?: Sort | readonly Sort[] | undefined
+  /** 5 to 50. */
+  readonly pageSize?: number | undefined
+}
+
+/** Which rows, in what order, and which page of them. */
+export interface RosterQuery<Filter, Sort> extends RosterRows<Filter, Sort> {
+  /** From 1, which it is by default. */
+  readonly page?: number | undefined
+}
+
+const operators = ['=', '!=', '<', '<=', '>', '>=']
+
+/** The query string, with its question mark. @throws TypeError for a filter that cannot be written */
+export function queryString<Filter, Sort>({ filter, sort, pageSize, page }: RosterQuery<Filter, Sort>): string {
+  const sorts: unknown[] = sort === undefined ? [] : [sort].flat()
+  const all = [
+    ...Object.entries(filter ?? {}).flatMap(([name, test]) => filtersOf(name, test)),
+    ...(sorts.length === 0 ? [] : [`sort=${sorts.map((name) => encoded('sort', String(name))).join(',')}`]),
+    ...(pageSize === undefined ? [] : [`PageSize=${pageSize}`]),
+    ...(page === undefined ? [] : [`page=${page}`]),
+  ]
+  return all.length === 0 ? '' : `?${all.join('&')}`
+}
+
+function filtersOf(name: string, test: unknown): string[] {
+  if (typeof test !== 'object' || test === null || test instanceof Date) return parameters(name, '=', test)
+  return Object.entries(test).flatMap(([operator, operand]) => {
+    if (!operators.includes(operator))
+      throw new TypeError(`the filter ${name} has an operator "${operator}"; there are ${operators.join(' ')}`)
+    return Array.isArray(operand) && operator === '!='
+      ? operand.flatMap((value) => parameters(name, operator, value))
+      : parameters(name, operator, operand)
+  })
+}
+
+function parameters(name: string, operator: string, value: unknown): string[] {
+  const text = textOf(name, value)
+  // `<` in front of `=x` would be read as `<=` in front of `x`, so it is written as `<= =x` and `!= =x`.
+  if ((operator === '<' || operator === '>') && text.startsWith('='))
+    return [...parameters(name, `${operator}=`, value), ...parameters(name, '!=', value)]
+  return [`${encoded(name, name)}=${encodeURI(operator)}${encoded(name, text)}`]
+}
+
+function textOf(name: string, value: unknown): string {
+  if (value === null) return ''
+  if (value instanceof Date) return secondsText(name, value)
+  if (value !== undefined && typeof value !== 'object') return String(value)
+  // Without the filter there would be more rows, not fewer.
+  const remedy = 'leave it out for all rows, or compare with null for those without a value'
+  throw new TypeError(`the filter ${name} is ${value === undefined ? 'undefined' : 'an object'}: ${remedy}`)
+}
+
+function encoded(name: string, text: string): string {
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    throw new TypeError(`${name} has half of a surrogate pair`)
+  }
+}
+
+/** `YYYY-MM-DDThh:mm:ssZ`; milliseconds, which the server does not keep, are dropped. */
+function secondsText(name: string, date: Date): string {
+  if (Number.isNaN(date.getTime())) throw new TypeError(`${name} is a Date without a time`)
+  return `${date.toISOString().slice(0, -5)}Z`
+}
+
+/** A row's values as JSON. @throws TypeError for what JSON would turn into null: NaN, infinite numbers, dates without a time */
+export function bodyText(values: unknown): string {
+  return JSON.stringify(values, function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {
+    // A Date has become a text by now.
+    const own = this[name]
+    if (own instanceof Date) return secondsText(name, own)
+    if (typeof own === 'number' && !Number.isFinite(own)) throw new TypeError(`${name} is ${own}, not a finite number`)
+    return value
+  })
+}

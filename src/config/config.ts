@@ -1,0 +1,109 @@
+import { availableParallelism } from 'node:os'
+import { Value } from '@sinclair/typebox/value'
+import type { LogFormat, LogLevel } from '../log.ts'
+import { parseRules, type Rule } from '../model/limits.ts'
+import type { EnvironmentFile } from './environmentFiles.ts'
+import { isSecret, RENAMED, type Setting, type SettingName, settings } from './settings.ts'
+import { unknownLines } from './strays.ts'
+
+/** The settings, checked. */
+export interface Config {
+  readonly databaseUrl: string | null
+  readonly databasePool: number
+  readonly databasePrepare: boolean
+  readonly dataDir: string
+  readonly demoData: boolean
+  readonly host: string
+  readonly port: number
+  /** Without a slash at the end. */
+  readonly publicUrl: string | null
+  /** As `parseOrigins` reads them; null: no page of another origin. */
+  readonly corsOrigins: string | null
+  readonly workers: number
+  readonly bootstrapApiKey: string | null
+  readonly rateLimits: readonly Rule[]
+  readonly rateLimitsAnonymous: readonly Rule[]
+  readonly rateLimitClients: number
+  readonly rateLimitStore: string | null
+  /** As `parseNetworks` reads them. */
+  readonly trustedProxies: string | null
+  readonly listCache: boolean
+  readonly listCacheMb: number
+  readonly logLevel: LogLevel
+  /** Null: by what stdout is. */
+  readonly logFormat: LogFormat | null
+}
+
+/** The settings are wrong; one fault a line. */
+export class ConfigError extends Error {}
+
+/**
+ * Reads the settings from the environment; an empty one counts as not set. `files`: those from which it has come in part.
+ * @throws ConfigError listing every fault
+ */
+export function readConfig(
+  environment: Record<string, string | undefined>,
+  files: readonly EnvironmentFile[] = [],
+): Config {
+  const faults: string[] = []
+  const read = <Value>(name: SettingName): Value => {
+    const { schema, allowed, default: fallback, check }: Setting = settings[name]
+    const text = environment[name] || fallback
+    if (text === null) return null as Value
+    const value = Value.Convert(schema, text)
+    // The conversion cuts 3000.7 to 3000 and takes 0x50 for a number.
+    const isChanged = typeof value === 'number' && String(value) !== text
+    const isWrong = isChanged || !Value.Check(schema, value)
+    const repeated = isSecret(name) ? '' : `it is "${text}"`
+    const reason = isWrong ? repeated : faultOf(check, text)
+    if (reason !== null) faults.push(`${name} must be ${allowed}${reason && `; ${reason}`}`)
+    return value as Value
+  }
+  const readRules = (name: SettingName): readonly Rule[] => {
+    const text = read<string>(name)
+    return faultOf(parseRules, text) === null ? parseRules(text) : []
+  }
+  for (const [old, name] of Object.entries(RENAMED)) if (environment[old]) faults.push(`${old} is called ${name} now`)
+  faults.push(...unknownLines(files))
+  const publicUrl = read<string | null>('PUBLIC_URL')
+  const databaseUrl = read<string | null>('DATABASE_URL')
+  const config: Config = {
+    databaseUrl,
+    databasePool: read('DATABASE_POOL'),
+    databasePrepare: read('DATABASE_PREPARE'),
+    dataDir: read('DATA_DIR'),
+    demoData: read<string>('DEMO_DATA') === '1',
+    host: read('HOST'),
+    port: read('PORT'),
+    publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
+    corsOrigins: read('CORS_ORIGINS'),
+    workers: read<number | null>('WORKERS') ?? defaultWorkers(databaseUrl !== null, availableParallelism()),
+    bootstrapApiKey: read('BOOTSTRAP_API_KEY'),
+    rateLimits: readRules('RATE_LIMITS'),
+    rateLimitsAnonymous: readRules('RATE_LIMITS_ANONYMOUS'),
+    rateLimitClients: read('RATE_LIMIT_CLIENTS'),
+    rateLimitStore: read('RATE_LIMIT_STORE'),
+    trustedProxies: read('TRUSTED_PROXIES'),
+    listCache: read<string>('LIST_CACHE') === 'on',
+    listCacheMb: read('LIST_CACHE_MB'),
+    logLevel: read('LOG_LEVEL'),
+    logFormat: read('LOG_FORMAT'),
+  }
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+  return Object.freeze(config)
+}
+
+/** One worker for each processor; for every two where the embedded PostgreSQL needs the other half. */
+export function defaultWorkers(isDatabaseElsewhere: boolean, processors: number): number {
+  return isDatabaseElsewhere ? processors : Math.max(1, Math.floor(processors / 2))
+}
+
+/** The fault that `check` finds in a text; null: none. */
+function faultOf(check: ((text: string) => unknown) | undefined, text: string): string | null {
+  try {
+    check?.(text)
+    return null
+  } catch (error) {
+    return (error as Error).message
+  }
+}

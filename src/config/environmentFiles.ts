@@ -1,0 +1,38 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A file of settings that Bun has read into the environment. */
+export interface EnvironmentFile {
+  /** `.env`. */
+  readonly name: string
+  /** What its lines set. */
+  readonly variables: readonly string[]
+  /** What its values refer to, as in `${PASSWORD}`. */
+  readonly references: readonly string[]
+}
+
+/** The files that Bun has read in this process: those of its working folder. None where it was started without them. */
+export function readEnvironmentFiles(): EnvironmentFile[] {
+  if (process.execArgv.some((option) => /^--(no-)?env-file\b/.test(option))) return []
+  const kind = kindOf(process.env.BUN_ENV ?? process.env.NODE_ENV)
+  const names = [`.env.${kind}.local`, ...(kind === 'test' ? [] : ['.env.local']), `.env.${kind}`, '.env']
+  return names
+    .filter((name) => existsSync(join(process.cwd(), name)))
+    .map((name) => parseEnvironmentFile(name, readFileSync(join(process.cwd(), name), 'utf8')))
+}
+
+/** Bun knows three. */
+function kindOf(environment: string | undefined): string {
+  return environment === 'production' || environment === 'test' ? environment : 'development'
+}
+
+/** A value in quotes may have line breaks, and lines that look like settings. */
+const QUOTED = /(=[ \t]*)(["'`])(?:\\.|(?!\2)[^\\])*\2/gs
+const VARIABLE = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=/gm
+const REFERENCE = /(?<!\\)\$\{?([A-Za-z_]\w*)/g
+
+/** The names in a file's text; its values stay where they are. */
+export function parseEnvironmentFile(name: string, text: string): EnvironmentFile {
+  const found = (pattern: RegExp, inside: string) => [...inside.matchAll(pattern)].map(([, found = '']) => found)
+  return { name, variables: found(VARIABLE, text.replace(QUOTED, '$1')), references: found(REFERENCE, text) }
+}

@@ -1,0 +1,52 @@
+import { distance } from 'fastest-levenshtein'
+import { suggest } from '../model/nearest.ts'
+import type { EnvironmentFile } from './environmentFiles.ts'
+import { RENAMED, settings } from './settings.ts'
+
+/** A variable, and the setting that it probably should be. */
+export interface NearMiss {
+  readonly name: string
+  readonly meant: string
+}
+
+const NAMES = Object.keys(settings)
+/** Of Bun, of Node, and of PostgreSQL's drivers, which a file may have beside the settings. */
+const OF_OTHERS = /^(BUN_|NODE_|PG[A-Z])/
+/** Shorter names, `HOST` and `PORT`, are too near to what other programs are set by. */
+const LENGTH_MIN = 7
+
+/** A fault for each line that sets nothing the server knows: a misspelt setting would leave its default in force. */
+export function unknownLines(files: readonly EnvironmentFile[]): string[] {
+  // Earlier names have a fault of their own.
+  const known = new Set([...NAMES, ...Object.keys(RENAMED), ...files.flatMap(({ references }) => references)])
+  const isKnown = (name: string) => known.has(name) || OF_OTHERS.test(name)
+  return files.flatMap((file) =>
+    file.variables
+      .filter((name) => !isKnown(name))
+      .map((name) => `${file.name} sets ${name}, which is no setting.${suggest(name, NAMES)}`),
+  )
+}
+
+/**
+ * Variables of the environment that are a setting but for one letter, or but for underscores and case: with the setting
+ * that is probably meant. The environment has variables of other programs too, so what is further away is not ours.
+ */
+export function nearMisses(environment: Record<string, string | undefined>): NearMiss[] {
+  return Object.keys(environment)
+    .filter((name) => environment[name] && !NAMES.includes(name))
+    .flatMap((name) => {
+      const meant = NAMES.find((setting) => isNear(name, setting))
+      return meant === undefined ? [] : [{ name, meant }]
+    })
+}
+
+function isNear(name: string, setting: string): boolean {
+  const [own, known] = [lettersOf(name), lettersOf(setting)]
+  // The distance costs the product of both lengths.
+  if (known.length < LENGTH_MIN || Math.abs(own.length - known.length) > 1) return false
+  return distance(own, known) <= 1
+}
+
+function lettersOf(name: string): string {
+  return name.toUpperCase().replace(/[^A-Z0-9]/g, '')
+}

@@ -1,0 +1,55 @@
+import { parseOrigins } from '../model/origins.ts'
+import { type Reply, respondEmpty } from '../respond/reply.ts'
+
+/** For web pages of other origins: what answers carry, so that browsers let these pages read them. */
+export interface Cors {
+  /** Adds the headers that the page at `origin` needs; null: the request names none. */
+  addTo(headers: Record<string, string>, origin: string | null): void
+}
+
+/** All that the server reads of a client and a browser asks leave for, and the headers that the 401 names. */
+const REQUEST_HEADERS = 'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-None-Match'
+/** All that the server writes and a browser would keep from the page. Fetch standard, CORS-safelisted response-header name */
+const EXPOSED =
+  'Location, Link, ETag, X-Total-Count, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RetryAfter, Retry-After, X-Request-Id, Allow, WWW-Authenticate'
+/** Chromium keeps the answer to a preflight for two hours at most, Firefox for a day. */
+const PREFLIGHT_SECONDS = 86_400
+
+/** By the setting CORS_ORIGINS; null: no page of another origin may read answers, and none carries a header for it. */
+export function createCors(corsOrigins: string | null): Cors | null {
+  if (corsOrigins === null) return null
+  const origins = parseOrigins(corsOrigins)
+  if (origins === '*')
+    return {
+      addTo(headers) {
+        headers['Access-Control-Allow-Origin'] = '*'
+        headers['Access-Control-Expose-Headers'] = EXPOSED
+      },
+    }
+  return {
+    addTo(headers, origin) {
+      // Also where the origin is none of these, or missing: a cache must not give that answer to a page that may read it.
+      headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
+      if (origin === null || !origins.has(origin)) return
+      headers['Access-Control-Allow-Origin'] = origin
+      headers['Access-Control-Expose-Headers'] = EXPOSED
+    },
+  }
+}
+
+/** Whether a browser asks leave for a page's request. It sends no key, and the page cannot see why it is refused. */
+export function isPreflight({ method, headers }: Request): boolean {
+  return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
+}
+
+/**
+ * Leave for any request, whatever is at its path: its own answer says what is wrong with it, in words that the page can
+ * read. `addTo` adds the origin, where that is one of those that may ask.
+ */
+export function respondPreflight(): Reply {
+  return respondEmpty({
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+    'Access-Control-Allow-Headers': REQUEST_HEADERS,
+    'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
+  })
+}

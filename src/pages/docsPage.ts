@@ -1,0 +1,91 @@
+import { StoredBody } from '../respond/storedBody.ts'
+import { html, Markup } from './html.ts'
+import { hashSource, PAGE_CACHE } from './layout.ts'
+import { SCALAR_FILE } from './scalar.ts'
+
+/**
+ * Starts Scalar on the document. What it would take from other hosts is turned off. Requests go to the server that the page
+ * came from, whatever name it has for itself: the policy below allows no other. Examples of filters and headers are there to
+ * be chosen, where Scalar would send them all at once. A key that is typed without its scheme gets it.
+ */
+const script = `
+const root = new URL(document.documentElement.dataset.root, location.href).href
+const start = (content) => Scalar.createApiReference('#docs', {
+  content,
+  servers: [{ url: root.replace(/\\/$/, '') }],
+  authentication: {
+    preferredSecurityScheme: 'ApiKey',
+    securitySchemes: { ApiKey: { name: 'Authorization', in: 'header', value: 'ApiKey ' } },
+  },
+  onBeforeRequest({ request }) {
+    const key = (request.headers.get('authorization') ?? '').trim()
+    if (key !== '' && !/^apikey( |$)/i.test(key)) request.headers.set('authorization', 'ApiKey ' + key)
+  },
+  favicon: root + 'favicon.ico',
+  withDefaultFonts: false,
+  telemetry: false,
+  proxyUrl: '',
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  documentDownloadType: 'none',
+  persistAuth: false,
+})
+const unchosen = (parameter) => {
+  if (parameter.$ref || parameter.in === 'path') return
+  const { example, examples, schema } = parameter
+  parameter.examples = examples ?? { default: { value: example ?? schema?.default ?? '' } }
+  delete parameter.example
+  for (const choice of Object.values(parameter.examples)) choice['x-disabled'] = true
+}
+fetch(root + 'openapi.json')
+  .then(async (answer) => answer.ok ? answer.json() : Promise.reject(await answer.text()))
+  .then((content) => {
+    const operations = Object.values(content.paths).flatMap((path) => [path, ...Object.values(path)])
+    const lists = [...operations.map(({ parameters }) => parameters ?? []), Object.values(content.components.parameters ?? {})]
+    lists.flat().forEach(unchosen)
+    start(content)
+  })
+  .catch((error) => { document.querySelector('#docs').textContent = 'The docs could not be loaded: ' + error })
+`
+
+const POLICY = [
+  "default-src 'none'",
+  `script-src 'self' ${hashSource(script)}`,
+  // Scalar makes style elements and attributes as it goes.
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': POLICY,
+  'Cache-Control': PAGE_CACHE,
+}
+
+/** The API's reference, in which requests can be tried. It needs nothing from any other host. */
+export function docsPage(root: string): StoredBody {
+  const page = html`${new Markup('<!doctype html>')}
+<html lang="en" data-root="${root}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Docs of Roster</title>
+<link rel="icon" href="${root}favicon.ico">
+</head>
+<body>
+<div id="docs"></div>
+<noscript><p>These docs need JavaScript. The same is in the <a href="${root}openapi.json">OpenAPI document</a>.</p></noscript>
+<script src="${root}docs/${SCALAR_FILE}"></script>
+<script>${new Markup(script)}</script>
+</body>
+</html>
+`
+  return new StoredBody(page.text, HEADERS)
+}

@@ -1,0 +1,105 @@
+import { STATUS_CODES } from 'node:http'
+import { errorExamples, exampleBody } from '../describe/errorExamples.ts'
+import { type ErrorCode, errorTable } from '../errors.ts'
+import { JSON_TYPE } from '../respond/reply.ts'
+import { StoredBody } from '../respond/storedBody.ts'
+import { html, type Markup } from './html.ts'
+import { layOut, PAGE_CACHE } from './layout.ts'
+
+/** All that a page says of an error, but for its example. */
+interface ErrorKind {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly title: string
+  readonly explanation: string
+  readonly remedy: string
+}
+
+const kinds: readonly ErrorKind[] = Object.entries(errorTable).map(([code, texts]) => ({
+  code: code as ErrorCode,
+  ...texts,
+}))
+const byCode = new Map(kinds.map((kind) => [kind.code.toLowerCase(), kind]))
+
+/** The codes there are, for a hint. */
+export const errorCodes: readonly string[] = kinds.map(({ code }) => code)
+
+/** The error with this code; null where there is none. Case does not count. */
+export function findError(code: string): ErrorKind | null {
+  return byCode.get(code.toLowerCase()) ?? null
+}
+
+/** All codes, by their status. */
+export function errorsPage(root: string): StoredBody {
+  const byStatus = [...Map.groupBy(kinds, ({ status }) => status)].sort(([one], [other]) => one - other)
+  const main = html`<h1>Errors</h1>
+<p>Every error has the same body. <code>Code</code> is one of these and does not change; <code>Message</code> is for people;
+<code>Target</code> names the property or parameter at fault; <code>Reference</code> is the address of the code’s page;
+<code>Details</code> lists the faults of a body, or is null.</p>
+${byStatus.map(
+  ([status, kinds]) => html`<h2>${statusText(status)}</h2>
+<ul>
+${kinds.map(({ code, title }) => html`<li><a href="${root}errors/${code}">${code}</a>: ${title}</li>\n`)}</ul>
+`,
+)}`
+  return layOut({ title: 'Errors – Roster', root, main })
+}
+
+/** What an error means, why it comes, what to do, and an example. */
+export function errorPage(kind: ErrorKind, baseUrl: string, root: string): StoredBody {
+  const { code, status, title, explanation, remedy } = kind
+  const main = html`<h1>${code}</h1>
+<p>${title}. <span class="quiet">HTTP status ${statusText(status)}</span></p>
+<h2>Why it comes</h2>
+<p>${explanation}</p>
+<h2>What to do</h2>
+<p>${remedy}</p>
+<h2>Example</h2>
+${example(kind, baseUrl)}`
+  return layOut({ title: `${code} – Roster`, root, main })
+}
+
+/** A request and its answer, as HTTP has them. */
+function example({ code, status }: ErrorKind, baseUrl: string): Markup {
+  const { method, target, body, when } = errorExamples[code]
+  const head = Object.entries(requestHeaders(code)).map(([name, value]) => `${name}: ${value}`)
+  const request = [`${method} ${target} HTTP/1.1`, ...head, ...(body === undefined ? [] : ['', body])]
+  return html`<p>${when === undefined ? 'This request' : `When ${when}, this request`}</p>
+<pre>${request.join('\n')}</pre>
+<p>is answered</p>
+<pre>HTTP/1.1 ${statusText(status)}
+
+${JSON.stringify(exampleBody(code, baseUrl), null, 2)}</pre>`
+}
+
+function requestHeaders(code: ErrorCode): Record<string, string> {
+  const { headers, body, rights } = errorExamples[code]
+  return {
+    ...(rights === null ? {} : { Authorization: 'ApiKey <key>' }),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    ...headers,
+  }
+}
+
+function statusText(status: number): string {
+  return `${status} ${STATUS_CODES[status] ?? ''}`
+}
+
+const JSON_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' }
+
+/** What the page of all codes says, for programs. */
+export function errorsJson(baseUrl: string): StoredBody {
+  return new StoredBody(JSON.stringify({ errors: kinds.map((kind) => withReference(kind, baseUrl)) }), JSON_HEADERS)
+}
+
+/** What a code's page says, for programs. */
+export function errorJson(kind: ErrorKind, baseUrl: string): StoredBody {
+  const { method, target, body = null, when = null } = errorExamples[kind.code]
+  const request = { method, target, headers: requestHeaders(kind.code), body }
+  const example = { when, request, answer: exampleBody(kind.code, baseUrl) }
+  return new StoredBody(JSON.stringify({ ...withReference(kind, baseUrl), example }), JSON_HEADERS)
+}
+
+function withReference(kind: ErrorKind, baseUrl: string) {
+  return { ...kind, reference: `${baseUrl}/errors/${kind.code}` }
+}

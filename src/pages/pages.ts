@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { version } from '../../package.json'
+import { ApiError } from '../errors.ts'
+import type { Entity } from '../model/entity.ts'
+import { suggest } from '../model/nearest.ts'
+import { prefersHtml } from '../model/preferences.ts'
+import { JSON_TYPE, type Reply } from '../respond/reply.ts'
+import { StoredBody } from '../respond/storedBody.ts'
+import { docsPage } from './docsPage.ts'
+import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } from './errorPages.ts'
+import { landingPage } from './landing.ts'
+import { PAGE_CACHE } from './layout.ts'
+import { SCALAR_FILE, scalarReply } from './scalar.ts'
+
+/** What pages answer to. */
+interface PageRequest {
+  readonly headers: Headers
+  /** As the client wrote it. */
+  readonly path: string
+  /** The path's second segment, decoded; '' where there is none. */
+  readonly id: string
+}
+
+type Page = (request: PageRequest) => Promise<Reply> | Reply
+
+const DAY = 'max-age=86400'
+
+/** The pages for people by their paths; a part in braces is any segment. Each is made when it is first asked for, and kept. */
+export function createPages(entities: readonly Entity[], baseUrl: () => string): Record<string, Page> {
+  const kept = new Map<string, StoredBody>()
+  const keep = (name: string, make: () => StoredBody) => {
+    const found = kept.get(name) ?? make()
+    kept.set(name, found)
+    return found
+  }
+  /** HTML for browsers, which links lead on from by ways relative to the path; JSON for programs. */
+  const either =
+    (name: string, page: (root: string) => StoredBody, json: () => StoredBody) =>
+    ({ headers, path }: PageRequest) => {
+      if (!prefersHtml(headers.get('accept'))) return keep(`${name} json`, json).reply(headers)
+      const root = rootOf(path)
+      return keep(`${name} ${root}`, () => page(root)).reply(headers)
+    }
+  const icon = readFileSync(join(import.meta.dir, 'favicon.ico'))
+  const file = (body: string | Uint8Array<ArrayBuffer>, type: string) => {
+    const stored = new StoredBody(body, { 'Content-Type': type, 'Cache-Control': DAY })
+    return ({ headers }: PageRequest) => stored.reply(headers)
+  }
+  return {
+    '': either(
+      '',
+      (root) => landingPage(entities, baseUrl(), root),
+      () => rootJson(entities, baseUrl()),
+    ),
+    errors: either('errors', errorsPage, () => errorsJson(baseUrl())),
+    'errors/{code}': (request) => {
+      const kind = findError(request.id)
+      if (kind === null)
+        throw new ApiError('NotFound', `There is no such error code.${suggest(request.id, errorCodes)}`)
+      const name = `errors/${kind.code}`
+      return either(
+        name,
+        (root) => errorPage(kind, baseUrl(), root),
+        () => errorJson(kind, baseUrl()),
+      )(request)
+    },
+    docs: ({ headers, path }) => keep(`docs ${rootOf(path)}`, () => docsPage(rootOf(path))).reply(headers),
+    'docs/{file}': ({ headers, id }) => {
+      if (id === SCALAR_FILE) return scalarReply(headers)
+      throw new ApiError('NotFound', 'There is no such file.')
+    },
+    'favicon.ico': file(new Uint8Array(icon), 'image/x-icon'),
+    // People's data is behind keys, and crawlers would only use up the limit of their address.
+    'robots.txt': file('User-agent: *\nDisallow: /\n', 'text/plain; charset=utf-8'),
+  }
+}
+
+/** What the server is and has, for programs. */
+function rootJson(entities: readonly Entity[], baseUrl: string): StoredBody {
+  const resources = Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl}/${plural}`]))
+  const headers = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' }
+  return new StoredBody(JSON.stringify({ name: 'Roster', version, resources }), headers)
+}
+
+/** The way from a path to the server's root; relative, so that it holds under any name and behind any prefix of a proxy. */
+function rootOf(path: string): string {
+  return '../'.repeat(path.split('/').length - 2) || './'
+}

@@ -1,0 +1,40 @@
+import { takesGzip } from '../model/preferences.ts'
+import type { Reply } from './reply.ts'
+
+/** Shorter bodies fit into one packet as they are. */
+const GZIP_BYTES_MIN = 1_200
+
+/**
+ * A body that is made once and sent often: gzipped for clients that take it, and 304 for those that have it. The tag is a
+ * weak one, since it stands for the body in both encodings. RFC 9110, 8.8.3 and 13.1.2.
+ */
+export class StoredBody {
+  private readonly headers: Readonly<Record<string, string>>
+  private readonly plain: Uint8Array<ArrayBuffer>
+  private readonly gzipped: Uint8Array<ArrayBuffer> | null
+
+  /** `headers` go out with each answer, 304 too; `Vary` gains `Accept-Encoding` where there are two encodings. */
+  constructor(body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) {
+    this.plain = typeof body === 'string' ? new TextEncoder().encode(body) : body
+    this.gzipped = this.plain.length < GZIP_BYTES_MIN ? null : Bun.gzipSync(this.plain)
+    const ETag = `W/"${Bun.hash(this.plain).toString(36)}"`
+    const vary = [headers.Vary ?? [], this.gzipped ? 'Accept-Encoding' : []].flat().join(', ')
+    this.headers = { ...headers, ETag, ...(vary === '' ? {} : { Vary: vary }) }
+  }
+
+  reply(request: Headers): Reply {
+    const headers = { ...this.headers }
+    if (isTagOf(request.get('if-none-match'), headers.ETag)) return { status: 304, headers, body: null }
+    if (this.gzipped === null || !takesGzip(request.get('accept-encoding')))
+      return { status: 200, headers, body: this.plain }
+    headers['Content-Encoding'] = 'gzip'
+    return { status: 200, headers, body: this.gzipped }
+  }
+}
+
+/** Whether `If-None-Match` names the tag, or any. Compared weakly. */
+function isTagOf(header: string | null, tag = ''): boolean {
+  if (header === null) return false
+  const bare = tag.replace(/^W\//, '')
+  return header.split(',').some((entry) => entry.trim() === '*' || entry.trim().replace(/^W\//, '') === bare)
+}

@@ -1,0 +1,36 @@
+import { afterEach, expect, spyOn, test } from 'bun:test'
+import { Command } from 'commander'
+import { runCommandLine } from '../../src/cli/run.ts'
+
+const served: string[] = []
+const written = { stderr: '' }
+const spy = spyOn(process.stderr, 'write').mockImplementation((text) => (written.stderr += text) !== '')
+afterEach(() => {
+  served.length = 0
+  written.stderr = ''
+  spy.mockClear()
+})
+
+/** As the program's own: one command by default, and another beside it. */
+function run(...words: string[]) {
+  const program = new Command('roster')
+  program.command('serve', { isDefault: true }).action(() => void served.push('serve'))
+  program.addCommand(new Command('keys').action(() => void served.push('keys')))
+  return runCommandLine(program, words)
+}
+
+test('without a word the default command runs, and each by its name', async () => {
+  expect([await run(), await run('serve'), await run('keys')]).toEqual([0, 0, 0])
+  expect(served).toEqual(['serve', 'serve', 'keys'])
+})
+
+test('a misspelt command names the nearest, and nothing runs', async () => {
+  expect(await run('kyes')).toBe(2)
+  expect(written.stderr).toBe("error: unknown command 'kyes'. Did you mean keys?\n")
+  expect(served).toEqual([])
+})
+
+test('one that is near to none says so', async () => {
+  expect(await run('migrate', '--now')).toBe(2)
+  expect(written.stderr).toBe("error: unknown command 'migrate'.\n")
+})

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { clientFile } from '../../src/client/clientFile.ts'
+import { decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
+import { loadSample } from '../../src/postgres/sample.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from '../consumers/consumers.ts'
+import { readPage } from '../support/documents.ts'
+import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { run, temporaryFolder } from '../support/process.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const PAGE = 'docs/client.md'
+const entities = await loadEntities()
+const folder = temporaryFolder()
+const typescript = new Bun.Transpiler({ loader: 'ts', target: 'node' })
+
+/** The page's program, and what it prints. */
+const [, example = '', output = ''] =
+  /^```ts\n\/\/ example\.ts\n([\s\S]*?)^```\n[\s\S]*?^```text\n([\s\S]*?)^```$/m.exec(readPage(PAGE)) ?? []
+
+/** What the strictest programs ask of a file. */
+const COMPILER_OPTIONS = {
+  target: 'ES2022',
+  lib: ['ES2022', 'DOM'],
+  module: 'Preserve',
+  types: [] as string[],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noPropertyAccessFromIndexSignature: true,
+  noImplicitOverride: true,
+  noImplicitReturns: true,
+  noUnusedLocals: true,
+  noUnusedParameters: true,
+  isolatedDeclarations: true,
+  declaration: true,
+  erasableSyntaxOnly: true,
+  verbatimModuleSyntax: true,
+  allowImportingTsExtensions: true,
+  skipLibCheck: true,
+  noEmit: true,
+}
+
+/** Of programs that leave types of what they export to inference. */
+const INFERRED = { isolatedDeclarations: false, declaration: false }
+
+/** Writes a program of these files, and a `tsconfig.json` that is as strict as any. */
+function writeProgram(name: string, files: Readonly<Record<string, string>>, options: object = {}): string {
+  const path = join(folder.path, name)
+  mkdirSync(path)
+  for (const [file, content] of Object.entries(files)) writeFileSync(join(path, file), content)
+  const compilerOptions = { ...COMPILER_OPTIONS, ...options }
+  writeFileSync(join(path, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  return path
+}
+
+async function printed(command: string[], environment: Record<string, string> = {}): Promise<string> {
+  const program = run(command, environment)
+  const code = await program.ended
+  return `${code === 0 ? '' : `exit code ${code}\n`}${program.output()}`
+}
+
+const use = await Bun.file(join(import.meta.dir, 'use.ts')).text()
+const compilers: [string, string[]][] = [['TypeScript of the project', [join(ROOT, 'node_modules/.bin/tsc')]]]
+if (hasConsumers()) compilers.push(['TypeScript 5.9', ['node', consumerProgram('tsc')]])
+else
+  test('TypeScript 5.9', () => {
+    console.warn(WITHOUT_CONSUMERS)
+    expect(process.env.CI_REQUIRES_CONSUMERS).toBeUndefined()
+  })
+
+afterAll(folder.remove)
+
+describe('the generated file', () => {
+  const program = writeProgram('use', { 'roster.ts': clientFile(entities), 'use.ts': use })
+
+  test.each(compilers)('%s: right uses compile, wrong ones do not, in the strictest programs', async (_, tsc) => {
+    expect(await printed([...tsc, '-p', program])).toBe('')
+  })
+
+  test('has the types that follow from the declarations', async () => {
+    const pairs = entities.flatMap(({ name }) => ['', 'Write', 'Filter', 'Sort'].map((part) => [name, part] as const))
+    const source = [
+      ...entities.map(
+        ({ name }) => `import type ${name.toLowerCase()} from '${ROOT}/src/entities/${name.toLowerCase()}.ts'`,
+      ),
+      `import type { FilterOf, RowOf, SortOf, WriteOf } from '${ROOT}/src/client/createRoster.ts'`,
+      `import type { ${pairs.map(([name, part]) => name + part).join(', ')} } from './roster.ts'`,
+      'type Same<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false',
+      'type Flat<T> = T extends object ? { [Key in keyof T]: Flat<T[Key]> } : T',
+      ...pairs.map(([name, part]) => {
+        const declared = `${part === '' ? 'Row' : part}Of<typeof ${name.toLowerCase()}>`
+        return `export const ${name}${part}IsSame: Same<Flat<${name}${part}>, Flat<${declared}>> = true`
+      }),
+      '// @ts-expect-error the comparison can fail',
+      'export const differs: Same<Flat<Absence>, Flat<AbsenceWrite>> = true',
+    ].join('\n')
+    const types = [join(ROOT, 'node_modules/bun-types')]
+    const options = {
+      ...INFERRED,
+      types,
+      lib: ['ESNext'],
+      resolveJsonModule: true,
+      erasableSyntaxOnly: false,
+      noPropertyAccessFromIndexSignature: false,
+    }
+    const path = writeProgram('types', { 'roster.ts': clientFile(entities), 'types.ts': source }, options)
+    expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
+  })
+
+  test('keeps out of the way of entities that are called like its own parts', async () => {
+    const named = ['Roster', 'RosterPage', 'Error', 'Promise', 'Date', 'Answer', 'Response', 'Event'].map((name) =>
+      defineEntity(name, {
+        id: identity(),
+        'odd key': text({ examples: ['*/ export const hacked = 1 /*'] }),
+        held: instant(),
+        size: group({ total: decimal(2) }),
+      }),
+    )
+    const source = clientFile(named)
+    expect(source).toContain('readonly events: RosterCollection<Event, EventWrite, EventFilter, EventSort>')
+    expect(source).toContain('readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort>')
+    const path = writeProgram('names', { 'roster.ts': source })
+    expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
+  })
+
+  test('says of each property what it takes', () => {
+    const source = clientFile(entities)
+    expect(source).toContain(
+      '/** Read-only: of the Employee that `employeeId` names, its `displayName`. */\n  employee: string | null',
+    )
+    expect(source).toContain(
+      '/** A text of at most 100 characters, such as Requested, Approved, Declined, Cancelled. */',
+    )
+    expect(source).toContain('/** Read-only: the server makes it of `firstName`, `lastName`, `knownAs`. */')
+    expect(source).not.toMatch(/^import|require\(/m)
+  })
+})
+
+describe('the example of the documentation', () => {
+  let server: TestServer
+  const files = { 'roster.ts': clientFile(entities), 'example.ts': example }
+  const types = [join(ROOT, 'node_modules/bun-types')]
+  const path = writeProgram('example', files, {
+    types,
+    lib: ['ESNext'],
+    isolatedDeclarations: false,
+    declaration: false,
+  })
+  beforeAll(async () => {
+    const databaseUrl = await createDatabase()
+    await loadSample(databaseUrl, MIGRATIONS, true)
+    server = await startServer({ databaseUrl })
+    for (const [name, source] of Object.entries(files))
+      writeFileSync(
+        join(path, name.replace('.ts', '.mjs')),
+        typescript.transformSync(source).replace('./roster.ts', './roster.mjs'),
+      )
+  })
+  afterAll(() => server.stop())
+
+  test('is a program of 30 lines at most, and compiles', async () => {
+    expect(example.trim().split('\n').length).toBeWithin(15, 31)
+    expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
+  })
+
+  test.each([
+    ['Bun', [process.execPath, 'run'], 'example.ts'],
+    ['Node', ['node'], 'example.mjs'],
+  ])('prints on %s what the page says', async (_, program, file) => {
+    const settings = { ROSTER_URL: server.url, ROSTER_KEY: KEY }
+    expect(await printed([...program, join(path, file)], settings)).toBe(output)
+  })
+})

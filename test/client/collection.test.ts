@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { loadSample } from '../../src/postgres/sample.ts'
+import { hostileTexts } from '../support/hostile.ts'
+import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { createRoster, RosterError } from './roster.ts'
+
+/** Where links lead: another host than the client's, as behind a proxy, at which nothing listens. */
+const PUBLIC_URL = 'http://127.0.0.2:9/elsewhere'
+const writer = makeKey({ rights: '*:write' })
+
+let server: TestServer
+let roster: ReturnType<typeof createRoster>
+beforeAll(async () => {
+  const databaseUrl = await createDatabase()
+  await loadSample(databaseUrl, MIGRATIONS, true)
+  server = await startServer({
+    databaseUrl,
+    environment: { PUBLIC_URL, RATE_LIMIT_CLIENTS: '2' },
+    keys: [writer.record],
+  })
+  roster = createRoster({ url: `${server.url}/`, key: `${KEY}\n` })
+})
+afterAll(() => server.stop())
+
+const failureOf = (call: Promise<unknown>): Promise<RosterError> =>
+  call.then(
+    () => Promise.reject(new Error('it did not fail')),
+    (error) => error,
+  )
+
+describe('one row', () => {
+  test('is created, read, changed, replaced and deleted', async () => {
+    const made = await roster.absences.create({
+      employeeId: 2,
+      start: new Date('2026-12-21T09:00:00.500Z'),
+      period: { days: 4.5 },
+    })
+    expect(made).toEqual({
+      id: made.id,
+      status: null,
+      employeeId: 2,
+      employee: 'Charles Babbage',
+      type: null,
+      reason: null,
+      start: '2026-12-21T09:00:00Z',
+      end: null,
+      period: { prefered: null, days: 4.5, hours: null },
+    })
+    expect(await roster.absences.get(made.id)).toEqual(made)
+    const changed = await roster.absences.update(made.id, { status: 'Approved', period: { hours: 30 } })
+    expect(changed).toEqual({ ...made, status: 'Approved', period: { prefered: null, days: 4.5, hours: 30 } })
+    expect(await roster.absences.replace(made.id, { ...changed, reason: 'Move' })).toEqual({
+      ...changed,
+      reason: 'Move',
+    })
+    expect(await roster.absences.replace(made.id, { employeeId: 2 })).toMatchObject({ status: null, period: null })
+    expect(await roster.absences.delete(made.id)).toBeUndefined()
+    expect(await failureOf(roster.absences.get(made.id))).toMatchObject({ status: 404, code: 'NotFound' })
+  })
+
+  test('a key that may write and not read gets the id alone', async () => {
+    const { companies } = createRoster({ url: server.url, key: writer.text })
+    const made = await companies.create({ name: 'Unseen' })
+    expect(Object.keys(made)).toEqual(['id'])
+    await companies.delete(made.id)
+  })
+
+  test('an id that no row can have is not found, and one that is no number is refused', async () => {
+    for (const id of [0, -1, 1.5, Number.NaN, 2 ** 53, 1e21])
+      expect(await failureOf(roster.companies.get(id))).toMatchObject({ status: 404, code: 'NotFound' })
+    for (const id of ['', '..', '1', null, undefined])
+      await expect(roster.companies.get(id as never)).rejects.toThrow(TypeError)
+  })
+})
+
+describe('a page', () => {
+  test('has rows, the total of all pages, and links on the address of the client', async () => {
+    const { rows, total, links } = await roster.companies.list({
+      filter: { enabled: true },
+      sort: '-name',
+      pageSize: 5,
+    })
+    expect([rows.map(({ name }) => name), total]).toEqual([
+      ['Orbital Freight', 'Lindqvist Foods', 'Harbour & Sons', 'Analytical Engines'],
+      4,
+    ])
+    expect(links).toEqual({ first: null, previous: null, next: null, last: null })
+    const { links: more } = await roster.absences.list({ filter: { 'period.days': { '>': 1 } }, pageSize: 5, page: 2 })
+    for (const link of Object.values(more))
+      expect(link).toStartWith(`${server.url}/Absences?period.days=`.toLowerCase())
+  })
+
+  test('leads to the others by its links, wherever those seem to lead', async () => {
+    const query = { sort: ['status', '-start'], pageSize: 5 } as const
+    const first = await roster.absences.list(query)
+    const second = await roster.absences.follow(first.links.next ?? '')
+    expect(second.rows).toEqual((await roster.absences.list({ ...query, page: 2 })).rows)
+    expect((await roster.absences.follow(second.links.previous ?? '')).rows).toEqual(first.rows)
+    expect((await roster.absences.follow(second.links.first ?? '')).rows).toEqual(first.rows)
+    const elsewhere = (second.links.last ?? '').replace(server.url, 'http://127.0.0.2:9')
+    expect((await roster.absences.follow(elsewhere)).links.next).toBeNull()
+    await expect(roster.absences.follow('')).rejects.toThrow('"" is not a link of a page')
+  })
+
+  test('operators combine: a range, none of several, no value, any value', async () => {
+    const totalOf = async (where: string) =>
+      Number((await server.sql.unsafe(`select count(*) from absence where ${where}`))[0]?.count)
+    const { absences } = roster
+    const counts = [
+      absences.list({ filter: { start: { '>=': '2026-03-01T00:00:00Z', '<': new Date('2026-06-01T00:00:00Z') } } }),
+      absences.list({ filter: { status: { '!=': ['Approved', 'Declined'] }, 'period.days': { '>=': 3 } } }),
+      absences.list({ filter: { reason: null } }),
+      absences.list({ filter: { reason: { '!=': null } } }),
+      absences.list({ filter: { id: { '<=': 10, '!=': 4 } } }),
+    ]
+    expect((await Promise.all(counts)).map(({ total }) => total)).toEqual(
+      await Promise.all([
+        totalOf(`start >= '2026-03-01Z' and start < '2026-06-01Z'`),
+        totalOf(`status not in ('Approved', 'Declined') and period_days >= 3`),
+        totalOf(`coalesce(reason, '') = ''`),
+        totalOf(`reason <> ''`),
+        totalOf('id <= 10 and id <> 4'),
+      ]),
+    )
+  })
+})
+
+describe('all rows', () => {
+  test('come from every page, in order, and end', async () => {
+    const rows = await Array.fromAsync(roster.absences.all({ sort: '-start', pageSize: 5 }))
+    const expected = await server.sql`select id from absence order by start desc, id desc`
+    expect(rows.map(({ id }) => id)).toEqual(expected.map(({ id }) => Number(id)))
+    expect(await Array.fromAsync(roster.absences.all({ filter: { status: 'None' } }))).toEqual([])
+  })
+
+  test('each that stays is met once, while others come, go and move', async () => {
+    const { companies } = roster
+    const mark = 'all rows'
+    const stay = new Set<number>()
+    for (let at = 0; at < 23; at++)
+      stay.add((await companies.create({ name: `${mark} ${String(at).padStart(2, '0')}` })).id)
+    const met: number[] = []
+    const guests: number[] = []
+    for await (const { id } of companies.all({
+      filter: { name: { '>=': mark, '<': `${mark}~` } },
+      sort: 'name',
+      pageSize: 5,
+    })) {
+      met.push(id)
+      // Before what was met, and behind it; some go again.
+      guests.push((await companies.create({ name: `${mark} 00 ${guests.length}` })).id)
+      if (guests.length % 3 === 0) await companies.delete(guests.shift() as number)
+      if (guests.length < 30) guests.push((await companies.create({ name: `${mark} 1 ${guests.length}` })).id)
+    }
+    const metOfStaying = met.filter((id) => stay.has(id))
+    expect(metOfStaying).toEqual([...stay])
+    for (const id of [...stay, ...guests]) await companies.delete(id)
+  })
+
+  test('are asked for no further than the loop goes', async () => {
+    let requests = 0
+    const counted = createRoster({
+      url: server.url,
+      key: KEY,
+      fetch: (url, init) => {
+        requests++
+        return fetch(url, init)
+      },
+    })
+    for await (const { id } of counted.absences.all({ pageSize: 5 })) if (id >= 7) break
+    expect(requests).toBe(2)
+  })
+})
+
+describe('values that could be taken for something else', () => {
+  const names = [
+    ...new Set([...hostileTexts, '=', '==x', '=x', '!=x', '<x', '<=x', '>=x', ' x ', 'a+b', 'a&b=c', '100%']),
+  ].filter((name) => !name.includes('\0') && name.length <= 200 && name !== '')
+
+  test('are written, found by =, and compared as PostgreSQL compares them', async () => {
+    const { companies } = roster
+    const ids = new Map<string, number>()
+    for (const name of names) ids.set(name, (await companies.create({ name })).id)
+    for (const name of names) {
+      const { rows } = await companies.list({ filter: { name } })
+      expect(rows.map(({ id, name }) => [id, name])).toEqual([[ids.get(name) as number, name]])
+    }
+    for (const bound of ['=x', '==x', '!=x', '<x', '=']) {
+      const [expected] = await server.sql`
+        select count(*) filter (where name < ${bound}) as less, count(*) filter (where name > ${bound}) as more,
+          count(*) filter (where name <= ${bound}) as up_to, count(*) filter (where name is distinct from ${bound}) as other
+        from company`
+      const lists = (['<', '>', '<=', '!='] as const).map((operator) =>
+        companies.list({ filter: { name: { [operator]: bound } } }),
+      )
+      const [less, more, upTo, other] = (await Promise.all(lists)).map(({ total }) => String(total))
+      expect({ less, more, up_to: upTo, other }).toEqual({ ...expected } as never)
+    }
+    for (const id of ids.values()) await companies.delete(id)
+  })
+})
+
+describe('an error', () => {
+  test('has what the server says, and the id of its log', async () => {
+    const error = await failureOf(roster.absences.list({ filter: { statsu: 'Approved' } as object }))
+    expect(error).toBeInstanceOf(RosterError)
+    expect(error).toMatchObject({
+      name: 'RosterError',
+      status: 400,
+      code: 'UnknownParameter',
+      target: 'statsu',
+      message: 'Absences has no parameter "statsu". Did you mean Status?',
+      details: null,
+      retryAfterMs: null,
+    })
+    expect(error.requestId).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  test('has every fault of a body', async () => {
+    const error = await failureOf(roster.absences.create({ start: '2026-02-30T09:00:00Z', statsu: 1 } as object))
+    expect(error.code).toBe('ValidationFailed')
+    expect(error.details?.map(({ code, target }) => [code, target])).toEqual([
+      ['InvalidValue', 'Start'],
+      ['UnknownProperty', 'statsu'],
+    ])
+  })
+
+  test('of a key that is not known is one, and shows no key', async () => {
+    const roster = createRoster({ url: server.url, key: 'not-a-key-of-this-server' })
+    const error = await failureOf(roster.companies.get(1))
+    expect([error.status, error.code]).toEqual([401, 'Unauthorized'])
+    expect(Bun.inspect(error) + Bun.inspect(roster) + error.stack).not.toContain('not-a-key-of-this-server')
+  })
+})

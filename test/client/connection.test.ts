@@ -1,0 +1,223 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { migrate } from '../../src/postgres/migrate.ts'
+import { useOwnPostgres } from '../support/ownPostgres.ts'
+import { MIGRATIONS } from '../support/postgres.ts'
+import { freePort } from '../support/process.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { createRoster, RosterError } from './roster.ts'
+
+const postgres = useOwnPostgres()
+const brisk = makeKey({ limits: '2/1s' })
+const slow = makeKey({ limits: '1/1m' })
+let server: TestServer
+beforeAll(async () => {
+  await migrate(postgres.url, MIGRATIONS)
+  const keys = [brisk.record, slow.record]
+  server = await startServer({ databaseUrl: postgres.url, environment: { RATE_LIMIT_CLIENTS: '3' }, keys })
+})
+afterAll(() => server.stop())
+
+/** Statuses of all answers in order; `lost` where there was none. */
+const answers: (number | 'lost')[] = []
+afterEach(() => {
+  answers.length = 0
+})
+
+type Options = Parameters<typeof createRoster>[0]
+type Fetch = NonNullable<Options['fetch']>
+
+const noted: Fetch = async (url, init) => {
+  try {
+    const response = await fetch(url, init)
+    answers.push(response.status)
+    return response
+  } catch (error) {
+    answers.push('lost')
+    throw error
+  }
+}
+const client = (options: Partial<Options> = {}) => createRoster({ url: server.url, key: KEY, fetch: noted, ...options })
+const failureOf = (call: Promise<unknown>): Promise<RosterError> =>
+  call.then(
+    () => Promise.reject(new Error('it did not fail')),
+    (error) => error,
+  )
+
+describe('a limit that is reached', () => {
+  test('is waited for as long as the server says, by every method', async () => {
+    const { companies } = client({ key: brisk.text })
+    const made = await Promise.all(['One', 'Two', 'Three'].map((name) => companies.create({ name })))
+    const [one, two, three] = made.map(({ id }) => id) as [number, number, number]
+    await Promise.all([companies.update(one, { enabled: true }), companies.delete(two), companies.delete(three)])
+    await companies.delete(one)
+    expect(answers.filter((status) => status !== 429).sort()).toEqual([200, 201, 201, 201, 204, 204, 204])
+    expect(answers).toContain(429)
+    expect((await client().companies.list()).total).toBe(0)
+  })
+
+  test('is an error where the wait would be longer than the caller allows', async () => {
+    const { companies } = client({ key: slow.text, waitMsMax: 1_000 })
+    await companies.list()
+    const error = await failureOf(companies.list())
+    expect(error).toMatchObject({ status: 429, code: 'RateLimitExceeded', target: 'Api' })
+    expect(error.retryAfterMs).toBeGreaterThan(1_000)
+    expect(answers).toEqual([200, 429])
+  })
+
+  test('is no longer waited for once the call is aborted', async () => {
+    const { companies } = client({ key: slow.text })
+    const ending = new AbortController()
+    const aborted = failureOf(companies.list({ signal: ending.signal }))
+    while (!answers.includes(429)) await Bun.sleep(5)
+    ending.abort(new Error('enough'))
+    expect((await aborted).message).toBe('enough')
+    const all = companies.all({ signal: AbortSignal.abort(new Error('at once')) })
+    expect((await failureOf(all.next())).message).toBe('at once')
+  })
+})
+
+describe('a database that is away', () => {
+  test('is waited for where a request may be repeated, and POST is not', async () => {
+    const { companies } = client()
+    const { id } = await companies.create({ name: 'Before' })
+    const gone = await companies.create({ name: 'Gone' })
+    await postgres.goAway()
+    const refused = await failureOf(companies.create({ name: 'Never' }))
+    expect(refused).toMatchObject({ status: 503, code: 'ServiceUnavailable' })
+    expect(refused.retryAfterMs).toBeGreaterThan(0)
+    expect(answers.slice(2)).toEqual([503])
+    const once = await failureOf(client({ triesMax: 1 }).companies.get(id))
+    expect(once.status).toBe(503)
+    const calls = [
+      companies.get(id),
+      companies.update(id, { enabled: true }),
+      companies.replace(id, { name: 'After', enabled: true }),
+    ]
+    const deleted = companies.delete(gone.id)
+    while (answers.filter((status) => status === 503).length < 6) await Bun.sleep(5)
+    await postgres.comeBack()
+    // Someone deletes the row between two tries, as the first try could have.
+    await postgresIsBack()
+    await server.remove(`/companies/${gone.id}`)
+    for (const row of await Promise.all(calls)) expect(row.id).toBe(id)
+    expect(await deleted).toBeUndefined()
+    expect(await companies.list()).toMatchObject({ total: 1 })
+    await companies.delete(id)
+  })
+
+  async function postgresIsBack() {
+    while ((await server.get('/companies')).status !== 200) await Bun.sleep(5)
+  }
+})
+
+describe('a server that is not there', () => {
+  const url = `http://127.0.0.1:${freePort()}`
+
+  test('is asked again to read, and only then', async () => {
+    const { companies } = client({ url, triesMax: 3 })
+    const error = await failureOf(companies.get(1))
+    expect(error).toBeInstanceOf(RosterError)
+    expect(error).toMatchObject({ status: 0, code: 'NetworkFailure', requestId: null, retryAfterMs: null })
+    expect(error.message).toStartWith(`GET ${url}/companies/1 had no answer: `)
+    expect(error.cause).toBeInstanceOf(Error)
+    expect(answers).toEqual(['lost', 'lost', 'lost'])
+    for (const call of [companies.create({}), companies.update(1, {}), companies.replace(1, {}), companies.delete(1)])
+      expect((await failureOf(call)).code).toBe('NetworkFailure')
+    expect(answers.length).toBe(7)
+  })
+
+  test('is waited for no longer than the caller allows', async () => {
+    await failureOf(client({ url, triesMax: 100, waitMsMax: 300 }).companies.get(1))
+    expect(answers).toEqual(['lost', 'lost'])
+  })
+
+  test('errors name no filter, since people are in filters', async () => {
+    const { employees } = client({ url, triesMax: 1 })
+    expect((await failureOf(employees.list({ filter: { lastName: 'Lovelace' } }))).message).not.toContain('Lovelace')
+  })
+})
+
+describe('a server that does not answer', () => {
+  const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  afterAll(() => silent.stop(true))
+  const url = `http://127.0.0.1:${silent.port}`
+
+  test('is given up after the time, and not asked again', async () => {
+    const error = await failureOf(client({ url, timeoutMs: 30 }).companies.get(1))
+    expect(error).toMatchObject({
+      status: 0,
+      code: 'Timeout',
+      message: `GET ${url}/companies/1 had no answer within 30 ms`,
+    })
+    expect(answers).toEqual(['lost'])
+  })
+
+  test('a time that no timer can count is long, not short', async () => {
+    const ending = new AbortController()
+    const call = failureOf(
+      client({ url, timeoutMs: Number.POSITIVE_INFINITY }).companies.get(1, { signal: ending.signal }),
+    )
+    await Bun.sleep(50)
+    expect(answers).toEqual([])
+    ending.abort()
+    expect((await call).name).toBe('AbortError')
+  })
+})
+
+describe('an answer that is not of a Roster', () => {
+  const received: string[] = []
+  const other = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: (request) => {
+      received.push(request.headers.get('authorization') ?? 'no key')
+      return new Response('[]')
+    },
+  })
+  const proxy = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: ({ url }) => {
+      if (url.includes('companies/1')) return Response.redirect(other.url.href, 302)
+      if (url.includes('companies/2')) return new Response('<h1>Bad gateway</h1>', { status: 502 })
+      if (url.includes('companies/3')) return new Response('<h1>Welcome</h1>')
+      return Response.json([])
+    },
+  })
+  afterAll(() => Promise.all([other.stop(true), proxy.stop(true)]))
+  const { companies } = createRoster({ url: proxy.url.href, key: KEY })
+
+  test('is an error of its own, with its status', async () => {
+    expect(await failureOf(companies.get(2))).toMatchObject({ status: 502, code: 'UnexpectedAnswer' })
+    expect(await failureOf(companies.get(3))).toMatchObject({ status: 200, code: 'UnexpectedAnswer' })
+    expect((await failureOf(companies.list())).message).toContain('without rows or X-Total-Count')
+  })
+
+  test('is not followed where it redirects: the key goes nowhere else', async () => {
+    expect(await failureOf(companies.get(1))).toMatchObject({ status: 302, code: 'UnexpectedAnswer' })
+    expect(received).toEqual([])
+  })
+})
+
+describe('an address or a key that can be none is refused at once', () => {
+  test.each([
+    '',
+    'roster.example.com',
+    'ftp://roster.example.com',
+    'https://a:b@roster.example.com',
+    'https://h/?x',
+    'https://h/#x',
+  ])('%p', (url) => {
+    expect(() => createRoster({ url, key: KEY })).toThrow(TypeError)
+  })
+
+  test.each(['', ' ', 'ké-y', 'a b', 'a\r\nX: y'])('the key %p, which the error does not show', (key) => {
+    expect(() => createRoster({ url: 'http://h', key })).toThrow('the key is empty, or has characters that no key has')
+  })
+
+  test('a path in front of the resources is kept', async () => {
+    const { companies } = client({ url: `${server.url}/behind//`, triesMax: 1 })
+    expect((await failureOf(companies.get(1))).message).toContain('There is nothing at this path')
+    expect(answers).toEqual([404])
+  })
+})

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { bodyText, queryString } from '../../src/client/query.ts'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
+import type { Entity, Property } from '../../src/model/entity.ts'
+import type { KindName } from '../../src/model/kinds.ts'
+import type { ListQuery } from '../../src/model/query.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { hostileTexts } from '../support/hostile.ts'
+
+type Value = string | number | boolean | Date | null
+type Tests = Readonly<Record<string, unknown>>
+
+const write = (filter: Tests) => queryString({ filter })
+const parse = (entity: Entity, query: string) => parseList(entity, query.slice(1))
+const keyOf = ({ path }: Property) => path.join('.')
+const said = ({ filters }: ListQuery) =>
+  filters.map(({ property, operator, value }) => [keyOf(property), operator.prefix, value])
+
+const text = fc
+  .oneof(
+    fc.constantFrom(...hostileTexts),
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom(...'=<>!+& %') }),
+  )
+  .map((value) => value.replaceAll('\0', ''))
+const SECONDS = { min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }
+const values: Readonly<Record<KindName, fc.Arbitrary<Value>>> = {
+  text,
+  integer: fc.maxSafeInteger(),
+  boolean: fc.boolean(),
+  decimal: fc.double({ min: -1e18, max: 1e18, noNaN: true }).filter((value) => value === 0 || Math.abs(value) > 1e-100),
+  instant: fc.oneof(
+    fc.date(SECONDS),
+    fc.date(SECONDS).map((date) => `${date.toISOString().slice(0, 19)}Z`),
+  ),
+}
+
+/** What the server understands of a value, by the value: not by how it is written. */
+function meant(kind: KindName, operand: string | null): unknown {
+  if (operand === null) return null
+  if (kind === 'integer' || kind === 'decimal') return Number(operand)
+  if (kind === 'boolean') return operand === 'true'
+  return kind === 'instant' ? Date.parse(operand) : operand
+}
+
+function sent(kind: KindName, value: Value): unknown {
+  if (value === null || value === '') return null
+  if (kind === 'instant') return Math.floor(new Date(value as string).getTime() / 1000) * 1000
+  return kind === 'decimal' ? Number(value) + 0 : value
+}
+
+describe('what the client writes is what the server parses', () => {
+  const anyProperty = fc.constantFrom(
+    ...[absence, company, employee].flatMap((entity: Entity) =>
+      entity.properties.map((property) => ({ entity, property })),
+    ),
+  )
+
+  test('a value alone is equality, whatever it begins with', () => {
+    const cases = anyProperty.chain(({ entity, property }) =>
+      fc.record({
+        entity: fc.constant(entity),
+        property: fc.constant(property),
+        value: fc.oneof({ weight: 9, arbitrary: values[property.kind.name] }, fc.constant(null)),
+      }),
+    )
+    fc.assert(
+      fc.property(cases, ({ entity, property, value }) => {
+        const { filters } = parse(entity, write({ [keyOf(property)]: value }))
+        expect(filters.map(({ property, operator }) => [property.name, operator.prefix])).toEqual([
+          [property.name, '='],
+        ])
+        const { name } = property.kind
+        expect(meant(name, filters[0]?.value ?? null)).toEqual(sent(name, value))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('operators on one property are as many filters, each with its own value', () => {
+    const ordered = anyProperty.filter(({ property }) => property.kind.ordered)
+    const cases = ordered.chain(({ entity, property }) => {
+      const value = values[property.kind.name].filter((value) => value !== '' && !String(value).startsWith('='))
+      return fc.record({
+        entity: fc.constant(entity),
+        property: fc.constant(property),
+        operators: fc.dictionary(fc.constantFrom('=', '!=', '<', '<=', '>', '>='), value, { noNullPrototype: true }),
+      })
+    })
+    fc.assert(
+      fc.property(cases, ({ entity, property, operators }) => {
+        const { filters } = parse(entity, write({ [keyOf(property)]: operators }))
+        const { name } = property.kind
+        expect(filters.map(({ operator, value }) => [operator.prefix, meant(name, value)])).toEqual(
+          Object.entries(operators).map(([operator, value]) => [operator, sent(name, value)]),
+        )
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('sorts, their order and their direction', () => {
+    const cases = fc.uniqueArray(
+      fc.record({ property: fc.constantFrom(...absence.properties), descending: fc.boolean() }),
+      { selector: ({ property }) => property.name },
+    )
+    fc.assert(
+      fc.property(cases, (sorts) => {
+        const query = queryString({
+          sort: sorts.map(({ property, descending }) => (descending ? '-' : '') + keyOf(property)),
+        })
+        expect(parse(absence, query).sorts).toEqual(
+          sorts.map(({ property, descending }) => ({ property, direction: descending ? 'descending' : 'ascending' })),
+        )
+      }),
+    )
+  })
+
+  test('PageSize, page and a single sort', () => {
+    const query = queryString({ sort: '-start', pageSize: 7, page: 3 })
+    expect(query).toBe('?sort=-start&PageSize=7&page=3')
+    expect(parse(absence, query)).toMatchObject({ pageSize: 7, page: 3, sorts: [{ direction: 'descending' }] })
+    expect([queryString({}), queryString({ filter: {}, sort: [] })]).toEqual(['', ''])
+    expect(queryString({ filter: undefined, sort: undefined, pageSize: undefined, page: undefined })).toBe('')
+  })
+
+  test('!= with several values is none of them', () => {
+    const query = write({ status: { '!=': ['Approved', null, '=x'] } })
+    expect(said(parse(absence, query))).toEqual([
+      ['status', '!=', 'Approved'],
+      ['status', '!=', null],
+      ['status', '!=', '=x'],
+    ])
+  })
+
+  test('< and > before a text that begins with = are not read as <= and >=', () => {
+    for (const operator of ['<', '>'])
+      expect(said(parse(company, write({ name: { [operator]: '=x' } })))).toEqual([
+        ['name', `${operator}=`, '=x'],
+        ['name', '!=', '=x'],
+      ])
+  })
+})
+
+describe('a query that cannot be written', () => {
+  const refused: [string, Tests, string][] = [
+    ['undefined', { name: undefined }, 'the filter name is undefined: leave it out for all rows'],
+    ['undefined behind an operator', { start: { '>=': undefined } }, 'the filter start is undefined'],
+    [
+      'an operator that there is not',
+      { name: { like: 'x' } },
+      'the filter name has an operator "like"; there are = != < <= > >=',
+    ],
+    ['a list', { status: ['Approved', 'Declined'] }, 'the filter status has an operator "0"'],
+    ['a list behind =', { status: { '=': ['Approved'] } }, 'the filter status is an object'],
+    ['a date without a time', { start: new Date('never') }, 'start is a Date without a time'],
+    ['half of a surrogate pair', { name: 'a\ud800' }, 'name has half of a surrogate pair'],
+  ]
+  test.each(refused)('%s', (_, filter, message) => {
+    expect(() => write(filter)).toThrow(new TypeError(message).message)
+    expect(() => write(filter)).toThrow(TypeError)
+  })
+})
+
+describe('a body', () => {
+  test('has dates to the second, in objects too', () => {
+    const start = new Date('2026-03-02T09:00:00.999Z')
+    expect(bodyText({ start, period: { days: 2.5, from: start }, reason: null, type: undefined })).toBe(
+      '{"start":"2026-03-02T09:00:00Z","period":{"days":2.5,"from":"2026-03-02T09:00:00Z"},"reason":null}',
+    )
+  })
+
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, new Date('never')])(
+    'with %p, which JSON would make null, is refused',
+    (value) => {
+      expect(() => bodyText({ period: { days: value } })).toThrow(TypeError)
+    },
+  )
+})

@@ -1,0 +1,112 @@
+// Never run: what compiles, and what must not, with either client in ./roster.ts. `npm run check` compiles it with the
+// declared one, test/client/clientFile.test.ts with the generated one.
+import {
+  type Absence,
+  type AbsenceFilter,
+  type AbsenceSort,
+  type AbsenceWrite,
+  createRoster,
+  RosterError,
+  type RosterPage,
+} from './roster.ts'
+
+const roster = createRoster({ url: 'http://127.0.0.1:3000', key: 'a key' })
+const week = { '>=': '2026-03-02T00:00:00Z', '<': new Date('2026-03-09T00:00:00Z') }
+
+export async function right(signal: AbortSignal | undefined, name: string | null): Promise<unknown[]> {
+  const { rows, total, links } = await roster.absences.list({
+    filter: { status: 'Approved', start: week, 'period.days': { '>': 0, '!=': [1, null] }, employeeId: null },
+    sort: ['-start', 'period.days', 'id'],
+    pageSize: 50,
+    page: 2,
+    signal,
+  })
+  const [first] = rows
+  const count: number = total
+  const status: string | null | undefined = first?.status
+  const days: number | null | undefined = first?.period?.days
+  if (links.next !== null) await roster.absences.follow(links.next, { signal })
+  for await (const { id, company } of roster.employees.all({
+    filter: { companyId: 5, lastName: name },
+    sort: 'lastName',
+  }))
+    await roster.employees.update(id, { knownAs: company, started: new Date() }, { signal })
+  const made = await roster.companies.create({ name: 'Blue Moon', enabled: true })
+  const enabled: boolean = made.enabled
+  // What was read can be written back whole.
+  await roster.companies.replace(made.id, made)
+  if (first) await roster.absences.replace(first.id, { ...first, status: 'Declined', period: { days: 2.5 } })
+  await roster.absences.update(1, { period: null })
+  const nothing: undefined = (await roster.companies.delete(made.id)) as undefined
+  await roster.companies.list({ filter: { enabled: true, name: { '!=': name } } })
+  return [count, status, days, enabled, nothing]
+}
+
+export async function named(filter: AbsenceFilter, sort: AbsenceSort): Promise<AbsenceWrite[]> {
+  const page: RosterPage<Absence> = await roster.absences.list({ filter, sort: [sort, '-period.hours'] })
+  return page.rows
+}
+
+export function failed(error: unknown): string | null {
+  return error instanceof RosterError ? `${error.status} ${error.code} ${error.details?.length}` : null
+}
+
+export function wrong(): void {
+  // @ts-expect-error a misspelt filter
+  roster.absences.list({ filter: { statuss: 'Approved' } })
+  // @ts-expect-error a filter of another type
+  roster.absences.list({ filter: { employeeId: '4' } })
+  // @ts-expect-error an object is no filter
+  roster.absences.list({ filter: { period: { days: 3 } } })
+  // @ts-expect-error an operator that there is not
+  roster.absences.list({ filter: { status: { like: 'A%' } } })
+  // @ts-expect-error an operator of a date that is misspelt
+  roster.absences.list({ filter: { start: { '=>': '2026-01-01T00:00:00Z' } } })
+  // @ts-expect-error no value has no order
+  roster.absences.list({ filter: { start: { '<': null } } })
+  // @ts-expect-error a list means "none of", so it stands behind != alone
+  roster.absences.list({ filter: { status: { '=': ['Approved', 'Declined'] } } })
+  // @ts-expect-error a filter without a value would be none
+  roster.absences.list({ filter: { status: { '=': undefined } } })
+  // @ts-expect-error true and false have no order
+  roster.companies.list({ filter: { enabled: { '<': true } } })
+  // @ts-expect-error true and false are never null
+  roster.companies.list({ filter: { enabled: null } })
+  // @ts-expect-error a misspelt sort
+  roster.companies.list({ sort: '-nme' })
+  // @ts-expect-error an object is no sort
+  roster.absences.list({ sort: ['period'] })
+  // @ts-expect-error all rows have no page
+  roster.companies.all({ page: 2 })
+  // @ts-expect-error a copied name is read-only
+  roster.absences.create({ employee: 'Ada Byron' })
+  // @ts-expect-error a computed name is read-only
+  roster.employees.update(1, { displayName: 'Ada Byron' })
+  // @ts-expect-error the server makes ids
+  roster.companies.create({ id: 7, name: 'Blue Moon' })
+  // @ts-expect-error a misspelt part
+  roster.absences.update(1, { period: { day: 2 } })
+  // @ts-expect-error a value of another type
+  roster.companies.create({ enabled: 'true' })
+  // @ts-expect-error true and false are never null
+  roster.companies.create({ enabled: null })
+  // @ts-expect-error an id is a number
+  roster.companies.get('7')
+  // @ts-expect-error an entity that there is not
+  roster.offices.list()
+  // @ts-expect-error a key is needed
+  createRoster({ url: 'http://127.0.0.1:3000' })
+}
+
+export async function wrongReads(): Promise<unknown[]> {
+  const row = await roster.absences.get(1)
+  // @ts-expect-error a text may be missing
+  const status: string = row.status
+  // @ts-expect-error an object may be missing
+  const days = row.period.days
+  // @ts-expect-error date-times are texts
+  const start: Date = row.start
+  // @ts-expect-error a property that there is not
+  const nothing = row.statuss
+  return [status, days, start, nothing]
+}

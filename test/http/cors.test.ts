@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Log } from '../../src/log.ts'
+import { errorOf, startServer, type TestServer } from '../support/server.ts'
+
+const PAGE = 'https://app.example.com'
+const SECOND = 'http://localhost:5173'
+const FOREIGN = 'https://elsewhere.example'
+const SOURCE = join(import.meta.dir, '../../src')
+
+const names = (text: string | null) => (text ?? '').toLowerCase().split(', ').sort()
+/** What answers have for pages of other origins. */
+const corsOf = ({ headers }: { headers: Headers }) =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'))
+/** As a browser asks before it sends a request with a key: without it. */
+const preflight = (server: TestServer, path: string, origin = PAGE, method = 'GET') =>
+  server.send('OPTIONS', path, undefined, {
+    origin,
+    authorization: '',
+    'access-control-request-method': method,
+    'access-control-request-headers': 'authorization',
+  })
+
+/** The answer to a preflight for which the address has no requests left. */
+async function overLimit() {
+  for (;;) {
+    const answer = await preflight(listed, '/Companies')
+    if (answer.status !== 204) return answer
+  }
+}
+
+let closed: TestServer
+let listed: TestServer
+let open: TestServer
+const failures: string[] = []
+beforeAll(async () => {
+  const log: Log = {
+    ...{ debug() {}, info() {}, warn() {}, async flush() {}, isEnabled: () => false },
+    error: (message) => void failures.push(message),
+  }
+  closed = await startServer()
+  const { databaseUrl } = closed
+  const environment = { CORS_ORIGINS: `${PAGE},${SECOND}` }
+  listed = await startServer({ databaseUrl, log, environment: { ...environment, RATE_LIMITS_ANONYMOUS: '20/1h' } })
+  open = await startServer({ databaseUrl, environment: { CORS_ORIGINS: '*' } })
+})
+afterAll(() => Promise.all([closed.stop(), listed.stop(), open.stop()]))
+
+describe('without CORS_ORIGINS', () => {
+  test('no answer has a header for other origins', async () => {
+    for (const answer of [
+      await closed.get('/Companies', { origin: PAGE }),
+      await closed.get('/Companies', { origin: PAGE, authorization: '' }),
+      await preflight(closed, '/Companies'),
+    ])
+      expect(corsOf(answer)).toEqual({})
+  })
+
+  test('a preflight is an OPTIONS as any other', async () => {
+    const answer = await preflight(closed, '/Companies')
+    expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'GET, HEAD, POST, OPTIONS'])
+    expect(errorOf(await preflight(closed, '/Nowhere')).status).toBe(401)
+  })
+})
+
+describe('CORS_ORIGINS with a list', () => {
+  test('each of the origins is named in its own answers, and no other in any', async () => {
+    for (const origin of [PAGE, SECOND])
+      expect(corsOf(await listed.get('/Companies', { origin }))).toMatchObject({
+        ...{ 'access-control-allow-origin': origin, vary: 'Origin' },
+      })
+    for (const origin of [FOREIGN, 'null', `${PAGE}:8080`, `${PAGE}.evil.example`, 'https://APP.example.com', ''])
+      expect(corsOf(await listed.get('/Companies', { origin }))).toEqual({ vary: 'Origin' })
+  })
+
+  test('an answer to a request without an origin varies by it too, so that no cache gives it to a page', async () => {
+    expect(corsOf(await listed.get('/Companies'))).toEqual({ vary: 'Origin' })
+  })
+
+  test('refusals and failures can be read as well', async () => {
+    await listed.sql`
+      create function fail() returns trigger language plpgsql as $$
+        begin raise exception 'x' using errcode = case new.name when 'full' then '53100' else '22012' end; end $$`
+    await listed.sql`create trigger fail before insert on company for each row execute function fail()`
+    const send = (method: string, path: string, body?: unknown, headers = {}) =>
+      listed.send(method, path, body, { origin: PAGE, ...headers })
+    const answers = [
+      await send('GET', '/Companies?Nmae=x'),
+      await send('GET', '/Companies', undefined, { authorization: 'ApiKey wrong' }),
+      await send('GET', '/Nowhere'),
+      await send('PUT', '/Companies'),
+      await send('POST', '/Companies', 'x', { 'content-type': 'text/plain' }),
+      await send('GET', `/Companies?Name=${'x'.repeat(4_000)}`),
+      await send('POST', '/Companies', { Name: 'failure' }),
+      await send('POST', '/Companies', { Name: 'full' }),
+    ]
+    await listed.sql`drop trigger fail on company`
+    expect(answers.map(({ status }) => status)).toEqual([400, 401, 404, 405, 415, 414, 500, 503])
+    for (const answer of answers) expect(answer.headers.get('access-control-allow-origin')).toBe(PAGE)
+    expect(failures).toEqual(['a request failed'])
+  })
+
+  test('so can the open pages, and the probes', async () => {
+    for (const path of ['/', '/livez', '/readyz', '/errors/NotFound']) {
+      const answer = await listed.get(path, { origin: PAGE })
+      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, PAGE])
+      expect(names(answer.headers.get('vary'))).toContain('origin')
+    }
+  })
+
+  test('a preflight from a foreign origin gets no leave', async () => {
+    const { status, headers } = await preflight(listed, '/Companies', FOREIGN)
+    expect([status, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([204, null, 'Origin'])
+  })
+
+  test('D35: a preflight counts as a request without a key; over the limit the page can read 429', async () => {
+    const remaining = async () =>
+      Number((await preflight(listed, '/Companies')).headers.get('x-ratelimit-remaining') as string)
+    const first = await remaining()
+    expect(await remaining()).toBe(first - 1)
+    expect((await overLimit()).headers.get('access-control-allow-origin')).toBe(PAGE)
+    const answer = await listed.get('/Companies', { origin: PAGE, authorization: '' })
+    expect(errorOf(answer)).toMatchObject({ status: 429, code: 'RateLimitExceeded' })
+    expect(corsOf(answer)).toMatchObject({ 'access-control-allow-origin': PAGE })
+    expect((await listed.get('/Companies', { origin: PAGE })).status).toBe(200)
+  })
+})
+
+describe('CORS_ORIGINS=*', () => {
+  test('any page may read answers, which do not vary', async () => {
+    for (const headers of [{ origin: PAGE }, { origin: 'null' }, {}])
+      expect(corsOf(await open.get('/Companies', headers))).toEqual({
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': expect.any(String),
+      })
+  })
+
+  test('no answer allows cookies', async () => {
+    const answer = await preflight(open, '/Companies')
+    expect(answer.headers.has('access-control-allow-credentials')).toBe(false)
+  })
+})
+
+describe('a preflight', () => {
+  test('is 204 without a key, wherever it goes, and allows every method and header; the page then reads why not', async () => {
+    for (const [path, method] of [
+      ['/Companies', 'POST'],
+      ['/absences/1', 'DELETE'],
+      ['/Companies', 'DELETE'],
+      ['/Nowhere', 'GET'],
+      [`/Companies?Name=${'x'.repeat(4_000)}`, 'GET'],
+    ] as const) {
+      const { status, text, headers } = await preflight(open, path, PAGE, method)
+      expect([status, text]).toEqual([204, ''])
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+      expect(names(headers.get('access-control-allow-methods'))).toContain(method.toLowerCase())
+      expect(Number(headers.get('access-control-max-age'))).toBeGreaterThan(3_600)
+    }
+  })
+
+  test('is one with an origin and the method that is meant; any other OPTIONS lists the methods', async () => {
+    for (const headers of [{ origin: PAGE }, { 'access-control-request-method': 'GET' }]) {
+      const answer = await open.send('OPTIONS', '/Companies', undefined, { authorization: '', ...headers })
+      expect([answer.headers.get('allow'), answer.headers.get('access-control-allow-methods')]).toEqual([
+        'GET, HEAD, POST, OPTIONS',
+        null,
+      ])
+    }
+  })
+
+  test('allows all headers that the server reads, but for those that no page can set, or that are a proxy’s', async () => {
+    const notOfPages = ['host', 'origin', 'content-length', 'transfer-encoding', 'access-control-request-method']
+    const read = new Set<string>()
+    const server = [...new Bun.Glob('**/*.ts').scanSync(SOURCE)].filter((path) => !path.startsWith('client/'))
+    for (const path of server)
+      for (const [, name = ''] of readFileSync(join(SOURCE, path), 'utf8').matchAll(
+        /\b(?:headers|request)\.(?:get|has)\('([\w-]+)'\)/g,
+      ))
+        read.add(name)
+    expect(read.size).toBeGreaterThan(8)
+    // Accept, without which no request is, needs no leave. Fetch standard, CORS-safelisted request-header.
+    for (const name of [...notOfPages, 'x-forwarded-for', 'accept', 'accept-encoding']) read.delete(name)
+    const allowed = names((await preflight(open, '/Companies')).headers.get('access-control-allow-headers'))
+    expect([...read].filter((name) => !allowed.includes(name))).toEqual([])
+  })
+})
+
+test('all headers that answers have are exposed, but for those that browsers show or keep to themselves', async () => {
+  const created = await open.post('/Companies', { Name: 'Acme' })
+  const answers = [
+    ...[created, await open.get('/Companies?PageSize=5&page=2'), await open.send('PUT', '/Companies')],
+    ...[await open.get('/Companies', { authorization: '' }), await open.get('/errors/NotFound')],
+    await overLimit(),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([201, 200, 405, 401, 200, 429])
+  // Fetch standard, CORS-safelisted response-header name; what follows is for browsers, proxies and the connection.
+  const shown = ['cache-control', 'content-type', 'content-length', 'last-modified', 'expires']
+  const kept = ['connection', 'content-security-policy', 'date', 'x-content-type-options', 'vary']
+  const exposed = names(created.headers.get('access-control-expose-headers'))
+  const others = new Set(answers.flatMap(({ headers }) => [...headers.keys()]))
+  for (const name of [...shown, ...kept]) others.delete(name)
+  const unseen = [...others].filter((name) => !name.startsWith('access-control-') && !exposed.includes(name))
+  expect(unseen).toEqual([])
+  for (const name of ['x-total-count', 'location', 'link', 'retryafter', 'retry-after', 'x-ratelimit-remaining'])
+    expect([...others]).toContain(name)
+})

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'bun:test'
+import { errorExamples } from '../../src/describe/errorExamples.ts'
+import { errorTable } from '../../src/errors.ts'
+import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } from '../../src/pages/errorPages.ts'
+import type { StoredBody } from '../../src/respond/storedBody.ts'
+
+const BASE = 'http://127.0.0.1:3000'
+const textOf = (stored: StoredBody) => new TextDecoder().decode(stored.reply(new Headers()).body as Uint8Array)
+const kindOf = (code: string) => findError(code) as NonNullable<ReturnType<typeof findError>>
+
+describe('D38: every code has a page', () => {
+  test.each(Object.entries(errorTable))('%s', (code, { status, title, explanation, remedy }) => {
+    const page = textOf(errorPage(kindOf(code), BASE, '../'))
+    const texts = [
+      `${title}.`,
+      `HTTP status ${status} `,
+      explanation,
+      remedy,
+      `HTTP/1.1 ${status} `,
+      `"Code": "${code}"`,
+    ]
+    for (const text of [`<h1>${code}</h1>`, ...texts.map(Bun.escapeHTML)]) expect(page).toContain(text)
+    const { target } = errorExamples[code as keyof typeof errorTable]
+    expect(page).toContain(Bun.escapeHTML(`${target} HTTP/1.1`))
+  })
+
+  test.each(Object.entries(errorTable))('%s, for programs', (code, texts) => {
+    expect(JSON.parse(textOf(errorJson(kindOf(code), BASE)))).toMatchObject({
+      ...{ code, ...texts, reference: `${BASE}/errors/${code}` },
+      example: { request: { method: expect.any(String) }, answer: { Error: { Code: code } } },
+    })
+  })
+})
+
+test('the page of all codes links to each, by status', () => {
+  const page = textOf(errorsPage('./'))
+  const links = [...page.matchAll(/href="\.\/errors\/(\w+)"/g)].map(([, code]) => code)
+  expect(links.toSorted()).toEqual(Object.keys(errorTable).sort())
+  const statuses = [...page.matchAll(/<h2>(\d+) /g)].map(([, status]) => Number(status))
+  expect(statuses).toEqual([...new Set(Object.values(errorTable).map(({ status }) => status))].sort())
+})
+
+test('its JSON has all codes', () => {
+  const { errors } = JSON.parse(textOf(errorsJson(BASE)))
+  expect(errors.map(({ code }: { code: string }) => code)).toEqual(errorCodes)
+})
+
+test('case does not count; what is no code has no page', () => {
+  expect(findError('notfound')).toBe(findError('NotFound'))
+  for (const code of ['', 'Nothing', 'constructor', '__proto__', 'NotFound ', '<script>'])
+    expect(findError(code)).toBeNull()
+})

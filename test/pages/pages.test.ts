@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SCALAR_FILE } from '../../src/pages/scalar.ts'
+import { sendRaw } from '../support/raw.ts'
+import { errorOf, startServer, type TestServer } from '../support/server.ts'
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
+const EITHER = ['/', '/errors', '/errors/NotFound']
+const OPEN = [...EITHER, '/docs', `/docs/${SCALAR_FILE}`, '/favicon.ico', '/robots.txt']
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server.stop())
+
+const get = (path: string, headers: Record<string, string> = {}) => server.get(path, { authorization: '', ...headers })
+
+describe.each(OPEN)('%s', (path) => {
+  test('D33, D35: is open, and charged to the address', async () => {
+    const [one, other] = [await get(path, { accept: BROWSER }), await get(path, { accept: BROWSER })]
+    expect([one.status, other.status]).toEqual([200, 200])
+    const left = ({ headers }: typeof one) => Number(headers.get('x-ratelimit-remaining'))
+    expect(left(other)).toBe(left(one) - 1)
+  })
+
+  test('may be kept by clients', async () => {
+    expect((await get(path)).headers.get('cache-control')).toMatch(/max-age=[1-9]/)
+  })
+})
+
+describe.each(EITHER)('%s', (path) => {
+  test('is HTML for browsers and JSON for programs', async () => {
+    const page = await get(path, { accept: BROWSER })
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(page.text).toStartWith('<!doctype html>')
+    const json = await get(path, { accept: '*/*' })
+    expect(json.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    for (const { headers } of [page, json]) expect(headers.get('vary')).toContain('Accept')
+  })
+
+  test('is 304 for those that have it, which have one form of it alone', async () => {
+    const [page, json] = [await get(path, { accept: BROWSER }), await get(path)]
+    const tag = page.headers.get('etag') ?? ''
+    expect(json.headers.get('etag')).not.toBe(tag)
+    const again = await get(path, { accept: BROWSER, 'if-none-match': tag })
+    expect([again.status, again.text]).toEqual([304, ''])
+    expect((await get(path, { 'if-none-match': tag })).status).toBe(200)
+  })
+})
+
+describe.each([...EITHER, '/docs'])('%s', (path) => {
+  test('lets a browser load nothing from elsewhere, and frame it nowhere', async () => {
+    const { headers } = await get(path, { accept: BROWSER })
+    const policy = headers.get('content-security-policy') ?? ''
+    expect(policy).toStartWith("default-src 'none'; ")
+    expect(policy).toContain("base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+    expect(policy).not.toMatch(/https?:|script-src[^;]*'unsafe|\*/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  test('has links that lead on under any prefix, with a slash at its end too', async () => {
+    for (const spelling of path === '/' ? [path] : [path, `${path}/`]) {
+      const { text } = await get(spelling, { accept: BROWSER })
+      const links = [...text.matchAll(/(?:href|src)="([^"#]*)/g)]
+        .map(([, link = '']) => link)
+        .filter((link) => !link.endsWith('openapi.json'))
+      expect(links.length).toBeGreaterThan(1)
+      for (const link of links) {
+        const { href } = new URL(link, `http://proxy.example/people${spelling}`)
+        expect(href).toStartWith('http://proxy.example/people/')
+        expect([link, (await get(href.slice('http://proxy.example/people'.length))).status]).toEqual([link, 200])
+      }
+    }
+  })
+})
+
+test('clients that take no gzip get the script of the docs as it is', async () => {
+  const { headers, text } = await get(`/docs/${SCALAR_FILE}`, { 'accept-encoding': 'identity' })
+  expect([headers.get('content-encoding'), headers.get('content-type')]).toEqual([
+    null,
+    'text/javascript; charset=utf-8',
+  ])
+  expect(text).toContain('createApiReference')
+  expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+})
+
+test('the icon is one, and robots are asked to stay away', async () => {
+  const { headers } = await get('/favicon.ico')
+  expect([headers.get('content-type'), Number(headers.get('content-length')) < 1_000]).toEqual(['image/x-icon', true])
+  expect((await get('/robots.txt')).text).toBe('User-agent: *\nDisallow: /\n')
+})
+
+describe('an error’s page', () => {
+  test('is found in any case', async () => {
+    expect((await get('/ERRORS/notfound')).body.code).toBe('NotFound')
+  })
+
+  test('that there is not is 404 with the nearest code, and repeats nothing', async () => {
+    const { status, body } = await get('/errors/NotFond', { accept: BROWSER })
+    expect([status, body.Error.Message]).toEqual([404, 'There is no such error code. Did you mean NotFound?'])
+    for (const odd of ['%00', '%ZZ', '%3Cscript%3E', '..%2F..%2Fetc', '%ff%fe', '__proto__', 'a'.repeat(2_000)]) {
+      const answer = await sendRaw(server, `GET /errors/${odd}`, { accept: BROWSER })
+      expect([odd, answer.status]).toEqual([odd, 404])
+      const { Code, Message } = JSON.parse(answer.body).Error
+      expect([Code, Message]).toEqual(['NotFound', 'There is no such error code.'])
+    }
+  })
+})
+
+test.each(['/docs/', '/DOCS', '/Errors/', '/%65rrors'])('%s is spelt otherwise, and there', async (path) => {
+  expect((await get(path, { accept: BROWSER })).status).toBe(200)
+})
+
+test.each(['/docs/other.js', '/docs/..%2fpages.ts', '/docs/scalar.json', '/docs/%00', '/docs/LICENSE'])(
+  '%s is 404: the folder is not open',
+  async (path) => {
+    expect(errorOf(await get(path))).toMatchObject({ status: 404, code: 'NotFound' })
+  },
+)
+
+describe('the landing page of an address with odd characters', () => {
+  const PUBLIC_URL = "https://a&b.example/it's/$(touch x)`y`;"
+  let odd: TestServer
+  beforeAll(async () => {
+    odd = await startServer({
+      databaseUrl: server.databaseUrl,
+      environment: { PUBLIC_URL: PUBLIC_URL.replace(' ', '%20') },
+    })
+  })
+  afterAll(() => odd.stop())
+
+  test('escapes it for HTML', async () => {
+    const { text } = await odd.get('/', { accept: BROWSER })
+    expect(text).toContain('https://a&amp;b.example/it&#x27;s/$(touch%20x)`y`;/Companies')
+  })
+
+  test('shows a command that a shell takes as it is meant', async () => {
+    const { text } = await odd.get('/', { accept: BROWSER })
+    const [, escaped = ''] = /<pre class="all">([^<]*)<\/pre>/.exec(text) ?? []
+    const command = escaped
+      .replaceAll('&#x27;', "'")
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&amp;', '&')
+    const { stdout } = Bun.spawnSync(['sh', '-c', command.replace(/^curl/, "printf '%s\\n'")])
+    expect(stdout.toString().trimEnd().split('\n').slice(0, 5)).toEqual([
+      ...['-i', '-G', "https://a&b.example/it's/$(touch%20x)`y`;/Absences", '-H', 'Authorization: ApiKey <key>'],
+    ])
+  })
+})

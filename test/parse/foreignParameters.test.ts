@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'bun:test'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import { defineEntity, identity, instant, text } from '../../src/model/entity.ts'
+import { parseList } from '../../src/parse/list.ts'
+
+function messageFor(entity: Parameters<typeof parseList>[0], query: string): string {
+  try {
+    parseList(entity, query)
+  } catch (error) {
+    const { code, message } = error as { code: string; message: string }
+    expect(code).toBe('UnknownParameter')
+    return message
+  }
+  throw new Error(`${query} was accepted`)
+}
+
+describe('what other APIs call it is answered with what it is called here', () => {
+  test.each([
+    ['limit', 'The size of a page is PageSize, 5 to 50.'],
+    ['per_page', 'The size of a page is PageSize, 5 to 50.'],
+    ['perPage', 'The size of a page is PageSize, 5 to 50.'],
+    ['page_size', 'The size of a page is PageSize, 5 to 50.'],
+    ['page[size]', 'The size of a page is PageSize, 5 to 50.'],
+    ['$top', 'The size of a page is PageSize, 5 to 50.'],
+    ['offset', 'Pages go by their number, from 1: page=2, with PageSize.'],
+    ['skip', 'Pages go by their number, from 1: page=2, with PageSize.'],
+    ['page[number]', 'Pages go by their number, from 1: page=2, with PageSize.'],
+    ['page_token', 'Follow the link rel="next" in the header Link or Location: it has the cursor.'],
+    ['order', 'The order is sort=Name, descending sort=-Name.'],
+    ['order_by', 'The order is sort=Name, descending sort=-Name.'],
+    ['orderBy', 'The order is sort=Name, descending sort=-Name.'],
+    ['sort_by', 'The order is sort=Name, descending sort=-Name.'],
+    ['sortBy', 'The order is sort=Name, descending sort=-Name.'],
+    ['$orderby', 'The order is sort=Name, descending sort=-Name.'],
+    ['fields', 'Answers have all properties; there is no choice of some.'],
+    ['select', 'Answers have all properties; there is no choice of some.'],
+    ['fields[companies]', 'Answers have all properties; there is no choice of some.'],
+    ['q', 'There is no search; a filter is named after its property, as in Name=<value>.'],
+    ['search', 'There is no search; a filter is named after its property, as in Name=<value>.'],
+    ['filter[name]', 'There is no search; a filter is named after its property, as in Name=<value>.'],
+  ])('%s: %s', (name, hint) => {
+    expect(messageFor(company, `${encodeURIComponent(name)}=5`)).toBe(`Companies has no parameter "${name}". ${hint}`)
+  })
+
+  test('the examples are properties of the entity', () => {
+    expect(messageFor(absence, 'order=x')).toEndWith('The order is sort=Status, descending sort=-Status.')
+  })
+
+  test('any other name has the nearest one', () => {
+    expect(messageFor(company, 'Nmae=x')).toEndWith('Did you mean Name?')
+    expect(messageFor(company, 'PageSizes=5')).toEndWith('Did you mean PageSize?')
+    expect(messageFor(company, `${'q'.repeat(100)}=5`)).toEndWith('q".')
+  })
+})
+
+describe('a property of such a name', () => {
+  const order = defineEntity('Order', {
+    id: identity(),
+    limit: text(),
+    search: text(),
+    orderBy: text(),
+    offset: instant(),
+  })
+
+  test('is a filter', () => {
+    const { filters } = parseList(order, 'limit=5&Search=x&offset=2024-01-31T00:00:00Z')
+    expect(filters.map(({ property }) => property.name)).toEqual(['Limit', 'Search', 'Offset'])
+  })
+
+  test('is what a spelling of it means', () => {
+    expect(messageFor(order, 'order_by=x')).toBe('Orders has no parameter "order_by". Did you mean OrderBy?')
+  })
+})
