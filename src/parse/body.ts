@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts'
 import { JsonNumber } from '../model/kinds.ts'
 import { shown } from '../model/shown.ts'
+import { isExcessive, parseJson } from './json.ts'
 import { findJsonFault } from './jsonFault.ts'
 
 export const BODY_BYTES_MAX = 1024 * 1024
@@ -99,14 +100,14 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function parseObject(text: string): Record<string, unknown> {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
+  if (isExcessive(text)) throw invalidJson('The body has more values, or is nested more deeply, than any entity.')
   let value: unknown
   try {
     value = parseJson(text)
   } catch (error) {
     // A RangeError is JSON nested deeper than the parser's stack; no entity is.
-    throw invalidJson(
-      error instanceof RangeError ? 'The body is nested too deeply.' : `The body is not JSON${whereIn(text)}.`,
-    )
+    const isDeep = error instanceof RangeError
+    throw invalidJson(isDeep ? 'The body is nested too deeply.' : `The body is not JSON${whereIn(text)}.`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof JsonNumber)
     throw invalidJson('The body must be a JSON object.')
@@ -116,38 +117,6 @@ function parseObject(text: string): Record<string, unknown> {
 function whereIn(text: string): string {
   const fault = findJsonFault(text)
   return fault === null ? '' : `: at line ${fault.line}, column ${fault.column} there must be ${fault.expected}`
-}
-
-/** Calling back for each of a large body's values would hold up everybody else for a tenth of a second. */
-const SMALL_LENGTH = 16 * 1024
-const VALUES_MAX = 1_000
-
-function parseJson(text: string): unknown {
-  if (text.length > SMALL_LENGTH) {
-    const value = JSON.parse(text)
-    // So many that some of them are faults, and then numbers need not be exact.
-    if (countValues(value) > VALUES_MAX) return value
-  }
-  return JSON.parse(text, withNumbersAsWritten)
-}
-
-/** The values in `value`, itself included; stops soon after `VALUES_MAX`. */
-function countValues(value: unknown): number {
-  let count = 0
-  const waiting = [value]
-  while (waiting.length > 0 && count <= VALUES_MAX) {
-    const next = waiting.pop()
-    count++
-    if (typeof next !== 'object' || next === null) continue
-    const inner: unknown[] = Array.isArray(next) ? next : Object.values(next)
-    if (inner.length > VALUES_MAX) return inner.length
-    waiting.push(...inner)
-  }
-  return count
-}
-
-function withNumbersAsWritten(_key: string, value: unknown, context?: { source: string }): unknown {
-  return typeof value === 'number' && context ? new JsonNumber(context.source) : value
 }
 
 function invalidJson(message: string): ApiError {

@@ -161,11 +161,11 @@ test('a client that leaves within its body leaves no timer and no unhandled erro
   expect([await child.stderr.text(), await child.exited]).toEqual(['', 0])
 }, 20_000)
 
-test('a large body with few values keeps its numbers as written; one with many values is read all the same', async () => {
+test('a large body keeps its numbers as written; one with more values than any entity is not read', async () => {
   const padded = JSON.stringify({ Period: { Days: 1 } }).replace('1', `${' '.repeat(20_000)}9999999999.12345678`)
   expect(await readBody(request(padded))).toEqual({ Period: { Days: new JsonNumber('9999999999.12345678') } })
-  const many = await readBody(request(JSON.stringify({ Name: Array(400_000).fill(1) })))
-  expect((many.Name as number[]).length).toBe(400_000)
+  const many = readBody(request(JSON.stringify({ Name: Array(400_000).fill(1) })))
+  await expect(many).rejects.toMatchObject({ code: 'InvalidJson', target: 'Body' })
   const keys = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key${index}`, 1]))
   expect(Object.keys(await readBody(request(JSON.stringify(keys))))).toHaveLength(5_000)
 })

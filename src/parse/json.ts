@@ -1,0 +1,45 @@
+import { JsonNumber } from '../model/kinds.ts'
+
+/** What is smaller is parsed so soon that it need not be looked at before. */
+const SMALL_LENGTH = 16 * 1024
+/** No entity has a hundredth of them, and a million would hold up all other requests for a tenth of a second. */
+const VALUES_MAX = 10_000
+const DEPTH_MAX = 64
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
+const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+/** Whether a text has so many values, or so many within one another, that parsing it would hold up other requests. */
+export function isExcessive(text: string): boolean {
+  if (text.length <= SMALL_LENGTH) return false
+  let [values, depth] = [0, 0]
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) at = stringEnd(text, at)
+    else if (unit === COMMA) values++
+    else if (unit === ARRAY_BEGIN || unit === OBJECT_BEGIN) {
+      values++
+      depth++
+    } else if (unit === ARRAY_END || unit === OBJECT_END) depth--
+    if (values > VALUES_MAX || depth > DEPTH_MAX) return true
+  }
+  return false
+}
+
+/** The index of the quote that ends the string which begins at `start`; the text's length where none does. */
+function stringEnd(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return end
+  }
+  return text.length
+}
+
+/** A JSON text's value, with each number as it was written. @throws SyntaxError, RangeError */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text, withNumbersAsWritten)
+}
+
+function withNumbersAsWritten(_key: string, value: unknown, context?: { source: string }): unknown {
+  return typeof value === 'number' && context ? new JsonNumber(context.source) : value
+}

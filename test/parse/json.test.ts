@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'bun:test'
+import { JsonNumber } from '../../src/model/kinds.ts'
+import { isExcessive, parseJson } from '../../src/parse/json.ts'
+
+const MIB = 1024 * 1024
+/** Longer than what is not looked at. */
+const padded = (text: string) => text + ' '.repeat(20_000)
+
+describe('a text is excessive', () => {
+  test.each([
+    ['a mebibyte of brackets', '['.repeat(MIB)],
+    ['objects within objects', '{"a":'.repeat(10_000)],
+    ['65 arrays within one another', padded('['.repeat(65) + ']'.repeat(65))],
+    ['an array of very many numbers', `[${'1,'.repeat(200_000)}1]`],
+    ['an object of very many properties', `{${'"a":1,'.repeat(100_000)}"a":1}`],
+    ['very many empty arrays', `[${'[],'.repeat(10_001)}[]]`],
+  ])('%s', (_, text) => {
+    expect(isExcessive(text)).toBe(true)
+  })
+})
+
+describe('a text is not excessive', () => {
+  test.each([
+    ['a long string', JSON.stringify({ name: 'x'.repeat(MIB) })],
+    ['signs within a string', JSON.stringify({ name: '[{,'.repeat(100_000) })],
+    ['escaped quotes and backslashes before them', JSON.stringify({ name: '"\\",[{\\\\"'.repeat(50_000), b: '\\' })],
+    ['a string that does not end', `{"name":"${'[,'.repeat(100_000)}`],
+    ['64 arrays within one another', padded('['.repeat(64) + ']'.repeat(64))],
+    ['arrays beside one another', padded(`[${'[],'.repeat(1_000)}[]]`)],
+    ['a short text, whatever is in it', '['.repeat(16 * 1024)],
+  ])('%s', (_, text) => {
+    expect(isExcessive(text)).toBe(false)
+  })
+})
+
+test('numbers are parsed as they were written', () => {
+  expect(parseJson('{"a":[1e2,4.00000000],"b":"1"}')).toEqual({
+    a: [new JsonNumber('1e2'), new JsonNumber('4.00000000')],
+    b: '1',
+  })
+})
