@@ -1,4 +1,5 @@
 import { version } from '../../package.json'
+import { firstRequest } from '../describe/guide.ts'
 import type { Entity } from '../model/entity.ts'
 import type { StoredBody } from '../respond/storedBody.ts'
 import { html } from './html.ts'
@@ -28,10 +29,4 @@ ${resources}</ul>
 <li><a href="${root}openapi.json">OpenAPI document</a>: the same for programs, as code generators and HTTP clients import it</li>
 </ul>`
   return layOut({ title: 'Roster', root, main })
-}
-
-/** For a POSIX shell: the address may hold any visible character, a single quote too. */
-function firstRequest([first]: readonly Entity[], baseUrl: string): string {
-  const address = `${baseUrl}/${first?.plural ?? ''}?PageSize=5`.replaceAll("'", "'\\''")
-  return `curl -i -H 'Authorization: ApiKey <key>' '${address}'`
 }

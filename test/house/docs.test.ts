@@ -1,21 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Entity, isGroup } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import { loadSample } from '../../src/postgres/sample.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { pythonPrograms } from '../python/environment.ts'
 import {
   canonical,
+  type Exchange,
   exchangesOf,
   newFilesOf,
-  outputsOf,
   readPage,
   SHOWN_URL,
-  scriptOf,
   shownFilesOf,
   withAnswers,
 } from '../support/documents.ts'
+import { outputsOf, scriptOf } from '../support/pageScript.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
 
@@ -24,11 +25,15 @@ import { endPrograms, freePort, run, temporaryFolder } from '../support/process.
 
 const ROOT = join(import.meta.dir, '../..')
 const README = 'README.md'
-const pages = [README, ...readdirSync(join(ROOT, 'docs')).map((file) => `docs/${file}`)]
-  .filter((path) => path.endsWith('.md'))
+const pages = [README, ...new Bun.Glob('docs/**/*.md').scanSync(ROOT)]
   .map((path) => ({ path, text: readPage(path) }))
   .map((page) => ({ ...page, exchanges: exchangesOf(page.text) }))
-const livePages = pages.filter(({ exchanges }) => exchanges.length > 0)
+const { bin: pythonBin, lack: pythonLack } = await pythonPrograms()
+const needsPython = ({ exchanges }: { exchanges: Exchange[] }) =>
+  exchanges.some(({ program, command }) => program === 'python' || /^http /m.test(command))
+const livePages = pages
+  .filter(({ exchanges }) => exchanges.length > 0)
+  .filter((page) => pythonBin !== null || !needsPython(page))
 
 const entities = await loadEntities()
 
@@ -77,7 +82,8 @@ async function serve({ path, text, exchanges }: Page): Promise<Site> {
   const bun = `cd '${project}' && exec '${process.execPath}' --no-env-file`
   const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, PORT: port })
   await server.waitFor(/listens on http/)
-  const shell = run(['sh', '-c', `cd '${project}'\n${scriptOf(exchanges, port, dataDir)}`], settings)
+  const script = scriptOf(exchanges, { port, dataDir, pythonBin })
+  const shell = run(['sh', '-c', `cd '${project}'\n${script}`], settings)
   await shell.ended
   return { project, settings, outputs: outputsOf(shell.output()), log: server.output() }
 }
@@ -86,7 +92,7 @@ beforeAll(async () => {
   await Promise.all(livePages.map(async (page) => sites.set(page.path, await serve(page))))
   if (!process.env.WRITE_ANSWERS) return
   for (const { path, text } of livePages) writeFileSync(join(ROOT, path), withAnswers(text, siteOf(path).outputs))
-}, 120_000)
+}, 240_000)
 afterAll(async () => {
   await endPrograms()
   folder.remove()
@@ -97,7 +103,7 @@ for (const { path, exchanges } of livePages)
     const named = exchanges.map((exchange, at) => [exchange.line, exchange, at] as const)
 
     test.each(named)('line %d: the answer is the one below', (_, exchange, at) => {
-      const output = siteOf(path).outputs[at] as string
+      const output = siteOf(path).outputs[at] ?? ''
       expect(canonical(exchange, output)).toBe(canonical(exchange, exchange.answer))
     })
 
@@ -163,6 +169,14 @@ describe('the tables of docs/api.md are those of the code', () => {
 
 test('there are pages with requests', () => {
   expect(livePages.map(({ path }) => path)).toContain(README)
+})
+
+test('there are pages for programs in Python, which are run where those can be had', () => {
+  const paths = pages.filter(needsPython).map(({ path }) => path)
+  expect(paths.toSorted()).toEqual(['docs/recipes/httpie.md', 'docs/recipes/python.md'])
+  if (pythonBin !== null) return
+  if (process.env.CI_REQUIRES_PYTHON) throw new Error(pythonLack)
+  console.warn(`left out are the requests of ${paths.join(' and ')}, since ${pythonLack}`)
 })
 
 describe('the files that pages show are those of the project', () => {

@@ -1,14 +1,9 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '../..')
-const folders = ['', 'docs/', 'bench/']
-const pages = folders.flatMap((folder) =>
-  readdirSync(join(ROOT, folder))
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => folder + file),
-)
+const pages = ['*.md', 'docs/**/*.md', 'bench/*.md'].flatMap((files) => [...new Bun.Glob(files).scanSync(ROOT)]).sort()
 
 /** As GitHub makes them from headings. */
 function anchorsOf(path: string): string[] {
@@ -36,5 +31,6 @@ test.each(pages)('every link of %s leads to a file, and to a heading of it', (pa
 
 test('pages are found at all', () => {
   expect(pages).toContain('README.md')
+  expect(pages).toContain('docs/recipes/README.md')
   expect(pages.length).toBeGreaterThan(5)
 })

@@ -7,6 +7,8 @@ const ROOT = join(import.meta.dir, '../..')
 export interface Exchange {
   /** Where the command begins in the page. */
   readonly line: number
+  /** What the command is written for. */
+  readonly program: Program
   readonly command: string
   /** `http`: with its head; `json`: the body alone; `text`: what a program prints. */
   readonly language: string
@@ -30,8 +32,16 @@ export const SHOWN_URL = 'http://127.0.0.1:3000'
 
 const BLOCK = /^```(\w+)\n([\s\S]*?)^```$/gm
 const ANSWERS = ['http', 'json', 'text']
-/** What is run: requests, the command line, and the variables that both need. */
-const COMMAND = /\bcurl |\broster -- |\bdevelopment\.key\b/
+/** What is run of a shell's: requests, the command line, and the variables that both need. */
+const SHELL_COMMAND = /\bcurl |(?:^|\()http |\broster -- |\bdevelopment\.key\b/m
+type Program = keyof typeof programs
+/** Which blocks of a language are run. */
+const programs = {
+  sh: (text: string) => SHELL_COMMAND.test(text),
+  python: () => true,
+  http: (text: string) => /^(?:@|###)/.test(text),
+  powerquery: () => true,
+}
 const SHOWN_PATH = /^(?:\/\/|--) ((?:src|sql|test)\/\S+)\n/
 
 export function readPage(path: string): string {
@@ -46,15 +56,23 @@ function blocksOf(page: string): Block[] {
   }))
 }
 
+/** What the block is a command for; null: it is none. */
+function programOf({ language, text }: Block): Program | null {
+  const isRun = programs[language as Program]
+  return isRun?.(text) ? (language as Program) : null
+}
+
 /** The commands of a page in order, each with its answer: the next block, or '' where that is another command. */
 export function exchangesOf(page: string): Exchange[] {
   const blocks = blocksOf(page)
-  return blocks.flatMap(({ language, text, index }, at) => {
-    if (language !== 'sh' || !COMMAND.test(text)) return []
+  return blocks.flatMap((block, at) => {
+    const program = programOf(block)
+    if (program === null) return []
     const next = blocks[at + 1]
-    const answer = next && ANSWERS.includes(next.language) ? next : { language: 'text', text: '' }
-    const line = page.slice(0, index).split('\n').length
-    return [{ line, command: text.trimEnd(), language: answer.language, answer: answer.text }]
+    const isAnswered = next && ANSWERS.includes(next.language) && programOf(next) === null
+    const answer = isAnswered ? next : { language: 'text', text: '' }
+    const line = page.slice(0, block.index).split('\n').length
+    return [{ line, program, command: block.text.trimEnd(), language: answer.language, answer: answer.text }]
   })
 }
 
@@ -68,28 +86,6 @@ export function shownFilesOf(page: string): ShownFile[] {
 /** The files that a page adds to the project, for a server that has them. */
 export function newFilesOf(page: string): ShownFile[] {
   return shownFilesOf(page).filter(({ path }) => !existsSync(join(ROOT, path)))
-}
-
-const SEPARATOR = '----- the next command -----'
-
-/** A shell's script that runs the commands one after the other, against the server on `port`. */
-export function scriptOf(exchanges: readonly Exchange[], port: string, dataDir: string): string {
-  const prelude = [
-    'exec 2>&1',
-    `curl() { command curl -sS --connect-to 127.0.0.1:3000:127.0.0.1:${port} "$@"; echo; }`,
-    // A busy machine does not keep the second within which a key is revoked.
-    'sleep() { command sleep $((2 * $1)); }',
-    // Past npm and the launcher, which other tests run.
-    `npm() { [ "$1 $2 $3 $4" = 'run --silent roster --' ] || return 1; shift 4; '${process.execPath}' --no-env-file src/main.ts "$@"; }`,
-  ]
-  const commands = exchanges.map(({ command }) => command.replaceAll('.data/', `${dataDir}/`))
-  return [...prelude, ...commands.flatMap((command) => [command, `echo; echo '${SEPARATOR}'`])].join('\n')
-}
-
-/** What each of the commands has printed. */
-export function outputsOf(output: string): string[] {
-  const pieces = output.replaceAll('\r', '').split(SEPARATOR)
-  return pieces.slice(0, -1).map((piece) => piece.trim())
 }
 
 /** Headers of every answer, and the second copy of links: a page may leave them out. */
@@ -177,9 +173,9 @@ function printed({ language, answer: shown }: Exchange, output: string): string 
 
 const WIDTH = 110
 
-/** JSON with a line for each row of a list, and long lines broken behind commas. */
+/** JSON with a line for each row of a list, and long lines broken behind commas; what has lines of its own keeps them. */
 function broken(json: string): string {
-  if (!/^[[{]/.test(json)) return json
+  if (!/^[[{]/.test(json) || json.includes('\n')) return json
   const lines: string[] = []
   let line = ''
   let comma = 0

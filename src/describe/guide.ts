@@ -1,0 +1,106 @@
+import type { Entity, Property } from '../model/entity.ts'
+import type { Kind } from '../model/kinds.ts'
+
+/** A query string, as one would write it before it is percent-encoded, and what it finds. */
+interface ExampleQuery {
+  readonly query: string
+  readonly meaning: string
+}
+
+/** How to begin, as Markdown. `baseUrl` without a slash at the end. */
+export function gettingStarted(entities: readonly Entity[], baseUrl: string): string {
+  return `## Getting started
+
+1. Get a key from the operator of this server. \`npm start\` prints one for development.
+2. In [the docs](${baseUrl}/docs), type it behind \`ApiKey \` under *Authentication*. Then press *Test Request* beside any operation.
+3. Or send a request from a shell. \`-G\` with \`--data-urlencode\` encodes filters, since no address may hold \`<\` or \`>\` as they are:
+
+\`\`\`sh
+${firstRequest(entities, baseUrl)}
+\`\`\`
+
+Each resource below begins with examples of its filters and sorts. [Errors](${baseUrl}/errors) have a page each, to which their
+\`Reference\` leads.`
+}
+
+/** A list that a POSIX shell asks for; the address may hold any visible character, a single quote too. */
+export function firstRequest([first]: readonly Entity[], baseUrl: string): string {
+  if (first === undefined) return `curl -i ${quoted(baseUrl)}`
+  const [filter, sort] = [exampleQueries(first)[0], exampleQueries(first).at(-1)]
+  return `curl -i -G ${quoted(`${baseUrl}/${first.plural}`)} \\
+  -H 'Authorization: ApiKey <key>' \\
+  --data-urlencode '${filter?.query}' \\
+  --data-urlencode '${sort?.query}'`
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** What a resource is, and what its list can be asked for, as Markdown. */
+export function describeResource(entity: Entity): string {
+  const rows = exampleQueries(entity).map(({ query, meaning }) => `| \`${query}\` | ${meaning} |`)
+  return `Filters and sorts, before they are percent-encoded; several filters are joined by \`&\`:
+
+| query | rows |
+|---|---|
+${rows.join('\n')}`
+}
+
+/** Queries that show what a list can do, one for each kind of property that the entity has; the last one sorts. */
+export function exampleQueries({ properties, id }: Entity): ExampleQuery[] {
+  const others = properties.filter((property) => property !== id)
+  const isName = ({ name }: Property) => name.endsWith('Name')
+  // A name says more to a reader than a number or a title would.
+  const candidates = [...others.filter(isName), ...others.filter((property) => !isName(property))]
+  const filters = candidates
+    .filter((property, index) => candidates.findIndex((other) => likenessOf(other) === likenessOf(property)) === index)
+    .flatMap(filtersOf)
+  return [
+    ...(filters.length > 0 ? filters : [{ query: `${id.name}=1`, meaning: `${id.name} is 1` }]),
+    sortOf(others, id),
+  ]
+}
+
+/** Properties that are alike filter in the same ways. */
+function likenessOf({ kind, examples, reference }: Property): string {
+  return `${kind.name} ${examples.length > 0} ${reference !== null}`
+}
+
+function filtersOf({ name, kind, examples: [example], reference }: Property): ExampleQuery[] {
+  if (example !== undefined)
+    return [
+      { query: `${name}=${example}`, meaning: `${name} is ${example}, in this spelling` },
+      { query: `${name}=!=${example}`, meaning: `${name} is anything else, or has no value` },
+    ]
+  if (reference !== null) return [{ query: `${name}=1`, meaning: `those of the ${reference.entity} with id 1` }]
+  return filtersByKind[kind.name](name)
+}
+
+/** Of properties that name no examples of their own. */
+const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuery[]>> = {
+  integer: (name) => [{ query: `${name}=1`, meaning: `${name} is 1` }],
+  text: (name) => [
+    { query: `${name}=>=M`, meaning: `${name} is M or comes after it, as people order names` },
+    { query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` },
+  ],
+  boolean: (name) => [{ query: `${name}=true`, meaning: `${name} is true` }],
+  decimal: (name) => [{ query: `${name}=>2.5`, meaning: `${name} is more than 2.5` }],
+  instant: (name) => [
+    {
+      query: `${name}=>=2020-01-01T00:00:00Z&${name}=<2027-01-01T00:00:00Z`,
+      meaning: `${name} is in the years 2020 to 2026, in UTC`,
+    },
+  ],
+}
+
+/** By a date-time, the latest first, where there is one. */
+function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
+  const latest = properties.find(({ kind }) => kind.name === 'instant')
+  const [first = id] = properties
+  if (latest === undefined) return { query: `sort=-${first.name}`, meaning: `by ${first.name}, descending` }
+  return {
+    query: `sort=-${latest.name},${first.name}`,
+    meaning: `the latest ${latest.name} first, then by ${first.name}`,
+  }
+}

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describeResource, exampleQueries, gettingStarted } from '../../src/describe/guide.ts'
+import { loadSample } from '../../src/postgres/sample.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+
+const entities = await loadEntities()
+const encoded = (query: string) =>
+  query
+    .split('&')
+    .map((filter) => filter.replace(/(?<==).*/, encodeURIComponent))
+    .join('&')
+
+let server: TestServer
+beforeAll(async () => {
+  const databaseUrl = await createDatabase()
+  await loadSample(databaseUrl, MIGRATIONS, true)
+  server = await startServer({ databaseUrl })
+})
+afterAll(() => server.stop())
+
+describe.each(entities.map((entity) => [entity.plural, entity] as const))('the examples of %s', (plural, entity) => {
+  test.each(exampleQueries(entity).map(({ query, meaning }) => [query, meaning]))('%s: %s', async (query) => {
+    const { status, headers } = await server.get(`/${plural}?${encoded(query)}`)
+    expect(status).toBe(200)
+    // Each finds some of the sample's rows, so a reader who tries it sees what it does.
+    expect(Number(headers.get('x-total-count'))).toBeGreaterThan(0)
+  })
+
+  test('show a filter and a sort', () => {
+    expect(describeResource(entity)).toContain('| `sort=-')
+    expect(exampleQueries(entity).length).toBeGreaterThan(2)
+  })
+})
+
+test('a shell sends the first request as it is meant', async () => {
+  const [, command = ''] = /```sh\n([\s\S]*?)\n```/.exec(gettingStarted(entities, server.url)) ?? []
+  const shell = Bun.spawn(['sh', '-c', command.replace('curl', 'curl -sS').replace('<key>', KEY)])
+  const answer = await new Response(shell.stdout).text()
+  expect(answer).toStartWith('HTTP/1.1 200 OK')
+  expect(answer).toContain('"status":"Requested"')
+})
+
+test('an address with a quote in it stays one word of the shell', () => {
+  expect(gettingStarted(entities, "https://a.example/it's")).toContain(
+    "curl -i -G 'https://a.example/it'\\''s/Absences'",
+  )
+})

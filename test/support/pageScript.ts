@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { curlOf, readRequests } from '../recipes/httpFile.ts'
+import type { Exchange } from './documents.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const SEPARATOR = '----- the next command -----'
+const SEPARATE = `echo; echo '${SEPARATOR}'`
+const END = 'END OF THE BLOCK'
+const END_LINE = 'set -- $?; echo; return $1'
+
+/** Where a page's commands are run. */
+export interface Surroundings {
+  /** Of the server that stands for the one on port 3000. */
+  readonly port: string
+  /** The server's data folder, with the key for development. */
+  readonly dataDir: string
+  /** The folder of the Python programs; null: the page needs none. */
+  readonly pythonBin: string | null
+}
+
+/** A shell's script that runs the commands one after the other, against the server on `port`. */
+export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, pythonBin }: Surroundings): string {
+  const bun = `'${process.execPath}' --no-env-file`
+  const prelude = [
+    'exec 2>&1 3>&1',
+    `export CONNECT_PORT=${port}`,
+    // Without its progress; `-s` by itself leaves out complaints as well, as the page's reader sees.
+    `curl() { case " $* " in *' -s '*) ;; *) set -- -sS "$@" ;; esac; command curl --connect-to 127.0.0.1:3000:127.0.0.1:${port} "$@"; ${END_LINE}; }`,
+    // A busy machine does not keep the second within which a key is revoked.
+    'sleep() { command sleep $(($1 + 1)); }',
+    // Past npm and the launcher, which other tests run.
+    `npm() { [ "$1 $2 $3 $4" = 'run --silent roster --' ] || return 1; shift 4; ${bun} src/main.ts "$@"; }`,
+    ...(pythonBin === null ? [] : pythonPrelude(pythonBin, dataDir)),
+  ]
+  const readKey = () => readFileSync(join(dataDir, 'development.key'), 'utf8').trim()
+  const programs: Record<Exchange['program'], (commands: string[]) => string[]> = {
+    sh: (commands) => commands.flatMap((command) => [command, SEPARATE]),
+    python: (commands) => {
+      const text = commands.map((command) => `${command}\nprint(); print('${SEPARATOR}')`).join('\n')
+      return [`python -u - <<'${END}'\n${text}\n${END}`]
+    },
+    http: (commands) =>
+      readRequests(commands.join('\n\n'), { key: readKey() }).flatMap((request) => [curlOf(request), SEPARATE]),
+    powerquery: (commands) => {
+      const text = commands.join(`\n${SEPARATOR}\n`)
+      return [`KEY='${readKey()}' ${bun} test/recipes/powerQuery.ts '${SEPARATOR}' <<'${END}'\n${text}\n${END}`]
+    },
+  }
+  const commands = runsOf(exchanges).flatMap(({ program, commands }) => programs[program](commands))
+  return [...prelude, ...commands.map((command) => command.replaceAll('.data/', `${dataDir}/`))].join('\n')
+}
+
+function pythonPrelude(bin: string, dataDir: string): string[] {
+  return [
+    `export PATH='${bin}':"$PATH" PYTHONPATH='${join(ROOT, 'test/python/connect')}' HTTPIE_CONFIG_DIR='${dataDir}/httpie'`,
+    // Else it asks a server on the Internet for its newest version.
+    `mkdir -p "$HTTPIE_CONFIG_DIR"; echo '{"disable_update_warnings": true}' >"$HTTPIE_CONFIG_DIR/config.json"`,
+    // To a terminal it prints the head too, and formats: without colours, that is what it prints here where no pipe takes it.
+    `http() { [ /dev/fd/1 -ef /dev/fd/3 ] && set -- --print=hb --pretty=format "$@"; command http --ignore-stdin "$@"; ${END_LINE}; }`,
+  ]
+}
+
+/** Consecutive commands of one program. A language's names last from block to block, as the page's reader has them in one file. */
+function runsOf(exchanges: readonly Exchange[]): { program: Exchange['program']; commands: string[] }[] {
+  const runs: { program: Exchange['program']; commands: string[] }[] = []
+  for (const { program, command } of exchanges) {
+    const last = runs.at(-1)
+    if (last?.program === program) last.commands.push(command)
+    else runs.push({ program, commands: [command] })
+  }
+  return runs
+}
+
+/** What each of the commands has printed. */
+export function outputsOf(output: string): string[] {
+  const pieces = output.replaceAll('\r', '').split(SEPARATOR)
+  return pieces.slice(0, -1).map((piece) => piece.trim())
+}
