@@ -10,9 +10,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const marker = join(root, '.installing')
 const manifest = readJson(join(root, 'package.json'))
 const [command, ...rest] = process.argv.slice(2)
-// The tests and checks need the development dependencies; a server does not.
-const isServer = command === 'src/main.ts'
-const needed = { ...manifest.dependencies, ...(isServer ? {} : manifest.devDependencies) }
+// The tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
+const isDevelopment = /^(test|bench)\//.test(command ?? '')
+const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }
 
 if (!(await installed())) await install()
 run(findBun())
@@ -68,7 +68,7 @@ async function install() {
   const npm = /npm-cli\.js$/.test(process.env.npm_execpath ?? '')
     ? [process.execPath, [process.env.npm_execpath]]
     : ['npm', []]
-  const less = isServer ? ['--omit=dev'] : []
+  const less = isDevelopment ? [] : ['--omit=dev']
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...less]
   let result = spawnSync(npm[0], [...npm[1], 'ci', ...options], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
   if (result.error?.code === 'ENOENT' && process.versions.bun)
