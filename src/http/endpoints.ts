@@ -7,6 +7,7 @@ import type { Entity } from '../model/entity.ts'
 import { Resource, type ResourceRequest } from '../operations/resource.ts'
 import { createPages } from '../pages/pages.ts'
 import { type Reply, respondJson } from '../respond/reply.ts'
+import { createOpenApi, type Limits } from './openApi.ts'
 import { createReadiness } from './readiness.ts'
 import { databaseIsAway } from './refusals.ts'
 import { defineEndpoint, Router } from './router.ts'
@@ -20,6 +21,7 @@ export interface EndpointParts {
   /** Null: every list is read from the database. */
   readonly memory: CacheParts | null
   readonly migrationFiles: readonly string[]
+  readonly limits: Limits
   /** What links begin with, without a slash at the end. */
   baseUrl(): string
   /** True while the server is stopping: answers ask clients to close their connections. */
@@ -60,6 +62,11 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
       { isUnlimited: true },
     ),
   )
+  const openApi = createOpenApi(entities, parts.limits, baseUrl)
+  router.add(
+    'openapi.json',
+    open(({ request: { headers } }) => openApi(headers)),
+  )
   for (const entity of entities)
     addResource(router, new Resource(entity, database, entities, cursors, memory, longWrites))
   return router
@@ -68,9 +75,8 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
 /** The collection's path and that of each row in it. @throws Error when another entity or page has one of them */
 export function addResource(router: Router<ResourceRequest>, resource: Resource): void {
   const { plural } = resource.entity
-  const path = plural.toLowerCase()
   router.add(
-    path,
+    plural,
     defineEndpoint<ResourceRequest>(
       {
         GET: (call) => resource.list(call),
@@ -80,7 +86,7 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
     ),
   )
   router.add(
-    `${path}/*`,
+    `${plural}/*`,
     defineEndpoint<ResourceRequest>(
       {
         GET: (call) => resource.get(call),

@@ -17,7 +17,7 @@ const start = (content) => Scalar.createApiReference('#docs', {
     preferredSecurityScheme: 'ApiKey',
     securitySchemes: { ApiKey: { name: 'Authorization', in: 'header', value: 'ApiKey ' } },
   },
-  onBeforeRequest({ request }) {
+  onRequestBuilt({ request }) {
     const key = (request.headers.get('authorization') ?? '').trim()
     if (key !== '' && !/^apikey( |$)/i.test(key)) request.headers.set('authorization', 'ApiKey ' + key)
   },
@@ -32,10 +32,12 @@ const start = (content) => Scalar.createApiReference('#docs', {
   documentDownloadType: 'none',
   persistAuth: false,
 })
+// Scalar shows and sends the example that is called default.
 const unchosen = (parameter) => {
   if (parameter.$ref || parameter.in === 'path') return
-  const { example, examples, schema } = parameter
-  parameter.examples = examples ?? { default: { value: example ?? schema?.default ?? '' } }
+  const { example, examples = {}, schema } = parameter
+  const [first, ...others] = Object.entries(examples)
+  parameter.examples = { default: first?.[1] ?? { value: example ?? schema?.default ?? '' }, ...Object.fromEntries(others) }
   delete parameter.example
   for (const choice of Object.values(parameter.examples)) choice['x-disabled'] = true
 }

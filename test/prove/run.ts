@@ -93,7 +93,7 @@ const lists: Record<string, Proof> = {
 
 /** Test files that repeat what they do with random numbers, or try what depends on the moment. */
 const REPEATED = ['cache/cachedLists', 'properties/lists', 'properties/walks', 'properties/roundTrips']
-const TESTS = [...REPEATED, 'admit/window', 'processes/restarts']
+const TESTS = [...REPEATED, 'admit/window', 'processes/restarts', 'properties/fuzz', 'describe/conditions']
 
 /** Each of these files as a process of its own, with more rounds than in `npm test`, and other random numbers. */
 const tests: Record<string, Proof> = Object.fromEntries(
