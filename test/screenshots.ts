@@ -44,7 +44,7 @@ async function takeDocs(url: string, key: string): Promise<void> {
   await page.getByLabel('Value').first().fill(`ApiKey ${key}`)
   await page.getByRole('button', { name: /^Test Request.*get .Absences\)/ }).click()
   for (const name of ['Cookies', 'Headers']) await page.getByRole('button', { name, exact: true }).first().click()
-  await page.getByLabel('Include Status in request').check()
+  await page.locator('tr#Status').getByRole('combobox', { name: 'Value' }).fill('Requested')
   await page.getByRole('button', { name: /^Send/ }).first().click()
   await page.getByText('200 OK').first().waitFor()
   await page.getByText('Requested').last().waitFor()
