@@ -27,8 +27,8 @@ function kindOf(environment: string | undefined): string {
 }
 
 /** A value in quotes may have line breaks, and lines that look like settings. */
-const QUOTED = /(=[ \t]*)(["'`])(?:\\.|(?!\2)[^\\])*\2/gs
-const VARIABLE = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=/gm
+const QUOTED = /([=:][ \t]*)(["'`])(?:\\.|(?!\2)[^\\])*\2/gs
+const VARIABLE = /^[ \t]*(?:export[ \t]+)?(\w[\w.-]*)[ \t]*[=:]/gm
 const REFERENCE = /(?<!\\)\$\{?([A-Za-z_]\w*)/g
 
 /** The names in a file's text; its values stay where they are. */

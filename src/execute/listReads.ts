@@ -36,10 +36,13 @@ interface Wanted {
   backend(): number | null
 }
 
-/** The connections of a pool of `poolSize`: those for lists, which may take long, and those for all else. */
+/**
+ * The connections of a pool of `poolSize`: those for lists, which may take long, and those for all else, of which a write
+ * that waits for a lock may hold one.
+ */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize / 3))
-  return { lists, others: Math.max(1, poolSize - lists) }
+  return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }
 }
 
 /** How lists are read. */

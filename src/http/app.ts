@@ -1,7 +1,5 @@
-import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import type { Admission, PeerAddresses } from '../admit/admission.ts'
-import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import { ApiError } from '../errors.ts'
@@ -11,10 +9,12 @@ import type { ResourceRequest } from '../operations/resource.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
 import { fitHead } from '../respond/head.ts'
 import { type Reply, respondEmpty } from '../respond/reply.ts'
+import { bearerKey } from './bearer.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 import type { Location, Router } from './router.ts'
+import { type Route, routesOf } from './routes.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 
 /** What an app is made of; the worker makes it. */
@@ -28,13 +28,10 @@ export interface Parts extends EndpointParts {
 /** Longer than the deadlines of statements and queries, which must pass first. */
 const IDLE_SECONDS = 30
 
-// The plugin reads this parameter when there is no such header; no client can send half of a surrogate pair as a name.
-const UNREACHABLE = '\ud800'
-
 /** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
 export function createApp(parts: Parts) {
   const router = createRouter(parts)
-  return new Elysia({
+  const app = new Elysia({
     name: 'roster',
     handler: { standardHostname: false },
     serve: {
@@ -45,50 +42,58 @@ export function createApp(parts: Parts) {
       error: () => new Response(null, { status: 500, headers: { 'X-Content-Type-Options': 'nosniff' } }),
     },
   })
-    .onRequest((context) => {
-      // Where Elysia has found a query string, which it would parse for the plugin below. We read it ourselves.
-      ;(context as { qi?: number }).qi = -1
-      const { request } = context
-      const header = request.headers.get('authorization')
-      if (header === null) return
-      const canonical = canonicalAuthorization(header)
-      // The plugin would take it for a key.
-      if (canonical === null && header.startsWith('ApiKey')) request.headers.delete('authorization')
-      else if (canonical !== null && canonical !== header) request.headers.set('authorization', canonical)
-    })
-    .use(bearer({ extract: { header: 'ApiKey', query: UNREACHABLE, body: UNREACHABLE } }))
+    .use(bearerKey)
     .onError(async ({ request, error, server }) => {
       const [startMs, requestId] = [performance.now(), requestIdOf(request)]
       const rateLimit = await parts.admission.charge(null, request, server)
       const call = { request, server, requestId, startMs, location: null, key: null, rateLimit }
       return finish(parts, call, failure(parts, requestId, error))
     })
-    .all(
-      '/*',
-      async ({ request, bearer: text, server }) => {
-        const startMs = performance.now()
-        const requestId = requestIdOf(request)
-        const target = readTarget(request)
-        const location = router.find(target.path)
-        const isUnlimited = location?.endpoint.isUnlimited === true
-        // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
-        let key = isUnlimited ? null : parts.admission.keyOf(text)
-        let isConfirmed = true
-        const settled = location?.endpoint.isOpen ? null : parts.admission.settle(text, key, request, server)
-        if (settled !== null) ({ key, isConfirmed } = await settled)
-        const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
-        const rateLimit = asked instanceof Promise ? await asked : asked
-        const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit }
-        let reply: Reply
-        try {
-          reply = await answer(parts, router, call)
-        } catch (error) {
-          reply = failure(parts, requestId, error)
-        }
-        return finish(parts, call, reply)
-      },
-      { parse: 'none' },
-    )
+  // The server is asked for at each request: a getter of the framework's would be defined anew for each.
+  const serve = (request: Request, text: string | undefined, route: Route<ResourceRequest> | null) =>
+    respond(parts, router, app.server, request, text, route)
+  for (const route of routesOf(router.added, parts.entities)) {
+    const { method, path, detail } = route
+    app.route(method, path, ({ request, keyTextOf }) => serve(request, keyTextOf(request), route), {
+      parse: 'none',
+      detail,
+    })
+  }
+  return app.all('/*', ({ request, keyTextOf }) => serve(request, keyTextOf(request), null), {
+    parse: 'none',
+    detail: { hide: true },
+  })
+}
+
+/** Answers a request. `route`: what the framework has found; null: a path in another spelling, or none. */
+async function respond(
+  parts: Parts,
+  router: Router<ResourceRequest>,
+  server: Exchange['server'],
+  request: Request,
+  text: string | undefined,
+  route: Route<ResourceRequest> | null,
+): Promise<Response> {
+  const startMs = performance.now()
+  const requestId = requestIdOf(request)
+  const target = readTarget(request)
+  const location = route?.locate(target.path) ?? router.find(target.path)
+  const isUnlimited = location?.endpoint.isUnlimited === true
+  // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
+  let key = isUnlimited ? null : parts.admission.keyOf(text)
+  let isConfirmed = true
+  const settled = location?.endpoint.isOpen ? null : parts.admission.settle(text, key, request, server)
+  if (settled !== null) ({ key, isConfirmed } = await settled)
+  const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
+  const rateLimit = asked instanceof Promise ? await asked : asked
+  const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit }
+  let reply: Reply
+  try {
+    reply = await answer(parts, router, call)
+  } catch (error) {
+    reply = failure(parts, requestId, error)
+  }
+  return finish(parts, call, reply)
 }
 
 /** A request, and what its answer and its line in the log need of it. */

@@ -4,6 +4,7 @@ import { Resource, type ResourceRequest } from '../operations/resource.ts'
 import type { ResourceParts } from '../operations/resourceParts.ts'
 import { createPages } from '../pages/pages.ts'
 import { type Reply, respondJson } from '../respond/reply.ts'
+import { createOpenApi, type Limits } from './openApi.ts'
 import { createReadiness } from './readiness.ts'
 import { databaseIsAway } from './refusals.ts'
 import { defineEndpoint, Router } from './router.ts'
@@ -12,6 +13,7 @@ import { defineEndpoint, Router } from './router.ts'
 export interface EndpointParts extends ResourceParts {
   readonly entities: readonly Entity[]
   readonly migrationFiles: readonly string[]
+  readonly limits: Limits
   /** What links begin with, without a slash at the end. */
   baseUrl(): string
   /** True while the server is stopping: answers ask clients to close their connections. */
@@ -52,6 +54,11 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
       { isUnlimited: true },
     ),
   )
+  const openApi = createOpenApi(entities, parts.limits, baseUrl)
+  router.add(
+    'openapi.json',
+    open(({ request: { headers } }) => openApi(headers)),
+  )
   for (const entity of entities) addResource(router, new Resource(entity, entities, parts))
   return router
 }
@@ -59,9 +66,8 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
 /** The collection's path and that of each row in it. @throws Error when another entity or page has one of them */
 export function addResource(router: Router<ResourceRequest>, resource: Resource): void {
   const { plural } = resource.entity
-  const path = plural.toLowerCase()
   router.add(
-    path,
+    plural,
     defineEndpoint<ResourceRequest>(
       {
         GET: (call) => resource.list(call),
@@ -71,7 +77,7 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
     ),
   )
   router.add(
-    `${path}/*`,
+    `${plural}/*`,
     defineEndpoint<ResourceRequest>(
       {
         GET: (call) => resource.get(call),

@@ -35,21 +35,25 @@ export function defineEndpoint<Call>(
 }
 
 /**
- * Finds the endpoint of a path: case does not count, nor does one slash at the end. The framework's router can do
- * neither, and takes a wrong method for an unknown path, so it hands every path to this one.
+ * Finds the endpoint of a path: case does not count, nor does one slash at the end. The framework's router cannot do that,
+ * and takes a wrong method for an unknown path. It finds the documented paths, and hands all others to this one.
  */
 export class Router<Call> {
   /** By the path's only segment. */
   private readonly fixed = new Map<string, Endpoint<Call>>()
   /** By the path's first segment; the second is the id. */
   private readonly items = new Map<string, Endpoint<Call>>()
+  /** Every path in the spelling with which it was added. */
+  readonly added: [path: string, endpoint: Endpoint<Call>][] = []
 
-  /** `path` in lower case, without slashes at its ends; with `/*` at the end it takes one more segment, as the id. */
+  /** `path` as documentation spells it, without slashes at its ends; with `/*` it takes one more segment, as the id. */
   add(path: string, endpoint: Endpoint<Call>): void {
-    const [endpoints, name] = path.endsWith('/*') ? [this.items, path.slice(0, -2)] : [this.fixed, path]
+    const lower = path.toLowerCase()
+    const [endpoints, name] = lower.endsWith('/*') ? [this.items, lower.slice(0, -2)] : [this.fixed, lower]
     if (endpoints.has(name)) throw new Error(`two entities or pages claim /${name}`)
-    const route = `/${endpoint.plural ?? name}${endpoints === this.items ? '/{id}' : ''}`
-    endpoints.set(name, { ...endpoint, route: endpoint.route || route })
+    const located = { ...endpoint, route: endpoint.route || `/${path.replace('/*', '/{id}')}` }
+    endpoints.set(name, located)
+    this.added.push([path, located])
   }
 
   /** `path` begins with a slash. Null: there is nothing there. */

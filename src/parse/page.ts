@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 
-const PAGE_SIZE_MIN = 5
-const PAGE_SIZE_MAX = 50
+export const PAGE_SIZE_MIN = 5
+export const PAGE_SIZE_MAX = 50
 export const PAGE_SIZE_DEFAULT = 20
 
 /** No table has that many pages, and a page's offset stays a safe integer. */

@@ -115,6 +115,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     cursors,
     memory,
     migrationFiles,
+    limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
     log,
     baseUrl: () => baseUrl,
     isDraining: () => draining,

@@ -61,9 +61,11 @@ describe('D32: links', () => {
 
   test('have none where it would be too long; they lead to the page by its number', async () => {
     await server.sql`update company set name = name || repeat(${'😀'}, 420)`
-    const answer = await server.get(LIST)
-    expect(urlOf(answer, 'next').search).toBe('?sort=-Name&PageSize=5&page=2')
-    expect(idsOf(await follow(answer, 'next'))).toEqual(ids(18, 14))
+    const own = await startServer({ databaseUrl: server.databaseUrl, hasForeignRows: true })
+    const { search, pathname } = urlOf(await own.get(LIST), 'next')
+    expect(search).toBe('?sort=-Name&PageSize=5&page=2')
+    expect(idsOf(await own.get(pathname + search))).toEqual(ids(18, 14))
+    await own.stop()
   })
 
   test('have none where the server would refuse them for their length', async () => {

@@ -30,6 +30,48 @@ function readIn(environment: Record<string, string>, options: string[] = []) {
   return { read: read.sort(), said: said.map(({ name }) => name).sort(), lines: said.flatMap((file) => file.variables) }
 }
 
+/** Everything that may stand in a file, each under a name of its own. */
+const LINES = `A1=x
+export A2=x
+A3: x
+ A4 = x
+A5 =x
+"A6"=x
+A-7=x
+A.8=x
+A9_=
+A10="m
+A11=x
+"
+A12=\`q
+A13=x\`
+A14=x # A15=x
+#A16=x
+A17=it's
+A18="a\\"b
+A19=x"
+A20
+\tA22=x
+export\tA23=x
+A26=x A27=y\r
+A28=x\r
+A29=$A1\r
+9A=x`
+
+test('the names in a file are those that Bun reads', () => {
+  const place = temporaryFolder()
+  writeFileSync(join(place.path, '.env'), LINES)
+  const program = `
+    const { readEnvironmentFiles } = await import('${MODULE}')
+    const read = Object.keys(process.env).filter((name) => /^9?A/.test(name))
+    console.log(JSON.stringify([read.sort(), readEnvironmentFiles()[0].variables.toSorted()]))`
+  const { stdout } = Bun.spawnSync([process.execPath, '-e', program], { cwd: place.path, env: {} })
+  const [read, said] = JSON.parse(String(stdout))
+  expect(said).toEqual(read)
+  expect(read).toContain('A28')
+  place.remove()
+})
+
 describe('the files are those that Bun reads', () => {
   test.each([{}, { NODE_ENV: 'production' }, { NODE_ENV: 'test' }, { NODE_ENV: 'staging' }, { BUN_ENV: 'production' }])(
     'with %o',

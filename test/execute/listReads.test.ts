@@ -181,9 +181,10 @@ describe('a list of one row', () => {
 
 test.each([
   [1, { lists: 1, others: 1 }],
-  [2, { lists: 1, others: 1 }],
+  [2, { lists: 1, others: 2 }],
+  [3, { lists: 1, others: 2 }],
   [4, { lists: 1, others: 3 }],
   [10, { lists: 3, others: 7 }],
-])('of %i connections lists have about a third, and never all', (poolSize, shares) => {
+])('of %i connections lists have about a third; a small pool gets one more', (poolSize, shares) => {
   expect(shareConnections(poolSize)).toEqual(shares)
 })

@@ -131,6 +131,22 @@ describe('one file that declares an entity and one migration are a whole resourc
       expect(readFileSync(join(folder, 'src', file), 'utf8')).not.toMatch(/document/i)
   })
 
+  test('it is described: its operations, filters and body', async () => {
+    const { paths, components } = (await (await fetch(`${url}/openapi.json`)).json()) as Json
+    const { get, post } = paths['/Documents']
+    expect([get.operationId, post.summary]).toEqual(['listDocuments', 'Create a document'])
+    expect(get.parameters.map(({ name }: Json) => name)).toContain('File.Pages')
+    expect(Object.keys(components.schemas.DocumentWrite.properties)).toEqual([
+      'title',
+      'signed',
+      'fee',
+      'signedAt',
+      'file',
+      'authorId',
+      'summary',
+    ])
+  })
+
   test('4.1: a create answers 201 with every field, decimals and times as they should be printed', async () => {
     authorId = (await send('POST', '/Employees', '{"FirstName":"Ada","LastName":"Byron"}')).body.id
     const body = `{"Title":"Contract","Fee":1e2,"SignedAt":"2024-01-31T10:00:00+01:00","File":{"Pages":7.5},"AuthorId":${authorId}}`

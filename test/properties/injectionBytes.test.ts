@@ -128,7 +128,8 @@ describe('hostile headers', () => {
       expect(valuesOf(await raw('GET /', [`X-Request-Id: ${id}`]), 'x-request-id')).toEqual([id])
   })
 
-  test('D33: a hostile Authorization gets the same 401 as none', async () => {
+  test('D33: a hostile Authorization gets the same 401 as none, but for a hint at the form', async () => {
+    const hint = / (ApiKey and a space stand in front of the key|The scheme is ApiKey, not \w+)\.(?=",)/
     const none = await raw('GET /Companies', [])
     expect({ status: none.status, challenge: valuesOf(none, 'www-authenticate') }).toEqual({
       status: 401,
@@ -144,7 +145,8 @@ describe('hostile headers', () => {
       ]) {
         const reply = await raw('GET /Companies', [`Authorization: ${header}`])
         if (reply.status === 400 && reply.body === '') continue // no HTTP
-        expect({ header, status: reply.status, body: reply.body }).toEqual({ header, status: 401, body: none.body })
+        const body = reply.body.replace(hint, '')
+        expect({ header, status: reply.status, body }).toEqual({ header, status: 401, body: none.body })
       }
   })
 

@@ -15,8 +15,6 @@ interface Options {
   /** After so many ms each of these clients leaves; null: it waits for its answer. */
   readonly leaveMs?: number | null
   readonly seconds: number
-  /** The project whose server it is; default: this one. */
-  readonly root?: string
 }
 
 /** What others got: of requests by id, of lists, and of readiness. */
@@ -38,7 +36,6 @@ interface Latencies {
 const OTHERS = 4
 /** Below the default limit of 750 a minute. */
 const PAUSE_MS = 85
-const ROOT = join(import.meta.dir, '../..')
 
 /** Serves four clients alone, and then beside keys that ask for costly lists within their limits. */
 export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; costly: number }> {
@@ -51,12 +48,8 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
     await loadMany(sql, { company: 1_000, employee: 5_000, absence: options.absences })
     await sql.unsafe('vacuum analyze')
     const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error' }
-    const root = options.root ?? ROOT
     const program = (words: readonly string[]) =>
-      run(['sh', '-c', 'cd "$0" && exec "$@"', root, process.execPath, '--no-env-file', 'src/main.ts', ...words], {
-        ...settings,
-        LOG_FORMAT: 'pretty',
-      })
+      run([process.execPath, '--no-env-file', 'src/main.ts', ...words], { ...settings, LOG_FORMAT: 'pretty' })
     const keyOf = async (name: string) => {
       const made = program(['keys', 'create', '--name', name, '--rights', '*:read'])
       await made.ended
@@ -148,18 +141,4 @@ async function request(url: string, key: string, signal: AbortSignal | null): Pr
   } catch {
     return 0
   }
-}
-
-if (import.meta.main) {
-  const [absences, keys, connections, seconds, leaveMs, root] = process.argv.slice(2)
-  const found = await proveFairness({
-    absences: Number(absences),
-    keys: Number(keys),
-    connections: Number(connections),
-    seconds: Number(seconds),
-    leaveMs: leaveMs === '-' || leaveMs === undefined ? null : Number(leaveMs),
-    ...(root ? { root } : {}),
-  })
-  console.log(JSON.stringify(found, null, 1))
-  process.exit(0)
 }

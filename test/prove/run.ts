@@ -8,6 +8,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { run as runProgram } from '../support/process.ts'
 import { proveContention } from './contention.ts'
+import { proveFairness } from './fairness.ts'
 import { ask, watch } from './http.ts'
 import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
@@ -93,14 +94,31 @@ const lists: Record<string, Proof> = {
 
 /** Test files that repeat what they do with random numbers, or try what depends on the moment. */
 const REPEATED = ['cache/cachedLists', 'properties/lists', 'properties/walks', 'properties/roundTrips']
-const TESTS = [...REPEATED, 'admit/window', 'processes/restarts']
+const TESTS = [...REPEATED, 'admit/window', 'processes/restarts', 'properties/fuzz', 'describe/conditions']
 
 /** Each of these files as a process of its own, with more rounds than in `npm test`, and other random numbers. */
 const tests: Record<string, Proof> = Object.fromEntries(
   TESTS.map((file) => [`test/${file}, many rounds`, (seed: number) => proveTests(file, seed)]),
 )
 
-const groups = { limiter, lists, tests }
+/** Costly lists of keys within their limits, over so many connections together; some leave before they are answered. */
+const fairness: Record<string, Proof> = Object.fromEntries(
+  [
+    { keys: 1, connections: 40, leaveMs: null },
+    { keys: 1, connections: 40, leaveMs: 200 },
+    { keys: 8, connections: 400, leaveMs: null },
+  ].map((attack) => [
+    `others beside ${attack.keys} greedy keys, ${attack.leaveMs === null ? 'which stay' : 'which leave'}`,
+    async () => {
+      const { beside, ...more } = await proveFairness({ absences: 200_000, seconds: 20, ...attack })
+      const { 200: served = 0, ...others } = beside.statuses
+      if (Object.keys(others).length > 0) throw new Differing(`others were not served: ${JSON.stringify(others)}`, 1)
+      return { served, beside, ...more }
+    },
+  ]),
+)
+
+const groups = { limiter, lists, tests, fairness }
 const { minutes, only } = new Command('prove')
   .description('Proves the rate limiter, and what lists remember, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)
@@ -115,7 +133,7 @@ process.on('uncaughtException', (error: Error) => {
   process.exit(1)
 })
 
-const proofs = Object.entries(only ? groups[only] : { ...limiter, ...lists, ...tests })
+const proofs = Object.entries(only ? groups[only] : { ...limiter, ...lists, ...tests, ...fairness })
 const endMs = Date.now() + minutes * 60_000
 let [done, differences] = [0, 0]
 // Each of them once, however short the time is; then in turns.

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { gunzipSync } from 'node:zlib'
 
 export interface RawResponse {
   status: number
@@ -70,7 +71,9 @@ export class Connection {
     const status = Number(first.split(' ')[1])
     const length = bodiless || status === 204 ? 0 : Number(headers.get('content-length') ?? 0)
     if (this.received.length < end + 4 + length) return null
-    const body = this.received.subarray(end + 4, end + 4 + length).toString()
+    const bytes = this.received.subarray(end + 4, end + 4 + length)
+    const isZipped = length > 0 && headers.get('content-encoding') === 'gzip'
+    const body = (isZipped ? gunzipSync(bytes) : bytes).toString()
     this.received = this.received.subarray(end + 4 + length)
     this.look = () => {}
     if (headers.get('connection')?.toLowerCase() === 'close') this.close()

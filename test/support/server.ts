@@ -8,6 +8,7 @@ import { createLog, type Log } from '../../src/log.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
+import { conformance } from './conformance.ts'
 import { temporaryMemory } from './memory.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
 
@@ -49,6 +50,8 @@ interface Options {
   databaseUrl?: string
   log?: Log
   keys?: readonly KeyRecord[]
+  /** Rows are arranged that no client could have written: answers are not held against the OpenAPI document. */
+  hasForeignRows?: boolean
 }
 
 /** Tests ask more often than any client may; those of the limits set their own. */
@@ -90,7 +93,7 @@ function filesFor(config: Config, folder: string): LimiterFiles {
   })
 }
 
-/** A real server on a free port, over a database of its own. */
+/** A real server on a free port, over a database of its own. Answers that its OpenAPI document does not have fail. */
 export async function startServer(options: Options = {}): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createDatabase())
   const config = readConfig({ ...DEFAULTS, ...options.environment })
@@ -107,6 +110,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const surroundings = { keys, cursorSecret, bootstrapKeys: [KEY], migrationFiles, tables, log }
   const worker = await startWorker(config, { databaseUrl, ...surroundings })
   const sql = connect(databaseUrl)
+  const described = await conformance()
 
   async function send(
     method: string,
@@ -121,6 +125,9 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
     }
     const response = await fetch(worker.url + path, init)
     const text = await response.text()
+    const answer = { status: response.status, headers: response.headers, text }
+    const faults = options.hasForeignRows ? [] : described.faultsOf({ method, target: path }, answer)
+    if (faults.length > 0) throw new Error(`${method} ${path}: ${faults.join('; ')}`)
     const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== ''
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
   }

@@ -1,0 +1,87 @@
+import type { Kind } from '../model/kinds.ts'
+import { type Operator, operators } from '../model/operators.ts'
+import { FILTERS_MAX } from '../parse/filter.ts'
+import type { Schema } from './schema.ts'
+
+// Patterns are in the part of regular expressions that JavaScript, Python and RE2 share, and say exactly what the parser
+// takes: programs make requests of them, valid ones and others.
+
+const anyOf = (...patterns: readonly string[]) => `(?:${patterns.join('|')})`
+
+const DAY = anyOf(
+  '(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])',
+  '(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)',
+  '02-(?:0[1-9]|1[0-9]|2[0-8])',
+)
+const LEAP_DAY = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29'
+const TIME = '[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]+)?'
+const OFFSET = '[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]'
+const YEAR = anyOf('[1-9][0-9]{3}', '0[1-9][0-9]{2}', '00[1-9][0-9]', '000[1-9]')
+/** No offset takes these out of the years 1 to 9999. */
+const INNER_YEAR = anyOf(
+  ...['[1-8][0-9]{3}', '9[0-8][0-9]{2}', '99[0-8][0-9]', '999[0-8]'],
+  ...['0[1-9][0-9]{2}', '00[1-9][0-9]', '000[2-9]'],
+)
+
+/** RFC 3339, of dates that exist, in the years 1 to 9999. D15 */
+export const INSTANT_PATTERN = anyOf(
+  `${anyOf(`${YEAR}-${DAY}`, LEAP_DAY)}${TIME}[Zz]`,
+  `${anyOf(`${INNER_YEAR}-${DAY}`, LEAP_DAY)}${TIME}${OFFSET}`,
+)
+
+/** What a filter's operand may be, by the kind of its property. Text may be any, and its pattern has the operators in it. */
+const operandPatterns: Readonly<Record<Exclude<Kind['name'], 'text'>, string>> = {
+  integer: '-?[0-9]+',
+  boolean: anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
+  // The parser takes up to 200 digits, those of the exponent counted in.
+  decimal: '-?[0-9]{1,50}(?:\\.[0-9]{1,50})?(?:[eE][+-]?[0-9]{1,2})?',
+  instant: INSTANT_PATTERN,
+}
+
+/** Nothing behind `<`, `<=`, `>`, `>=` is no text; anything else is, also what begins with another character. */
+const TEXT_CONDITION = '^(?:[<>](?:=[^\\u0000]+|[^=\\u0000][^\\u0000]*)|[^<>\\u0000][^\\u0000]*)?$'
+
+/** The operators that serve a kind. */
+export function operatorsFor(kind: Kind): readonly Operator[] {
+  return operators.filter((operator) => operator.serves(kind))
+}
+
+/** What may stand behind the first `=` of a filter on a property of this kind. */
+export function conditionPattern(kind: Kind): string {
+  if (kind.name === 'text') return TEXT_CONDITION
+  const serving = operatorsFor(kind)
+  const alone = serving.filter(({ compileEmpty }) => compileEmpty !== null).map(({ prefix }) => prefix)
+  const prefixes = serving.map(({ prefix }) => prefix)
+  return `^(?:${anyOf(...prefixes)}?${operandPatterns[kind.name]}|${anyOf(...alone)}?)$`
+}
+
+/** `IntegerCondition`, `IntegerFilter`: what the schemas of a kind's filters are called. */
+export function filterNames({ name }: Kind): { condition: string; filter: string } {
+  const capital = name.charAt(0).toUpperCase() + name.slice(1)
+  return { condition: `${capital}Condition`, filter: `${capital}Filter` }
+}
+
+/** The schemas of the filters on properties of these kinds. */
+export function filterSchemas(kinds: readonly Kind[]): Record<string, Schema> {
+  const schemas: Record<string, Schema> = {}
+  for (const kind of kinds) {
+    const { condition, filter } = filterNames(kind)
+    const $ref = `#/components/schemas/${condition}`
+    schemas[condition] ??= {
+      description: `${describeOperators(kind)} An empty value is none: \`=\` finds rows without one, \`!=\` the others.`,
+      type: 'string',
+      pattern: conditionPattern(kind),
+    }
+    schemas[filter] ??= {
+      description: 'One condition, or several, all of which a row must match: a range is two.',
+      anyOf: [{ $ref }, { type: 'array', items: { $ref }, minItems: 1, maxItems: FILTERS_MAX }],
+    }
+  }
+  return schemas
+}
+
+/** The operators of a kind with their meanings, as a sentence. */
+function describeOperators(kind: Kind): string {
+  const meanings = operatorsFor(kind).map(({ prefix, meaning }) => `\`${prefix}\` ${meaning}`)
+  return `An operator and a value without a space between; without an operator it is \`=\`. ${meanings.join('; ')}.`
+}

@@ -1,0 +1,108 @@
+import { type ErrorCode, errorTable } from '../errors.ts'
+import { exampleBody } from './errorExamples.ts'
+import { headersOf } from './headers.ts'
+import type { Operation } from './operations.ts'
+import { refTo, type Schema } from './schema.ts'
+
+type ErrorRow = (typeof errorTable)[ErrorCode]
+const rows = new Map(Object.entries(errorTable) as [ErrorCode, ErrorRow][])
+const rowOf = (code: ErrorCode) => rows.get(code) as ErrorRow
+
+/** Parts of the error body. Spec 7, D38 */
+export const errorSchemas: Readonly<Record<string, Schema>> = {
+  ErrorCode: { description: 'What programs read; it does not change.', type: 'string', enum: [...rows.keys()] },
+  ErrorReference: { description: 'A page that explains the code.', type: 'string', format: 'uri' },
+  ErrorTarget: { description: 'The property or parameter at fault, or `Body` or `Api`.', type: 'string' },
+  ErrorMessage: { description: 'For people.', type: 'string' },
+  ErrorDetails: { description: 'Every fault of a body.', type: ['array', 'null'], items: refTo('schemas', 'Fault') },
+  Fault: {
+    description: 'One fault of a body.',
+    type: 'object',
+    required: ['Code', 'Target', 'Message'],
+    additionalProperties: false,
+    properties: {
+      Code: {
+        enum: ['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ReferenceNotFound'] satisfies ErrorCode[],
+      },
+      Target: refTo('schemas', 'ErrorTarget'),
+      Message: refTo('schemas', 'ErrorMessage'),
+    },
+  },
+  Error: errorBody(refTo('schemas', 'ErrorCode')),
+}
+
+/** With these codes alone: no `allOf`, which tools read in different ways. */
+function errorBody(code: Schema): Schema {
+  const properties = {
+    Code: code,
+    Reference: refTo('schemas', 'ErrorReference'),
+    Target: refTo('schemas', 'ErrorTarget'),
+    Message: refTo('schemas', 'ErrorMessage'),
+    Details: refTo('schemas', 'ErrorDetails'),
+  }
+  const error = { type: 'object', required: Object.keys(properties), additionalProperties: false, properties }
+  return { type: 'object', required: ['Error'], additionalProperties: false, properties: { Error: error } }
+}
+
+/** An example of each error that an operation may answer. */
+export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Schema> {
+  const codes = new Set(operations.flatMap((operation) => operation.codes))
+  return Object.fromEntries(
+    [...codes].map((code) => [code, { summary: rowOf(code).title, value: exampleBody(code, baseUrl) }]),
+  )
+}
+
+/** Headers that all answers of a status have. */
+const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
+  401: { 'WWW-Authenticate': 'WWW-Authenticate' },
+  429: { RetryAfter: 'RetryAfter', 'Retry-After': 'RetryAfter' },
+  503: { 'Retry-After': 'RetryAfter' },
+}
+
+/** The errors of operations by status. Operations with the same errors share an answer of `components.responses`. */
+export class ErrorAnswers {
+  readonly components: Record<string, Schema> = {}
+  /** By status and codes. */
+  private readonly names = new Map<string, string>()
+
+  /** The `responses` of an operation, but for those of its success. */
+  of({ codes, isUnlimited }: Operation): Record<string, Schema> {
+    const byStatus = Map.groupBy(codes, (code) => rowOf(code).status)
+    const entries = [...byStatus].map(([status, ofStatus]) => [status, this.share(status, ofStatus, isUnlimited)])
+    return Object.fromEntries(entries)
+  }
+
+  private share(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
+    const identity = `${isUnlimited} ${codes.join()}`
+    let name = this.names.get(identity)
+    if (name === undefined) {
+      name = this.freeName(`${isUnlimited ? 'Unlimited' : ''}${codes.length === 1 ? codes[0] : GROUPS[status]}`)
+      this.names.set(identity, name)
+      this.components[name] = answerOf(status, codes, isUnlimited)
+    }
+    return refTo('responses', name)
+  }
+
+  /** `BadRequest`, or `BadRequest2` where that is another one. */
+  private freeName(wanted: string): string {
+    let name = wanted
+    for (let number = 2; name in this.components; number++) name = wanted + number
+    return name
+  }
+}
+
+/** What the answers of a status with several codes are called. */
+const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refused' }
+
+function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${rowOf(code).title}.`).join(' '),
+    headers: headersOf(ownHeaders[status] ?? {}, { isUnlimited }),
+    content: {
+      'application/json': {
+        schema: errorBody({ enum: codes }),
+        examples: Object.fromEntries(codes.map((code) => [code, refTo('examples', code)])),
+      },
+    },
+  }
+}

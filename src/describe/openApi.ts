@@ -1,0 +1,149 @@
+import { version } from '../../package.json'
+import type { Entity } from '../model/entity.ts'
+import { formatRules, type Rule } from '../model/limits.ts'
+import { filterSchemas } from './conditions.ts'
+import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.ts'
+import { describeResource, gettingStarted } from './guide.ts'
+import { headerSchemas } from './headers.ts'
+import { type Operation, operationsOf } from './operations.ts'
+import { listParameters, sharedParameters, sortNameOf, sortSchema } from './parameters.ts'
+import { rowSchema, sharedRowSchemas, writeNameOf, writeSchema } from './rows.ts'
+import { refTo, type Schema } from './schema.ts'
+import { successesOf } from './successes.ts'
+
+/** What the document says of this server. */
+export interface ServerFacts {
+  /** Without a slash at the end. */
+  readonly baseUrl: string
+  /** Of a key without its own, and of requests without a key. */
+  readonly limits: readonly Rule[]
+  readonly anonymousLimits: readonly Rule[]
+}
+
+export interface OpenApi {
+  readonly openapi: string
+  readonly info: Schema
+  readonly servers: readonly Schema[]
+  readonly security: readonly Schema[]
+  readonly tags: readonly Schema[]
+  readonly paths: Readonly<Record<string, Schema>>
+  readonly components: Readonly<Record<string, Readonly<Record<string, Schema>>>>
+}
+
+const PAGES_TAG = 'Server'
+
+/** The OpenAPI 3.1 document. It follows from the entities, the operators, the errors and these facts alone. */
+export function describeApi(entities: readonly Entity[], facts: ServerFacts): OpenApi {
+  const errors = new ErrorAnswers()
+  const operations = operationsOf(entities)
+  const paths = pathsOf(operations, errors)
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Roster',
+      version,
+      summary: 'An HTTP API for people data: filtered, sorted, paged lists with exact totals, and full CRUD.',
+      description: `${gettingStarted(entities, facts.baseUrl)}\n\n${describeServer(facts)}`,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: facts.baseUrl }],
+    security: [{ ApiKey: [] }],
+    tags: [
+      ...entities.map((entity) => ({ name: entity.plural, description: describeResource(entity) })),
+      { name: PAGES_TAG, description: 'What the server answers of itself, without a key.' },
+    ],
+    paths,
+    components: {
+      securitySchemes: {
+        ApiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: 'The word `ApiKey`, a space, and the key: `ApiKey roster_…`',
+        },
+      },
+      schemas: schemasOf(entities),
+      parameters: sharedParameters,
+      headers: headerSchemas(facts.limits, facts.baseUrl),
+      responses: errors.components,
+      examples: errorExampleValues(operations, facts.baseUrl),
+    },
+  }
+}
+
+function describeServer({ limits, anonymousLimits }: ServerFacts): string {
+  return [
+    '## Requests',
+    'Every property of a resource filters and sorts its list; an operator stands in front of a filter’s value, as in `Start=>=2026-03-01T00:00:00Z`, percent-encoded in an address. Names of parameters and paths match in any case.',
+    `Every request carries a key, \`Authorization: ApiKey <key>\`. A key has limits, ${formatRules(limits)} unless it has its own; requests without one have ${formatRules(anonymousLimits)} for each address. Answers say what is left.`,
+    'Wherever there is GET there is HEAD, with the same head and no body, and every path has OPTIONS, 204 with `Allow`: these follow from HTTP and are not listed. A method that a path lacks is 405 `MethodNotAllowed` with `Allow`, a path that is not here 404 `NotFound`.',
+  ].join('\n\n')
+}
+
+function pathsOf(operations: readonly Operation[], errors: ErrorAnswers): Record<string, Schema> {
+  const byPath = Map.groupBy(operations, ({ path }) => path)
+  return Object.fromEntries(
+    [...byPath].map(([path, ofPath]) => [
+      path,
+      {
+        parameters: pathParameters(path),
+        ...Object.fromEntries(
+          ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors)]),
+        ),
+      },
+    ]),
+  )
+}
+
+function pathParameters(path: string): Schema[] {
+  const own = path.endsWith('/{id}') ? [refTo('parameters', 'Id')] : path.endsWith('/{code}') ? [CODE] : []
+  return [...own, refTo('parameters', 'RequestId')]
+}
+
+const CODE: Schema = {
+  name: 'code',
+  in: 'path',
+  required: true,
+  description: 'The code, in any case.',
+  schema: refTo('schemas', 'ErrorCode'),
+  example: 'NotFound',
+}
+
+function operationSchema(operation: Operation, errors: ErrorAnswers): Schema {
+  const { operationId, summary, description, success, entity, isOpen } = operation
+  const responses = { ...successesOf(operation), ...errors.of(operation) }
+  return {
+    ...{ operationId, summary, description, tags: [entity?.plural ?? PAGES_TAG] },
+    ...(isOpen ? { security: [] } : {}),
+    ...(entity !== null && success === 'list' ? { parameters: listParameters(entity) } : {}),
+    ...('304' in responses ? { parameters: [refTo('parameters', 'IfNoneMatch')] } : {}),
+    ...(entity !== null && (success === 'created' || success === 'updated') ? { requestBody: bodyOf(entity) } : {}),
+    responses,
+  }
+}
+
+function bodyOf(entity: Entity): Schema {
+  const description = 'One JSON object in UTF-8, not compressed, of up to 1 MiB; `application/<any>+json` is taken too.'
+  return {
+    required: true,
+    description,
+    content: { 'application/json': { schema: refTo('schemas', writeNameOf(entity)) } },
+  }
+}
+
+/** @throws Error when an entity is called like one of ours */
+function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
+  const kinds = entities.flatMap(({ properties }) => properties.map(({ kind }) => kind))
+  const all = [
+    ...entities.flatMap((entity): [string, Schema][] => [
+      [entity.name, rowSchema(entity)],
+      [writeNameOf(entity), writeSchema(entity)],
+      [sortNameOf(entity), sortSchema(entity)],
+    ]),
+    ...Object.entries({ ...sharedRowSchemas, ...filterSchemas(kinds), ...errorSchemas }),
+  ]
+  const schemas = Object.fromEntries(all)
+  const twice = all.find(([name, schema]) => schemas[name] !== schema)
+  if (twice) throw new Error(`two schemas are called ${twice[0]}`)
+  return schemas
+}

@@ -1,0 +1,126 @@
+import type { ErrorCode } from '../errors.ts'
+import type { Entity } from '../model/entity.ts'
+import { snakeCase, withArticle } from '../model/names.ts'
+
+/** What can be done at a path. HEAD and OPTIONS, which follow from HTTP, are not operations of their own. */
+export interface Operation {
+  readonly operationId: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Parameters in braces: `/Companies/{id}`. */
+  readonly path: string
+  readonly summary: string
+  readonly description: string
+  /** Every code that it may answer. */
+  readonly codes: readonly ErrorCode[]
+  /** What it answers when it succeeds. */
+  readonly success: Success
+  /** Null: a page of the server. */
+  readonly entity: Entity | null
+  /** Answers without a key. */
+  readonly isOpen: boolean
+  /** Counts against no limit. */
+  readonly isUnlimited: boolean
+}
+
+type Success = 'list' | 'row' | 'created' | 'updated' | 'deleted' | PageName
+/** The pages for programs that are described. */
+export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'error' | 'docs'
+
+const EVERYWHERE = ['InvalidHost', 'UriTooLong'] as const
+const BEHIND_KEYS = ['Unauthorized', 'Forbidden', 'RateLimitExceeded'] as const
+const FROM_DATABASE = ['InternalError', 'ServiceUnavailable'] as const
+const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
+const LISTED = [
+  ...WITHOUT_PARAMETERS,
+  ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
+]
+const WITH_BODY = [
+  ...(['InvalidJson', 'UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ValidationFailed'] as const),
+  ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
+]
+
+/** The six operations on an entity. Spec 4.1. `entities`: all there are, some of which may refer to it. */
+function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] {
+  const { name, plural, properties } = entity
+  const [one, many] = [withArticle(wordsOf(name)), wordsOf(plural)]
+  const [list, row] = [`/${plural}`, `/${plural}/{id}`]
+  const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...WITH_BODY]
+  if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
+  const isReferredTo = entities.some((other) => other.properties.some(({ reference }) => reference?.entity === name))
+  const removed: ErrorCode[] = [
+    ...WITHOUT_PARAMETERS,
+    'NotFound',
+    ...(isReferredTo ? ['StillReferenced' as const] : []),
+  ]
+  const on = (
+    method: Operation['method'],
+    path: string,
+    success: Success,
+    [operationId, summary, description]: readonly [string, string, string],
+    codes: readonly ErrorCode[],
+  ): Operation => ({
+    ...{ operationId, method, path, summary, description, success, entity, isOpen: false, isUnlimited: false },
+    codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
+  })
+  return [
+    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], LISTED),
+    on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], written),
+    on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], [...WITHOUT_PARAMETERS, 'NotFound']),
+    on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
+    on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
+    on('DELETE', row, 'deleted', [`delete${name}`, `Delete ${one}`, DELETE], removed),
+  ]
+}
+
+const LIST =
+  'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages.'
+const CREATE = 'Sends the properties to set; those that are left out become null, booleans false.'
+const GET = 'The row with every property, null where it has no value.'
+const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
+const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'
+const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
+
+/** What the server answers of itself, without a key. */
+const pageOperations: readonly Operation[] = [
+  page('/', 'root', ['getServer', 'What the server is', 'Its name, its version, and the addresses of its resources.']),
+  page('/openapi.json', 'document', ['getDocument', 'This document', 'It can be asked for again by its ETag.']),
+  page('/docs', 'docs', ['getDocs', 'This document for people', 'A page in which every operation can be tried.']),
+  page('/errors', 'errors', ['listErrors', 'All error codes', 'What each means, why it comes, and what to do.']),
+  page(
+    '/errors/{code}',
+    'error',
+    ['getError', 'An error code', 'What it means, why it comes, what to do, an example.'],
+    {
+      codes: ['NotFound'],
+    },
+  ),
+  page('/livez', 'live', ['getLiveness', 'Whether the server runs', 'It counts against no limit.'], {
+    isUnlimited: true,
+  }),
+  page('/readyz', 'ready', ['getReadiness', 'Whether the server can serve', 'It counts against no limit.'], {
+    codes: FROM_DATABASE,
+    isUnlimited: true,
+  }),
+]
+
+function page(
+  path: string,
+  success: PageName,
+  [operationId, summary, description]: readonly [string, string, string],
+  { codes = [], isUnlimited = false }: { codes?: readonly ErrorCode[]; isUnlimited?: boolean } = {},
+): Operation {
+  return {
+    ...{ operationId, method: 'GET', path, summary, description, success, entity: null, isOpen: true, isUnlimited },
+    codes: [...codes, ...EVERYWHERE, ...(isUnlimited ? [] : ['RateLimitExceeded' as const])],
+  }
+}
+
+/** Every operation there is. */
+export function operationsOf(entities: readonly Entity[]): Operation[] {
+  return [...entities.flatMap((entity) => operationsOn(entity, entities)), ...pageOperations]
+}
+
+/** `AbsenceType` → `absence type`. */
+function wordsOf(name: string): string {
+  return snakeCase(name).replaceAll('_', ' ')
+}

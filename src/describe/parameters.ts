@@ -1,0 +1,118 @@
+import type { Entity, Property } from '../model/entity.ts'
+import type { Kind } from '../model/kinds.ts'
+import { FILTERS_MAX } from '../parse/filter.ts'
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.ts'
+import { filterNames, operatorsFor } from './conditions.ts'
+import { refTo, type Schema } from './schema.ts'
+
+/** The parameters that operations share. */
+export const sharedParameters: Readonly<Record<string, Schema>> = {
+  Id: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of the row. An id that no row has, or can have, is 404.',
+    schema: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    example: 1,
+  },
+  PageSize: {
+    name: 'PageSize',
+    in: 'query',
+    description: `Rows of a page: ${PAGE_SIZE_MIN} to ${PAGE_SIZE_MAX}; other integers are set to the nearer of the two.`,
+    schema: { type: 'integer', default: PAGE_SIZE_DEFAULT },
+    example: PAGE_SIZE_DEFAULT,
+  },
+  Page: {
+    name: 'page',
+    in: 'query',
+    description: 'The number of the page. One past the last is empty.',
+    schema: { type: 'integer', minimum: 1, default: 1 },
+    example: 1,
+  },
+  Cursor: {
+    name: 'cursor',
+    in: 'query',
+    description:
+      'Only as a `next` or `previous` link has it: the server then seeks the page, however deep it lies. Any other text is 400 `InvalidCursor`.',
+    schema: { type: 'string', minLength: 1 },
+  },
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    description:
+      'An id of yours for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The answer and the log repeat it; any other text is replaced by a new id.',
+    schema: { type: 'string' },
+    example: '4bf92f35-77b3',
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'The ETag of an earlier answer: 304 without a body where it has not changed.',
+    schema: { type: 'string' },
+  },
+}
+
+/** The parameters of an entity's list, in the order of their use: filters, sort, paging. Spec 4.2. */
+export function listParameters(entity: Entity): Schema[] {
+  return [
+    ...entity.properties.map((property) => filterParameter(entity, property)),
+    {
+      name: 'sort',
+      in: 'query',
+      description:
+        'The order: properties separated by commas, `+` or nothing in front for ascending, `-` for descending. Ties are broken by id.',
+      style: 'form',
+      explode: false,
+      schema: { type: 'array', items: refTo('schemas', sortNameOf(entity)) },
+      example: sortExample(entity),
+    },
+    ...['PageSize', 'Page', 'Cursor'].map((name) => refTo('parameters', name)),
+  ]
+}
+
+function filterParameter(entity: Entity, property: Property): Schema {
+  const prefixes = operatorsFor(property.kind).map(({ prefix }) => `\`${prefix}\``)
+  return {
+    name: property.name,
+    in: 'query',
+    description: `Filters ${entity.plural} by ${meaningOf(property)}. Operators: ${prefixes.join(' ')}. Up to ${FILTERS_MAX} filters in all.`,
+    schema: refTo('schemas', filterNames(property.kind).filter),
+    examples: filterExamples(property),
+  }
+}
+
+function meaningOf({ path, kind }: Property): string {
+  return `\`${path.join('.')}\`, ${kind.allowed}`
+}
+
+/** Values that work for any property of the kind. */
+const sampleValues: Readonly<Record<Kind['name'], string>> = {
+  text: 'M',
+  integer: '2',
+  boolean: 'true',
+  decimal: '2.5',
+  instant: '2026-03-01T00:00:00Z',
+}
+
+function filterExamples({ kind, examples }: Property): Record<string, Schema> {
+  const value = examples[0] ?? (sampleValues[kind.name] as string)
+  const equal = { summary: 'Equal', value }
+  if (!kind.ordered) return { equal, different: { summary: 'Different', value: `!=${value}` } }
+  const from = { summary: 'From there on', value: `>=${value}` }
+  return { equal, from, any: { summary: 'Any value', value: '!=' } }
+}
+
+/** `AbsenceSort`: what the schema of an entity's sort definitions is called. */
+export function sortNameOf({ name }: Entity): string {
+  return `${name}Sort`
+}
+
+/** One definition of `sort`. D27 */
+export function sortSchema({ properties }: Entity): Schema {
+  return { type: 'string', enum: properties.flatMap(({ name }) => [name, `+${name}`, `-${name}`]) }
+}
+
+/** The last property descending, then the first. */
+function sortExample({ properties }: Entity): string[] {
+  return [`-${properties.at(-1)?.name}`, `+${properties[0]?.name}`]
+}

@@ -1,0 +1,113 @@
+import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { withArticle } from '../model/names.ts'
+import { INSTANT_PATTERN } from './conditions.ts'
+import { refTo, type Schema } from './schema.ts'
+
+/** `AbsenceWrite`: what the schema of an entity's bodies is called. */
+export function writeNameOf({ name }: Entity): string {
+  return `${name}Write`
+}
+
+/** Schemas that those of all rows share. */
+export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
+  RowId: {
+    description: 'The answer to a write for a key that may not read.',
+    type: 'object',
+    required: ['id'],
+    additionalProperties: false,
+    properties: { id: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
+  },
+  DateTime: {
+    description: 'RFC 3339 with `Z` or an offset; a fraction of a second is dropped. Answers have it in UTC.',
+    type: ['string', 'null'],
+    format: 'date-time',
+    pattern: `^${INSTANT_PATTERN}$`,
+  },
+}
+
+/** A row in an answer: `entity.schema`, with descriptions and examples. */
+export function rowSchema(entity: Entity): Schema {
+  return objectOf(entity.members, plain(entity.schema), entity)
+}
+
+/** An object's schema, that of a row or of a part of it. Null is one of the types, not an alternative. */
+function objectOf(members: readonly (Property | Group)[], schema: Schema, entity: Entity): Schema {
+  const { properties, ...rest } = schema as { properties: Record<string, Schema> }
+  const described = members.map((member) => {
+    const key = keyOf(member)
+    const own = withNull(properties[key] as Schema)
+    return [key, isGroup(member) ? objectOf(member.properties, own, entity) : propertyOf(member, own, entity)]
+  })
+  return { ...rest, properties: Object.fromEntries(described) }
+}
+
+function propertyOf(property: Property, schema: Schema, entity: Entity): Schema {
+  const { kind, writable, examples } = property
+  const description = describeProperty(property, entity)
+  return {
+    ...schema,
+    ...(description === '' ? {} : { description }),
+    ...(kind.name === 'instant' ? { format: 'date-time' } : {}),
+    ...(kind.name === 'integer' ? { format: 'int64' } : {}),
+    ...(examples.length === 0 ? {} : { examples }),
+    ...(writable ? {} : { readOnly: true }),
+  }
+}
+
+function describeProperty(property: Property, entity: Entity): string {
+  if (property === entity.id) return 'Made by the server.'
+  if (property.reference) return `The id of ${withArticle(property.reference.entity)}.`
+  if (property.computedFrom.length > 0) return 'Made of other properties of the row.'
+  const reference = entity.properties.find((other) => other.reference?.copy?.column === property.column)
+  return reference ? `Copied from the row that \`${reference.path.join('.')}\` names.` : ''
+}
+
+/** `{anyOf: [{type: 'string'}, {type: 'null'}]}` → `{type: ['string', 'null']}` */
+function withNull(schema: Schema): Schema {
+  const [some, none] = (schema.anyOf ?? []) as Schema[]
+  return some && none?.type === 'null' ? { ...some, type: [some.type, 'null'] } : schema
+}
+
+/** Without what TypeBox keeps for itself. */
+function plain(schema: object): Schema {
+  return JSON.parse(JSON.stringify(schema))
+}
+
+/** A body: what clients may write, in the spelling of answers. Spec 4.1; D7, D8 */
+export function writeSchema(entity: Entity): Schema {
+  const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
+  return {
+    description: `No property is required. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
+    ...writableObject(entity.members),
+  }
+}
+
+function writableObject(members: readonly (Property | Group)[]): Schema {
+  const written = members.filter((member) => isGroup(member) || member.writable)
+  const properties = written.map((member) => [
+    keyOf(member),
+    isGroup(member) ? { ...writableObject(member.properties), type: ['object', 'null'] } : writtenValue(member),
+  ])
+  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) }
+}
+
+function writtenValue({ kind, examples, reference }: Property): Schema {
+  const example = examples.length === 0 ? {} : { examples }
+  if (kind.name === 'instant') return refTo('schemas', 'DateTime')
+  if (reference)
+    return { type: ['integer', 'null'], format: 'int64', description: `The id of ${withArticle(reference.entity)}.` }
+  const schema = withNull(plain(kind.schema))
+  if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
+  if (kind.name === 'decimal') return { ...schema, ...decimalBounds(kind.columnType), description: `${kind.allowed}` }
+  return { ...schema, ...example }
+}
+
+/** Of `numeric(18,8)`: what 10 digits before the point and 8 behind it can say. */
+function decimalBounds(columnType: string): Schema {
+  const [precision = 0, scale = 0] = (columnType.match(/\d+/g) ?? []).map(Number)
+  return { exclusiveMaximum: 10 ** (precision - scale), multipleOf: Number(`1e-${scale}`) }
+}
+
+function keyOf(member: Property | Group): string {
+  return isGroup(member) ? member.key : (member.path.at(-1) as string)
+}

@@ -1,0 +1,98 @@
+import { PAGE_SIZE_MAX } from '../parse/page.ts'
+import { headersOf } from './headers.ts'
+import type { Operation, PageName } from './operations.ts'
+import { refTo, type Schema } from './schema.ts'
+
+const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
+const row = (name: string) => refTo('schemas', name)
+/** A key that may write but not read learns the id alone. D34 */
+const rowOrId = (name: string) => ({ anyOf: [row(name), row('RowId')] })
+const LINKS = { 'X-Total-Count': 'X-Total-Count', Location: 'PageLinks', Link: 'PageLinks' }
+
+/** The `responses` of an operation that succeeds. */
+export function successesOf(operation: Operation): Record<string, Schema> {
+  const { success, entity, isUnlimited } = operation
+  const headers = (own: Record<string, string> = {}) => ({ headers: headersOf(own, { isUnlimited }) })
+  const name = entity?.name ?? ''
+  switch (success) {
+    case 'list': {
+      const schema = { type: 'array', items: row(name), maxItems: PAGE_SIZE_MAX }
+      return { 200: { description: 'A page, and links to others.', ...headers(LINKS), ...json(schema) } }
+    }
+    case 'row':
+      return { 200: { description: 'The row.', ...headers(), ...json(row(name)) } }
+    case 'created':
+      return { 201: { description: 'The new row.', ...headers({ Location: 'RowLocation' }), ...json(rowOrId(name)) } }
+    case 'updated':
+      return { 200: { description: 'The row as it is now.', ...headers(), ...json(rowOrId(name)) } }
+    case 'deleted':
+      return { 204: { description: 'The row is deleted.', ...headers() } }
+    default:
+      return pageSuccesses(success, isUnlimited)
+  }
+}
+
+const STORED = { ETag: 'ETag', Vary: 'Vary' }
+const HTML = { 'Content-Security-Policy': 'Content-Security-Policy' }
+
+function pageSuccesses(page: PageName, isUnlimited: boolean): Record<string, Schema> {
+  if (page === 'live' || page === 'ready')
+    return { 200: { description: 'It does.', headers: headersOf({}, { isUnlimited }), ...json(pageSchemas[page]) } }
+  const stored = page === 'document' ? STORED : { ...STORED, ...HTML }
+  const encoded = { ...stored, 'Content-Encoding': 'Content-Encoding' }
+  return {
+    200: { description: 'The page.', headers: headersOf(encoded, { isUnlimited }), content: contentOf(page) },
+    304: { description: 'It has not changed.', headers: headersOf(stored, { isUnlimited }) },
+  }
+}
+
+/** Programs get JSON, and browsers HTML where there is a page for people too. */
+function contentOf(page: PageName): Schema {
+  const html = { 'text/html': { schema: text } }
+  if (page === 'docs') return html
+  const { content } = json(pageSchemas[page])
+  return page === 'document' ? content : { ...content, ...html }
+}
+
+const text = { type: 'string' }
+const uri = { type: 'string', format: 'uri' }
+const object = (properties: Record<string, Schema>): Schema => ({
+  ...{ type: 'object', required: Object.keys(properties), additionalProperties: false, properties },
+})
+const errorKind = {
+  code: refTo('schemas', 'ErrorCode'),
+  status: { type: 'integer', minimum: 400, maximum: 599 },
+  title: { ...text, description: 'What it means.' },
+  explanation: { ...text, description: 'Why it comes.' },
+  remedy: { ...text, description: 'What to do.' },
+  reference: uri,
+}
+const texts = { type: 'object', additionalProperties: text }
+
+const pageSchemas: Readonly<Record<Exclude<PageName, 'docs'>, Schema>> = {
+  root: object({ name: text, version: text, resources: { type: 'object', additionalProperties: uri } }),
+  live: object({ status: { const: 'live' } }),
+  ready: object({ status: { const: 'ready' } }),
+  document: {
+    type: 'object',
+    required: ['openapi', 'info', 'servers', 'paths', 'components'],
+    properties: {
+      openapi: { type: 'string', pattern: '^3[.]1[.][0-9]+$' },
+      ...{
+        info: { type: 'object' },
+        servers: { type: 'array' },
+        paths: { type: 'object' },
+        components: { type: 'object' },
+      },
+    },
+  },
+  errors: object({ errors: { type: 'array', items: object(errorKind) } }),
+  error: object({
+    ...errorKind,
+    example: object({
+      when: { type: ['string', 'null'], description: 'What must be so, beside the request.' },
+      request: object({ method: text, target: text, headers: texts, body: { type: ['string', 'null'] } }),
+      answer: refTo('schemas', 'Error'),
+    }),
+  }),
+}

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Operation, operationsOf } from '../../src/describe/operations.ts'
+import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { loadSample } from '../../src/postgres/sample.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { conformance } from '../support/conformance.ts'
+import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { exchange } from '../support/socket.ts'
+
+// Every status and code of every operation that the OpenAPI document has is met by a request to a real server.
+
+const entities = await loadEntities()
+const operations = operationsOf(entities)
+const checked = await conformance()
+const reader = makeKey({ name: 'reader', rights: '*:read' })
+const writer = makeKey({ name: 'writer', rights: '*:write' })
+const limited = makeKey({ name: 'limited', limits: '1/1m' })
+const TABLES = entities.map(({ table }) => table)
+/** An answer about the database is kept for a second. */
+const READINESS_MS = 1_100
+
+let server: TestServer
+/** Its database was never there. */
+let alone: TestServer
+beforeAll(async () => {
+  const databaseUrl = await createDatabase()
+  await loadSample(databaseUrl, MIGRATIONS, true)
+  const keys = [reader, writer, limited].map(({ record }) => record)
+  const quiet = { RATE_LIMIT_CLIENTS: '5', LOG_LEVEL: 'error' }
+  const log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }
+  server = await startServer({ databaseUrl, keys, environment: quiet, log })
+  alone = await startServer({ databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster', log })
+})
+afterAll(async () => {
+  await server.stop()
+  await alone.stop()
+})
+
+interface Change {
+  /** Behind the path. */
+  query?: string
+  path?: string
+  headers?: Record<string, string>
+  body?: string
+  from?: TestServer
+}
+
+const faults: string[] = []
+
+/** Sends the operation as it would succeed, but for the change, and looks at the answer. */
+async function send(operation: Operation, { query = '', path, headers = {}, body, from = server }: Change = {}) {
+  const { method } = operation
+  const target = (path ?? operation.path.replace('{id}', '1').replace('{code}', 'NotFound')) + query
+  const text = body ?? (isWrite(operation) ? JSON.stringify({ [writtenKey(operation)]: 'Other' }) : '')
+  const own: Record<string, string> = {
+    Host: new URL(from.url).host,
+    Connection: 'close',
+    Authorization: `ApiKey ${KEY}`,
+  }
+  if (text !== '') Object.assign(own, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+  const lines = Object.entries({ ...own, ...headers }).map(([name, value]) =>
+    value === '' ? '' : `${name}: ${value}\r\n`,
+  )
+  const bytes = await exchange(from.url, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${text}`, 60_000)
+  const [head = '', ...rest] = bytes.split('\r\n\r\n')
+  const [status = '', ...fields] = head.split('\r\n')
+  const answer = {
+    status: Number(status.split(' ')[1]),
+    headers: fields.map((line): [string, string] => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 2),
+    ]),
+    text: Buffer.from(rest.join('\r\n\r\n'), 'latin1').toString(),
+  }
+  faults.push(...checked.faultsOf({ method, target }, answer).map((fault) => `${operation.operationId}: ${fault}`))
+  return answer
+}
+
+const isWrite = ({ success }: Operation) => success === 'created' || success === 'updated'
+/** A text that clients may write. */
+function writtenKey({ entity }: Operation): string {
+  return entity?.properties.find(({ writable, kind, path }) => writable && kind.name === 'text' && path.length === 1)
+    ?.path[0] as string
+}
+const referenceKey = ({ entity }: Operation) => entity?.properties.find(({ reference }) => reference)?.path[0] as string
+const bodyOf = (...entries: [string, unknown][]) =>
+  `{${entries.map(([key, value]) => `"${key}":${JSON.stringify(value)}`)}}`
+
+/** How each code comes about. Those without an entry need circumstances, and have a test of their own. */
+const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
+  InvalidHost: () => ({ headers: { Host: 'a.example, b.example' } }),
+  InvalidQueryString: () => ({ query: '?%=1' }),
+  UnknownParameter: () => ({ query: '?Nmae=1' }),
+  InvalidFilter: () => ({ query: '?Id=x' }),
+  TooManyFilters: () => ({ query: `?${Array(33).fill('Id=1').join('&')}` }),
+  InvalidSort: () => ({ query: '?sort=Nmae' }),
+  InvalidPageSize: () => ({ query: '?PageSize=many' }),
+  InvalidPage: () => ({ query: '?page=0' }),
+  InvalidCursor: () => ({ query: '?cursor=altered' }),
+  InvalidJson: () => ({ body: '[]' }),
+  UnknownProperty: () => ({ body: '{"Nmae": 1}' }),
+  DuplicateProperty: (operation) => {
+    const key = writtenKey(operation)
+    return { body: bodyOf([key, 'a'], [key.toUpperCase(), 'b']) }
+  },
+  InvalidValue: (operation) => ({ body: bodyOf([writtenKey(operation), 5]) }),
+  ValidationFailed: (operation) => ({ body: bodyOf([writtenKey(operation), 5], ['Nmae', 1]) }),
+  Unauthorized: () => ({ headers: { Authorization: '' } }),
+  Forbidden: ({ method }) => ({
+    headers: { Authorization: (method === 'GET' ? writer : reader).headers.authorization },
+  }),
+  NotFound: ({ path }) => ({ path: path.replace('{id}', '999999').replace('{code}', 'Nothing') }),
+  RequestTimeout: () => ({ headers: { 'Content-Length': '1000' } }),
+  ReferenceNotFound: (operation) => ({ body: bodyOf([referenceKey(operation), 999_999]) }),
+  StillReferenced: () => ({}),
+  PayloadTooLarge: () => ({ headers: { 'Content-Length': '1048577' } }),
+  UriTooLong: () => ({ query: `?${'x'.repeat(3_072)}` }),
+  UnsupportedMediaType: () => ({ headers: { 'Content-Type': 'text/plain' } }),
+  ServiceUnavailable: () => ({ from: alone }),
+}
+
+/** The operations that may answer with this code, each sent so that it does. */
+async function provoke(code: ErrorCode, change: (operation: Operation) => Change = () => ({})) {
+  const asked = operations.filter(({ codes }) => codes.includes(code))
+  expect(asked.length).toBeGreaterThan(0)
+  const got = await Promise.all(
+    asked.map(async (operation) => {
+      const { status, text } = await send(operation, change(operation))
+      return [operation.operationId, status, JSON.parse(text).Error.Code]
+    }),
+  )
+  expect(got).toEqual(asked.map(({ operationId }) => [operationId, errorTable[code].status, code]))
+}
+
+test.each(Object.entries(changes) as [ErrorCode, (operation: Operation) => Change][])('%s', provoke)
+
+test('RateLimitExceeded', async () => {
+  const headers = { Authorization: limited.headers.authorization }
+  const [first] = operations as [Operation]
+  expect((await send(first, { headers })).status).toBe(200)
+  await provoke('RateLimitExceeded', () => ({ headers }))
+})
+
+test('Conflict', async () => {
+  for (const table of TABLES)
+    await server.sql.unsafe(`alter table ${table} add constraint never check (false) not valid`)
+  await provoke('Conflict')
+  for (const table of TABLES) await server.sql.unsafe(`alter table ${table} drop constraint never`)
+})
+
+test('InternalError', async () => {
+  await Bun.sleep(READINESS_MS)
+  for (const table of TABLES) await server.sql.unsafe(`alter table ${table} rename to ${table}_away`)
+  await server.sql`alter table migration rename column file to file_away`
+  await provoke('InternalError')
+  await server.sql`alter table migration rename column file_away to file`
+  for (const table of TABLES) await server.sql.unsafe(`alter table ${table}_away rename to ${table}`)
+  await Bun.sleep(READINESS_MS)
+})
+
+test('each operation succeeds', async () => {
+  for (const operation of operations) {
+    const isDelete = operation.success === 'deleted'
+    const created = isDelete ? await server.post(operation.path.replace('/{id}', ''), {}) : null
+    const path = created ? operation.path.replace('{id}', created.body.id) : undefined
+    const { status } = await send(operation, path === undefined ? {} : { path })
+    expect([operation.operationId, status]).toEqual([
+      operation.operationId,
+      { created: 201, deleted: 204 }[String(operation.success)] ?? 200,
+    ])
+  }
+})
+
+test('pages that have not changed are not sent again', async () => {
+  const stored = operations.filter(({ operationId }) => checked.described.includes(`${operationId} 304`))
+  expect(stored.map(({ path }) => path)).toContain('/openapi.json')
+  for (const operation of stored)
+    expect((await send(operation, { headers: { 'If-None-Match': '*' } })).status).toBe(304)
+})
+
+test('D34: a key that may not read gets the id alone', async () => {
+  const headers = { Authorization: writer.headers.authorization }
+  for (const operation of operations.filter(isWrite))
+    expect(JSON.parse((await send(operation, { headers })).text)).toEqual({ id: expect.any(Number) })
+})
+
+test('all of it is described, and all that is described was met', () => {
+  expect(faults).toEqual([])
+  expect(checked.described.length).toBeGreaterThan(200)
+  expect(checked.described.filter((combination) => !checked.met.has(combination))).toEqual([])
+})

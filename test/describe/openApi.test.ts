@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'bun:test'
+import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { describeApi } from '../../src/describe/openApi.ts'
+import { errorTable } from '../../src/errors.ts'
+import { copied, decimal, defineEntity, group, identity, reference, text } from '../../src/model/entity.ts'
+import { parseRules } from '../../src/model/limits.ts'
+import { loadEntities } from '../../src/registry.ts'
+import type { Json } from '../support/server.ts'
+
+const facts = {
+  baseUrl: 'https://api.example.com/people',
+  limits: parseRules('750/1m,25000/12h'),
+  anonymousLimits: parseRules('60/1m'),
+}
+const entities = await loadEntities()
+const document = JSON.parse(JSON.stringify(describeApi(entities, facts))) as Json
+
+const ajv = new Ajv({ strict: false, validateSchema: false })
+addFormats(ajv)
+ajv.addSchema(document, 'api')
+const validators = new Map<string, ValidateFunction>()
+function isValid(pointer: string, value: unknown): boolean {
+  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `api#${pointer}` })
+  validators.set(pointer, validate)
+  return validate(value) as boolean
+}
+
+/** Every object in the document with where it stands. */
+function* objectsIn(value: Json, path: string[] = []): Generator<[Json, string[]]> {
+  if (typeof value !== 'object' || value === null) return
+  yield [value, path]
+  for (const [key, inner] of Object.entries(value)) yield* objectsIn(inner, [...path, key])
+}
+const at = (pointer: string) =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce((value: Json, key) => value?.[key], document)
+const operations = Object.entries(document.paths).flatMap(([path, item]: [string, Json]) =>
+  ['get', 'post', 'put', 'patch', 'delete'].flatMap((method) =>
+    item[method] ? [{ path, method, ...item[method] }] : [],
+  ),
+)
+const operation = (id: string) => operations.find(({ operationId }) => operationId === id) as Json
+
+describe('the document', () => {
+  test('follows from its parts alone', () => {
+    expect(JSON.stringify(describeApi(entities, facts))).toBe(JSON.stringify(document))
+  })
+
+  test('has the six operations on each entity', () => {
+    const ids = operations.map(({ operationId }) => operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const [many, one] of [
+      ['Companies', 'Company'],
+      ['Employees', 'Employee'],
+      ['Absences', 'Absence'],
+    ])
+      expect(ids).toEqual(
+        expect.arrayContaining([
+          `list${many}`,
+          `get${one}`,
+          `create${one}`,
+          `replace${one}`,
+          `update${one}`,
+          `delete${one}`,
+        ]) as never,
+      )
+  })
+
+  test('refers to nothing that it does not have, and has nothing to which it does not refer', () => {
+    const refs = new Set([...objectsIn(document)].flatMap(([{ $ref }]) => (typeof $ref === 'string' ? [$ref] : [])))
+    expect([...refs].filter((ref) => at(ref.slice(1)) === undefined)).toEqual([])
+    const { securitySchemes, ...components } = document.components
+    const there = Object.entries(components).flatMap(([section, named]) =>
+      Object.keys(named as Json).map((name) => `#/components/${section}/${name}`),
+    )
+    expect(there.filter((name) => !refs.has(name))).toEqual([])
+    expect(Object.keys(securitySchemes)).toEqual(Object.keys(document.security[0]))
+  })
+
+  test('stands on the address of the server, and names its limits', () => {
+    expect(document.servers).toEqual([{ url: facts.baseUrl }])
+    expect(document.info.description).toContain('750/1m,25000/12h')
+    expect(document.info.description).toContain('60/1m')
+  })
+
+  test('D33: needs a key but for the pages of the server', () => {
+    const open = operations.filter(({ security }) => security?.length === 0).map(({ path }) => path)
+    expect(open.filter((path) => /^\/(Companies|Employees|Absences)/.test(path))).toEqual([])
+    expect(open).toEqual(expect.arrayContaining(['/', '/livez', '/readyz', '/openapi.json', '/errors/{code}']) as never)
+  })
+
+  test('D35: says of the limits what holds: all but /livez and /readyz have them', () => {
+    for (const { path, responses } of operations)
+      for (const response of Object.values(responses) as Json[]) {
+        const { headers } = response.$ref ? at(response.$ref.slice(1)) : response
+        expect([path, 'X-RateLimit-Remaining' in headers]).toEqual([path, !/^\/(livez|readyz)$/.test(path)])
+      }
+  })
+
+  test('has an example for each code that an operation may answer, which is one of its answers', () => {
+    for (const { responses } of operations)
+      for (const [status, response] of Object.entries(responses) as [string, Json][]) {
+        if (Number(status) < 400) continue
+        const { schema, examples } = at(response.$ref.slice(1)).content['application/json']
+        const codes = schema.properties.Error.properties.Code.enum
+        expect(Object.keys(examples)).toEqual(codes)
+        for (const code of codes) {
+          expect(String(errorTable[code as keyof typeof errorTable].status)).toBe(status)
+          const { value } = document.components.examples[code]
+          const pointer = `${response.$ref.slice(1)}/content/application~1json/schema`
+          expect([code, isValid(pointer, value)]).toEqual([code, true])
+        }
+      }
+  })
+
+  test('has no code that no operation answers, but for those of paths and methods that it does not have', () => {
+    const codes = new Set(
+      Object.values(document.components.responses).flatMap(
+        (response: Json) => response.content['application/json'].schema.properties.Error.properties.Code.enum,
+      ),
+    )
+    expect(Object.keys(errorTable).filter((code) => !codes.has(code))).toEqual(['MethodNotAllowed'])
+  })
+})
+
+describe('the schema of a row', () => {
+  test.each(entities.map((entity) => [entity.name, entity] as const))(
+    '%s takes what the entity’s own takes',
+    (name, { schema, properties }) => {
+      const own = ajv.compile(JSON.parse(JSON.stringify(schema)))
+      const values: Json[] = [null, 'x', '', 0, 1, 2.5, -1, true, '2026-03-01T09:00:00Z', 'x'.repeat(402), {}, []]
+      const empty = Object.fromEntries(Object.keys(schema.properties).map((key) => [key, null]))
+      let taken = 0
+      for (const { path } of properties)
+        for (const value of values) {
+          const [key, part] = path as [string, string?]
+          const rest = part ? { prefered: null, days: null, hours: null, [part]: value } : value
+          const row = { ...empty, id: 7, ...('enabled' in empty ? { enabled: true } : {}), [key]: rest }
+          const isRow = own(row)
+          taken += Number(isRow)
+          expect([row, isValid(`/components/schemas/${name}`, row)]).toEqual([row, isRow])
+        }
+      expect(taken).toBeGreaterThan(5)
+      expect(isValid(`/components/schemas/${name}`, { ...empty, id: 7, enabled: true, more: 1 })).toBe(false)
+    },
+  )
+})
+
+describe('the schema of a body', () => {
+  const takes = (body: Json) => isValid('/components/schemas/AbsenceWrite', body)
+
+  test('has every property that may be written, and requires none', () => {
+    expect(Object.keys(document.components.schemas.AbsenceWrite.properties)).toEqual([
+      'status',
+      'employeeId',
+      'type',
+      'reason',
+      'start',
+      'end',
+      'period',
+    ])
+    for (const body of [
+      {},
+      { status: null },
+      { period: null },
+      { period: { days: 2.5 } },
+      { start: '2026-03-01T09:00:00+01:00' },
+    ])
+      expect([body, takes(body)]).toEqual([body, true])
+  })
+
+  test('refuses what the server refuses', () => {
+    for (const body of [
+      ...[
+        { staus: 'x' },
+        { status: 5 },
+        { status: 'x'.repeat(101) },
+        { status: 'a\0' },
+        { employeeId: 1.5 },
+        { period: [] },
+      ],
+      ...[
+        { period: { days: -1 } },
+        { period: { days: 1e10 } },
+        { period: { days: '2' } },
+        { start: '2026-02-30T09:00:00Z' },
+        [],
+        null,
+      ],
+    ])
+      expect([body, takes(body)]).toEqual([body, false])
+  })
+
+  test('counts characters as the server does: code points', () => {
+    expect([takes({ status: '😀'.repeat(100) }), takes({ status: '😀'.repeat(101) })]).toEqual([true, false])
+  })
+})
+
+describe('the parameters of a list', () => {
+  const { parameters } = operation('listAbsences')
+  const named = (name: string) => parameters.find((parameter: Json) => parameter.name === name)
+
+  test('are a filter for each property, sort, and paging', () => {
+    const names = parameters.map(({ name, $ref }: Json) => name ?? at($ref.slice(1)).name)
+    const filters = ['Id', 'Status', 'EmployeeId', 'Employee', 'Type', 'Reason', 'Start', 'End']
+    const parts = ['Period.Prefered', 'Period.Days', 'Period.Hours']
+    expect(names).toEqual([...filters, ...parts, 'sort', 'PageSize', 'page', 'cursor'])
+  })
+
+  test('sort has each property in three spellings', () => {
+    const sorts = document.components.schemas.CompanySort.enum
+    expect(sorts).toEqual(['Id', '+Id', '-Id', 'Name', '+Name', '-Name', 'Enabled', '+Enabled', '-Enabled'])
+    expect(named('sort')).toMatchObject({ style: 'form', explode: false })
+  })
+
+  test('a filter names its operators, and has examples that its schema takes', () => {
+    expect(named('Start').description).toContain('`=` `!=` `<` `<=` `>` `>=`')
+    for (const { operationId } of operations.filter(
+      ({ operationId }) => operationId.startsWith('list') && operationId !== 'listErrors',
+    ))
+      for (const { schema, examples = {} } of operation(operationId).parameters)
+        for (const { value } of Object.values(examples) as Json[])
+          expect([value, isValid(schema.$ref.slice(1), value)]).toEqual([value, true])
+  })
+
+  test('a filter is one condition, or several', () => {
+    expect(isValid('/components/schemas/InstantFilter', ['>=2026-03-01T00:00:00Z', '<2026-04-01T00:00:00Z'])).toBe(true)
+    expect(isValid('/components/schemas/InstantFilter', '>=2026-03-01')).toBe(false)
+    expect(isValid('/components/schemas/TextFilter', Array(33).fill('a'))).toBe(false)
+  })
+})
+
+test('any entity is described: 409 only where it refers, or is referred to', () => {
+  const pier = defineEntity('Pier', { id: identity(), name: text() }, { plural: 'Piers' })
+  const ship = defineEntity('OldShip', {
+    id: identity(),
+    pierId: reference('Pier'),
+    pier: copied('pierId', 'name'),
+    hull: group({ length: decimal(2), notes: text({ indexed: false }) }),
+  })
+  const { paths, components } = JSON.parse(JSON.stringify(describeApi([pier, ship], facts))) as Json
+  const codesOf = (path: string, method: string) => {
+    const { $ref = '' } = paths[path][method].responses[409] ?? {}
+    const response = components.responses[$ref.split('/').at(-1)]
+    return response?.content['application/json'].schema.properties.Error.properties.Code.enum
+  }
+  expect(codesOf('/Piers', 'post')).toEqual(['Conflict'])
+  expect(codesOf('/Piers/{id}', 'delete')).toEqual(['StillReferenced'])
+  expect(codesOf('/OldShips', 'post')).toEqual(['Conflict', 'ReferenceNotFound'])
+  expect(codesOf('/OldShips/{id}', 'delete')).toBeUndefined()
+  expect(paths['/OldShips'].post.summary).toBe('Create an old ship')
+  expect(components.schemas.OldShipWrite.properties.hull.properties.length).toMatchObject({ multipleOf: 0.01 })
+})
+
+test('an entity that is called like a schema of ours is refused', () => {
+  expect(() => describeApi([defineEntity('Fault', { id: identity() })], facts)).toThrow('two schemas are called Fault')
+})

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Admission } from '../../src/admit/admission.ts'
+import { Keyring } from '../../src/admit/keyring.ts'
+import { limiterSettings } from '../../src/admit/limiterFiles.ts'
+import { Limiters } from '../../src/admit/limiters.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { describeApi } from '../../src/describe/openApi.ts'
+import { Database } from '../../src/execute/database.ts'
+import { ListReads } from '../../src/execute/listReads.ts'
+import { LongWrites } from '../../src/execute/longWrites.ts'
+import { createApp } from '../../src/http/app.ts'
+import { createLog } from '../../src/log.ts'
+import { Cursors } from '../../src/model/cursor.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { sendRaw } from '../support/raw.ts'
+import { createRow } from '../support/rows.ts'
+import { KEY, startServer, type TestServer, tablesFor } from '../support/server.ts'
+
+const entities = await loadEntities()
+const config = readConfig({ RATE_LIMIT_CLIENTS: '1' })
+
+/** Put together as a worker does; nothing is asked, so it opens no connection. */
+function appOf() {
+  const options = { url: 'postgres://nobody@127.0.0.1:9/none', poolSize: 1, prepare: true }
+  const database = new Database(options)
+  return createApp({
+    entities,
+    database,
+    listReads: new ListReads({ quick: database, own: database, places: 1, mayCancel: true }),
+    longWrites: new LongWrites(database, options),
+    cursors: new Cursors(''),
+    memory: null,
+    cors: null,
+    migrationFiles: [],
+    limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
+    admission: new Admission(
+      new Keyring([], [KEY]),
+      new Limiters(limiterSettings(config), tablesFor(config, []), null),
+      null,
+    ),
+    log: createLog('error', 'json'),
+    baseUrl: () => 'http://127.0.0.1',
+    isDraining: () => false,
+    isWaiting: () => false,
+  })
+}
+
+test('app.routes has the operations of the OpenAPI document', () => {
+  const facts = { baseUrl: '', limits: config.rateLimits, anonymousLimits: config.rateLimitsAnonymous }
+  const described = Object.entries(describeApi(entities, facts).paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) =>
+      method === 'parameters'
+        ? []
+        : [
+            `${method.toUpperCase()} ${path.replace(/\{\w+\}/, ':id')} ${(operation as { operationId: string }).operationId}`,
+          ],
+    ),
+  )
+  const routes = appOf().routes.flatMap(({ method, path, hooks }) => {
+    const { operationId } = hooks.detail as { operationId?: string }
+    return method === 'HEAD' || operationId === undefined ? [] : [`${method} ${path} ${operationId}`]
+  })
+  expect(routes.sort()).toEqual(described.sort())
+  expect(routes).toContain('PATCH /Absences/:id updateAbsence')
+})
+
+test('what no operation describes is hidden: files of pages, and the wildcard', () => {
+  const hidden = appOf().routes.filter(({ method, hooks }) => method !== 'HEAD' && hooks.detail.hide)
+  expect(hidden.map(({ path }) => path)).toContain('/*')
+  for (const { path } of hidden) expect(path).toMatch(/^\/(\*|docs\/:id|favicon\.ico|robots\.txt)$/)
+})
+
+describe('a documented path and another spelling of it are answered alike', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer()
+    await createRow(server, '/Companies', { Name: 'Acme' })
+  })
+  afterAll(() => server.stop())
+
+  test.each([
+    '',
+    '/',
+    '//',
+    '/1',
+    '/1/',
+    '/%31',
+    '/1%20',
+    '/1//',
+    '/%',
+    '/%2F',
+    '/1%2F2',
+    '/%ff',
+    '/..',
+    '/*',
+    '/:id',
+    '/1?x=1',
+    '?PageSize=5&page=2',
+    '/1;a',
+  ])('GET /Companies%s', async (rest) => {
+    const [one, other] = await Promise.all(
+      ['/Companies', '/companies'].map((path) => sendRaw(server, `GET ${path}${rest}`)),
+    )
+    const plain = (text?: string) => text?.replaceAll('/companies', '/Companies')
+    expect([one?.status, plain(one?.body)]).toEqual([other?.status as number, plain(other?.body)])
+  })
+
+  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PURGE'])('%s', async (method) => {
+    for (const rest of ['', '/999999']) {
+      const [one, other] = await Promise.all(
+        ['/Companies', '/companies'].map((path) => sendRaw(server, `${method} ${path}${rest}`)),
+      )
+      const allow = (head?: string) => /^Allow: .*$/m.exec(head ?? '')?.[0]
+      expect([one?.status, allow(one?.head), one?.body]).toEqual([
+        other?.status as number,
+        allow(other?.head),
+        other?.body as string,
+      ])
+    }
+  })
+})

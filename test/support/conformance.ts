@@ -1,0 +1,244 @@
+import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { describeApi, type OpenApi } from '../../src/describe/openApi.ts'
+import { parseRules } from '../../src/model/limits.ts'
+import { loadEntities } from '../../src/registry.ts'
+
+// Whether what the server answers is what its OpenAPI document says. Every answer to a test client comes through here.
+
+/** A request as it was sent. */
+export interface SentRequest {
+  readonly method: string
+  readonly target: string
+}
+
+/** An answer as it came; the names of headers are in lower case. */
+export interface ReceivedAnswer {
+  readonly status: number
+  readonly headers: Iterable<[string, string]>
+  readonly text: string
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document as it is read
+type Json = any
+
+/** Headers of HTTP, of connections and for pages of other origins: no operation describes them. */
+const UNDESCRIBED =
+  /^(?:date|content-length|content-type|connection|keep-alive|transfer-encoding|access-control-[a-z-]+|vary|allow)$/
+/** Codes of requests that do not come as far as an operation. */
+const BEFORE_OPERATIONS = [
+  ...['NotFound', 'MethodNotAllowed', 'Unauthorized', 'RateLimitExceeded', 'ServiceUnavailable'],
+  ...['InvalidHost', 'UriTooLong', 'InternalError'],
+]
+/** For browsers alone: what pages load. */
+const FILES = /^\/(?:favicon\.ico|robots\.txt|docs\/[^/]+)\/?(?:[?]|$)/i
+
+export class Conformance {
+  /** Every combination of operation, status and code that was met: `listCompanies 400 InvalidPage`. */
+  readonly met = new Set<string>()
+  private readonly ajv = new Ajv({ strict: false, validateSchema: false, logger: false })
+  private readonly validators = new Map<string, ValidateFunction>()
+  private readonly templates: readonly { pattern: RegExp; path: string }[]
+
+  constructor(readonly document: OpenApi) {
+    addFormats(this.ajv)
+    this.ajv.addSchema(document, 'api')
+    this.templates = Object.keys(document.paths).map((path) => ({
+      path,
+      // Paths match in any case, and a slash at the end does not count.
+      pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}/?$`, 'i'),
+    }))
+  }
+
+  /** The path of the document that a target leads to; null: none. */
+  templateOf(target: string): string | null {
+    // Bun resolves `.` and `..` in a path as URLs do.
+    const { pathname } = new URL(`http://a${target.startsWith('/') ? target : '/'}`)
+    const path = pathname.replace(/%[0-9a-f]{2}/gi, decodeEscape)
+    return this.templates.find(({ pattern }) => pattern.test(path))?.path ?? null
+  }
+
+  /** What the document does not say of this answer; nothing: it conforms. */
+  faultsOf({ method, target }: SentRequest, answer: ReceivedAnswer): string[] {
+    const path = this.templateOf(target)
+    const verb = method === 'HEAD' ? 'get' : method.toLowerCase()
+    const item: Json = path === null ? undefined : this.document.paths[path]
+    const operation = item?.[verb]
+    if (method === 'OPTIONS' && answer.status === 204) return []
+    if (!operation || verb === 'parameters') return this.faultsOutside(target, method, answer)
+    const response = operation.responses[answer.status]
+    if (!response)
+      return this.isRefusedBefore(answer) ? [] : [`${operation.operationId} has no status ${answer.status}`]
+    const code = method === 'HEAD' || answer.status < 400 ? '' : ` ${codeOf(answer.text)}`
+    this.met.add(`${operation.operationId} ${answer.status}${code}`)
+    const pointer = response.$ref
+      ? pointerOf(response.$ref)
+      : ['paths', path as string, verb, 'responses', String(answer.status)]
+    const { headers = {}, content } = this.at(pointer)
+    return [
+      ...this.headerFaults(headers, answer),
+      ...(method === 'HEAD' ? [] : this.bodyFaults(pointer, content, answer)),
+      ...this.parameterFaults(operation, target, answer),
+    ]
+  }
+
+  /** A list that was answered was asked for with parameters that the document has, and one with these was answered. */
+  private parameterFaults({ operationId, parameters = [] }: Json, target: string, answer: ReceivedAnswer): string[] {
+    const pieces = piecesOf(target)
+    const described: Json[] = parameters.map((one: Json) => (one.$ref ? this.at(pointerOf(one.$ref)) : one))
+    if (pieces === null || !described.some(({ name }) => name === 'sort')) return []
+    const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(described, name, value))
+    if (answer.status < 400)
+      return wrong.map(([name, value]) => `${operationId} takes ${name}=${value}, which is not described`)
+    const isCertain = wrong.length === 0 && pieces.length <= 32 && !pieces.some((_, at) => isUncertain(at, pieces))
+    return answer.status === 400 && isCertain && !answer.text.includes('"InvalidHost"')
+      ? [`${operationId} refuses ${target}, which is described: ${answer.text}`]
+      : []
+  }
+
+  private takes(described: readonly Json[], name: string, value: string): boolean {
+    const parameter = described.find((one) => one.in === 'query' && one.name.toLowerCase() === name.toLowerCase())
+    if (!parameter) return false
+    if (parameter.name === 'sort') return value === '' || value.split(',').every((one) => this.sorts(parameter, one))
+    if (parameter.schema.type === 'integer') return this.isInteger(parameter, value)
+    return parameter.schema.$ref ? this.validatorAt(pointerOf(parameter.schema.$ref))(value) : true
+  }
+
+  /** Names match in any case, and a + may have been decoded to a space. */
+  private sorts({ schema }: Json, definition: string): boolean {
+    const { enum: values } = this.at(pointerOf(schema.items.$ref))
+    const plain = definition.replace(/^ /, '+').toLowerCase()
+    return values.some((value: string) => value.toLowerCase() === plain)
+  }
+
+  private isInteger({ schema: { minimum = Number.NEGATIVE_INFINITY } }: Json, value: string): boolean {
+    return /^-?\d+$/.test(value) && Number(value) >= minimum
+  }
+
+  /** Every combination of operation, status and code of the document, as `met` has them. */
+  get described(): string[] {
+    return Object.values(this.document.paths).flatMap((item: Json) =>
+      Object.values(item).flatMap(({ operationId, responses }: Json) =>
+        Object.entries(responses ?? {}).flatMap(([status, response]: [string, Json]) =>
+          this.codesOf(response).map((code) => `${operationId} ${status}${code}`),
+        ),
+      ),
+    )
+  }
+
+  private codesOf(response: Json): string[] {
+    if (!response.$ref) return ['']
+    const { schema } = this.at(pointerOf(response.$ref)).content['application/json']
+    return schema.properties.Error.properties.Code.enum.map((code: string) => ` ${code}`)
+  }
+
+  /** Of a path or a method that the document does not have. */
+  private faultsOutside(target: string, method: string, answer: ReceivedAnswer): string[] {
+    if (FILES.test(target) || this.isRefusedBefore(answer) || (method === 'HEAD' && answer.status >= 400)) return []
+    return [`the document has no ${method} ${target}, which is answered ${answer.status}`]
+  }
+
+  private isRefusedBefore({ status, text }: ReceivedAnswer): boolean {
+    return status >= 400 && (text === '' || BEFORE_OPERATIONS.includes(codeOf(text)))
+  }
+
+  private headerFaults(described: Record<string, Json>, { headers }: ReceivedAnswer): string[] {
+    const faults: string[] = []
+    const byName = new Map(Object.entries(described).map(([name, header]) => [name.toLowerCase(), header]))
+    const values = new Map(headers)
+    for (const [name, header] of byName) {
+      const pointer = pointerOf(header.$ref)
+      const value = values.get(name)
+      if (value === undefined && this.at(pointer).required) faults.push(`the header ${name} is missing`)
+      if (value !== undefined) faults.push(...this.valueFaults([...pointer, 'schema'], value, `the header ${name}`))
+    }
+    for (const name of values.keys())
+      if (!byName.has(name) && !UNDESCRIBED.test(name)) faults.push(`the header ${name} is not described`)
+    return faults
+  }
+
+  /** Of a text that stands for an integer where the schema has one. */
+  private valueFaults(pointer: readonly string[], text: string, what: string): string[] {
+    const value = this.at(pointer).type === 'integer' && /^-?\d+$/.test(text) ? Number(text) : text
+    return this.schemaFaults(pointer, value, what)
+  }
+
+  private bodyFaults(pointer: readonly string[], content: Json, { text, headers }: ReceivedAnswer): string[] {
+    if (content === undefined) return text === '' ? [] : ['there is a body where none is described']
+    const type = new Map(headers).get('content-type') ?? ''
+    const media = type.split(';')[0] as string
+    if (!content[media]) return [`the media type ${type} is not described`]
+    if (media !== 'application/json') return []
+    return this.schemaFaults([...pointer, 'content', media, 'schema'], JSON.parse(text), 'the body')
+  }
+
+  private schemaFaults(pointer: readonly string[], value: unknown, what: string): string[] {
+    const validate = this.validatorAt(pointer)
+    if (validate(value)) return []
+    return (validate.errors ?? []).map(({ instancePath, message }) => `${what}${instancePath} ${message}`)
+  }
+
+  private validatorAt(pointer: readonly string[]): ValidateFunction {
+    const $ref = `api#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
+    let validate = this.validators.get($ref)
+    if (!validate) this.validators.set($ref, (validate = this.ajv.compile({ $ref })))
+    return validate
+  }
+
+  private at(pointer: readonly string[]): Json {
+    return pointer.reduce((value: Json, part) => value[part], this.document)
+  }
+}
+
+/** `#/components/headers/ETag` */
+function pointerOf($ref: string): string[] {
+  return $ref.slice(2).split('/')
+}
+
+/** The parameters of a target, decoded; null where they cannot be. */
+function piecesOf(target: string): [string, string][] | null {
+  const query = target.includes('?') ? target.slice(target.indexOf('?') + 1) : ''
+  try {
+    return query
+      .split('&')
+      .filter((piece) => piece !== '')
+      .map((piece) => {
+        const [name = '', ...rest] = piece.replaceAll('+', ' ').split('=')
+        return [decodeURIComponent(name), decodeURIComponent(rest.join('='))]
+      })
+  } catch {
+    return null
+  }
+}
+
+/** Numbers of more than 50 digits, and exponents of three, may be taken and are not described. */
+const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
+
+/** What no schema can say: whether a cursor is one, a long number, and that some parameters are given once. */
+function isUncertain(at: number, pieces: readonly [string, string][]): boolean {
+  const [name = '', value = ''] = pieces[at] ?? []
+  const lower = name.toLowerCase()
+  const isAgain = pieces.findIndex(([other]) => other.toLowerCase() === lower) < at
+  return lower === 'cursor' || LONG_NUMBER.test(value) || (isAgain && (lower === 'page' || lower === 'pagesize'))
+}
+
+function codeOf(text: string): string {
+  return text === '' ? '' : (JSON.parse(text)?.Error?.Code ?? '')
+}
+
+/** One byte of ASCII; others lead to no path of ours. */
+function decodeEscape(code: string): string {
+  const character = String.fromCharCode(Number.parseInt(code.slice(1), 16))
+  return /[\w.-]/.test(character) ? character : code
+}
+
+let own: Conformance | undefined
+
+/** That of the project's own entities, made once in a process. */
+export async function conformance(): Promise<Conformance> {
+  const limits = parseRules('750/1m')
+  own ??= new Conformance(
+    describeApi(await loadEntities(), { baseUrl: 'http://127.0.0.1:3000', limits, anonymousLimits: limits }),
+  )
+  return own
+}
