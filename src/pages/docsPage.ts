@@ -5,8 +5,7 @@ import { SCALAR_FILE } from './scalar.ts'
 
 /**
  * Starts Scalar on the document. What it would take from other hosts is turned off. Requests go to the server that the page
- * came from, whatever name it has for itself: the policy below allows no other. Examples of filters and headers are there to
- * be chosen, where Scalar would send them all at once. A key that is typed without its scheme gets it.
+ * came from, whatever name it has for itself: the policy below allows no other. A key that is typed without its scheme gets it.
  */
 const script = `
 const root = new URL(document.documentElement.dataset.root, location.href).href
@@ -17,7 +16,7 @@ const start = (content) => Scalar.createApiReference('#docs', {
     preferredSecurityScheme: 'ApiKey',
     securitySchemes: { ApiKey: { name: 'Authorization', in: 'header', value: 'ApiKey ' } },
   },
-  onBeforeRequest({ request }) {
+  onRequestBuilt({ request }) {
     const key = (request.headers.get('authorization') ?? '').trim()
     if (key !== '' && !/^apikey( |$)/i.test(key)) request.headers.set('authorization', 'ApiKey ' + key)
   },
@@ -32,19 +31,23 @@ const start = (content) => Scalar.createApiReference('#docs', {
   documentDownloadType: 'none',
   persistAuth: false,
 })
-const unchosen = (parameter) => {
+// Scalar fills a field with an example, and sends either every example, or not even what is typed over one. So fields are
+// empty: what is typed is sent, the rest is not.
+const emptied = (parameter) => {
   if (parameter.$ref || parameter.in === 'path') return
-  const { example, examples, schema } = parameter
-  parameter.examples = examples ?? { default: { value: example ?? schema?.default ?? '' } }
+  const { example, examples = example === undefined ? {} : { example: { value: example } }, schema } = parameter
+  for (const one of Object.values(examples)) one['x-disabled'] = true
+  parameter.examples = { default: { value: '' }, ...examples }
   delete parameter.example
-  for (const choice of Object.values(parameter.examples)) choice['x-disabled'] = true
+  // An empty field would be marked as too small.
+  delete schema?.minimum
 }
 fetch(root + 'openapi.json')
   .then(async (answer) => answer.ok ? answer.json() : Promise.reject(await answer.text()))
   .then((content) => {
     const operations = Object.values(content.paths).flatMap((path) => [path, ...Object.values(path)])
     const lists = [...operations.map(({ parameters }) => parameters ?? []), Object.values(content.components.parameters ?? {})]
-    lists.flat().forEach(unchosen)
+    lists.flat().forEach(emptied)
     start(content)
   })
   .catch((error) => { document.querySelector('#docs').textContent = 'The docs could not be loaded: ' + error })

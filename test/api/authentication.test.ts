@@ -67,6 +67,7 @@ describe('5 Authentication', () => {
     [{ authorization: `bearer  ${KEY}` }, 'The scheme is ApiKey, not Bearer.'],
     [{ authorization: `Basic ${btoa(`${KEY}:`)}` }, 'The scheme is ApiKey, not Basic.'],
     [{ authorization: `Token ${KEY}` }, 'The scheme is ApiKey, not Token.'],
+    [{ authorization: `ApiKey:${KEY}` }, 'ApiKey and a space stand in front of the key.'],
     [{ authorization: KEY }, 'ApiKey and a space stand in front of the key.'],
     [{ 'x-api-key': KEY }, 'A key in the header X-API-Key is not read.'],
     [{ 'api-key': KEY }, 'A key in the header Api-Key is not read.'],
@@ -78,7 +79,7 @@ describe('5 Authentication', () => {
 
   test('D33: what it says follows from the form alone, not from whether there is such a key', async () => {
     const unknown = KEY.toUpperCase()
-    for (const form of [(key: string) => `Bearer ${key}`, (key: string) => key])
+    for (const form of [(key: string) => `Bearer ${key}`, (key: string) => key, (key: string) => `ApiKey${key}`])
       expect(await messageFor({ authorization: form(KEY) })).toBe(await messageFor({ authorization: form(unknown) }))
     expect(await messageFor({ 'x-api-key': KEY })).toBe(await messageFor({ 'x-api-key': unknown }))
   })

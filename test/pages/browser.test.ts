@@ -1,17 +1,24 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
 import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { createRow } from '../support/rows.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
 
-const PAGES = ['/', '/errors', '/errors/NotFound']
-const OWN = PAGES
-const NARROW = { viewport: { width: 360, height: 740 } }
-const DARK = { viewport: { width: 1400, height: 900 }, colorScheme: 'dark' } as const
+const OWN = ['/', '/errors', '/errors/NotFound']
+const NARROW = { width: 360, height: 740 }
+const WIDE = { width: 1400, height: 900 }
 
 /** In the page: what is focused, and whether one sees it. */
 const FOCUS = `(() => {
   const { href, tagName } = document.activeElement
   const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
   return { href, tagName, seen: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 }
+})()`
+/** The same in Scalar, which also draws a shadow, or shows a parent that has the focus within. */
+const SCALAR_FOCUS = `(() => {
+  const focused = document.activeElement
+  const { outlineStyle, boxShadow } = getComputedStyle(focused)
+  return (focused.innerText || focused.ariaLabel || focused.tagName) + (outlineStyle === 'none' && boxShadow === 'none' ? ' unseen' : '')
 })()`
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 
@@ -20,6 +27,7 @@ describeInBrowser('the pages in Chromium', () => {
   let browser: TestBrowser
   beforeAll(async () => {
     ;[server, browser] = await Promise.all([startServer(), startBrowser()])
+    await createRow(server, '/Companies', { Name: 'Acme', Enabled: true })
   })
   afterAll(async () => {
     await browser.close()
@@ -33,27 +41,28 @@ describeInBrowser('the pages in Chromium', () => {
     return opened
   }
 
-  test.each(PAGES)(
-    '%s, narrow and light, loads from this server alone, without a complaint, and fits',
+  /** The page has the colours that the reader's system asks for, and all of its width is seen. */
+  async function expectFit(page: Page, isDark: boolean) {
+    expect(await page.evaluate(OVERFLOW)).toBe(0)
+    const colour = (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string
+    const [red = 128] = colour.match(/\d+/g)?.map(Number) ?? []
+    expect([colour, isDark ? red < 60 : red > 200]).toEqual([colour, true])
+  }
+
+  const foreign = (requests: readonly string[]) => requests.filter((url) => !url.startsWith(`${server.url}/`))
+
+  test.each(OWN)(
+    '%s loads from this server alone, light or dark, and fits a wide and a narrow window',
     async (path) => {
-      const { page, requests, complaints } = await open(path, NARROW)
-      expect(requests.filter((url) => !url.startsWith(`${server.url}/`))).toEqual([])
-      expect(requests.length).toBeGreaterThan(0)
-      expect(complaints).toEqual([])
-      expect(await page.evaluate(OVERFLOW)).toBe(0)
+      const { page, requests, complaints } = await open(path, { viewport: WIDE, colorScheme: 'light' })
+      await expectFit(page, false)
+      await page.setViewportSize(NARROW)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await expectFit(page, true)
+      expect([foreign(requests), complaints, requests.length > 0]).toEqual([[], [], true])
       await page.context().close()
     },
   )
-
-  test.each(PAGES)('%s, wide and dark, is dark, loads without a complaint, and fits', async (path) => {
-    const { page, complaints } = await open(path, DARK)
-    expect(complaints).toEqual([])
-    expect(await page.evaluate(OVERFLOW)).toBe(0)
-    const colour = (await page.evaluate('getComputedStyle(document.body).backgroundColor')) as string
-    const [red = 255] = colour.match(/\d+/g)?.map(Number) ?? []
-    expect(red).toBeLessThan(60)
-    await page.context().close()
-  })
 
   test.each(OWN)('every link of %s is reached by Tab, is seen to be, and leads somewhere', async (path) => {
     const { page } = await open(path)
@@ -65,7 +74,68 @@ describeInBrowser('the pages in Chromium', () => {
     }
     expect(reached).toEqual(links.map((href) => ({ href, tagName: 'A', seen: true })))
     const answers = await Promise.all([...new Set(links)].map((href) => fetch(href)))
-    expect(answers.filter(({ url, status }) => status !== 200 && !url.endsWith('openapi.json'))).toEqual([])
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([])
     await page.context().close()
+  })
+
+  describe('the docs', () => {
+    let docs: Awaited<ReturnType<typeof open>>
+    beforeAll(async () => {
+      docs = await open('/', { viewport: WIDE, colorScheme: 'dark' })
+      await docs.page.getByRole('link', { name: 'Companies' }).click()
+    })
+    afterAll(() => docs.page.context().close())
+
+    test('open at the resource that the landing page names', async () => {
+      await docs.page.getByRole('heading', { name: 'Companies', exact: true }).first().waitFor()
+      expect(docs.page.url()).toBe(`${server.url}/docs#tag/companies`)
+      await expectFit(docs.page, true)
+    })
+
+    test('are led through by Tab, and one sees where it is', async () => {
+      const places: string[] = []
+      for (let step = 0; step < 20; step++) {
+        await docs.page.keyboard.press('Tab')
+        places.push((await docs.page.evaluate(SCALAR_FOCUS)) as string)
+      }
+      expect(places.filter((place) => place.includes('unseen'))).toEqual([])
+      expect(places.join()).toMatch(/Absences[\s\S]*Companies[\s\S]*Employees/)
+    })
+
+    // With the scheme, which stands there already, and for those who replace the whole.
+    test.each([`ApiKey ${KEY}`, KEY])('have a request answered 200 with %s as the key', async (typed) => {
+      const { page, requests } = docs
+      const field = page.getByLabel('Value').first()
+      expect(await field.inputValue()).toStartWith('ApiKey ')
+      await field.fill(typed)
+      const before = requests.length
+      await page.getByRole('button', { name: /^Test Request.*get .Companies\)/ }).click()
+      const filter = page.locator('tr#Enabled').getByRole('combobox', { name: 'Value' })
+      await filter.fill('!=false')
+      await page.getByRole('button', { name: /^Send/ }).first().click()
+      await page.getByText('200 OK').first().waitFor()
+      await page.getByText('Acme').first().waitFor()
+      const [sent = '', ...others] = requests.slice(before)
+      // What is typed is sent, and neither examples nor empty fields are.
+      expect([sent, ...others]).toEqual([`${server.url}/Companies?Enabled=%21%3Dfalse`])
+      await filter.fill('')
+      await page.keyboard.press('Escape')
+      await field.fill('ApiKey ')
+    })
+
+    test('have asked this server alone, and complained of nothing', () => {
+      expect([foreign(docs.requests), docs.complaints]).toEqual([[], []])
+    })
+
+    test('fit a narrow window, and say why they cannot be loaded', async () => {
+      const { page, complaints } = await open('/docs', { viewport: NARROW, colorScheme: 'light' })
+      await page.getByRole('heading', { name: 'Getting started' }).first().waitFor()
+      await expectFit(page, false)
+      expect(complaints).toEqual([])
+      await page.route('**/openapi.json', (route) => route.fulfill({ status: 429, body: '<b>Too many</b>' }))
+      await page.reload()
+      await page.getByText('The docs could not be loaded: <b>Too many</b>').waitFor()
+      await page.context().close()
+    })
   })
 })

@@ -10,6 +10,7 @@ export type PythonPrograms =
 const OWN_FOLDER = join(import.meta.dir, '.venv')
 const OWN_REQUIREMENTS = join(import.meta.dir, 'requirements.txt')
 const LOOK_AGAIN_MS = 100
+const HINT = '; in Debian: apt-get install python3-venv'
 
 /**
  * The Python programs that tests run, of a virtual environment that is made when it is first needed, and again when the
@@ -17,7 +18,7 @@ const LOOK_AGAIN_MS = 100
  */
 export async function pythonPrograms(folder = OWN_FOLDER, requirements = OWN_REQUIREMENTS): Promise<PythonPrograms> {
   const python = Bun.which('python3')
-  if (python === null) return lacking('there is no python3 in the path')
+  if (python === null) return { bin: null, lack: `there is no python3 in the path${HINT}` }
   const madeOf = [folder, await versionOf(python), readFileSync(requirements, 'utf8')].join('\n')
   if (isMadeOf(folder, madeOf)) return found(folder)
   const lock = await waitForLock(`${folder}.lock`)
@@ -25,14 +26,10 @@ export async function pythonPrograms(folder = OWN_FOLDER, requirements = OWN_REQ
     if (!isMadeOf(folder, madeOf)) await make(python, folder, requirements, madeOf)
     return found(folder)
   } catch (error) {
-    return lacking((error as Error).message)
+    return { bin: null, lack: (error as Error).message }
   } finally {
     lock.release()
   }
-}
-
-function lacking(lack: string): PythonPrograms {
-  return { bin: null, lack: `${lack}; in Debian: apt-get install python3-venv` }
 }
 
 function found(folder: string): PythonPrograms {
@@ -52,7 +49,7 @@ function isMadeOf(folder: string, madeOf: string): boolean {
 
 async function make(python: string, folder: string, requirements: string, madeOf: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
-  await run([python, '-m', 'venv', folder])
+  await run([python, '-m', 'venv', folder], HINT)
   const pip = [join(folder, 'bin/python'), '-m', 'pip', '--disable-pip-version-check', '--no-input', '--quiet']
   // Most of what is installed is never imported: what is, Python compiles then.
   await run([...pip, 'install', '--no-compile', '-r', requirements])
@@ -69,8 +66,8 @@ async function waitForLock(path: string): Promise<{ release(): void }> {
 
 const COMPLAINT_LENGTH_MAX = 500
 
-/** What the command prints. @throws Error with the end of what it printed, if it fails */
-async function run(command: string[]): Promise<string> {
+/** What the command prints. @throws Error with the end of what it printed and the hint, if it fails */
+async function run(command: string[], hint = ''): Promise<string> {
   const child = Bun.spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
   const [output, complaint] = await Promise.all([
     new Response(child.stdout).text(),
@@ -79,5 +76,5 @@ async function run(command: string[]): Promise<string> {
   ])
   if (child.exitCode === 0) return output
   const said = `${output} ${complaint}`.replace(/\s+/g, ' ').trim()
-  throw new Error(`${command.slice(0, 3).join(' ')} failed: ${said.slice(-COMPLAINT_LENGTH_MAX)}`)
+  throw new Error(`${command.slice(0, 3).join(' ')} failed: ${said.slice(-COMPLAINT_LENGTH_MAX)}${hint}`)
 }
