@@ -43,7 +43,7 @@ export function describeApi(entities: readonly Entity[], facts: ServerFacts): Op
       title: 'Roster',
       version,
       summary: 'An HTTP API for people data: filtered, sorted, paged lists with exact totals, and full CRUD.',
-      description: `${gettingStarted(entities, facts.baseUrl)}\n\n## What holds everywhere\n\n${describeServer(facts)}`,
+      description: `${gettingStarted(entities, facts.baseUrl)}\n\n${describeServer(facts)}`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: facts.baseUrl }],
