@@ -20,7 +20,8 @@ read, created, replaced, changed and deleted. Requests and answers are JSON.</p>
 <ul>
 ${resources}</ul>
 <h2>First request</h2>
-<p>A request needs a key. The operator of this server issues keys; <code>npm start</code> prints one for development.</p>
+<p>A request needs a key. The operator of this server issues keys; for development, <code>npm start</code> keeps one in
+<code>.data/development.key</code>.</p>
 <pre class="all">${firstRequest(entities, baseUrl)}</pre>
 <h2>Read on</h2>
 <ul>

@@ -26,7 +26,9 @@ describeInBrowser('the pages in Chromium', () => {
   let server: TestServer
   let browser: TestBrowser
   beforeAll(async () => {
-    ;[server, browser] = await Promise.all([startServer(), startBrowser()])
+    // Under another name than the page is opened by, as behind a proxy: all that pages ask for must come from there still.
+    const environment = { PUBLIC_URL: 'https://api.example.com/people' }
+    ;[server, browser] = await Promise.all([startServer({ environment }), startBrowser()])
     await createRow(server, '/Companies', { Name: 'Acme', Enabled: true })
   })
   afterAll(async () => {
