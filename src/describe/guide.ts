@@ -13,6 +13,7 @@ export function gettingStarted(entities: readonly Entity[], baseUrl: string): st
 
 1. Get a key from the operator of this server. For development, \`npm start\` keeps one in \`.data/development.key\`.
 2. In [the docs](${baseUrl}/docs), type it behind \`ApiKey \` under *Authentication*. Then press *Test Request* beside any operation.
+   A filter is typed into its row, the operator in front, as in \`>=2\`; one more row with the same name makes a range.
 3. Or send a request from a shell. \`-G\` with \`--data-urlencode\` encodes filters, since no address may hold \`<\` or \`>\` as they are:
 
 \`\`\`sh

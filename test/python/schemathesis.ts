@@ -1,0 +1,38 @@
+// Asks a server with the sample what its OpenAPI document says can be asked, and a lot that it says cannot be, with every check of
+// Schemathesis: `node src/launch.mjs test/python/schemathesis.ts`, with options of `schemathesis run` behind. The exit code is
+// that of Schemathesis: 0 if nothing differs.
+import { join } from 'node:path'
+import { endPrograms, runMain, temporaryFolder } from '../support/process.ts'
+import { pythonPrograms } from './environment.ts'
+
+const KEY = 'the-key-of-schemathesis'
+const LIMITS = '1000000/1s'
+
+const { bin, lack } = await pythonPrograms()
+if (bin === null) {
+  console.error(`Schemathesis cannot run: ${lack}`)
+  process.exit(1)
+}
+const folder = temporaryFolder()
+const server = runMain({
+  ...{ DATA_DIR: join(folder.path, 'data'), BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn', WORKERS: '1' },
+  ...{ RATE_LIMITS: LIMITS, RATE_LIMITS_ANONYMOUS: LIMITS },
+})
+const [, url] = await server.waitFor(/listens on (http:\S+?),/)
+const words = [
+  `${url}/openapi.json`,
+  '--header',
+  `Authorization: ApiKey ${KEY}`,
+  '--workers',
+  '2',
+  '--continue-on-failure',
+]
+const child = Bun.spawn([join(bin, 'schemathesis'), 'run', ...words, ...process.argv.slice(2)], {
+  cwd: folder.path,
+  env: { ...process.env, SCHEMATHESIS_HOOKS: 'hooks', PYTHONPATH: import.meta.dir, PYTHONDONTWRITEBYTECODE: '1' },
+  stdio: ['ignore', 'inherit', 'inherit'],
+})
+const exitCode = await child.exited
+await endPrograms()
+folder.remove()
+process.exit(exitCode)
