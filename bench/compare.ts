@@ -108,7 +108,7 @@ async function measure(
 }
 
 async function interrupt() {
-  if (isStopping) process.exit(130) // PostgreSQL is told by the end of this process
+  if (isStopping) process.exit(130) // PostgreSQL ends with this process
   isStopping = true
   await stop()
   process.exit(130)

@@ -63,7 +63,7 @@ export async function openCluster({
     hasFailed = true
     throw new Error(`PostgreSQL has ended by itself:\n${log}`)
   })
-  failed.catch(() => undefined) // whoever waits for a database is told
+  failed.catch(() => undefined) // a caller that waits for a database gets the error
   const admin = postgres(embedded.url, { max: 1, onnotice: () => undefined })
   const [postmaster] = await admin<{ pid: number }[]>`
     select split_part(pg_read_file('postmaster.pid'), E'\n', 1)::int as pid`
@@ -79,7 +79,7 @@ export async function openCluster({
       return database
     },
     async stop() {
-      // A load ends by itself first: the driver throws where nobody catches when a transaction loses its connection.
+      // A load ends by itself first: the driver throws where no code catches when a transaction loses its connection.
       stopping.abort(new Error('the bench was stopped'))
       await opening
       // Without it a shutdown writes for longer than it is given, and the next start has to recover.

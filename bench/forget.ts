@@ -5,8 +5,8 @@ import { LEASE } from './silence.ts'
 const HEARD_MS = 100
 
 /**
- * What servers have in memory of lists of absences is given up: for them this is a write of somebody unknown. It changes
- * no row.
+ * What servers have in memory of lists of absences is given up: for them this is a write of an unknown client. It
+ * changes no row.
  */
 export async function forgetLists(databaseUrl: string): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => undefined, connection: LEASE })

@@ -12,7 +12,7 @@ export interface Scenario {
   readonly prepare?: readonly string[]
   /** Every round begins without what was learned in those before, so that no figure depends on their number. */
   readonly isCold?: boolean
-  /** Lists of which it can be told what they cost without their total: see the floor `uncounted`. */
+  /** Lists whose cost without their total can be measured: see the floor `uncounted`. */
   readonly hasUncounted?: boolean
   /** Neither SQL alone nor other servers can do it. */
   readonly isOurs?: boolean

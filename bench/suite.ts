@@ -11,7 +11,7 @@ export interface Plan {
   restore(): Promise<void>
   /** Makes servers give up what they have in memory. */
   forget(): Promise<void>
-  /** Told what is measured now. */
+  /** Called before each round of a target. */
   onRound?(target: string, round: number): void
 }
 

@@ -41,7 +41,7 @@ export const employee: Table = {
   },
 }
 
-/** Known as, else first name, then last name; everybody has one. */
+/** Known as, else first name, then last name; every employee has one. */
 export function displayName(id: number): string {
   const { firstName, lastName, knownAs } = nameOf(id)
   return `${knownAs ?? firstName} ${lastName}`
