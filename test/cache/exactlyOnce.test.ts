@@ -27,7 +27,7 @@ const selections: { selection: Selection; truth: (row: Row) => boolean }[] = [
   { selection: { table: TABLE, tableMask: 1, key: 'in', matches: isIn }, truth: isIn },
   { selection: { table: TABLE, tableMask: 1, key: 'all', matches: () => true }, truth: () => true },
   // Only PostgreSQL knows which rows it has.
-  { selection: { table: TABLE, tableMask: 1, key: 'untold', matches: null }, truth: isIn },
+  { selection: { table: TABLE, tableMask: 1, key: 'untestable', matches: null }, truth: isIn },
 ]
 const byRank: Ordering = {
   key: 'rank',
@@ -39,9 +39,10 @@ const compare = byRank.compare as (one: Position, other: Position) => number
 interface Written {
   readonly write: ModelWrite
   readonly writer: number
-  /** Told without saying what it was. */
+  /** Published without its rows. */
   readonly isReset: boolean
-  isTold: boolean
+  /** Or lost along with all that readers have kept. */
+  isPublished: boolean
 }
 
 /** A question to the database, from its baseline to its answer. */
@@ -57,7 +58,7 @@ const kinds = ['total', 'page', 'notes', 'placed', 'placed', 'ready'] as const
 const operations = {
   begin: 5,
   commit: 5,
-  tell: 4,
+  publish: 4,
   ask: 8,
   run: 8,
   answer: 8,
@@ -79,20 +80,21 @@ const step: fc.Arbitrary<Step> = fc.record({
   n: fc.noBias(fc.nat(1_000_000)),
 })
 
-/** So often something was told from memory, and was held against the model. */
+/** So often something came from the cache, and was compared with the model. */
 const compared = { totals: 0, places: 0, pages: 0, looks: 0 }
 
-class Told extends InFlightWrites {
+/** Waits for no write: all that is committed is published at once. */
+class SettledAtOnce extends InFlightWrites {
   constructor(
     region: Region,
     subscriber: ChangeSubscriber,
-    private readonly tellAll: () => void,
+    private readonly publishAll: () => void,
   ) {
     super(new FlagReader(region), subscriber)
   }
 
   override settled(): true {
-    this.tellAll()
+    this.publishAll()
     return true
   }
 }
@@ -113,13 +115,13 @@ class Site {
   private isDeaf = false
 
   constructor() {
-    const tellAll = () => {
+    const publishAll = () => {
       // In another order than they were committed in.
-      for (const written of this.untold().reverse()) this.tell(written)
+      for (const written of this.unpublished().reverse()) this.publish(written)
     }
     renewLease(this.region)
     const subscriber = new ChangeSubscriber(new ChangeLogReader(this.region), 100_000)
-    this.cache = new ListCache(subscriber, new Told(this.region, subscriber, tellAll), 1_000_000)
+    this.cache = new ListCache(subscriber, new SettledAtOnce(this.region, subscriber, publishAll), 1_000_000)
   }
 
   async follow(steps: readonly Step[]) {
@@ -134,7 +136,7 @@ class Site {
     const row = (id: number): Row => [`${id}`, n % 3 === 0 ? 'f' : 't', `${(n >> 4) % 8}`]
     const id = n % IDS
     const write = this.database.begin(id, (before) => (before !== null && n % 5 === 0 ? null : row(id)))
-    if (write) this.running.push({ write, writer: (n >> 3) % WRITERS, isReset: n % 37 === 0, isTold: false })
+    if (write) this.running.push({ write, writer: (n >> 3) % WRITERS, isReset: n % 37 === 0, isPublished: false })
   }
 
   commit(n: number) {
@@ -144,11 +146,11 @@ class Site {
     this.committed.push(written)
   }
 
-  tell(which: number | Written) {
-    const untold = this.untold()
-    const written = typeof which === 'number' ? untold[which % Math.max(untold.length, 1)] : which
+  publish(which: number | Written) {
+    const unpublished = this.unpublished()
+    const written = typeof which === 'number' ? unpublished[which % Math.max(unpublished.length, 1)] : which
     if (!written) return
-    written.isTold = true
+    written.isPublished = true
     const publisher = this.announcers[written.writer] as ChangePublisher
     if (written.isReset) publisher.publishReset(TABLE)
     else publisher.publish(TABLE, written.write)
@@ -160,13 +162,13 @@ class Site {
     const { selection, truth } = selections[which] as (typeof selections)[number]
     const baseline = this.cache.baseline(selection)
     if (baseline === null) return
-    if (baseline.total !== null && this.untold().length === 0) {
+    if (baseline.total !== null && this.unpublished().length === 0) {
       compared.looks++
       expect(baseline.total).toBe(this.database.snapshot().rows.filter(truth).length)
     }
     if (n % 11 === 0) {
-      // More is told, and taken in, before the question is put together.
-      this.tell(n >> 2)
+      // More is published, and taken in, before the question is put together.
+      this.publish(n >> 2)
       this.cache.isFresh(baseline)
     }
     const place = kind === 'placed' ? this.cache.indexes.anchorBefore(baseline, byRank, (n >> 5) % IDS) : null
@@ -194,16 +196,16 @@ class Site {
     if (content === null) return
     expect(this.isDeaf).toBe(false)
     const { text } = this.ready.get(selection.key) as ModelSnapshot
-    const state = this.stateAsTold(text)
+    const state = this.stateAsPublished(text)
     if (state === null) return
     compared.pages++
     expect(content).toBe(contentOf(state.filter(truth)))
   }
 
-  /** A writer dies: what it has not told, nobody will. */
+  /** A writer dies: what it has not published never will be, and readers give up all that they have kept. */
   die(n: number) {
     if (n % 9 !== 0) return
-    for (const written of this.untold()) written.isTold = true
+    for (const written of this.unpublished()) written.isPublished = true
     bumpEpoch(this.region)
   }
 
@@ -218,7 +220,7 @@ class Site {
     const elsewhere = this.database.begin(n % IDS, () => [`${n % IDS}`, 't', '1'])
     if (elsewhere) {
       this.database.commit(elsewhere)
-      this.committed.push({ write: elsewhere, writer: 0, isReset: true, isTold: true })
+      this.committed.push({ write: elsewhere, writer: 0, isReset: true, isPublished: true })
     }
     bumpEpoch(this.region)
     this.isDeaf = false
@@ -247,20 +249,20 @@ class Site {
     expect(positions.filter((other) => compare(other, place.position) <= 0)).toHaveLength(place.rows)
   }
 
-  private untold() {
-    return this.committed.filter(({ isTold }) => !isTold)
+  private unpublished() {
+    return this.committed.filter(({ isPublished }) => !isPublished)
   }
 
-  /** All rows as of a snapshot and of all that was told; null: a row was told on that nobody has told of yet. */
-  private stateAsTold(snapshot: string): Row[] | null {
+  /** All rows as of a snapshot and of what is published; null: of a row a later write is known, an earlier one not. */
+  private stateAsPublished(snapshot: string): Row[] | null {
     const [oldest, next, running = ''] = snapshot.split(':')
     const sees = ({ transaction }: ModelWrite) =>
       transaction < Number(oldest) || (transaction < Number(next) && !running.split(',').includes(`${transaction}`))
     const rows = new Map<number, Row>()
-    const untold = new Set<number>()
-    for (const { write, isTold } of this.committed) {
-      if (!isTold && !sees(write)) untold.add(write.id)
-      else if (untold.has(write.id)) return null
+    const unpublished = new Set<number>()
+    for (const { write, isPublished } of this.committed) {
+      if (!isPublished && !sees(write)) unpublished.add(write.id)
+      else if (unpublished.has(write.id)) return null
       else if (write.after) rows.set(write.id, write.after)
       else rows.delete(write.id)
     }

@@ -95,7 +95,7 @@ describe('a total', () => {
     tell(100, null, row(2, true)) // was not
     cache.learnTotal(before, 10, SNAPSHOT)
     expect(totalOf(all)).toBe(11)
-    tell(98, null, row(3, true)) // was counted, and is told late
+    tell(98, null, row(3, true)) // was counted, and is published late
     expect(totalOf(all)).toBe(11)
   })
 
@@ -242,7 +242,7 @@ describe('the total at a snapshot', () => {
       () => publisher.publishReset(TABLE),
       () => bumpEpoch(region),
       () => expireLease(region),
-      // A row that is gone, and of which nobody has told that it was there.
+      // A row is gone whose insert was never published.
       () => tell(101, row(1, true), null),
     ]
     for (const disturb of disturbances) {
@@ -299,7 +299,7 @@ describe('an anchor', () => {
   })
 
   test.each([
-    ['rows have changed that nobody names', () => publisher.publishReset(TABLE)],
+    ['a reset, which does not name the rows that have changed', () => publisher.publishReset(TABLE)],
     ['changes were lost', () => bumpEpoch(region)],
   ])('is not known any more after %s', (_, disturb) => {
     note(['10', '20', '30'], 10)

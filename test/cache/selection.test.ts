@@ -50,10 +50,10 @@ describe('what a change does to a selection', () => {
   })
 
   test('is not known where TypeScript cannot decide; no change stays no change', () => {
-    const untold = of(company, 'Name=>a')
-    expect(sumOf(untold, [change(null, row('a'))])).toBe(null)
-    expect(touches(untold, change(null, row('a')))).toBe(true)
-    expect(sumOf(untold, [])).toBe(0)
+    const untestable = of(company, 'Name=>a')
+    expect(sumOf(untestable, [change(null, row('a'))])).toBe(null)
+    expect(touches(untestable, change(null, row('a')))).toBe(true)
+    expect(sumOf(untestable, [])).toBe(0)
   })
 })
 

@@ -28,7 +28,7 @@ afterEach(async () => {
   await sql.end()
 })
 
-/** A listener, and what it was told. */
+/** A listener, and what it has received. */
 class Ear {
   isLive = false
   begins = 0
@@ -36,7 +36,8 @@ class Ear {
   pulses = 0
   isWanted = true
   reason = ''
-  strangers: string[] = []
+  /** Why rows may change without notice. */
+  causes: string[] = []
   readonly heard: string[] = []
   readonly stop: () => Promise<void>
   readonly wake: () => void
@@ -50,10 +51,8 @@ class Ear {
       machine,
       tables,
       copies: COPIES,
-      onStrangers: (strangers) => {
-        this.strangers = strangers.map(
-          ({ kind, name, place, table }) => `${kind} ${name} of ${place}: ${table ?? 'all'}`,
-        )
+      onStrangers: (found) => {
+        this.causes = found.map(({ kind, name, place, table }) => `${kind} ${name} of ${place}: ${table ?? 'all'}`)
       },
       onWrite: (table, writer) => void this.heard.push(`${table} ${writer}`),
       onBegin: () => void this.begins++,
@@ -192,7 +191,7 @@ function sqlRows(): [what: string, write: string, tables: string[]][] {
     ['truncate', 'truncate absence', ['absence']],
     ['truncate that reaches other tables', 'truncate company cascade', ['absence', 'company', 'employee']],
     ['a rename, of all that copy the name', "update company set name = 'c'", ['company', 'employee']],
-    ['a rename of somebody with absences', "update employee set known_as = 'c'", ['absence', 'employee']],
+    ['a rename of an employee with absences', "update employee set known_as = 'c'", ['absence', 'employee']],
     ['copy', "copy company (name) from program 'echo d'", ['company']],
     [
       'what a common table expression writes',
@@ -327,7 +326,7 @@ describe('is not live', () => {
       } finally {
         process.kill(row?.pid, 'SIGCONT')
       }
-      // The old one ends some time, and that is nobody's end but its own.
+      // The old connection ends some time, and the new one goes on.
       await until(async () => (await sql`select from pg_stat_activity where pid = ${row?.pid}`).count === 0)
       await ear.pulse()
       expect([ear.isLive, ear.begins]).toEqual([true, 2])
@@ -458,11 +457,11 @@ describe('finds what changes rows without notifying, and when it has gone, and d
       async () => {
         const ear = await hearing()
         await sql.unsafe(make)
-        await until(() => Bun.deepEquals(ear.strangers, found) && ear.isLive)
+        await until(() => Bun.deepEquals(ear.causes, found) && ear.isLive)
         expect(ear.begins).toBeGreaterThan(1)
         const { begins } = ear
         await sql.unsafe(drop)
-        await until(() => ear.strangers.length === 0 && ear.isLive)
+        await until(() => ear.causes.length === 0 && ear.isLive)
         expect(ear.begins).toBeGreaterThan(begins)
         expect(ear.reason).toBe('the tables, or what belongs to them, have changed')
       },
@@ -474,9 +473,9 @@ describe('finds what changes rows without notifying, and when it has gone, and d
     async () => {
       await sql.unsafe(`${FUNCTION} insert on company for each row execute function theirs()`)
       const ear = await hearing()
-      expect(ear.strangers).toEqual(['trigger theirs of company: all'])
+      expect(ear.causes).toEqual(['trigger theirs of company: all'])
       await sql.unsafe('alter table company disable trigger theirs')
-      await until(() => ear.strangers.length === 0 && ear.isLive)
+      await until(() => ear.causes.length === 0 && ear.isLive)
       await sql.unsafe(
         `${BADGE}; create view names as select name from company; create index names_of on company (name)`,
       )
@@ -491,7 +490,7 @@ describe('finds what changes rows without notifying, and when it has gone, and d
         await Bun.sleep(700)
         return ear.begins === begins && ear.isLive
       })
-      expect(ear.strangers).toEqual([])
+      expect(ear.causes).toEqual([])
     },
     TIMEOUT_MS,
   )
@@ -502,7 +501,7 @@ describe('finds what changes rows without notifying, and when it has gone, and d
       const ear = await hearing()
       await sql.unsafe(`alter table absence alter reason type text collate "und-x-icu" using upper(reason)`)
       await until(() => ear.begins === 2 && ear.isLive)
-      expect(ear.strangers).toEqual([])
+      expect(ear.causes).toEqual([])
     },
     TIMEOUT_MS,
   )
@@ -517,7 +516,7 @@ describe('finds what changes rows without notifying, and when it has gone, and d
       await session.unsafe(`${FUNCTION} update on company execute function theirs(); ${DROP_FUNCTION}`)
       await session.end()
       await until(() => ear.begins > begins && ear.isLive)
-      expect(ear.strangers).toEqual([])
+      expect(ear.causes).toEqual([])
     },
     TIMEOUT_MS,
   )

@@ -84,15 +84,15 @@ class Machine {
     return postgres(url, { max: 1, backoff: () => 0.1, onnotice: () => undefined, connection } as object)
   }
 
-  /** The tables of which something was told; null: all is to be forgotten. */
-  told(): string[] | null {
+  /** The tables of which changes have arrived since the last call; null: all is to be forgotten. */
+  received(): string[] | null {
     const tables: string[] = []
     return this.reader.read((text) => tables.push(JSON.parse(text)[0])) ? tables : null
   }
 
   async hears(): Promise<this> {
     await until(() => this.reader.isLive)
-    this.told()
+    this.received()
     return this
   }
 
@@ -133,7 +133,7 @@ describe('NOTIFY', () => {
     async () => {
       const outsider = await overhear(url)
       await sql.unsafe(INSERT)
-      expect(await outsider.take()).toEqual([]) // nobody listens
+      expect(await outsider.take()).toEqual([]) // no machine listens
       const here = await new Machine().hears()
       await here.sql.unsafe(INSERT)
       expect(await outsider.take()).toEqual([])
@@ -173,12 +173,12 @@ describe('NOTIFY', () => {
     async () => {
       const [here, there] = await Promise.all([new Machine().hears(), new Machine().hears()])
       await here.sql.unsafe(INSERT)
-      await until(() => there.told()?.includes('company') ?? false)
+      await until(() => there.received()?.includes('company') ?? false)
       await here.sql.unsafe('truncate absence')
-      await until(() => there.told()?.includes('absence') ?? false)
-      expect(here.told()).toEqual([])
+      await until(() => there.received()?.includes('absence') ?? false)
+      expect(here.received()).toEqual([])
       await sql.unsafe("insert into employee (known_as) values ('k')")
-      for (const machine of [here, there]) await until(() => machine.told()?.includes('employee') ?? false)
+      for (const machine of [here, there]) await until(() => machine.received()?.includes('employee') ?? false)
     },
     TIMEOUT_MS,
   )
@@ -202,7 +202,7 @@ describe('the cache is off', () => {
       await until(() => cache.baseline(COMPANIES) !== null)
       await learn(cache, COMPANIES)
       expect(cache.baseline(COMPANIES)?.total).toBe(1)
-      // Another one that nobody has seen coming.
+      // Another one, of which nothing was known before its commit.
       await sql.unsafe(INSERT)
       await until(() => cache.baseline(COMPANIES)?.total === null)
     },
@@ -217,7 +217,7 @@ describe('the cache is off', () => {
       await until(() => !here.reader.isLive)
       await sql.unsafe(INSERT)
       await until(() => here.reader.isLive)
-      expect(here.told()).toBe(null)
+      expect(here.received()).toBe(null)
     },
     TIMEOUT_MS,
   )
@@ -260,7 +260,7 @@ describe('the cache is off', () => {
         process.kill(Number(pid), 'SIGCONT')
       }
       await until(() => here.reader.isLive)
-      expect(here.told()).toBe(null)
+      expect(here.received()).toBe(null)
       expect(await isThere(Number(pid))).toBe(false)
       const now = await written()
       await Bun.sleep(300)
@@ -289,7 +289,7 @@ describe('the cache is off', () => {
         process.kill(pids[0] as number, 'SIGCONT')
       }
       await until(() => here.reader.isLive)
-      expect(here.told()).toBe(null)
+      expect(here.received()).toBe(null)
       expect(await Promise.all(pids.map(isThere))).toEqual([false, false, true])
       await Promise.all([frozen, idle, others].map((connection) => connection.end({ timeout: 0 })))
     },
@@ -306,7 +306,7 @@ describe('the cache is off', () => {
       await until(
         async () => (await sql`select from pg_stat_activity where application_name like 'roster %/0'`).count === 0,
       )
-      await here.staysDeaf(500) // the third has not been told yet
+      await here.staysDeaf(500) // the third is not disowned yet
       here.process.leave(1)
       here.process.disown(`${connections}/0`)
       await here.hears()
@@ -393,7 +393,7 @@ test(
     await sql.unsafe(INSERT)
     await until(() => machine.reader.isLive)
     // It may have been sent behind the pulse.
-    await until(() => machine.told()?.includes('company') ?? false)
+    await until(() => machine.received()?.includes('company') ?? false)
   },
   TIMEOUT_MS,
 )
@@ -419,7 +419,7 @@ describe('writer slots', () => {
         process.kill(pid, 'SIGCONT')
       }
       await until(() => here.reader.isLive)
-      expect(here.told()).toBe(null)
+      expect(here.received()).toBe(null)
     },
     TIMEOUT_MS,
   )
@@ -459,7 +459,7 @@ describe('writer slots', () => {
       await here.staysDeaf(200)
       here.process.leave(6)
       expect(here.reader.isLive).toBe(true)
-      expect(here.told()).toBe(null)
+      expect(here.received()).toBe(null)
       await until(() => here.infos.includes('list cache on again'))
     },
     TIMEOUT_MS,
@@ -475,7 +475,7 @@ describe('writer slots', () => {
       expect(existsSync(join(before.folder, 'changes'))).toBe(true)
       const after = await new Machine(before.folder).hears()
       writer.append('["company"]')
-      expect([after.told(), after.reader.isLive, before.reader.isLive]).toEqual([[], true, false])
+      expect([after.received(), after.reader.isLive, before.reader.isLive]).toEqual([[], true, false])
     },
     TIMEOUT_MS,
   )

@@ -18,21 +18,21 @@ import { privateRegion } from '../support/region.ts'
 const entities = [absence, company, employee]
 
 let region: Region
-/** What was told, and whether the write was marked as on its way then. */
-let told: { table: string; change: Change | 'reset'; isMarked: boolean }[]
+/** What was published, and whether the write was marked as in flight then. */
+let published: { table: string; change: Change | 'reset'; isMarked: boolean }[]
 beforeEach(() => {
   region = privateRegion(changeLogWords(1))
-  told = []
+  published = []
 })
 
 class WatchedPublisher extends ChangePublisher {
   override publish(table: string, change: Change, epoch: number) {
-    told.push({ table, change, isMarked: isMarked() })
+    published.push({ table, change, isMarked: isMarked() })
     super.publish(table, change, epoch)
   }
 
   override publishReset(table: string) {
-    told.push({ table, change: 'reset', isMarked: isMarked() })
+    published.push({ table, change: 'reset', isMarked: isMarked() })
     super.publishReset(table)
   }
 }
@@ -53,8 +53,8 @@ const rowOf = ({ properties }: Entity, values: Record<string, string | null>): R
 function settled(observer: WriteObserver, rows: readonly Row[] | null) {
   observer.settle(rows)
   expect(isMarked()).toBe(false)
-  for (const { isMarked } of told) expect(isMarked).toBe(true)
-  return told.map(({ table, change }) => [table, change])
+  for (const { isMarked } of published) expect(isMarked).toBe(true)
+  return published.map(({ table, change }) => [table, change])
 }
 
 const [old, renamed] = [rowOf(company, { Name: 'old' }), rowOf(company, { Name: 'new' })]
@@ -141,7 +141,7 @@ describe('rows that copy from others', () => {
 
 test('an unknown outcome resets the table and all that copy from it', () => {
   expect(settled(writesOf(absence).update(), null)).toEqual([['absence', 'reset']])
-  told.length = 0
+  published.length = 0
   expect(settled(writesOf(company).rename(), null)).toEqual([
     ['company', 'reset'],
     ['employee', 'reset'],

@@ -57,18 +57,18 @@ describe('writes that an answer may show', () => {
 
   test('are waited for, all of them, and those that begin meanwhile are not', async () => {
     const [one, other] = [flags.begin(COMPANY), new FlagWriter(region, 1).begin(COMPANY)]
-    let isTold = false
-    const told = Promise.resolve(inFlight.settled(COMPANY, anything)).then((all) => {
-      isTold = true
+    let isAnswered = false
+    const settled = Promise.resolve(inFlight.settled(COMPANY, anything)).then((all) => {
+      isAnswered = true
       return all
     })
     const later = flags.begin(COMPANY)
     await Bun.sleep(3)
     one.end()
     await Bun.sleep(3)
-    expect(isTold).toBe(false)
+    expect(isAnswered).toBe(false)
     other.end()
-    expect(await told).toBe(true)
+    expect(await settled).toBe(true)
     later.end()
   })
 
@@ -104,13 +104,13 @@ describe('a write that takes long', () => {
     await inFlight.settled(COMPANY, anything)
     tickMs = 0
     const other = flags.begin(COMPANY)
-    const told = inFlight.settled(COMPANY, anything)
-    let isTold = false
-    Promise.resolve(told).then(() => (isTold = true))
+    const settled = inFlight.settled(COMPANY, anything)
+    let isAnswered = false
+    Promise.resolve(settled).then(() => (isAnswered = true))
     await Bun.sleep(3)
-    expect(isTold).toBe(false)
+    expect(isAnswered).toBe(false)
     other.end()
-    expect(await told).toBe(false)
+    expect(await settled).toBe(false)
   })
 
   test('is not overdue any more when its process has ended, and another in its place is not', async () => {
