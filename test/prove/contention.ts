@@ -37,7 +37,7 @@ const LOG_BYTES = 64 * 1024 * 1024
 /** An entry's first number was used up when it was taken. */
 const FIRST = 1
 
-/** Lets several processes ask one table for the same few clients, and judges all that they were told. */
+/** Lets several processes ask one table for the same few clients, and judges all answers that they got. */
 export async function proveContention(options: Options): Promise<Findings> {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'roster-prove-'))
   const rules = options.rules.map((rule) => ({ ...rule, period: '' }))

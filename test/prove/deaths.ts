@@ -1,4 +1,4 @@
-// A process dies at a random atomic step of a decision; whoever comes next must find the state before it or after it.
+// A process dies at a random atomic step of a decision; the next process must find the state before it or after it.
 // A program of its own, since it replaces the atomic operations before the window is loaded.
 import type { Decision, Rule } from '../../src/model/limits.ts'
 import { Random } from '../support/random.ts'
@@ -6,7 +6,7 @@ import { Random } from '../support/random.ts'
 const operations = ['load', 'store', 'compareExchange'] as const
 /** Atomic steps until the death; -1: none is planned. */
 let fuse = -1
-/** Atomic steps until somebody else does something in between; -1: nobody does. */
+/** Atomic steps until another process does something in between; -1: none does. */
 let pause = -1
 let intrude = () => {}
 class Death extends Error {}
@@ -47,7 +47,7 @@ function checkRound() {
   for (let step = 0; step < 300; step++) {
     nowMs += Math.floor((random.below(100) / 100) ** 3 * 4_000)
     const client = 1 + random.below(7)
-    // Who comes new finds an entry, or shares one with other strangers, whose decisions belong to nobody's log.
+    // A new client finds an entry, or shares one with other new clients, whose decisions stand in no log.
     const log = hasOwn(windows, client) ? (logs.get(client) ?? []) : []
     const after = expectedAfter(rules, log, nowMs).log
     let possible = [log]
@@ -79,7 +79,7 @@ function checkIntrusions() {
   const [windows, other] = [1, 2].map(() => new SlidingWindows(region, 2, rules, () => nowMs)) as [Windows, Windows]
   for (let step = 1; step <= 200; step++) {
     const client = 1 + random.below(2)
-    nowMs += 5_000 // so long that everybody is silent
+    nowMs += 5_000 // so long that every client is silent
     windows.admit(client, client)
     nowMs += 5_000
     const { overflowed } = windows
@@ -130,7 +130,7 @@ function checkLag(steps: number) {
   if (!admitted || windows.admit(1, 1).admitted) throw new Error(JSON.stringify({ seed, steps, admitted }))
 }
 
-/** Dies after so many atomic steps, or, with -1, when it is told to. False: it died on the way. */
+/** Dies after so many atomic steps, or, with -1, when `intrude` lights the fuse. False: it died on the way. */
 function admitOrDie(windows: Windows, client: number, steps: number): boolean {
   fuse = steps
   try {

@@ -3,7 +3,7 @@ import type { Rule } from '../../src/model/limits.ts'
 export interface Answers {
   /** Answers by status. */
   statuses: Record<number, number>
-  /** Of the answers of 2xx: X-RateLimit-Remaining, each number once if nobody was counted twice or not at all. */
+  /** Of the answers of 2xx: X-RateLimit-Remaining, each number once if every request was counted exactly once. */
   remaining: number[]
 }
 

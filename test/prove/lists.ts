@@ -34,14 +34,14 @@ export interface Proof {
   readonly differences: readonly string[]
   /** Milliseconds after a commit elsewhere at which the last list was asked for that did not show it, in order. */
   readonly lagsMs: readonly number[]
-  /** Of the lists that are asked for again, the share that is answered while nobody may read the tables. */
+  /** Of the lists that are asked for again, the share that is answered while no server can read the tables. */
   readonly remembered: number
 }
 
 /** So many lists are asked for in turns, and now and then one of them is exchanged for another. */
 const LISTS = 40
 const TOGETHER_MS = 1_000
-/** After this everything that was committed is told. */
+/** After this everything that was committed has arrived. */
 const QUIET_MS = 150
 /** Before a fault, and behind it, while clients go on. */
 const AROUND_MS = 300
@@ -114,7 +114,7 @@ class Prover {
     await this.check(`round ${round}, ${writes} writes`, 4 + this.random.below(6))
   }
 
-  /** Clients and others write at once, and lists are read at once; then nobody writes. */
+  /** Clients and others write at once, and lists are read at once; then no client writes. */
   async together(moment: string, fault?: Fault): Promise<void> {
     const { cluster, random, findings } = this
     const ids = await readIds(cluster)
@@ -144,7 +144,7 @@ class Prover {
     await this.check(`after ${moment}`, LISTS)
   }
 
-  /** A commit of somebody else, or by another machine's server, and how long lists go on without it. */
+  /** A commit by a plain connection, or by another machine's server, and how long lists go on without it. */
   async outside(write: number): Promise<void> {
     const mark = `outside ${this.seed} ${write}`
     const lagMs = await lagOf(this.cluster, mark, write % 2 === 0 ? 'sql' : 'server')

@@ -76,10 +76,10 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
       isWaiting = false
       if (received.startsWith('HTTP/1.1 200')) load.good++
       else fail(received.slice(9, 12))
-      const isTold = /^connection: close/im.test(received.slice(0, head))
-      if (isTold) load.leaves++
+      const mustLeave = /^connection: close/im.test(received.slice(0, head))
+      if (mustLeave) load.leaves++
       received = ''
-      if (isTold || !keepAlive) leave(keepAlive ? 0 : pauseMs())
+      if (mustLeave || !keepAlive) leave(keepAlive ? 0 : pauseMs())
       else setTimeout(ask, pauseMs())
     })
     socket.on('error', (error: NodeJS.ErrnoException) => {

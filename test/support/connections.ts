@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands before PostgreSQL, and notes when somebody connects. */
+/** Stands before PostgreSQL, and notes when a client connects. */
 export async function countConnections(url: string) {
   const target = new URL(url)
   const timesMs: number[] = []

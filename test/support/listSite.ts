@@ -147,7 +147,7 @@ export class ListSite {
 
   constructor(url: string, cacheBytes = 16 * 2 ** 20) {
     this.hear()
-    // Nobody else writes, but for what tests do behind everybody's back.
+    // No other client writes, except in tests that do so without a notification.
     this.pulse = setInterval(() => this.hear(), 20)
     this.processes = [
       new ListProcess(url, this.memory(0, cacheBytes)),
@@ -156,7 +156,7 @@ export class ListSite {
     this.plain = new ListProcess(url, null)
   }
 
-  /** From now on nobody hears of the writes of others. */
+  /** From now on no process hears of the writes of others. */
   deafen(): void {
     clearInterval(this.pulse)
     expireLease(this.region)

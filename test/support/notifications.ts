@@ -1,6 +1,6 @@
 import { connect } from './postgres.ts'
 
-/** What is notified from now on, as somebody sees it who listens and stands in no table of listeners. */
+/** What is notified from now on, as a connection sees it that listens and stands in no table of listeners. */
 export async function overhear(url: string) {
   const sql = connect(url)
   const heard: string[] = []

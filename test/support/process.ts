@@ -13,7 +13,7 @@ export interface RunningProgram {
   /** Exit code, or the signal that ended it. */
   ended: Promise<number | string | null>
   kill(signal: NodeJS.Signals): void
-  /** As when whoever reads the output goes away. */
+  /** As when the reader of the output goes away. */
   closeOutput(): void
   /** As a terminal's Ctrl-C: to every process of the group. */
   killGroup(signal: NodeJS.Signals): void

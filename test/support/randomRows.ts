@@ -31,7 +31,7 @@ const INSTANTS = ['0001-01-01', '1969-12-31', '1970-01-01', '2024-01-31', '2024-
   ['00:00:00', '23:59:59'].map((time) => `${day}T${time}Z`),
 )
 
-/** Columns of a table that anybody can write, each with a way to draw a value: few, so that many tie. */
+/** Columns of a table that any client can write, each with a way to draw a value: few, so that many tie. */
 type Columns = Record<string, (random: Random) => string | boolean | null>
 
 const text = (random: Random) => random.pick(random.chance(15) ? HOSTILE : TEXTS)
@@ -63,7 +63,7 @@ const copies: Partial<Record<Collection, { id: string; key: string; source: stri
 
 type Values = Record<string, string | boolean | null>
 
-/** Random values for every column that the collection's rows have from nobody else. */
+/** Random values for every column that the collection's rows do not copy from other rows. */
 export function randomValues(random: Random, collection: Collection): Values {
   return Object.fromEntries(Object.entries(columns[collection]).map(([name, draw]) => [name, draw(random)]))
 }

@@ -41,7 +41,7 @@ export interface TestServer {
   replaceKeys(keys: readonly KeyRecord[]): void
   /** As the supervisor tells all workers that the keys were right at `ms` of the monotonic clock. */
   noteNews(ms: number): void
-  /** `leaveMs`: how long clients are told to leave before the end. */
+  /** `leaveMs`: how long clients are asked to leave before the end. */
   stop(leaveMs?: number): Promise<void>
 }
 

@@ -29,13 +29,13 @@ export class MarkedRows {
   private newest = 1
   isOver = false
 
-  /** `name`: another for each run, since of statements of earlier ones nobody may know what came of them. */
+  /** `name`: another for each run, since the outcome of statements of earlier ones may be unknown. */
   constructor(
     private readonly cluster: Cluster,
     private readonly random: Random,
     private readonly findings: Findings,
     readonly name: string,
-    /** Others also write such rows, and must show after so long; null: nobody else does. */
+    /** Others also write such rows, and must show after so long; null: no others do. */
     private readonly outsideMs: number | null,
   ) {
     this.allBounds = [0, 1, 2].map((index) => new Bounds(`${name}.${index}`))

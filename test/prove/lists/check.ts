@@ -22,7 +22,7 @@ export class Findings {
 /** So often each list is asked for, so that hardly ever a worker is left out. */
 const ASKED = 5
 
-/** While nobody writes: every answer must be what PostgreSQL says, and that of the server without memory to the byte. */
+/** While no client writes: every answer is to be PostgreSQL’s, and byte for byte that of the server without memory. */
 export async function checkExactly(cluster: Cluster, lists: readonly List[], findings: Findings, moment: string) {
   await inParallel(lists, 6, async (list) => {
     const { text, values } = truthOf(list)

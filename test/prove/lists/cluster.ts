@@ -42,7 +42,7 @@ interface Server {
 
 /** A server of two workers, two others on the same database, and plain connections. */
 export class Cluster {
-  /** Nobody knows of this connection: what it writes comes from elsewhere. */
+  /** No server knows of this connection: what it writes comes from elsewhere. */
   readonly sql: postgres.Sql
   /** Once it was started again. */
   private postmaster: ChildProcess | null = null

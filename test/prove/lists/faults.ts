@@ -62,7 +62,7 @@ async function kill(cluster: Cluster, worker: number) {
   await Promise.all(sent)
 }
 
-/** While nobody hears of writes, there is one to each table. */
+/** While no server hears of writes, there is one to each table. */
 async function deafen(cluster: Cluster, names: string) {
   await terminate(cluster, names)
   await cluster.sql`update absence set reason = 'unheard' where id % 3 = 0`.catch(() => undefined)

@@ -8,7 +8,7 @@ import { DECIMALS, INSTANTS, TEXTS } from './randomList.ts'
 /** The ids there are, as far as is known. */
 export type Ids = Record<Collection, number[]>
 
-/** So few rows are written again and again, by everybody. */
+/** So few rows are written again and again, by every client. */
 const HOT = 6
 /** Of what the names are made that rows of other tables have too. */
 const COPIED = /^(Name|KnownAs|FirstName|LastName)$/

@@ -9,7 +9,7 @@ interface Options {
   /** Also names, for which servers forget all that they know of the tables that copy names. */
   readonly renames: boolean
   readonly isOver: () => boolean
-  /** Nobody must write now. */
+  /** No client must write now. */
   readonly isHeld: () => boolean
 }
 

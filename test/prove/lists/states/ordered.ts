@@ -52,7 +52,7 @@ export class OrderedRows {
     return started.slice(Math.max(current, 0)).reverse()
   }
 
-  /** Nobody asks for a state before this one any more. */
+  /** No reader asks for a state before this one any more. */
   forget(before: number): void {
     const current = this.kept.findLastIndex(({ state }) => state <= before)
     if (current > 0) this.kept = this.kept.slice(current)

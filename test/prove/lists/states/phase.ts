@@ -17,7 +17,7 @@ const READERS = 8
 const BACKGROUND_WRITERS = 3
 /** Before a fault, and behind it, while clients go on. */
 const AROUND_MS = 400
-/** Others' writes show after so long: they are told at once, or else nothing is told from memory after half a second. */
+/** Others' writes show after so long: they arrive at once, or else nothing comes from the cache after half a second. */
 const LATE_MS = 600
 
 /** One writes and many read for so long, or while `fault` goes on; every answer must be that of one state. */

@@ -32,7 +32,7 @@ const REFUSED_MS = 20
 
 interface Read {
   readonly answer: Answer
-  /** Of the list, that was shown; null: none. It may take long where nobody knows what came of a write. */
+  /** Of the list, that was shown; null: none. It may take long where the outcome of a write is unknown. */
   readonly judged: Promise<Version | null>
 }
 

@@ -13,7 +13,7 @@ export class Timeline {
   sent = 0
   /** Writes that every list must show that is asked for from now on: answered, or shown by an answer before. */
   shown = 0
-  /** The last write of somebody else. */
+  /** The last write of another client. */
   private byOthers = 0
   private settled = 0
   private waiting: { state: number; go: () => void }[] = []
@@ -23,13 +23,13 @@ export class Timeline {
     readonly lists: readonly OrderedRows[],
   ) {}
 
-  /** The writer says that it sends the next write, or that somebody else does. */
+  /** The writer says that it sends the next write, or that another client does. */
   send(byOthers = false): void {
     this.sent++
     if (byOthers) this.byOthers = this.sent
   }
 
-  /** Whether a write of somebody else is among those that a list may show already. */
+  /** Whether a write of another client is among those that a list may show already. */
   isOthers(first: number, last: number): boolean {
     return first < this.byOthers && this.byOthers <= last
   }

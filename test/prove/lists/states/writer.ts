@@ -16,7 +16,7 @@ const ASKED_BEFORE = 3
 const ASKED_AFTER = 5
 const ASKED_MEANWHILE = 4
 const MEANWHILE_MS = 5
-/** Of what others write nobody knows which pages it changes. */
+/** Which pages a write of others changes is unknown. */
 const PAGES_ELSEWHERE = 4
 /** A worker that stands still must not keep the writer from writing. */
 const PATIENCE_MS = 400
@@ -27,7 +27,7 @@ const QUIET_MS_MAX = 30_000
 
 /** The one who writes: one write after the other, so that the states are known that the tables go through. */
 export class Writer {
-  /** Nobody knows what came of the last write: others must not write, so that it can be told. */
+  /** The outcome of the last write is unknown: others must not write, so that it can be found. */
   isLost = false
 
   constructor(
@@ -116,7 +116,7 @@ export class Writer {
     timeline.show()
   }
 
-  /** Pages that all workers may know by now, a write of somebody else, and the same pages when it must show. */
+  /** Pages that all workers may know by now, a write of another client, and the same pages when it must show. */
   private async probeElsewhere() {
     const { timeline, findings, reader, random } = this
     const pages = Array.from({ length: PAGES_ELSEWHERE }, () => reader.choose(random.pick(timeline.lists)))
@@ -133,7 +133,7 @@ export class Writer {
     }
   }
 
-  /** Nobody was told what came of the last write: the database is asked once it can come to nothing more. */
+  /** The outcome of the last write has not arrived: the database is asked once it can come to nothing more. */
   private async recover() {
     this.isLost = true
     await this.untilQuiet()
@@ -154,7 +154,7 @@ export class Writer {
     for (let looks = 0; looks < QUIET_LOOKS || (this.conditions.holds && this.conditions.isFaulty); ) {
       looks = (await this.countWriting()) === 0 ? looks + 1 : 0
       await Bun.sleep(LOOK_MS)
-      if (performance.now() > untilMs) throw new Error('what came of a write cannot be told')
+      if (performance.now() > untilMs) throw new Error('the outcome of a write cannot be found')
     }
   }
 
