@@ -140,7 +140,7 @@ test('pieces are whole lines of up to 4,096 bytes, in order, so that a pipe take
   expect(lines.map((line) => JSON.parse(line).message)).toEqual(texts)
 })
 
-test('a flush ends also when nobody reads', async () => {
+test('a flush ends also when the output is not read', async () => {
   const { log } = logTo('info', 'json', true)
   log.info('never taken')
   await log.flush()

@@ -132,7 +132,7 @@ describe('5 Keys of the database', () => {
   const statusOf = async ({ headers }: { headers: Record<string, string> }, method = 'GET') =>
     (await server.send(method, '/Companies', method === 'POST' ? { Name: 'Kept' } : undefined, headers)).status
 
-  test('D34: a key is accepted from the moment it is told, and 401 from the moment it is gone', async () => {
+  test('D34: a key is accepted once the worker has received it, and 401 from the moment it is gone', async () => {
     const [one, two] = [makeKey(), makeKey()]
     expect([await statusOf(one), await statusOf(two)]).toEqual([401, 401])
     server.replaceKeys([one.record])
@@ -178,7 +178,7 @@ describe('5 Keys of the database', () => {
     await store.end()
   })
 
-  test('D34: a key that nobody can confirm is 503, until somebody can; what needs none goes on', async () => {
+  test('D34: a key is 503 while the server cannot confirm it; what needs no confirmation goes on', async () => {
     const stale = await startServer()
     const [key, store] = [makeKey(), new KeyStore(stale.databaseUrl)]
     await store.create(key.record)
@@ -225,7 +225,7 @@ describe('5 Keys of the database', () => {
     expect(await statuses()).toEqual([403, 403])
   })
 
-  test('D34: the key of the settings stays whatever is told', async () => {
+  test('D34: the key of the settings stays, whichever keys the worker receives', async () => {
     server.replaceKeys([makeKey().record])
     expect((await server.get('/Companies')).status).toBe(200)
   })

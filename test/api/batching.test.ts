@@ -26,7 +26,7 @@ for (const prepare of ['true', 'false'])
       expect(answers.map(seen)).toEqual(records.map((record) => ({ status, record })))
     const getAll = (path: string, ids: readonly number[]) => Promise.all(ids.map((id) => server.get(`${path}/${id}`)))
 
-    /** Creates all at once; each client gets its own row, and so does whoever asks for it later. */
+    /** Creates all at once; each client gets its own row, and so does each later request for it. */
     async function createAll(collection: Collection, drafts: Draft[]): Promise<Row[]> {
       const written = drafts.map((one) => resolved(collection, one, known))
       const answers = await Promise.all(written.map((one) => server.post(`/${collection}`, bodyOf(one))))

@@ -88,7 +88,7 @@ describe('a row that another transaction holds', () => {
 })
 
 test(
-  'who has been told of a write sees it: by id, in lists, in lists of one reference',
+  'a client whose write is answered sees it: by id, in lists, in lists of one reference',
   async () => {
     const employees = await createRows(
       server,
@@ -134,12 +134,12 @@ test(
     )
     const together = await Promise.all(paths.map((path) => server.get(path)))
     for (const [index, path] of paths.entries())
-      expect({ path, ...told(together[index] as Answer) }).toEqual({ path, ...told(await server.get(path)) })
+      expect({ path, ...compared(together[index] as Answer) }).toEqual({ path, ...compared(await server.get(path)) })
   },
   TIMEOUT_MS,
 )
 
-function told({ status, text, headers }: Answer) {
+function compared({ status, text, headers }: Answer) {
   const names = ['x-total-count', 'link', 'location']
   return { status, text, headers: names.map((name) => headers.get(name)) }
 }

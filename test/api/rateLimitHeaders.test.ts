@@ -32,7 +32,7 @@ const reader = makeKey({ rights: 'Companies:read', name: 'reader' })
 const slow = makeKey({ name: 'slow' })
 const asKey: Asker = { headers: key.headers, period: '12h', limit: 5_000 }
 const asReader: Asker = { headers: reader.headers, period: '12h', limit: 5_000 }
-const asNobody: Asker = {
+const asAddress: Asker = {
   headers: { authorization: '', 'x-forwarded-for': '203.0.113.1' },
   period: '6h',
   limit: 3_000,
@@ -130,15 +130,15 @@ const counted: Case[] = [
   ['a database with a full disk', 503, send('POST', '/Companies', { Name: 'fail with 53100' })],
   ['no right', 403, send('POST', '/Companies', {}), asReader],
   ['no right to another entity', 403, send('GET', '/Employees'), asReader],
-  ['no key', 401, send('GET', '/Companies'), asNobody],
-  ['no key, and an unknown path', 401, send('GET', '/Nowhere'), asNobody],
-  ['a wrong key', 401, send('GET', '/Companies', undefined, { authorization: 'ApiKey wrong' }), asNobody],
-  ['a malformed key', 401, send('GET', '/Companies', undefined, { authorization: 'Bearer x' }), asNobody],
-  ['the root without a key', 200, send('GET', '/'), asNobody],
-  ['OPTIONS without a key', 204, send('OPTIONS', '/Companies'), asNobody],
-  ['a page about an error, without a key', 200, send('GET', '/errors/NotFound'), asNobody],
-  ['a method that a page lacks, without a key', 405, send('DELETE', '/'), asNobody],
-  ['a target that is too long, without a key', 414, send('GET', long), asNobody],
+  ['no key', 401, send('GET', '/Companies'), asAddress],
+  ['no key, and an unknown path', 401, send('GET', '/Nowhere'), asAddress],
+  ['a wrong key', 401, send('GET', '/Companies', undefined, { authorization: 'ApiKey wrong' }), asAddress],
+  ['a malformed key', 401, send('GET', '/Companies', undefined, { authorization: 'Bearer x' }), asAddress],
+  ['the root without a key', 200, send('GET', '/'), asAddress],
+  ['OPTIONS without a key', 204, send('OPTIONS', '/Companies'), asAddress],
+  ['a page about an error, without a key', 200, send('GET', '/errors/NotFound'), asAddress],
+  ['a method that a page lacks, without a key', 405, send('DELETE', '/'), asAddress],
+  ['a target that is too long, without a key', 414, send('GET', long), asAddress],
 ]
 
 const notCounted: Case[] = [
@@ -148,8 +148,8 @@ const notCounted: Case[] = [
   ['OPTIONS /livez', 204, send('OPTIONS', '/livez')],
   ['POST /livez', 405, send('POST', '/livez', {})],
   ['/LiveZ/ as it may be written too', 200, send('GET', '/LiveZ/')],
-  ['/livez without a key', 200, send('GET', '/livez'), asNobody],
-  ['/readyz without a key', 200, send('GET', '/readyz'), asNobody],
+  ['/livez without a key', 200, send('GET', '/livez'), asAddress],
+  ['/readyz without a key', 200, send('GET', '/readyz'), asAddress],
 ]
 
 describe('8 Rate limit headers', () => {
@@ -168,8 +168,8 @@ describe('8 Rate limit headers', () => {
   test.each(notCounted)('D35, D37: %s (%d) has none, and is not counted', async (_, status, ask, asker = asKey) => {
     const before = await look(asker)
     const { status: got, headers } = await ask(asker)
-    const told = [...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))
-    expect({ status: got, told }).toEqual({ status, told: [] })
+    const sent = [...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))
+    expect({ status: got, sent }).toEqual({ status, sent: [] })
     expect(await look(asker)).toBe(before - 1)
   })
 
@@ -186,7 +186,7 @@ describe('8 Rate limit headers', () => {
 
   test('D37: a new client has the whole limit of the longest period', async () => {
     const address = { authorization: '', 'x-forwarded-for': '203.0.113.2' }
-    expect(await look({ ...asNobody, headers: address })).toBe(2_999)
+    expect(await look({ ...asAddress, headers: address })).toBe(2_999)
     expect(await look({ ...asKey, headers: (await freshKey()).headers })).toBe(4_999)
   })
 
@@ -220,7 +220,7 @@ describe('8 Rate limit headers', () => {
     expect(later).toEqual(Array(6).fill(reset))
   })
 
-  test('D37: a database that is away takes them from nobody', async () => {
+  test('D37: while the database is away they are there too', async () => {
     const away = await startServer({
       environment,
       keys: [key.record],
@@ -263,7 +263,7 @@ describe('8 Rate limit headers', () => {
   }, 20_000)
 })
 
-/** A key that nobody has used yet. */
+/** An unused key. */
 async function freshKey(): Promise<TestKey> {
   const fresh = makeKey()
   server.replaceKeys([key.record, reader.record, slow.record, fresh.record])

@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** A key that nobody has used yet; the ones before stay. */
+/** An unused key; the ones before stay. */
 function newKey(record: Parameters<typeof makeKey>[0] = {}): TestKey {
   const key = makeKey(record)
   known.push(key)
@@ -45,7 +45,7 @@ function newKey(record: Parameters<typeof makeKey>[0] = {}): TestKey {
 }
 
 let addresses = 0
-/** An address that nobody has come from yet, without a key. */
+/** An address from which no request has come yet, without a key. */
 const newAddress = () => ({ authorization: '', 'x-forwarded-for': `198.51.100.${++addresses}` })
 const newClients = (): [string, Record<string, string>][] => [
   ['a key', newKey().headers],
@@ -381,7 +381,7 @@ describe('D35: TRUSTED_PROXIES', () => {
     ['nothing and the proxy itself', null, ''],
     ['an empty hop and the proxy itself', null, '203.0.113.8,'],
     ['a very long text and the proxy itself', null, 'x'.repeat(7_000)],
-    ['a very long chain, whose head nobody reads', '10.0.0.9', `203.0.113.9, ${'10.0.0.9,'.repeat(900)}10.0.0.9`],
+    ['a very long chain, whose head is not read', '10.0.0.9', `203.0.113.9, ${'10.0.0.9,'.repeat(900)}10.0.0.9`],
   ])('are one client: %s', async (_, one, other) => expect(await isSame(proxied, one, other)).toBe(true))
 
   test.each([
@@ -400,7 +400,7 @@ describe('D35: TRUSTED_PROXIES', () => {
 
   test('a peer that is not trusted is charged itself, whatever it tells', async () => {
     const before = await leftAt(direct, null)
-    for (const [index, told] of ['203.0.113.1', '10.0.0.1', '203.0.113.1, 10.0.0.1', '::1', 'x'].entries())
-      expect(await leftAt(direct, told)).toBe(before - 1 - index)
+    for (const [index, forwarded] of ['203.0.113.1', '10.0.0.1', '203.0.113.1, 10.0.0.1', '::1', 'x'].entries())
+      expect(await leftAt(direct, forwarded)).toBe(before - 1 - index)
   })
 })

@@ -85,7 +85,7 @@ for (const plural of ENTITIES)
           expect(answer.body.Error.Message).toBe(`The key does not have the right ${plural}:${action}.`)
         })
 
-    test('without the right nobody learns what is there, or what would be wrong', async () => {
+    test('without the right a client learns neither what is there nor what would be wrong', async () => {
       const { headers } = keyWith(`${next[plural]}:read,${next[plural]}:write`)
       const id = rowIds[plural]
       const type = { 'content-type': 'text/plain' }
@@ -242,7 +242,7 @@ test('D34: an error holds nothing of a row that the key may not read', async () 
   for (const { text } of answers) expect(text).not.toMatch(/Secret|2001/)
 })
 
-test('D34: a row that refers to itself is told by its id alone too', async () => {
+test('D34: a write that makes a row refer to itself is answered with the id alone too', async () => {
   const { headers } = keyWith('Employees:write')
   const { body } = await server.post('/Employees', { KnownAs: 'Secret' })
   const answer = await server.send('PATCH', `/Employees/${body.id}`, { ManagerId: body.id }, headers)

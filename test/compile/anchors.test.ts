@@ -59,7 +59,7 @@ describe('rows from a start', () => {
     expect(near(END)).toBe(all('"name" desc, "id" desc'))
   })
 
-  test('the planner is told how far it goes, by a power of two, so that the texts are few', () => {
+  test('a limit shows the planner how far it goes, by a power of two, so that the texts are few', () => {
     const limits = (skip: number, size: number) =>
       new Set([...compileFromAnchor(company, query, END, skip, size).text.matchAll(/ limit (\d+)/g)].map(([, n]) => n))
     for (const [skip, size, reach] of [

@@ -221,7 +221,7 @@ describe('on the database', () => {
     expect([transactions.length, new Set(transactions).size]).toEqual([4, 1])
   })
 
-  test('a batch lets nobody wait for a lock for long, and leaves the connection as it was', async () => {
+  test('a batch does not wait for a lock for long, and leaves the connection as it was', async () => {
     await fill()
     const own = new Database({ url, poolSize: 1, prepare: true })
     const { batch } = compileUpdate(absence, '1', parsePartial(absence, { Status: 'x' }))

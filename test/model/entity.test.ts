@@ -180,7 +180,7 @@ describe('what rows of other entities copy', () => {
     expect(copiedProperties(employee, [company, employee]).map(({ name }) => name)).toEqual(['DisplayName'])
   })
 
-  test('nothing, where nobody copies', () => {
+  test('nothing, where no other entity copies', () => {
     expect(namesCopied(absence)).toEqual([])
     expect(copiedProperties(company, [company, absence])).toEqual([])
   })

@@ -23,7 +23,7 @@ describe('D34: what a key may do', () => {
       }
     })
 
-  test('nobody is an entity called *', () => {
+  test('a right to one entity is none to one called *', () => {
     expect(allows(parse('Companies:read'), '*', 'read')).toBe(false)
   })
 })

@@ -53,7 +53,7 @@ describe('a region', () => {
     expect(readdirSync(folder.path)).toEqual(['region'])
   })
 
-  test('is the same memory for everybody who maps it', () => {
+  test('is the same memory through every mapping', () => {
     const file = start()
     const [one, two] = [openRegion(file.path), openRegion(file.path)]
     Atomics.store(one.words, OWN_WORD, 42)

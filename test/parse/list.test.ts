@@ -72,7 +72,7 @@ describe('D32: a cursor', () => {
     },
   )
 
-  test('is none where nobody can tell', () => {
+  test('is InvalidCursor where there is no secret to read it with', () => {
     expect(fault(`Name=!=x&sort=-Name&cursor=${cursor}`)).toMatchObject({ code: 'InvalidCursor', target: 'cursor' })
   })
 })

@@ -87,7 +87,7 @@ async function leaveOrphan(way: Way): Promise<number> {
   return orphan
 }
 
-// PostgreSQL refuses to run as root, so a root user has two ways; everybody else has one.
+// PostgreSQL refuses to run as root, so a root user has two ways; every other user has one.
 const ways = process.getuid?.() === 0 ? (['namespace', 'nobody'] as const) : ([undefined] as const)
 
 for (const asRoot of ways) {

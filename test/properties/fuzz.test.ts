@@ -48,7 +48,7 @@ test(
       const connection = new Connection(server.url)
       while (isWanted() && faults.length < 5) {
         const number = next++
-        // A generator for each, so that a request is the same whoever sends it and when.
+        // A generator for each, so that a request is the same over every connection and at any time.
         const random = new Random(SEED ^ Math.imul(number + 1, 0x9e3779b1))
         const request = randomRequest(random)
         try {
