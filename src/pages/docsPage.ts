@@ -1,6 +1,6 @@
-import { StoredBody } from '../respond/storedBody.ts'
+import type { StoredBody } from '../respond/storedBody.ts'
 import { html, Markup } from './html.ts'
-import { hashSource, PAGE_CACHE } from './layout.ts'
+import { hashSource, htmlDocument } from './layout.ts'
 import { SCALAR_FILE } from './scalar.ts'
 
 /**
@@ -8,7 +8,7 @@ import { SCALAR_FILE } from './scalar.ts'
  * came from, whatever name it has for itself: the policy below allows no other. A key that is typed without its scheme gets it.
  */
 const script = `
-const root = new URL(document.documentElement.dataset.root, location.href).href
+const root = new URL(document.querySelector('#docs').dataset.root, location.href).href
 const start = (content) => Scalar.createApiReference('#docs', {
   content,
   servers: [{ url: root.replace(/\\/$/, '') }],
@@ -54,41 +54,19 @@ fetch(root + 'openapi.json')
 `
 
 const POLICY = [
-  "default-src 'none'",
   `script-src 'self' ${hashSource(script)}`,
   // Scalar makes style elements and attributes as it goes.
   "style-src 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const HEADERS = {
-  'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': POLICY,
-  'Cache-Control': PAGE_CACHE,
-}
+]
 
 /** The API's reference, in which requests can be tried. It needs nothing from any other host. */
 export function docsPage(root: string): StoredBody {
-  const page = html`${new Markup('<!doctype html>')}
-<html lang="en" data-root="${root}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Docs of Roster</title>
-<link rel="icon" href="${root}favicon.ico">
-</head>
-<body>
-<div id="docs"></div>
+  const body = html`<div id="docs" data-root="${root}"></div>
 <noscript><p>These docs need JavaScript. The same is in the <a href="${root}openapi.json">OpenAPI document</a>.</p></noscript>
 <script src="${root}docs/${SCALAR_FILE}"></script>
-<script>${new Markup(script)}</script>
-</body>
-</html>
-`
-  return new StoredBody(page.text, HEADERS)
+<script>${new Markup(script)}</script>`
+  const head = html`<meta name="color-scheme" content="light dark">`
+  return htmlDocument({ title: 'Docs of Roster', root, head, body, policy: POLICY })
 }

@@ -18,24 +18,22 @@ export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-const POLICY = [
-  "default-src 'none'",
-  `style-src ${hashSource(style)}`,
-  "img-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const HEADERS = {
-  'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': POLICY,
-  'Cache-Control': PAGE_CACHE,
-  Vary: 'Accept',
+/** What one document has beside what all have. */
+interface Document {
+  readonly title: string
+  /** The way from the page to the server's root. */
+  readonly root: string
+  readonly head: Markup
+  readonly body: Markup
+  /** Directives of its content security policy; what no document's policy names is refused. */
+  readonly policy: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A page for people. It runs nothing, and loads the icon of this server alone. */
-export function layOut({ title, root, main }: Page): StoredBody {
+const POLICY = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+
+/** A whole document. */
+export function htmlDocument({ title, root, head, body, policy, headers }: Document): StoredBody {
   const page = html`${new Markup('<!doctype html>')}
 <html lang="en">
 <head>
@@ -43,10 +41,24 @@ export function layOut({ title, root, main }: Page): StoredBody {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="icon" href="${root}favicon.ico">
-<style>${new Markup(style)}</style>
+${head}
 </head>
 <body>
-<nav aria-label="Roster">
+${body}
+</body>
+</html>
+`
+  return new StoredBody(page.text, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': [...POLICY, ...policy].join('; '),
+    'Cache-Control': PAGE_CACHE,
+    ...headers,
+  })
+}
+
+/** A page for people. It runs nothing, and loads the icon of this server alone. */
+export function layOut({ title, root, main }: Page): StoredBody {
+  const body = html`<nav aria-label="Roster">
 <a href="${root}">Roster</a>
 <a href="${root}docs">Docs</a>
 <a href="${root}errors">Errors</a>
@@ -54,9 +66,8 @@ export function layOut({ title, root, main }: Page): StoredBody {
 </nav>
 <main>
 ${main}
-</main>
-</body>
-</html>
-`
-  return new StoredBody(page.text, HEADERS)
+</main>`
+  const policy = [`style-src ${hashSource(style)}`, "img-src 'self'"]
+  const head = html`<style>${new Markup(style)}</style>`
+  return htmlDocument({ title, root, head, body, policy, headers: { Vary: 'Accept' } })
 }

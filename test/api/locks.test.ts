@@ -36,18 +36,7 @@ test('while a write waits for a lock of another program, others are answered ove
     late = rename().then(({ status }) => events.push(`late ${status}`))
     await until(async () => (await waiting()) === 1)
     // Texts of their own, since equal ones would share a statement.
-    const names = [
-      'FirstName',
-      'LastName',
-      'Title',
-      'JobTitle',
-      'Department',
-      'Division',
-      'Location',
-      'Type',
-      'Status',
-      'Started',
-    ]
+    const names = ['FirstName', 'Title', 'Status']
     const asked = names.flatMap((name) => [
       server.get(`/Employees?${name}=2024-01-01T00:00:00Z&sort=${name}`),
       server.get(`/Employees?sort=-${name}`),

@@ -8,24 +8,14 @@ import lockfile from '../../bench/peers/package-lock.json'
 import { readPlatformatic } from '../../bench/peers/readPlatformatic.ts'
 import { translateToPlatformatic, translateToSame } from '../../bench/peers/translate.ts'
 import { checkPeers, type Peer, peerNames } from '../../bench/peers.ts'
+import { testLockfile } from '../support/lockfile.ts'
 
 const FOLDER = join(import.meta.dir, '../../bench/peers')
 
 const get = (path: string, more: Partial<Operation> = {}): Operation => ({ method: 'GET', path, status: 200, ...more })
 
 describe('the packages of the peers', () => {
-  const packages: Record<string, { version?: string }> = lockfile.packages
-
-  test('each has an exact version, which is the lockfile’s', () => {
-    const locked = Object.keys(dependencies).map((name) => [name, packages[`node_modules/${name}`]?.version ?? ''])
-    expect(Object.fromEntries(locked)).toEqual(dependencies)
-    expect(Object.values(dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
-  })
-
-  test('the lockfile names no registry', () => {
-    expect(Object.entries(packages).filter(([, entry]) => 'resolved' in entry)).toEqual([])
-    expect(Object.keys(packages).length).toBeGreaterThan(100)
-  })
+  testLockfile(dependencies, lockfile, 100)
 })
 
 describe('a peer', () => {
