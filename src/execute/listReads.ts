@@ -14,6 +14,8 @@ const WAITING_MAX = 1_000
 /** A list that is found in so little time holds up no other statement of its connection. */
 const QUICK_MS_MAX = 100
 const SLOW_BYTES_MAX = 256 * 1024
+/** Whether a client has left is not asked before. */
+const UNWATCHED_MS = 250
 
 /** A list that was given up, since all clients that it was read for have left. */
 export class Abandoned extends ApiError {
@@ -41,7 +43,7 @@ interface Wanted {
  * that waits for a lock may hold one.
  */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
-  const lists = Math.max(1, Math.floor(poolSize / 3))
+  const lists = Math.max(1, Math.floor(poolSize / 2))
   return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }
 }
 
@@ -91,27 +93,23 @@ export class ListReads {
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
     const wanted = this.unsent.get(key) ?? wantedOf(statement)
     this.unsent.set(key, wanted)
-    const { signal } = asker.request
-    const leave = () => this.leave(wanted)
     wanted.askers++
-    if (signal.aborted) leave()
-    else signal.addEventListener('abort', leave)
     this.turns.take(asker.key, (release) => {
       if (wanted.isSent) release()
       else this.send(key, wanted, release)
     })
+    const unwatch = watchLeaving(asker, () => this.leave(key, wanted))
     try {
       return await this.deadlines.race(wanted.promise, busy)
     } finally {
-      signal.removeEventListener('abort', leave)
+      unwatch()
     }
   }
 
   private send(key: string, wanted: Wanted, release: () => void): void {
     wanted.isSent = true
     this.unsent.delete(key)
-    const running = wanted.askers > 0 ? this.run(wanted) : Promise.reject(new Abandoned())
-    running.then(wanted.resolve, wanted.reject).finally(release)
+    this.run(wanted).then(wanted.resolve, wanted.reject).finally(release)
   }
 
   private async run(wanted: Wanted, attempts = 2): Promise<Row[]> {
@@ -132,11 +130,31 @@ export class ListReads {
     }
   }
 
-  private leave(wanted: Wanted): void {
+  private leave(key: string, wanted: Wanted): void {
     if (--wanted.askers > 0) return
+    if (!wanted.isSent) {
+      wanted.isSent = true
+      this.unsent.delete(key)
+      wanted.reject(new Abandoned())
+      return
+    }
     const backend = wanted.backend()
     // Where that fails, PostgreSQL ends the statement after its 3 seconds.
     if (backend !== null && this.options.mayCancel) this.options.quick.read(cancelling(backend)).catch(() => undefined)
+  }
+}
+
+/** Calls `leave` when the client has left, not before a quick list would be there: watching costs as much CPU as a list does. */
+function watchLeaving({ request }: Asker, leave: () => void): () => void {
+  let signal: AbortSignal | null = null
+  const timer = setTimeout(() => {
+    signal = request.signal
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave)
+  }, UNWATCHED_MS)
+  return () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', leave)
   }
 }
 
