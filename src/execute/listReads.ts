@@ -43,7 +43,7 @@ interface Wanted {
  * that waits for a lock may hold one.
  */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
-  const lists = Math.max(1, Math.floor(poolSize / 2))
+  const lists = Math.max(1, Math.floor(poolSize / 3))
   return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }
 }
 

@@ -183,8 +183,8 @@ test.each([
   [1, { lists: 1, others: 1 }],
   [2, { lists: 1, others: 2 }],
   [3, { lists: 1, others: 2 }],
-  [4, { lists: 2, others: 2 }],
-  [10, { lists: 5, others: 5 }],
-])('of %i connections lists have half; a small pool gets one more', (poolSize, shares) => {
+  [4, { lists: 1, others: 3 }],
+  [10, { lists: 3, others: 7 }],
+])('of %i connections lists have a third; a small pool gets one more', (poolSize, shares) => {
   expect(shareConnections(poolSize)).toEqual(shares)
 })
