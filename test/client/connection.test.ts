@@ -82,6 +82,8 @@ describe('a database that is away', () => {
     const { id } = await companies.create({ name: 'Before' })
     const gone = await companies.create({ name: 'Gone' })
     await postgres.goAway()
+    // Backends outlive the postmaster for a moment.
+    while ((await server.get(`/companies/${id}`)).status !== 503) await Bun.sleep(5)
     const refused = await failureOf(companies.create({ name: 'Never' }))
     expect(refused).toMatchObject({ status: 503, code: 'ServiceUnavailable' })
     expect(refused.retryAfterMs).toBeGreaterThan(0)
