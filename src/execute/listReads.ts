@@ -27,7 +27,8 @@ export class Abandoned extends ApiError {
 /** A statement that waits for a turn of one of its askers, or has had it. */
 interface Wanted {
   readonly statement: Statement
-  readonly untilMs: number
+  /** When the last of its askers has its 503. */
+  untilMs: number
   /** Askers whose clients are still there. */
   askers: number
   isSent: boolean
@@ -93,6 +94,7 @@ export class ListReads {
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
     const wanted = this.unsent.get(key) ?? wantedOf(statement)
     this.unsent.set(key, wanted)
+    wanted.untilMs = performance.now() + QUERY_MS_MAX
     wanted.askers++
     this.turns.take(asker.key, (release) => {
       if (wanted.isSent) release()
@@ -144,7 +146,7 @@ export class ListReads {
   }
 }
 
-/** Calls `leave` when the client has left, not before a quick list would be there: watching costs as much CPU as a list does. */
+/** Calls `leave` when the client has left. Quick lists are there before it is asked: reading a request's signal costs CPU. */
 function watchLeaving({ request }: Asker, leave: () => void): () => void {
   let signal: AbortSignal | null = null
   const timer = setTimeout(() => {
@@ -160,8 +162,7 @@ function watchLeaving({ request }: Asker, leave: () => void): () => void {
 
 function wantedOf(statement: Statement): Wanted {
   const { promise, resolve, reject } = Promise.withResolvers<Row[]>()
-  const untilMs = performance.now() + QUERY_MS_MAX
-  return { statement, untilMs, askers: 0, isSent: false, promise, resolve, reject, backend: () => null }
+  return { statement, untilMs: 0, askers: 0, isSent: false, promise, resolve, reject, backend: () => null }
 }
 
 function cancelling(backend: number): Statement {

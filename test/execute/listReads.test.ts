@@ -16,7 +16,8 @@ beforeAll(async () => {
   const url = await createDatabase()
   sql = connect(url)
   quick = new Database({ url, poolSize: 1, prepare: true })
-  own = new Database({ url, poolSize: 2, prepare: true })
+  // A statement that is not ended by a test's client, or by the test, stays.
+  own = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
 })
 beforeEach(() => {
   reads = new ListReads({ quick, own, places: 2, mayCancel: true })
