@@ -61,7 +61,10 @@ function namespaceWorks(): boolean {
   return spawnSync(NAMESPACE[0] as string, [...NAMESPACE.slice(1), 'true']).status === 0
 }
 
-/** Without user namespaces: as the user `nobody`, in place where that user has access, else with copies in /var/lib. */
+/**
+ * PostgreSQL runs as the user `nobody` where the machine has no user namespaces: in DATA_DIR if that user may enter it, else
+ * on copies in /var/lib.
+ */
 function runnerAsNobody(native: string, dataDir: string): Runner {
   const isThere = existsSync(join(dataDir, 'postgres'))
   const base = isThere || isReachable(dataDir) ? dataDir : join('/var/lib/roster', Bun.hash(dataDir).toString(36))
