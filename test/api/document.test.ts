@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadSample } from '../../src/postgres/sample.ts'
-import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { createSampleDatabase } from '../support/postgres.ts'
 import { type Json, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
-  const databaseUrl = await createDatabase()
-  await loadSample(databaseUrl, MIGRATIONS, true)
+  const databaseUrl = await createSampleDatabase()
   server = await startServer({ databaseUrl })
 })
 afterAll(() => server.stop())

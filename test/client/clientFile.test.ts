@@ -3,11 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clientFile } from '../../src/client/clientFile.ts'
 import { decimal, defineEntity, group, identity, instant, text } from '../../src/model/entity.ts'
-import { loadSample } from '../../src/postgres/sample.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from '../consumers/consumers.ts'
 import { readPage } from '../support/documents.ts'
-import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { createSampleDatabase } from '../support/postgres.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
 
@@ -151,8 +150,7 @@ describe('the example of the documentation', () => {
     declaration: false,
   })
   beforeAll(async () => {
-    const databaseUrl = await createDatabase()
-    await loadSample(databaseUrl, MIGRATIONS, true)
+    const databaseUrl = await createSampleDatabase()
     server = await startServer({ databaseUrl })
     for (const [name, source] of Object.entries(files))
       writeFileSync(

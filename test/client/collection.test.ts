@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadSample } from '../../src/postgres/sample.ts'
 import { hostileTexts } from '../support/hostile.ts'
-import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { failureOf } from './failureOf.ts'
 import { createRoster, RosterError } from './roster.ts'
 
 /** Where links lead: another host than the client's, as behind a proxy, at which nothing listens. */
@@ -12,8 +12,7 @@ const writer = makeKey({ rights: '*:write' })
 let server: TestServer
 let roster: ReturnType<typeof createRoster>
 beforeAll(async () => {
-  const databaseUrl = await createDatabase()
-  await loadSample(databaseUrl, MIGRATIONS, true)
+  const databaseUrl = await createSampleDatabase()
   server = await startServer({
     databaseUrl,
     environment: { PUBLIC_URL, RATE_LIMIT_CLIENTS: '2' },
@@ -22,12 +21,6 @@ beforeAll(async () => {
   roster = createRoster({ url: `${server.url}/`, key: `${KEY}\n` })
 })
 afterAll(() => server.stop())
-
-const failureOf = (call: Promise<unknown>): Promise<RosterError> =>
-  call.then(
-    () => Promise.reject(new Error('it did not fail')),
-    (error) => error,
-  )
 
 describe('one row', () => {
   test('is created, read, changed, replaced and deleted', async () => {

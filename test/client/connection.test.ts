@@ -4,6 +4,7 @@ import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { MIGRATIONS } from '../support/postgres.ts'
 import { freePort } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { failureOf } from './failureOf.ts'
 import { createRoster, RosterError } from './roster.ts'
 
 const postgres = useOwnPostgres()
@@ -37,12 +38,6 @@ const noted: Fetch = async (url, init) => {
   }
 }
 const client = (options: Partial<Options> = {}) => createRoster({ url: server.url, key: KEY, fetch: noted, ...options })
-const failureOf = (call: Promise<unknown>): Promise<RosterError> =>
-  call.then(
-    () => Promise.reject(new Error('it did not fail')),
-    (error) => error,
-  )
-
 describe('a limit that is reached', () => {
   test('is waited for as long as the server says, by every method', async () => {
     const { companies } = client({ key: brisk.text })

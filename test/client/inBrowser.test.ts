@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { clientFile } from '../../src/client/clientFile.ts'
-import { loadSample } from '../../src/postgres/sample.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { describeInBrowser, startBrowser, type TestBrowser } from '../support/browser.ts'
-import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 
 const module = new Bun.Transpiler({ loader: 'ts', target: 'browser' }).transformSync(clientFile(await loadEntities()))
@@ -49,8 +48,7 @@ describeInBrowser('a page of another origin', () => {
   let server: TestServer
   let browser: TestBrowser
   beforeAll(async () => {
-    const databaseUrl = await createDatabase()
-    await loadSample(databaseUrl, MIGRATIONS, true)
+    const databaseUrl = await createSampleDatabase()
     const environment = { CORS_ORIGINS: site.url.origin, RATE_LIMIT_CLIENTS: '2' }
     server = await startServer({ databaseUrl, environment, keys: [limited.record] })
     browser = await startBrowser()

@@ -3,9 +3,8 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import { loadSample } from '../../src/postgres/sample.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { createSampleDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
 import { CONSUMERS, consumerProgram, hasConsumers, WITHOUT_CONSUMERS } from './consumers.ts'
@@ -43,8 +42,7 @@ const REDOCLY = 'extends:\n  - recommended-strict\n'
 if (hasConsumers())
   describe('programs that read the OpenAPI document', () => {
     beforeAll(async () => {
-      const databaseUrl = await createDatabase()
-      await loadSample(databaseUrl, MIGRATIONS, true)
+      const databaseUrl = await createSampleDatabase()
       server = await startServer({ databaseUrl })
       const limits = parseRules('750/1m')
       const facts = { baseUrl: 'https://api.example.org', limits, anonymousLimits: limits }

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type ErrorExample, errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
-import { loadSample } from '../../src/postgres/sample.ts'
-import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { connect, createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
@@ -16,8 +15,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {}, async flush() {},
 
 let server: TestServer
 beforeAll(async () => {
-  const databaseUrl = await createDatabase()
-  await loadSample(databaseUrl, MIGRATIONS, true)
+  const databaseUrl = await createSampleDatabase()
   const records = Object.values(keys).map(({ record }) => record)
   server = await startServer({ databaseUrl, log: silent, keys: records, environment: { RATE_LIMIT_CLIENTS: '3' } })
 })

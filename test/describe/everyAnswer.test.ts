@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Operation, operationsOf } from '../../src/describe/operations.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
-import { loadSample } from '../../src/postgres/sample.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { conformance } from '../support/conformance.ts'
-import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
@@ -24,8 +23,7 @@ let server: TestServer
 /** Its database was never there. */
 let alone: TestServer
 beforeAll(async () => {
-  const databaseUrl = await createDatabase()
-  await loadSample(databaseUrl, MIGRATIONS, true)
+  const databaseUrl = await createSampleDatabase()
   const keys = [reader, writer, limited].map(({ record }) => record)
   const quiet = { RATE_LIMIT_CLIENTS: '5', LOG_LEVEL: 'error' }
   const log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { describeResource, exampleQueries, gettingStarted } from '../../src/describe/guide.ts'
-import { loadSample } from '../../src/postgres/sample.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
 
 const entities = await loadEntities()
@@ -14,8 +13,7 @@ const encoded = (query: string) =>
 
 let server: TestServer
 beforeAll(async () => {
-  const databaseUrl = await createDatabase()
-  await loadSample(databaseUrl, MIGRATIONS, true)
+  const databaseUrl = await createSampleDatabase()
   server = await startServer({ databaseUrl })
 })
 afterAll(() => server.stop())

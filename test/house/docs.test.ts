@@ -3,7 +3,6 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { type Entity, isGroup } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
-import { loadSample } from '../../src/postgres/sample.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { pythonPrograms } from '../python/environment.ts'
 import {
@@ -17,7 +16,7 @@ import {
   withAnswers,
 } from '../support/documents.ts'
 import { outputsOf, scriptOf } from '../support/pageScript.ts'
-import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { connect, createSampleDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
 
 // Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
@@ -47,8 +46,7 @@ type Page = (typeof pages)[number]
 /** The README's server is that of `npm start`; the others share the tests' PostgreSQL. */
 async function settingsFor(path: string, dataDir: string): Promise<Record<string, string>> {
   if (path === README) return { DATA_DIR: dataDir }
-  const url = await createDatabase()
-  await loadSample(url, MIGRATIONS, true)
+  const url = await createSampleDatabase()
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'development.key'), KEY)
   return { DATA_DIR: dataDir, DATABASE_URL: url, BOOTSTRAP_API_KEY: KEY, WORKERS: '1' }

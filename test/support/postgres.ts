@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
+import { loadSample } from '../../src/postgres/sample.ts'
 import { copyCluster } from './cluster.ts'
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
@@ -86,6 +87,13 @@ export function createDatabase(kind: 'migrated' | 'empty' = 'migrated'): Promise
   // Most files need one. In the others it is copied while the tests before it run, so that hardly any waits for one.
   if (made > 1) ahead = copy('roster_template')
   return database
+}
+
+/** A database of one's own with the sample of a first start. Returns its address. */
+export async function createSampleDatabase(): Promise<string> {
+  const url = await createDatabase()
+  await loadSample(url, MIGRATIONS, true)
+  return url
 }
 
 async function copy(template: 'roster_template' | 'template0'): Promise<string> {
