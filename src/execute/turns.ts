@@ -27,7 +27,11 @@ export class Turns {
   private readonly usages = new Map<string, Usage>()
   private running = 0
 
-  constructor(private readonly places: number) {}
+  /** `nowMs`: a clock that never goes back. */
+  constructor(
+    private readonly places: number,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
 
   /** Calls `begin` when the asker's turn has come, at once if there is a place; `release` ends the turn. */
   take(asker: string, begin: (release: () => void) => void): void {
@@ -54,7 +58,7 @@ export class Turns {
   }
 
   private start(asker: string, party: Party, { begin }: Waiter): void {
-    const startMs = performance.now()
+    const startMs = this.nowMs()
     let isHeld = true
     party.running++
     this.running++
@@ -63,7 +67,7 @@ export class Turns {
       isHeld = false
       party.running--
       this.running--
-      this.charge(asker, performance.now() - startMs)
+      this.charge(asker, this.nowMs() - startMs)
       if (party.running === 0 && party.waiters.length === 0) this.parties.delete(asker)
       this.grant()
     })
@@ -88,11 +92,11 @@ export class Turns {
 
   private usedMs(asker: string): number {
     const usage = this.usages.get(asker)
-    return usage === undefined ? 0 : usage.ms * 0.5 ** ((performance.now() - usage.atMs) / HALF_LIFE_MS)
+    return usage === undefined ? 0 : usage.ms * 0.5 ** ((this.nowMs() - usage.atMs) / HALF_LIFE_MS)
   }
 
   private charge(asker: string, ms: number): void {
-    const usage = { ms: this.usedMs(asker) + ms, atMs: performance.now() }
+    const usage = { ms: this.usedMs(asker) + ms, atMs: this.nowMs() }
     this.usages.delete(asker)
     this.usages.set(asker, usage)
     if (this.usages.size > USAGES_MAX) this.usages.delete(this.usages.keys().next().value as string)

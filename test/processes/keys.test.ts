@@ -160,6 +160,8 @@ test(
     const [leaving, staying] = [makeKey(), makeKey()]
     await Promise.all([store.create(leaving.record), store.create(staying.record)])
     await until(async () => Bun.deepEquals(await statuses(leaving.text, '/Companies', {}, address), [200]))
+    // Each worker has made the connection over which it will read keys: there will be no other.
+    expect(await statuses(leaving.text, '/Companies/1', {}, address)).toEqual([404])
     await sql.unsafe(`alter database ${own.pathname.slice(1)} connection limit 0`)
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role} and application_name = 'roster'`
     // By the loss of its connection, or because it gets no other one: whichever look fails first is logged.

@@ -27,7 +27,8 @@ const words = [
   '2',
   '--continue-on-failure',
 ]
-const child = Bun.spawn([join(bin, 'schemathesis'), 'run', ...words, ...process.argv.slice(2)], {
+const configuration = ['--config-file', join(import.meta.dir, 'schemathesis.toml')]
+const child = Bun.spawn([join(bin, 'schemathesis'), ...configuration, 'run', ...words, ...process.argv.slice(2)], {
   cwd: folder.path,
   env: { ...process.env, SCHEMATHESIS_HOOKS: 'hooks', PYTHONPATH: import.meta.dir, PYTHONDONTWRITEBYTECODE: '1' },
   stdio: ['ignore', 'inherit', 'inherit'],
