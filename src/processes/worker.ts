@@ -92,7 +92,13 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
   const database = new Database(options)
   const longWrites = new LongWrites(database, options)
-  const lists = new Database({ ...options, poolSize: connections.lists, changes: null, lockMsMax: LOCK_MS_MAX })
+  const lists = new Database({
+    ...options,
+    poolSize: connections.lists,
+    changes: null,
+    spare: database,
+    lockMsMax: LOCK_MS_MAX,
+  })
   const listReads = new ListReads({
     quick: database,
     own: lists,
