@@ -61,7 +61,20 @@ describe('text', () => {
         'order by b."N" returning "id", "name", "enabled", pg_current_xact_id()::text',
       rows: 'ordered',
       distinct: null,
+      matches: [],
     })
+  })
+
+  test('creates with references: each looked up once, and no row for a run whose reference names none', () => {
+    const { batch } = compileCreate(absence, parsePartial(absence, { Status: 'x', EmployeeId: id(3) }))
+    expect(batch?.text).toStartWith(
+      'insert into "absence" ("status", "employee_id", "employee_key") select b."V1", b."V2", b."K2" ' +
+        'from (select b.*, (select "display_name_key" from "employee" where id = b."V2" for key share) as "K2" ' +
+        'from unnest($1::text[], $2::bigint[]) with ordinality as b("V1", "V2", "N") ' +
+        "cross join (select set_config('lock_timeout', '100', true)) as patience offset 0) as b " +
+        'where (b."V2"::bigint is null or b."K2" is not null) order by b."N" returning ',
+    )
+    expect(batch).toMatchObject({ rows: 'ordered', matches: [{ value: 1, column: 2 }] })
   })
 
   test('updates: of different rows, locked in one order, each as it is and as it was', () => {
@@ -81,13 +94,15 @@ describe('text', () => {
   test('updates: a reference and its copy from one operand', () => {
     const { batch, values } = compileUpdate(absence, '7', parsePartial(absence, { EmployeeId: id(3) }))
     expect(batch?.text).toStartWith(
-      'update "absence" as t set "employee_id" = b."V1", ' +
-        '"employee_key" = (select "display_name_key" from "employee" where id = b."V1" for key share) ' +
+      'with "K1" as materialized (select id, "display_name_key" as "K" from "employee" where id = any ($1::bigint[]) ' +
+        "and (select set_config('lock_timeout', '100', true)) is not null for key share) " +
+        'update "absence" as t set "employee_id" = b."V1", "employee_key" = "K1"."K" ' +
         'from unnest($1::bigint[], $2::bigint[]) with ordinality as b("V1", "V2", "N") join (select "id", "status", ',
     )
     expect(batch?.text).toContain(
-      "and (select set_config('lock_timeout', '100', true)) is not null and (select count(*) from " +
-        '(select from "employee" where id = any ($1::bigint[]) for key share) as source) is not null order by id for',
+      "and (select set_config('lock_timeout', '100', true)) is not null and (select count(*) from \"K1\") is not null " +
+        'order by id for no key update) as before on before.id = b."V2" left join "K1" on "K1".id = b."V1" ' +
+        'where t.id = before.id and (b."V1" is null or "K1".id is not null) returning ',
     )
     expect(batch).toMatchObject({ rows: 'numbered', distinct: 1 })
     expect(values).toEqual(['3', '7'])
