@@ -8,7 +8,7 @@ export interface Operand {
 }
 
 /** Locked rows hold a batch up for so many milliseconds; then its runs go alone, and only who needs them waits. */
-const PATIENCE = sql`(select set_config('lock_timeout', '100', true))`
+export const PATIENCE = sql`(select set_config('lock_timeout', '100', true))`
 
 /**
  * A query for each run. A join with what depends on the run is a nested loop, so rows of one run keep their order.

@@ -2,11 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type postgres from 'postgres'
 import { compileCreate, compileGet, compileUpdate } from '../../src/compile/entity.ts'
 import { compileList } from '../../src/compile/list.ts'
+import { compileRemove } from '../../src/compile/remove.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { Batcher } from '../../src/execute/batcher.ts'
 import { Database } from '../../src/execute/database.ts'
+import { referringColumns } from '../../src/model/copies.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
@@ -35,6 +37,7 @@ const alone = async (statements: readonly Statement[]) => {
   return answers
 }
 const listOf = (entity: Entity, query: string) => compileList(entity, parseList(entity, query))
+const REFERRING = referringColumns(employee, [company, employee, absence])
 const id = (value: number) => new JsonNumber(String(value))
 
 /** Rows of a batch without the number of their run. */
@@ -106,6 +109,23 @@ describe('text', () => {
     )
     expect(batch).toMatchObject({ rows: 'numbered', distinct: 1 })
     expect(values).toEqual(['3', '7'])
+  })
+
+  test('removals: of different rows, locked in one order; who refers to any is asked once', () => {
+    const { batch, values } = compileRemove(company, '7', referringColumns(company, [company, employee, absence]))
+    expect(batch).toEqual({
+      text:
+        'with "L" as materialized (select id from "company" where id = any ($1::bigint[]) ' +
+        "and (select set_config('lock_timeout', '100', true)) is not null order by id for update) " +
+        'delete from "company" as t using unnest($1::bigint[]) with ordinality as b("V1", "N") join "L" on "L".id = b."V1" ' +
+        `where t.id = "L".id and t.id <> all ((select found_now('select array(select id from unnest($1) as own(id) where ` +
+        'exists (select from "employee" as referring where referring."company_id" = own.id))\', ' +
+        'array(select id from "L")))::bigint[]) ' +
+        'returning t."id", t."name", t."enabled", pg_current_xact_id()::text, b."N"',
+      rows: 'numbered',
+      distinct: 0,
+    })
+    expect(values).toEqual(['7'])
   })
 
   test('lists: only the first page of the rows that belong to one', () => {
@@ -234,6 +254,23 @@ describe('on the database', () => {
     // One statement is one transaction.
     const transactions = updated.flat().map((row) => row[2 * width])
     expect([transactions.length, new Set(transactions).size]).toEqual([4, 1])
+  })
+
+  test('removals give each row as it was, and none for rows that are not there or that others refer to', async () => {
+    await fill()
+    await sql`update employee set manager_id = 12, manager_key = '=E12' where id in (11, 12)`
+    await sql`delete from absence where employee_id <> 2`
+    const statements = ['11', '12', '2', '999', '1'].map((place) => compileRemove(employee, place, REFERRING))
+    const removed = withoutNumbers(await together(statements))
+    expect(removed.map((rows) => rows.map((row) => [row[0], row[3]]))).toEqual([
+      [['11', 'E11']],
+      [],
+      [],
+      [],
+      [['1', 'E1']],
+    ])
+    expect(await together([compileRemove(employee, '12', REFERRING)])).toMatchObject([[{ 0: '12' }]])
+    expect(await alone([compileGet(employee, '2')])).toMatchObject([[{ 0: '2' }]])
   })
 
   test('a batch does not wait for a lock for long, and leaves the connection as it was', async () => {

@@ -99,21 +99,18 @@ describe('text and parameters', () => {
     expect(textOf({ Start, End })).toContain('where id = $3 for no key update')
   })
 
-  test('remove', () => {
-    expect(compileRemove(absence, '7', [])).toEqual({
-      text: expect.stringMatching(
-        /^delete from "absence" where id = \$1 returning "id", .*, pg_current_xact_id\(\)::text$/,
-      ),
-      values: ['7'],
-    })
-  })
-
-  test('remove of what others refer to, and rows of its own table', () => {
+  test('remove locks the row, and then asks who refers to it', () => {
+    const { text, values } = compileRemove(absence, '7', [])
+    expect(text).toStartWith(
+      'delete from "absence" as t using (select id from "absence" where id = $1 for update) as own where t.id = own.id ' +
+        'returning t."id", ',
+    )
+    expect(values).toEqual(['7'])
     const referring = referringColumns(employee, [company, employee, absence])
-    expect(compileRemove(employee, '7', referring).text).toStartWith(
-      'delete from "employee" as t using (select id from "employee" where id = $1 for update) as own where t.id = own.id and not ' +
-        `is_found_now('select exists (select from "employee" where "manager_id" = $1 and id <> $1) or ` +
-        `exists (select from "absence" where "employee_id" = $1)', own.id) returning t."id", `,
+    expect(compileRemove(employee, '7', referring).text).toContain(
+      " where t.id = own.id and own.id <> all (found_now('select array(select id from unnest($1) as own(id) where " +
+        'exists (select from "employee" as referring where referring."manager_id" = own.id and referring.id <> own.id) or ' +
+        `exists (select from "absence" as referring where referring."employee_id" = own.id))', array[own.id])) returning t."id", `,
     )
   })
 
