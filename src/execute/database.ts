@@ -6,6 +6,7 @@ import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
+import { Shortage } from './shortage.ts'
 import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
 import type { Observe, WriteObserver } from './writeObserver.ts'
 
@@ -14,6 +15,8 @@ export interface DatabaseOptions extends PoolOptions {
   queryMsMax?: number
   /** Writes over connections of this name were given up, and may still be done; after `closed` no more are sent. */
   onOutcomeUnknown?(connections: string, closed: Promise<void>): void
+  /** Runs what PostgreSQL has no connection for while this pool has none at all; default: it waits for one. */
+  spare?: Database
 }
 
 const QUERIES_MAX = 1_000
@@ -39,6 +42,7 @@ export class Database {
   private readonly shapes: PreparedShapes
   private readonly reads: Batcher
   private readonly writes: Batcher
+  private readonly shortage = new Shortage()
   private inFlight = 0
   private pools = 0
   private stuck = 0
@@ -81,6 +85,7 @@ export class Database {
     while (this.inFlight > 0 && performance.now() < untilMs) await Bun.sleep(5)
     this.isEnded = true
     this.deadlines.stop()
+    this.shortage.end()
     closePool(this.pool)
     await this.pool.closed
   }
@@ -121,8 +126,9 @@ export class Database {
     mayWait: boolean,
     onSent?: (backend: () => number | null) => void,
   ): Promise<Row[]> {
+    let refusal = this.shortage.isOn ? await this.shortage.wait(untilMs) : null
     for (let attempt = 1; ; attempt++) {
-      if (performance.now() >= untilMs) throw missedDeadline()
+      if (performance.now() >= untilMs) throw missedDeadline(refusal)
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
@@ -130,12 +136,22 @@ export class Database {
       try {
         const rows = await this.attempt(statement, pool, prepare, mayWait, onSent)
         observer?.settle(rows)
+        if (this.shortage.isOn) this.shortage.freed()
         return rows
       } catch (error) {
         const verdict = classify(error)
         if (observer && isUnknown(error, verdict)) this.giveUp(observer, pool)
         else observer?.settle([])
         if (this.isEnded) throw this.translate(error, verdict)
+        if (verdict === 'crowded') {
+          const { spare } = this.options
+          if (spare && pool.running === 0) return spare.run(statement, observe, repeatable, untilMs, mayWait, onSent)
+          refusal = await this.shortage.waitAgain(untilMs, error)
+          attempt--
+          continue
+        }
+        if (verdict === 'lost' || verdict === 'notSent') this.shortage.end()
+        else this.shortage.freed()
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
@@ -161,7 +177,7 @@ export class Database {
     onSent?.(() => (query as unknown as { state?: { pid: number | null } }).state?.pid ?? null)
     pool.running++
     try {
-      const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, missedDeadline)
+      const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => missedDeadline())
       this.stuck = 0
       // After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer.
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
@@ -173,6 +189,7 @@ export class Database {
 
   private missed(pool: Pool): Error {
     // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
+    if (this.shortage.isOn) return missedDeadline(this.shortage.error)
     if (this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
     return missedDeadline()
   }
@@ -218,8 +235,8 @@ function isUnknown(error: unknown, verdict: Verdict): boolean {
   return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
 }
 
-function missedDeadline(): ApiError {
-  return unavailable(new Error('a query missed its deadline'))
+function missedDeadline(cause?: unknown): ApiError {
+  return unavailable(cause ?? new Error('a query missed its deadline'))
 }
 
 function unavailable(cause: unknown): ApiError {

@@ -16,10 +16,11 @@ const KINDS: Record<string, 'check' | 'foreignKey'> = { '23514': 'check', '23503
 
 /**
  * What an error of the driver means for the statement:
- * it never left (`notSent`), it was undone (`rolledBack`), its outcome is unknown (`lost`), PostgreSQL cannot serve now
- * (`refused`), a constraint said no (`constraint`), or we are wrong (`fault`).
+ * it never left (`notSent`), nor did it as PostgreSQL has no connection left (`crowded`), it was undone (`rolledBack`), its
+ * outcome is unknown (`lost`), PostgreSQL cannot serve now (`refused`), a constraint said no (`constraint`), or we are wrong
+ * (`fault`).
  */
-export type Verdict = 'notSent' | 'rolledBack' | 'lost' | 'refused' | 'constraint' | 'fault'
+export type Verdict = 'notSent' | 'crowded' | 'rolledBack' | 'lost' | 'refused' | 'constraint' | 'fault'
 
 const BY_CODE: Record<string, Verdict> = {
   ECONNREFUSED: 'notSent',
@@ -33,6 +34,7 @@ const BY_CODE: Record<string, Verdict> = {
   CONNECTION_DESTROYED: 'lost',
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
+  '53300': 'crowded', // of PostgreSQL, of the database or of the role; comes when a connection is opened
   '57014': 'refused', // statement timeout
   '57P01': 'lost', // shutdown; can also be the previous connection's, so the outcome is unknown
   '57P02': 'lost',
@@ -48,7 +50,7 @@ const BY_CLASS: Record<string, Verdict> = {
   '08': 'lost', // connection
   '23': 'constraint',
   '28': 'refused', // authorization
-  '53': 'refused', // disk full, out of memory, too many connections
+  '53': 'refused', // disk full, out of memory
   '55': 'refused', // no connections accepted, lock not available, in use
   '57': 'refused', // operator intervention
   '58': 'refused', // i/o
@@ -57,7 +59,7 @@ const BY_CLASS: Record<string, Verdict> = {
 
 /** Codes of `refused` that an operator has to mend, so that waiting would only hide them. */
 const WRONG = /^(28...|3D000|42...|57014|55P03)$/
-const AWAY: readonly Verdict[] = ['notSent', 'lost', 'refused']
+const AWAY: readonly Verdict[] = ['notSent', 'crowded', 'lost', 'refused']
 
 /** Whether the error, or its cause, says that the database is unreachable or cannot serve yet, which mends itself. */
 export function isAway(error: unknown): boolean {

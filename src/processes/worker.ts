@@ -90,7 +90,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
   const database = new Database(options)
   const longWrites = new LongWrites(database, options)
-  const lists = new Database({ ...options, poolSize: connections.lists, changes: null })
+  const lists = new Database({ ...options, poolSize: connections.lists, changes: null, spare: database })
   const listReads = new ListReads({
     quick: database,
     own: lists,

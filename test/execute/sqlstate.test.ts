@@ -77,7 +77,7 @@ describe('errors as PostgreSQL sends them', () => {
 describe('errors that a test cannot cause', () => {
   for (const [code, verdict] of [
     ['53100', 'refused'], // disk full
-    ['53300', 'refused'], // too many connections
+    ['53300', 'crowded'], // too many connections
     ['58030', 'refused'],
     ['57P03', 'notSent'],
     ['57P02', 'lost'],

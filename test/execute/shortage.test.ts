@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { Database } from '../../src/execute/database.ts'
+import type { Statement } from '../../src/model/sql.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+const PLACES = 3
+const role = `roster_few_${process.pid}`
+
+let url: string
+let admin: postgres.Sql
+const databases: Database[] = []
+const others: postgres.Sql[] = []
+beforeAll(async () => {
+  const own = new URL(await createDatabase())
+  admin = connect(own.href)
+  await admin.unsafe(`create role ${role} login password 'secret' connection limit ${PLACES}`)
+  await admin.unsafe(`grant all on all tables in schema public to ${role}`)
+  own.username = role
+  own.password = 'secret'
+  url = own.href
+})
+afterEach(async () => {
+  await Promise.all([...databases.splice(0).map((database) => database.end(0)), leave()])
+  await noneLeft()
+})
+afterAll(async () => {
+  await admin.unsafe(`drop owned by ${role}; drop role ${role}`).simple()
+  await admin.end()
+})
+
+/** A pool that wants more connections than PostgreSQL gives to its role. */
+function open(queryMsMax = 20_000): Database {
+  const database = new Database({ url, poolSize: 20, prepare: true, queryMsMax })
+  databases.push(database)
+  return database
+}
+
+/** Has all connections that the role can have. */
+async function takeAll() {
+  others.push(...Array.from({ length: PLACES }, () => connect(url)))
+  await Promise.all(others.map((other) => other`select 1`))
+}
+
+const leave = () => Promise.all(others.splice(0).map((other) => other.end()))
+
+async function noneLeft() {
+  while ((await admin`select from pg_stat_activity where usename = ${role}`).count > 0) await Bun.sleep(10)
+}
+
+const insert = (name: string): Statement => ({
+  text: `with slow as materialized (select pg_sleep(0.01)::text as s)
+    insert into company (name) select s || $1 from slow returning name`,
+  values: [name],
+})
+const named = async (name: string) => Number((await admin`select from company where name = ${name}`).count)
+
+test('D39: with three connections for twenty, reads and writes wait for one, and each write is done once', async () => {
+  const database = open()
+  for (let round = 0; round < 3; round++) {
+    const names = Array.from({ length: 25 }, (_, index) => `${round}/${index}`)
+    const writes = names.map((name) => database.write(insert(name)))
+    // Of different texts, so that they are not one batch.
+    const reads = names.map((name) =>
+      database.read({ text: `select '${name}'::text, pg_sleep(0.005)::text`, values: [] }),
+    )
+    expect((await Promise.all(writes)).flat(2)).toEqual(names)
+    expect((await Promise.all(reads)).map(([row]) => row?.[0] as string)).toEqual(names)
+    for (const name of names) expect(await named(name)).toBe(1)
+  }
+})
+
+test('D39: where no connection comes at all, it is 503 at the deadline; then the first that is there is used', async () => {
+  await takeAll()
+  const database = open(400)
+  const answers = await Promise.allSettled([
+    database.write(insert('never')),
+    ...Array.from({ length: 5 }, (_, index) => database.read({ text: `select ${index}::text`, values: [] })),
+  ])
+  for (const answer of answers)
+    expect(answer).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'ServiceUnavailable', cause: { code: '53300' } },
+    })
+  expect(await named('never')).toBe(0)
+
+  const patient = open()
+  const waiting = patient.write(insert('at last'))
+  await Bun.sleep(200)
+  await leave()
+  expect(await waiting).toEqual([['at last']])
+  expect(await named('at last')).toBe(1)
+})
+
+test('what waits for a connection ends with the pool', async () => {
+  await takeAll()
+  const database = open()
+  const waiting = Promise.allSettled(
+    [0, 1, 2].map((index) => database.read({ text: `select ${index}::text`, values: [] })),
+  )
+  await Bun.sleep(100)
+  await database.end(0)
+  for (const answer of await waiting) expect(answer).toMatchObject({ reason: { code: 'ServiceUnavailable' } })
+})
+
+test('a pool that gets no connection at all uses those of another pool, and its own when there is one', async () => {
+  const quick = open()
+  const backend = { text: 'select pg_backend_pid()::text', values: [] }
+  const [[quickPid] = []] = await quick.read(backend)
+  const lists = new Database({ url, poolSize: 5, prepare: true, spare: quick })
+  databases.push(lists)
+  const alone = () => lists.readAlone(backend, performance.now() + 20_000, () => undefined)
+  others.push(...Array.from({ length: PLACES - 1 }, () => connect(url)))
+  await Promise.all(others.map((other) => other`select 1`))
+  expect(await Promise.all([alone(), alone(), alone()])).toEqual(Array(3).fill([[quickPid as string]]))
+  await leave()
+  while ((await admin`select from pg_stat_activity where usename = ${role}`).count > 1) await Bun.sleep(10)
+  const [[ownPid] = []] = await alone()
+  expect(ownPid).not.toBe(quickPid as string)
+})
