@@ -16,6 +16,7 @@ import { fillForHostile, proveHostile } from './hostile.ts'
 import { ask, watch } from './http.ts'
 import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
+import { proveSoak } from './soak.ts'
 
 const UNLIMITED = '1000000/1s'
 const HOUR_MS = 3_600_000
@@ -137,11 +138,22 @@ const hostile: Record<string, Proof> = {
     ),
 }
 
+/** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
+const soakOf = (seconds: number): Record<string, Proof> => ({
+  soak: async (seed) => {
+    const { differences, ...found } = await proveSoak({ seed, seconds })
+    if (differences.length > 0)
+      throw new Differing(`${differences.join('\n      ')}\n      ${JSON.stringify(found)}`, differences.length)
+    return found
+  },
+})
+
 const groups = { limiter, lists, tests, fairness, hostile }
 const options = new Command('prove')
   .description('Proves what the server promises, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)
   .addOption(new Option('--only <what>', 'one of them alone').choices(Object.keys(groups)))
+  .option('--soak <duration>', 'the CRUD mix beside faults alone, for so long: 90s, 30m, 2h', parseDuration)
   .option('--requests <n>', 'how many requests the hostile client sends', parseCount, 1_000_000)
   .option(
     '--seed <n>',
@@ -149,7 +161,7 @@ const options = new Command('prove')
     parseCount,
   )
   .parse()
-  .opts<{ minutes: number; only?: keyof typeof groups; requests: number; seed?: number }>()
+  .opts<{ minutes: number; only?: keyof typeof groups; soak?: number; requests: number; seed?: number }>()
 const { minutes, only } = options
 
 // The driver's own: a connection that PostgreSQL drops within a transaction of the proof itself. The query fails as well.
@@ -159,8 +171,10 @@ process.on('uncaughtException', (error: Error) => {
   process.exit(1)
 })
 
-const proofs = Object.entries(only ? groups[only] : Object.assign({}, ...Object.values(groups)))
-const endMs = Date.now() + minutes * 60_000
+const asked =
+  options.soak !== undefined ? soakOf(options.soak) : only ? groups[only] : Object.assign({}, ...Object.values(groups))
+const proofs = Object.entries<Proof>(asked)
+const endMs = options.soak === undefined ? Date.now() + minutes * 60_000 : 0
 let [done, differences] = [0, 0]
 // Each of them once, however short the time is; then in turns.
 while (done < proofs.length || Date.now() < endMs) {
@@ -246,6 +260,14 @@ async function withServer<Found>(
 
 function randomSeed(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0] as number
+}
+
+/** In seconds. */
+function parseDuration(text: string): number {
+  const [, number = '', unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? []
+  const seconds = Number(number) * ({ s: 1, m: 60, h: 3_600 }[unit] ?? 0)
+  if (seconds < 20) throw new InvalidArgumentError('It must be a number and s, m or h, 20s or more.')
+  return seconds
 }
 
 function parseCount(text: string): number {

@@ -7,7 +7,7 @@ import type { Tally } from './tally.ts'
 const ANSWER_MS_MAX = 20_000
 const ROWS_MAX = 6
 /** So that a soak is long, not fast. */
-const PAUSE_MS_MAX = 60
+const PAUSE_MS_MAX = 120
 const RETRIES_MAX = 60
 const RETRY_MS = 250
 

@@ -20,7 +20,7 @@ export class Tally {
   readonly differences: string[] = []
   /** Rows that no client looks at any more. */
   readonly settled: OwnRow[] = []
-  private readonly windows: { beginMs: number; endMs: number }[] = []
+  private readonly windows: { endMs: number }[] = []
   requests = 0
 
   count(what: string) {
@@ -43,7 +43,7 @@ export class Tally {
 
   async during(name: string, fault: () => Promise<unknown>): Promise<void> {
     this.faults[name] = (this.faults[name] ?? 0) + 1
-    const window = { beginMs: performance.now(), endMs: Number.POSITIVE_INFINITY }
+    const window = { endMs: Number.POSITIVE_INFINITY }
     this.windows.push(window)
     try {
       await fault()
@@ -52,8 +52,9 @@ export class Tally {
     }
   }
 
-  /** Whether there is a fault, or was a moment ago. */
-  get isTroubled(): boolean {
-    return this.windows.some(({ endMs }) => performance.now() < endMs)
+  /** Something that is over has held up requests, and may still. */
+  excuse(name: string) {
+    this.faults[name] = (this.faults[name] ?? 0) + 1
+    this.windows.push({ endMs: performance.now() + GRACE_MS })
   }
 }
