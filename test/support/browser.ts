@@ -36,11 +36,14 @@ export async function startBrowser(): Promise<TestBrowser> {
   if (executablePath === null) throw new Error('chromium is not installed')
   const browser = await chromium.launch({
     executablePath,
+    timeout: 120_000,
     args: ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
   })
   return {
     async open(url, options = {}) {
       const context = await browser.newContext(options)
+      // Playwright's 30 s are an absolute time that a busy machine does not keep; a test's own limit comes before this one.
+      context.setDefaultTimeout(300_000)
       const page = await context.newPage()
       const requests: string[] = []
       const complaints: string[] = []
