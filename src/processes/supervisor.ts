@@ -142,22 +142,50 @@ export class Supervisor {
 
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
   private openMemory(): KeyService {
-    const { dataDir, port, databasePrepare, listCache, workers } = this.config
+    const { databasePrepare, listCache, workers } = this.config
     try {
-      const folder = takeMemoryFolder(dataDir, port)
-      const keys = new KeyService(this.config, folder.path, this.log, {
-        onKeys: (keys, tables) => this.pool?.broadcast({ kind: 'keys', keys, tables: tables() }),
-        onTableReplaced: () => this.pool?.restart(),
-      })
-      this.keys = keys
-      this.releases.push(() => keys.close(), folder.release)
-      keys.ensureTables()
+      const { keys, folder } = this.openTables()
       if (listCache && !databasePrepare) this.log.info('list cache off: a pooler is between, which passes no NOTIFY on')
-      else if (listCache) this.changes = new ChangeLogOwner({ folder: folder.path, workers, log: this.log })
+      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log: this.log })
       return keys
     } catch (error) {
       throw asStartError(error as Error)
     }
+  }
+
+  /** Makes the tables of the limits, on the disk of the data folder where shared memory has no room. @throws Error */
+  private openTables(): { keys: KeyService; folder: string } {
+    try {
+      return this.openTablesIn('memory')
+    } catch (error) {
+      const reason = (error as Error).message
+      try {
+        const opened = this.openTablesIn('disk')
+        this.log.warn('no room in shared memory: the tables of the limits lie in DATA_DIR', { reason })
+        return opened
+      } catch {
+        throw error
+      }
+    }
+  }
+
+  private openTablesIn(kind: 'memory' | 'disk') {
+    const { dataDir, port } = this.config
+    const folder = takeMemoryFolder(dataDir, port, kind)
+    const keys = new KeyService(this.config, folder.path, this.log, {
+      onKeys: (keys, tables) => this.pool?.broadcast({ kind: 'keys', keys, tables: tables() }),
+      onTableReplaced: () => this.pool?.restart(),
+    })
+    try {
+      keys.ensureTables()
+    } catch (error) {
+      keys.close()
+      folder.remove()
+      throw error
+    }
+    this.keys = keys
+    this.releases.push(() => keys.close(), folder.release)
+    return { keys, folder: folder.path }
   }
 
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
