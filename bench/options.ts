@@ -18,8 +18,6 @@ export interface Options {
   readonly peers: readonly string[]
   readonly workers: number
   readonly curves: boolean
-  /** Minutes; null: the soak is not asked for. */
-  readonly soak: number | null
   /** Nothing is measured: the server runs until it is interrupted, for load programs of others. */
   readonly serve: boolean
   /** Nothing is measured: this file of an earlier run is published; null: none. */
@@ -58,7 +56,6 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
     .option('--peers [names]', `other servers too: ${peerNames.join(', ')}, comma-separated; default: all`)
     .addOption(count('--workers <n>', 'of the server, and processes of each peer', WORKERS, 1, 256))
     .option('--no-curves', 'leave out cost by depth, rows, connections and load')
-    .addOption(amount('--soak <minutes>', 'the CRUD mix for so long, and the memory of each worker', null, 10_000))
     .option(
       '--serve',
       'measure nothing: run the loaded server until Ctrl-C, and print how to load it with wrk, oha and k6',
@@ -77,7 +74,6 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
   const unknown = peers.find((name) => !peerNames.includes(name))
   if (unknown) command.error(`error: there is no peer ${unknown}; there are ${peerNames.join(', ')}`)
   return {
-    soak: null,
     quick: false,
     serve: false,
     publish: null,

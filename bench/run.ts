@@ -21,7 +21,6 @@ import { ratiosAmong } from './report/ratios.ts'
 import { type Curve, fileNameOf, type Results, type ScenarioResult } from './results.ts'
 import { type Scenario, scenariosFor, UnknownScenario } from './scenarios.ts'
 import { serve } from './serve.ts'
-import { soak } from './soak.ts'
 import { status } from './status.ts'
 import { runScenario } from './suite.ts'
 import { formatHead, formatScenario } from './table.ts'
@@ -63,7 +62,6 @@ async function run(bench: Bench) {
     console.log(formatScenario(results, result, ratios))
   }
   const curves: Curve[] = options.curves ? await measureCurves(bench, options) : []
-  if (options.soak !== null) curves.push(await soak(bench, options, options.soak))
   save({ ...results, scenarios: measured, curves })
 }
 

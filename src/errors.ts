@@ -177,6 +177,14 @@ export const errorTable = {
     explanation: 'It is away, slower than its deadline, full, or denies us its files or tables.',
     remedy: 'Retry after the seconds in the header Retry-After.',
   },
+  TooCostly: {
+    status: 503,
+    title: 'The list would cost too much',
+    explanation:
+      'The database ended it after 3 seconds, or since it would have sorted more rows than fit into the room for that. The same list would end so again, so there is no Retry-After.',
+    remedy:
+      'Narrow it as the message says: filter by = or a range that few rows match, sort by one property, and follow the links of a page instead of asking for a late one by its number.',
+  },
 } as const satisfies Record<string, { status: number; title: string; explanation: string; remedy: string }>
 
 export type ErrorCode = keyof typeof errorTable

@@ -101,11 +101,12 @@ const JSON_BODY = { 'Content-Type': 'application/json' }
 const GONE: Answer = { headers: new Headers(), body: null }
 
 /**
- * A 429 was not carried out. What was answered with 503 may have been: it is repeated where twice does the same as once,
+ * A 429 was not carried out; a list that would cost too much would do so again. What else was answered with 503 may have been: it is repeated where twice does the same as once,
  * which is so for PATCH, since the server sets values. Where the network fails, reading alone is repeated.
  */
 function mayRepeat(method: ApiRequest['method'], { status, code }: RosterError): boolean {
   if (status === 429) return true
+  if (code === 'TooCostly') return false
   return status === 503 ? method !== 'POST' : code === 'NetworkFailure' && method === 'GET'
 }
 

@@ -8,7 +8,7 @@ export interface Operand {
 }
 
 /** Locked rows hold a batch up for so many milliseconds; then its runs go alone, and only who needs them waits. */
-const PATIENCE = sql`(select set_config('lock_timeout', '100', true))`
+export const PATIENCE = sql`(select set_config('lock_timeout', '100', true))`
 
 /**
  * A query for each run. A join with what depends on the run is a nested loop, so rows of one run keep their order.
@@ -23,11 +23,60 @@ export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
   }
 }
 
-/** A new row for each run; identities are given in the order of `order by`. `insert` and `returning` take no operand. */
-export function batchInsert(insert: Sql, values: Sql, returning: Sql, operands: readonly Operand[]): Batch {
-  const inner = replaceParams(values, columnOf(operands))
-  const piece = sql`${insert} select ${inner} from ${runs(operands).from} cross join ${PATIENCE} as patience order by b."N" ${returning}`
-  return { text: toStatement(piece).text, rows: 'ordered', distinct: null }
+/** A row of another table that a run refers to: without it, nothing of the run is written. */
+export interface Source {
+  readonly table: Sql
+  /** The reference; null: to none. */
+  readonly id: Param
+  /** What is copied from the row; of a reference without a copy, any value that is never null. */
+  readonly copied: Sql
+  /** By what name that is found. */
+  readonly as: Sql
+}
+
+/** A row whose `values` find what they copy in `b`. `insert` and `returning` take no operand. */
+export interface InsertParts {
+  readonly insert: Sql
+  readonly values: Sql
+  readonly returning: Sql
+  readonly sources: readonly Source[]
+  /** Where a row that is returned has the references. */
+  readonly matches: NonNullable<Batch['matches']>
+}
+
+/** A new row, unless one of its sources is missing. */
+export function insertOne({ insert, values, returning, sources }: InsertParts): Sql {
+  if (sources.length === 0) return sql`${insert} values (${values}) ${returning}`
+  return sql`${insert} select ${values} from (select ${list(sources.map(lookup))} offset 0) as b where ${allFound(sources)} ${returning}`
+}
+
+/** A new row for each run, unless one of its sources is missing; identities are given in the order of `order by`. */
+export function batchInsert(
+  { insert, values, returning, sources, matches }: InsertParts,
+  operands: readonly Operand[],
+): Batch {
+  const value = columnOf(operands)
+  const rows = sql`${runs(operands).from} cross join ${PATIENCE} as patience`
+  const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
+  const whole = sql`(select ${lookups} from ${rows} offset 0) as b where ${replaceParams(allFound(sources), value)}`
+  const from = sources.length === 0 ? rows : whole
+  const piece = sql`${insert} select ${replaceParams(values, value)} from ${from} order by b."N" ${returning}`
+  return { text: toStatement(piece).text, rows: 'ordered', distinct: null, matches }
+}
+
+/**
+ * Under the lock that the foreign key takes anyway: it waits for a rename under way and then sees the new name. In a query
+ * that ends with `offset 0`, or the planner would look up once for the condition and once for the value.
+ */
+function lookup({ table, id, copied, as }: Source): Sql {
+  return sql`(select ${copied} from ${table} where id = ${id} for key share) as ${as}`
+}
+
+function allFound(sources: readonly Source[]): Sql {
+  return join(
+    sources.map(({ id, as }) => sql`(${id}::bigint is null or b.${as} is not null)`),
+    sql` and `,
+  )
 }
 
 /** An update of a table `t`, whose row as it was is `before`. */
@@ -37,32 +86,48 @@ export interface UpdateParts {
   readonly returning: Sql
   /** What `before` has. */
   readonly columns: Sql
-  /** Rows of other tables, to be locked before the row itself. */
-  readonly sources: readonly { readonly table: Sql; readonly id: Param }[]
+  /** Rows of other tables, to be locked before the row itself; `sets` find what is copied in queries of their names. */
+  readonly sources: readonly Source[]
 }
 
 /** The id of a row, in conditions that it has to meet. */
 export const OWN_ID = sql`own.id`
 
+/** What a row has to meet, or is left as it is. */
+interface Conditions {
+  /** Of the row as it is found. */
+  readonly conditions: readonly Sql[]
+  /** Of the row `before` and the values. */
+  readonly rules: readonly Sql[]
+}
+
 /**
  * Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. A row that does not
- * meet the conditions is left as it is.
+ * meet the conditions, or lacks a source, is left as it is.
  */
 export function batchUpdate(
-  { table, sets, returning, columns, sources, conditions }: UpdateParts & { readonly conditions: readonly Sql[] },
+  { table, sets, returning, columns, sources, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],
 ): Batch {
   const value = columnOf(operands)
   const { from, arrays } = runs(operands)
   const id = value((operands.at(-1) as Operand).param)
-  // In one order, so that two batches do not wait for each other.
-  const locks = sources.map(({ table, id }) => {
-    const ids = arrays[operands.findIndex(({ param }) => param === id)] as Sql
-    return sql` and (select count(*) from (select from ${table} where id = any (${ids}) for key share) as source) is not null`
-  })
+  const arrayOf = (param: Param) => arrays[operands.findIndex((operand) => operand.param === param)] as Sql
+  const found = sources.map(
+    ({ table, id, copied, as }) =>
+      sql`${as} as materialized (select id, ${copied} as "K" from ${table} where id = any (${arrayOf(id)}) and ${PATIENCE} is not null for key share)`,
+  )
+  const joins = sources.map(({ id, as }) => sql` left join ${as} on ${as}.id = ${value(id)}`)
+  // All of them before the rows themselves; a rename locks them in this order too.
+  const locks = sources.map(({ as }) => sql` and (select count(*) from ${as}) is not null`)
   const met = conditions.map((condition) => sql` and ${condition}`)
   const before = sql`(select ${columns} from ${table} as own where id = any (${arrays.at(-1) as Sql}) and ${PATIENCE} is not null${join([...locks, ...met], sql``)} order by id for no key update) as before`
-  const piece = sql`update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id} where t.id = before.id ${returning}, b."N"`
+  const isMet = [
+    ...sources.map(({ id, as }) => sql` and (${value(id)} is null or ${as}.id is not null)`),
+    ...rules.map((rule) => sql` and ${replaceParams(rule, value)}`),
+  ]
+  const head = sources.length === 0 ? sql`` : sql`with ${list(found)} `
+  const piece = sql`${head}update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id}${join(joins, sql``)} where t.id = before.id${join(isMet, sql``)} ${returning}, b."N"`
   return { text: toStatement(piece).text, rows: 'numbered', distinct: operands.length - 1 }
 }
 

@@ -1,10 +1,19 @@
 import type { Batchable } from '../model/batch.ts'
-import type { CopyingColumn } from '../model/copies.ts'
-import type { Entity, Property, Reference } from '../model/entity.ts'
+import type { ReferringColumn } from '../model/copies.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { batchInsert, batchQuery, batchUpdate, type Operand, OWN_ID, type UpdateParts } from './batch.ts'
-import { columns } from './columns.ts'
+import {
+  batchInsert,
+  batchQuery,
+  batchUpdate,
+  insertOne,
+  type Operand,
+  OWN_ID,
+  type Source,
+  type UpdateParts,
+} from './batch.ts'
+import { columns, TRANSACTION } from './columns.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 
 // The most frequent statement of all, and its text is always the same.
@@ -35,55 +44,59 @@ export function compileProbe(entity: Entity): Statement {
   return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} limit 0`)
 }
 
-// What every write returns behind the columns: who reads the row later must know whether it saw this one.
-const TRANSACTION = sql`pg_current_xact_id()::text`
-
-/** A new row; returns it, and the transaction. */
+/** A new row; returns it, and the transaction; or no row where a reference names none. */
 export function compileCreate(entity: Entity, changes: Assignments): Batchable {
   const changed = changedProperties(entity, changes)
   const { text, batch } = shapes.get(shapeOf('create', entity, changed), () => {
-    const { assigned, operands } = assignments(changed)
+    const operands = operandsOf(changed)
+    const assigned = assignments(changed, operands, ({ as }) => sql`b.${as}`)
     const targets = list(assigned.map(({ column }) => name(column)))
-    const values = list(assigned.map(({ value }) => value))
-    const insert = sql`insert into ${name(entity.table)} (${targets})`
-    const returning = sql`returning ${columns(entity)}, ${TRANSACTION}`
-    return {
-      text: toStatement(sql`${insert} values (${values}) ${returning}`, paramsOf(operands)).text,
-      batch: batchInsert(insert, values, returning, operands),
+    const parts = {
+      insert: sql`insert into ${name(entity.table)} (${targets})`,
+      values: list(assigned.map(({ value }) => value)),
+      returning: sql`returning ${columns(entity)}, ${TRANSACTION}`,
+      sources: sourcesOf(changed, operands),
+      matches: changed.flatMap((property, value) =>
+        property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
+      ),
     }
+    return { text: toStatement(insertOne(parts), paramsOf(operands)).text, batch: batchInsert(parts, operands) }
   })
   return { text, values: valuesOf(changed, changes), batch }
 }
 
 /**
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
- * version that the row had before. `copying`: no row where more than `COPIES_MAX` rows of one of these copy from it, in a
- * batch where more than a few do.
+ * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
+ * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do.
  */
 export function compileUpdate(
   entity: Entity,
   id: string,
   changes: Assignments,
-  copying: readonly CopyingColumn[] = [],
+  copying: readonly ReferringColumn[] = [],
 ): Batchable {
   const changed = changedProperties(entity, changes)
   const { text, batch } = shapes.get(shapeOf(copying.length === 0 ? 'update' : 'rename', entity, changed), () => {
-    const { assigned, operands } = assignments(changed)
-    operands.push({ param: param(null), type: entity.id.kind.columnType })
-    const table = name(entity.table)
-    const sets = list(assigned.map(({ column, value }) => sql`${name(column)} = ${value}`))
+    const operands = [...operandsOf(changed), { param: param(null), type: entity.id.kind.columnType }]
+    const setsBy = (copied: (source: Source) => Sql) =>
+      list(assignments(changed, operands, copied).map(({ column, value }) => sql`${name(column)} = ${value}`))
     const [after, before] = [columns(entity, sql`t`), columns(entity, sql`before`)]
     const parts = {
-      table,
-      sets,
+      table: name(entity.table),
       returning: sql`returning ${after}, ${before}, ${TRANSACTION}, before.${VERSION}`,
       columns: sql`${columns(entity)}, xmin::text as ${VERSION}`,
       sources: sourcesOf(changed, operands),
     }
+    const few = copying.map((copies) => areFew(copies, OWN_ID, COPIES_BATCHED_MAX))
+    const rules = (row: Sql) => rulesOf(entity, changed, operands, row)
     return {
-      text: toStatement(updateOne(parts, operands, copying), paramsOf(operands)).text,
+      text: toStatement(
+        updateOne({ ...parts, sets: setsBy(selected) }, operands, rules(sql``), copying),
+        paramsOf(operands),
+      ).text,
       batch: batchUpdate(
-        { ...parts, conditions: copying.map((copies) => areFew(copies, OWN_ID, COPIES_BATCHED_MAX)) },
+        { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), conditions: few, rules: rules(sql`before.`) },
         operands,
       ),
     }
@@ -98,43 +111,40 @@ export function compileUpdate(
 function updateOne(
   { table, sets, returning, columns, sources }: UpdateParts,
   operands: readonly Operand[],
-  copying: readonly CopyingColumn[],
+  rules: readonly Sql[],
+  copying: readonly ReferringColumn[],
 ): Sql {
   const id = (operands.at(-1) as Operand).param
   const locks = sources.map(
-    ({ table, id }) => sql` and (select true from ${table} where id = ${id} for key share) is not false`,
+    ({ table, id }) => sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`,
   )
-  const few = copying.map((copies) => sql` and ${areFew(copies, id, COPIES_MAX)}`)
-  const conditions = join([...locks, ...few], sql``)
+  const few = copying.map((copies) => areFew(copies, id, COPIES_MAX))
+  const conditions = join(
+    [...locks, ...rules, ...few].map((condition) => sql` and ${condition}`),
+    sql``,
+  )
   const before = sql`(select ${columns} from ${table} where id = ${id}${conditions} for no key update) as before`
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
+}
+
+/** What the changes must meet of a row's other values; two that are changed both are held against each other before. */
+function rulesOf({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
+  return rules.flatMap(({ later, earlier }) => {
+    const [one, other] = [changed.indexOf(later), changed.indexOf(earlier)]
+    if (one < 0 === other < 0) return []
+    const [value, stored] = one < 0 ? [operands[other], later] : [operands[one], earlier]
+    const sides = [sql`${(value as Operand).param}`, sql`${row}${name(stored.column)}`]
+    return [sql`(${join(one < 0 ? sides.toReversed() : sides, sql` >= `)}) is not false`]
+  })
 }
 
 /** How many copies are written within the deadline of any statement, and how many without holding up others of its batch. */
 export const COPIES_MAX = 1_000
 const COPIES_BATCHED_MAX = 10
 
-function areFew({ table, column }: CopyingColumn, id: Param | Sql, most: number): Sql {
+function areFew({ table, column }: ReferringColumn, id: Param | Sql, most: number): Sql {
   const some = sql`select from ${name(table)} as copying where copying.${name(column)} = ${id} limit ${integer(most + 1)}`
   return sql`(select count(*) from (${some}) as copies) <= ${integer(most)}`
-}
-
-/** Deletes one row; returns it as it was, and the transaction. */
-export function compileRemove(entity: Entity, id: string): Statement {
-  const returning = sql`returning ${columns(entity)}, ${TRANSACTION}`
-  return toStatement(sql`delete from ${name(entity.table)} where id = ${param(id)} ${returning}`)
-}
-
-/** For each reference that the changes set: a row with the property's column, if it names no row. */
-export function compileMissingReferences(changes: Assignments): Statement | null {
-  const checks = [...changes].flatMap(([property, value]) =>
-    property.reference && value !== null ? [missing(property, property.reference, param(value))] : [],
-  )
-  return checks.length === 0 ? null : toStatement(join(checks, sql` union all `))
-}
-
-function missing(property: Property, { table }: Reference, id: Param): Sql {
-  return sql`select ${param(property.column)}::text where not exists (select from ${name(table)} where id = ${id}::bigint)`
 }
 
 /** In the entity's order, so that the same properties make the same statement. */
@@ -152,29 +162,34 @@ function shapeOf(verb: string, { table }: Entity, changed: readonly Property[]):
   return shape
 }
 
-/** A reference brings along the copy that its foreign key checks; a copy that is not found stays null. */
-function assignments(changed: readonly Property[]) {
-  const assigned: { column: string; value: Sql }[] = []
-  const operands: Operand[] = []
-  for (const { column, kind, reference } of changed) {
-    const value = param(null)
-    operands.push({ param: value, type: kind.columnType })
-    assigned.push({ column, value: sql`${value}` })
-    if (!reference?.copy) continue
-    // The lock waits for a rename under way and then sees the new name; without it the copy could be stale by the
-    // time the foreign key checks it.
-    const { keyColumn, sourceColumn } = reference.copy
-    const source = sql`select ${name(sourceColumn)} from ${name(reference.table)} where id = ${value} for key share`
-    assigned.push({ column: keyColumn, value: sql`(${source})` })
-  }
-  return { assigned, operands }
+function operandsOf(changed: readonly Property[]): Operand[] {
+  return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
 }
 
-/** The rows that the changed references copy from. */
-function sourcesOf(changed: readonly Property[], operands: readonly Operand[]): UpdateParts['sources'] {
-  return changed.flatMap(({ reference }, index) =>
-    reference?.copy ? [{ table: name(reference.table), id: (operands[index] as Operand).param }] : [],
-  )
+/** A reference brings along the copy that its foreign key checks, which `copied` finds. */
+function assignments(changed: readonly Property[], operands: readonly Operand[], copied: (source: Source) => Sql) {
+  const sources = sourcesOf(changed, operands)
+  return changed.flatMap(({ column, reference }, index) => {
+    const { param } = operands[index] as Operand
+    const own = { column, value: sql`${param}` }
+    const source = sources.find(({ id }) => id === param)
+    return source && reference?.copy ? [own, { column: reference.copy.keyColumn, value: copied(source) }] : [own]
+  })
+}
+
+/** The rows that the changed references name. */
+function sourcesOf(changed: readonly Property[], operands: readonly Operand[]): Source[] {
+  return changed.flatMap(({ reference }, index) => {
+    if (!reference) return []
+    const copied = reference.copy ? name(reference.copy.sourceColumn) : sql`true`
+    const as = sql`"K${integer(index + 1)}"`
+    return [{ table: name(reference.table), id: (operands[index] as Operand).param, copied, as }]
+  })
+}
+
+/** The lock waits for a rename under way and then sees the new name. */
+function selected({ table, id, copied }: Source): Sql {
+  return sql`(select ${copied} from ${table} where id = ${id} for key share)`
 }
 
 function paramsOf(operands: readonly Operand[]): Param[] {

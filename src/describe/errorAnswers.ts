@@ -56,7 +56,7 @@ export function errorExampleValues(operations: readonly Operation[], baseUrl: st
 const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   401: { 'WWW-Authenticate': 'WWW-Authenticate' },
   429: { RetryAfter: 'RetryAfter', 'Retry-After': 'RetryAfter' },
-  503: { 'Retry-After': 'RetryAfter' },
+  503: { 'Retry-After': 'RetryAfterIfAny' },
 }
 
 /** The errors of operations by status. Operations with the same errors share an answer of `components.responses`. */

@@ -216,6 +216,14 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     when: 'the database is away',
     answer: api('The database does not answer at the moment; retry after the seconds in Retry-After.'),
   },
+  TooCostly: {
+    method: 'GET',
+    target: '/Absences?Reason=%21%3DHoliday&sort=-Period.Days,Reason&page=1000',
+    when: 'there are very many absences',
+    answer: api(
+      'The list took longer than 3 seconds, or sorted too many rows, and was ended. To get it: filter with = or a range that few rows match, which != and no filter at all are not; sort by one property, such as Period.Days; follow the link "next" page by page instead of asking for page 1000.',
+    ),
+  },
 }
 
 /** The body of the answer to a code's example. `baseUrl` without a slash at the end. */

@@ -79,6 +79,11 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       schema: { type: 'integer', minimum: 1 },
       example: 60,
     },
+    RetryAfterIfAny: {
+      description: 'Seconds to wait before a retry; not there where a retry would fare no better.',
+      schema: { type: 'integer', minimum: 1 },
+      example: 1,
+    },
   }
 }
 

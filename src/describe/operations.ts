@@ -33,6 +33,7 @@ const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
 const LISTED = [
   ...WITHOUT_PARAMETERS,
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
+  'TooCostly' as const,
 ]
 const WITH_BODY = [
   ...(['InvalidJson', 'UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ValidationFailed'] as const),

@@ -162,14 +162,25 @@ function take(queue: Queue, runsMax: number): Run[] {
   return taken
 }
 
-function distribute({ rows: kind }: Batch, rows: readonly Row[], runs: readonly Run[]) {
+function distribute({ rows: kind, matches }: Batch, rows: readonly Row[], runs: readonly Run[]) {
   const answers: Row[][] = runs.map(() => [])
-  rows.forEach((row, index) => {
-    answers[kind === 'ordered' ? index : Number(row.at(-1)) - 1]?.push(row)
-  })
+  if (kind === 'numbered') for (const row of rows) answers[Number(row.at(-1)) - 1]?.push(row)
+  else {
+    let next = 0
+    runs.forEach(({ statement }, index) => {
+      const row = rows[next]
+      if (!row || (rows.length < runs.length && !isOf(row, statement, matches))) return
+      answers[index]?.push(row)
+      next++
+    })
+  }
   runs.forEach(({ resolve }, index) => {
     resolve(answers[index] as Row[])
   })
+}
+
+function isOf(row: Row, { values }: Batchable, matches: Batch['matches'] = []): boolean {
+  return matches.every(({ value, column }) => row[column] === values[value])
 }
 
 /** PostgreSQL's text of an array. */

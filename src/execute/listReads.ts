@@ -5,7 +5,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Database } from './database.ts'
 import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
-import { isCancelled } from './sqlstate.ts'
+import { isCancelled, isTooCostly } from './sqlstate.ts'
 import { Turns } from './turns.ts'
 
 /** What one asker may have waiting: more would be answered too late anyway. */
@@ -14,6 +14,8 @@ const WAITING_MAX = 1_000
 /** A list that is found in so little time holds up no other statement of its connection. */
 const QUICK_MS_MAX = 100
 const SLOW_BYTES_MAX = 256 * 1024
+/** Of a pool, for lists: with most of the rest waiting for locks, a connection is left to all else. */
+const LISTS_SHARE = 0.45
 /** Whether a client has left is not asked before. */
 const UNWATCHED_MS = 250
 
@@ -21,6 +23,14 @@ const UNWATCHED_MS = 250
 export class Abandoned extends ApiError {
   constructor() {
     super('ServiceUnavailable', 'The client has left.', { headers: { 'Retry-After': '1' } })
+  }
+}
+
+/** A list that PostgreSQL ended: it took too long, or sorted too much. Asked for again, it would end so again. */
+export class TooCostly extends ApiError {
+  constructor(cause: unknown) {
+    const message = `The list took longer than ${STATEMENT_MS_MAX / 1_000} seconds, or sorted too many rows, and was ended.`
+    super('TooCostly', message, { cause })
   }
 }
 
@@ -44,7 +54,7 @@ interface Wanted {
  * that waits for a lock may hold one.
  */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
-  const lists = Math.max(1, Math.floor(poolSize / 3))
+  const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))
   return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }
 }
 
@@ -77,7 +87,7 @@ export class ListReads {
 
   /**
    * The rows of a list's statement. `owner`: the row whose list it is, by a name, where it is likely to be short; else
-   * null. @throws ApiError 500, 503; Abandoned
+   * null. @throws ApiError 500, 503; Abandoned; TooCostly
    */
   async read(statement: Batchable, asker: Asker, owner: string | null = null): Promise<Row[]> {
     if (owner === null || !statement.batch || this.slow.get(owner)) return this.inTurn(statement, asker)
@@ -121,12 +131,14 @@ export class ListReads {
         wanted.backend = backend
       })
     } catch (error) {
-      if (!isCancelled(error)) throw error
-      if (wanted.askers === 0) throw new Abandoned()
-      // Meant for the statement that its backend ran before.
-      const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
-      if (isEarly && attempts > 1) return this.run(wanted, attempts - 1)
-      throw error
+      if (!isTooCostly(error)) throw error
+      if (isCancelled(error)) {
+        if (wanted.askers === 0) throw new Abandoned()
+        // Meant for the statement that its backend ran before.
+        const isEarly = performance.now() - startMs < STATEMENT_MS_MAX / 2
+        if (isEarly && attempts > 1) return this.run(wanted, attempts - 1)
+      }
+      throw new TooCostly((error as ApiError).cause)
     } finally {
       wanted.backend = () => null
     }

@@ -13,6 +13,8 @@ export interface PoolOptions {
   changes?: PublishingConnections | null
   /** For how long PostgreSQL itself lets a statement run; default: 3 s. */
   statementMsMax?: number
+  /** For how long a statement may wait for a lock; default: as long as it may run. */
+  lockMsMax?: number
 }
 
 interface PublishingConnections {
@@ -55,7 +57,10 @@ export function closePool({ sql, resolveClosed }: Pool) {
   sql.end({ timeout: 0 }).then(resolveClosed, resolveClosed)
 }
 
-function connect({ url, poolSize, prepare, changes, statementMsMax }: PoolOptions, name: string): postgres.Sql {
+function connect(
+  { url, poolSize, prepare, changes, statementMsMax, lockMsMax }: PoolOptions,
+  name: string,
+): postgres.Sql {
   return connectTo(url, {
     max: poolSize,
     prepare,
@@ -65,6 +70,7 @@ function connect({ url, poolSize, prepare, changes, statementMsMax }: PoolOption
       TimeZone: 'UTC',
       DateStyle: 'ISO',
       statement_timeout: statementMsMax ?? STATEMENT_MS_MAX,
+      ...(lockMsMax === undefined ? {} : { lock_timeout: lockMsMax }),
       // Compiling a plan costs more than any of our statements.
       jit: 'off',
       // In this isolation the trigger sees which machines listen; in others it notifies always.

@@ -74,6 +74,12 @@ export function isCancelled(error: unknown): boolean {
   return code === '57014' || (cause !== undefined && isCancelled(cause))
 }
 
+/** Whether PostgreSQL ended the statement, since it took too long, or wrote more temporary files than it may. */
+export function isTooCostly(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
+  return code === '57014' || code === '53400' || (cause !== undefined && isTooCostly(cause))
+}
+
 /** What an error of the driver means. */
 export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }

@@ -16,6 +16,7 @@ import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized
 import type { Location, Router } from './router.ts'
 import { type Route, routesOf } from './routes.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
+import { hasUnreadBody, readRest } from './unreadBody.ts'
 
 /** What an app is made of; the worker makes it. */
 export interface Parts extends EndpointParts {
@@ -47,7 +48,7 @@ export function createApp(parts: Parts) {
       const [startMs, requestId] = [performance.now(), requestIdOf(request)]
       const rateLimit = await parts.admission.charge(null, request, server)
       const call = { request, server, requestId, startMs, location: null, key: null, rateLimit }
-      return finish(parts, call, failure(parts, requestId, error))
+      return finish(parts, call, failure(parts, requestId, error), hasUnreadBody(request))
     })
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
   const serve = (request: Request, text: string | undefined, route: Route<ResourceRequest> | null) =>
@@ -93,7 +94,8 @@ async function respond(
   } catch (error) {
     reply = failure(parts, requestId, error)
   }
-  return finish(parts, call, reply)
+  const isArriving = hasUnreadBody(request) && !(await readRest(request))
+  return finish(parts, call, reply, isArriving)
 }
 
 /** A request, and what its answer and its line in the log need of it. */
@@ -157,8 +159,8 @@ function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): Re
   return respondFailure(requestId, baseUrl())
 }
 
-/** What every answer carries, and its line in the log. */
-function finish(parts: Parts, call: Exchange, reply: Reply): Response {
+/** What every answer carries, and its line in the log. `isArriving`: its body has not ended. */
+function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean): Response {
   const { cors, isDraining, log } = parts
   const { request, rateLimit } = call
   const headers = reply.headers
@@ -171,20 +173,10 @@ function finish(parts: Parts, call: Exchange, reply: Reply): Response {
   headers['X-Request-Id'] = call.requestId
   headers['X-Content-Type-Options'] = 'nosniff'
   if (cors !== null) cors.addTo(headers, request.headers.get('origin'))
-  if (isDraining() || hasUnreadBody(request) || request.method === 'CONNECT') headers.Connection = 'close'
+  if (isDraining() || isArriving || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
   if (log.isEnabled('info')) logRequest(parts, call, reply)
   return new Response(reply.body, { status: reply.status, headers })
-}
-
-/**
- * Whether a body may still be arriving: only a closed connection stops its sender. `request.body` does not show it, since
- * it is null for GET and HEAD, whose bodies are read off the connection for as long as they last.
- */
-function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
-  if (bodyUsed) return false
-  const length = headers.get('content-length')
-  return length === null ? headers.has('transfer-encoding') : length !== '0'
 }
 
 /** One line: what was asked, how it was answered, by whom and for how long. */

@@ -3,8 +3,13 @@ import type { Statement } from './sql.ts'
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
 export interface Batch {
   readonly text: string
-  /** Whose rows are whose: `numbered`, by the last column, the run's number from 1; `ordered`, one row for each run. */
+  /** Whose rows are whose: `numbered`, by the last column, the run's number from 1; `ordered`, one row for each run, or none. */
   readonly rows: 'numbered' | 'ordered'
+  /**
+   * Of `ordered` rows: a run that got none has a value that no row has in its column. Values and columns by their place;
+   * not there: each run gets a row.
+   */
+  readonly matches?: readonly { readonly value: number; readonly column: number }[] | undefined
   /** The value that must differ among the runs; null: none. */
   readonly distinct: number | null
 }

@@ -10,14 +10,21 @@ export function copiedProperties(entity: Entity, entities: readonly Entity[]): P
   return entity.properties.filter(({ column }) => copies.includes(keyColumnOf(column)))
 }
 
-/** A column of another table, or of the same, whose rows copy from those that it names. */
-export interface CopyingColumn {
+/** A column of another table, or of the same, that holds ids. */
+export interface ReferringColumn {
   readonly table: string
   readonly column: string
 }
 
+/** Where rows of any of `entities` refer to those of `entity`. */
+export function referringColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
+  return entities.flatMap(({ table, properties }) =>
+    properties.flatMap(({ column, reference }) => (reference?.table === entity.table ? [{ table, column }] : [])),
+  )
+}
+
 /** Where rows of any of `entities` refer to those of `entity` and copy from them. */
-export function copyingColumns(entity: Entity, entities: readonly Entity[]): CopyingColumn[] {
+export function copyingColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
   return entities.flatMap(({ table, properties }) =>
     properties.flatMap(({ column, reference }) =>
       reference?.copy && reference.table === entity.table ? [{ table, column }] : [],

@@ -48,7 +48,7 @@ export interface Group {
 }
 
 /** `later` must not lie before `earlier`; the table has a constraint of that name, for what only it can see. */
-interface Rule {
+export interface Rule {
   readonly constraint: string
   readonly later: Property
   readonly earlier: Property

@@ -2,14 +2,20 @@ import { type CacheAccess, CachedLists } from '../cache/cachedLists.ts'
 import { DatabaseLists } from '../cache/databaseLists.ts'
 import { ReadFence } from '../changes/readFence.ts'
 import { tableMask, WriteRecorder } from '../changes/recorder.ts'
-import { compileCreate, compileGet, compileMissingReferences, compileRemove, compileUpdate } from '../compile/entity.ts'
-import { ApiError, type Fault, faultsError } from '../errors.ts'
+import { compileCreate, compileGet, compileUpdate } from '../compile/entity.ts'
+import { compileRemove } from '../compile/remove.ts'
+import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
-import type { Observe } from '../execute/writeObserver.ts'
-import type { Batchable } from '../model/batch.ts'
-import { type CopyingColumn, copiedEntities, copiedProperties, copyingColumns, ownCopiesOf } from '../model/copies.ts'
+import {
+  copiedEntities,
+  copiedProperties,
+  copyingColumns,
+  ownCopiesOf,
+  type ReferringColumn,
+  referringColumns,
+} from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
@@ -22,6 +28,7 @@ import { writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondJson } from '../respond/reply.ts'
 import { Lists } from './lists.ts'
 import type { ResourceParts } from './resourceParts.ts'
+import { RowWrites } from './rowWrites.ts'
 
 /** A request whose path is understood. */
 export interface ResourceRequest {
@@ -44,7 +51,9 @@ export interface ResourceRequest {
 export class Resource {
   /** What rows of any entity copy from this one. */
   private readonly copied: readonly Property[]
-  private readonly copying: readonly CopyingColumn[]
+  private readonly copying: readonly ReferringColumn[]
+  /** Where rows of any entity refer to this one's. */
+  private readonly referring: readonly ReferringColumn[]
   /** Whether what is copied is what clients write, and no text that is computed. */
   private readonly isNameWritten: boolean
   /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
@@ -56,6 +65,7 @@ export class Resource {
   /** The bits of the tables that this entity's rows copy from. */
   private readonly copiedMask: number
 
+  private readonly rows: RowWrites
   private readonly database: Database
   private readonly longWrites: LongWrites | null
 
@@ -68,6 +78,8 @@ export class Resource {
     this.longWrites = longWrites
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
+    this.referring = referringColumns(entity, entities)
+    this.rows = new RowWrites(entity, database, (id) => this.absent(id))
     this.isNameWritten = this.copied.every(({ writable }) => writable)
     this.ownCopies = ownCopiesOf(entity)
     this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags)
@@ -93,9 +105,9 @@ export class Resource {
   async create({ request, url, query, mayRead }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
     const assignments = parseComplete(this.entity, await readBody(request))
-    const [row] = await this.write(compileCreate(this.entity, assignments), assignments, this.writes?.create)
-    const location = `${url.replace(/\/$/, '')}/${row?.[0]}`
-    return respondJson(201, this.bodyOf(row as Row, mayRead), { Location: location })
+    const row = await this.rows.write(compileCreate(this.entity, assignments), null, assignments, this.writes?.create)
+    const location = `${url.replace(/\/$/, '')}/${row[0]}`
+    return respondJson(201, this.bodyOf(row, mayRead), { Location: location })
   }
 
   async replace(call: ResourceRequest): Promise<Reply> {
@@ -113,19 +125,20 @@ export class Resource {
   async remove({ id: segment, query }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
     const id = this.parseId(segment)
-    const rows = await this.database.write(compileRemove(this.entity, id), this.writes?.remove).catch((error) => {
+    const statement = compileRemove(this.entity, id, this.referring)
+    const rows = await this.database.write(statement, this.writes?.remove).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })
-    if (rows.length === 0) throw await this.absent(id)
-    return respondEmpty()
+    if (rows.length > 0) return respondEmpty()
+    await this.find(id)
+    throw this.stillReferenced(id)
   }
 
   private async update(call: ResourceRequest, id: string, assignments: Assignments): Promise<Reply> {
     if (assignments.size === 0) return respondJson(200, this.bodyOf(await this.find(id), call.mayRead))
-    const [row] = this.renames(assignments)
+    const row = this.renames(assignments)
       ? await this.rename(call, id, assignments)
-      : await this.write(compileUpdate(this.entity, id, assignments), assignments, this.writes?.update)
-    if (!row) throw await this.absent(id)
+      : await this.rows.write(compileUpdate(this.entity, id, assignments), id, assignments, this.writes?.update)
     // What it has found, another write may have left.
     await this.published(row, 2 * this.entity.properties.length + 1)
     return respondJson(200, this.bodyOf(this.withOwnCopies(row), call.mayRead))
@@ -140,49 +153,20 @@ export class Resource {
    * Takes all copies along. A few are written together with those of others; many by themselves; and where they are very
    * many, one such rename at a time. Each is tried first as if there were no more.
    */
-  private async rename({ request, server }: ResourceRequest, id: string, assignments: Assignments): Promise<Row[]> {
-    const copying = this.longWrites === null ? [] : this.copying
-    const few = compileUpdate(this.entity, id, assignments, copying)
-    const alone = { text: few.text, values: few.values }
+  private async rename({ request, server }: ResourceRequest, id: string, assignments: Assignments): Promise<Row> {
     const observe = this.writes?.rename
+    const whole = compileUpdate(this.entity, id, assignments)
+    if (this.longWrites === null) return this.rows.write(whole, id, assignments, observe)
+    const few = compileUpdate(this.entity, id, assignments, this.copying)
+    const alone = { text: few.text, values: few.values }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
-    const rows = await this.write(this.isNameWritten ? few : alone, assignments, observe)
-    if (rows.length > 0 || this.longWrites === null) return rows
-    await this.find(id)
-    const again = this.isNameWritten ? await this.write(alone, assignments, observe) : []
-    if (again.length > 0) return again
+    const [first] = await this.rows.attempt(this.isNameWritten ? few : alone, assignments, observe)
+    if (first) return first
+    await this.rows.refuse(id, assignments)
+    const [again] = this.isNameWritten ? await this.rows.attempt(alone, assignments, observe) : []
+    if (again) return again
     server?.timeout(request, LONG_WRITE_MS_MAX / 1_000)
-    return this.write(compileUpdate(this.entity, id, assignments), assignments, observe, this.longWrites)
-  }
-
-  /** Runs a write; what the table's constraints refuse becomes the error that explains it. */
-  private write(
-    statement: Batchable,
-    assignments: Assignments,
-    observe: Observe | null = null,
-    writes: Pick<Database, 'write'> = this.database,
-  ): Promise<Row[]> {
-    return writes.write(statement, observe).catch(async (error) => {
-      throw error instanceof ConstraintViolation ? await this.explain(error, assignments) : error
-    })
-  }
-
-  private async explain(violation: ConstraintViolation, assignments: Assignments): Promise<ApiError> {
-    const rule = this.entity.rules.find(({ constraint }) => constraint === violation.constraint)
-    if (rule) {
-      const [target, message] = [rule.later.name, `${rule.later.name} must not be before ${rule.earlier.name}.`]
-      return faultsError([{ code: 'InvalidValue', target, message }])
-    }
-    const statement = compileMissingReferences(assignments)
-    const missing = statement ? await this.database.read(statement) : []
-    const faults = missing.map(([column]) => this.missingReference(column as string, assignments))
-    return faults.length > 0 ? faultsError(faults as [Fault, ...Fault[]]) : conflict(violation)
-  }
-
-  private missingReference(column: string, assignments: Assignments): Fault {
-    const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
-    const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
-    return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
+    return this.rows.write(whole, id, assignments, observe, this.longWrites)
   }
 
   /** Whether the assignments may reach rows that copy from this one. */
@@ -236,8 +220,4 @@ export class Resource {
     const message = `${this.entity.name} ${id} was not deleted: other rows refer to it.`
     return new ApiError('StillReferenced', message)
   }
-}
-
-function conflict(cause: ConstraintViolation): ApiError {
-  return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
 }

@@ -139,6 +139,8 @@ const DEFAULT_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
+  // Of each connection. A million absences, sorted whole, take a tenth of it.
+  temp_file_limit: '1GB',
   // A full disk makes writes fail; a full WAL would stop PostgreSQL.
   max_wal_size: '512MB',
   // Errors of statements are left out: they would show rows with people's data, and a client could fill the disk.

@@ -69,6 +69,8 @@ export interface Surroundings {
 
 /** Within this time connections that have begun are accepted, and their first request has come. */
 const SETTLE_MS = 50
+/** A list that waits for a table's lock is another fault than one that costs too much: by less than a statement may take. */
+const LOCK_MS_MAX = 2_000
 /** Less than a statement may take: an operator's stop does not wait for slow ones. */
 const FINISH_MS = 1_000
 
@@ -90,7 +92,13 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
   const database = new Database(options)
   const longWrites = new LongWrites(database, options)
-  const lists = new Database({ ...options, poolSize: connections.lists, changes: null, spare: database })
+  const lists = new Database({
+    ...options,
+    poolSize: connections.lists,
+    changes: null,
+    spare: database,
+    lockMsMax: LOCK_MS_MAX,
+  })
   const listReads = new ListReads({
     quick: database,
     own: lists,

@@ -119,3 +119,36 @@ describe('a body that does not end, and is not asked for,', () => {
     connection.close()
   })
 })
+
+describe('a small body of a request that is refused before it is read', () => {
+  const refused: [string, number, string][] = [
+    ['POST /Companies', 401, 'Host: x\r\n'],
+    ['POST /Companies', 415, `${AUTHORIZED}Content-Type: text/plain\r\n`],
+    ['PUT /Companies/x', 404, `${AUTHORIZED}Content-Type: application/json\r\n`],
+    ['POST /openapi.json', 405, AUTHORIZED],
+    ['DELETE /Nowhere', 404, AUTHORIZED],
+  ]
+
+  test.each(refused)('is read to its end: %s is %d, and the connection stays', async (line, status, headers) => {
+    const connection = new Connection(server.url)
+    const again = Buffer.from(`GET ${item} HTTP/1.1\r\n${AUTHORIZED}\r\n`)
+    const chunked = [`${line} HTTP/1.1\r\n${headers}Transfer-Encoding: chunked\r\n\r\n`, '2\r\n{}\r\n', '0\r\n\r\n']
+    const whole = [`${line} HTTP/1.1\r\n${headers}Content-Length: 12\r\n\r\n`, '{"name"', ':1', '  ', '}']
+    for (const pieces of [whole, chunked]) {
+      const [answer] = await connection.sendAll(
+        pieces.map((piece) => Buffer.from(piece)),
+        [false],
+      )
+      expect([answer?.status, answer?.headers.get('connection')]).toEqual([status, undefined])
+      expect((await connection.send(again, false)).status).toBe(200)
+    }
+    connection.close()
+  })
+
+  test('that does not end is not waited for', async () => {
+    const head = `POST /Companies HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{`
+    const answer = await exchange(server.url, head, 30_000)
+    expect(statusesOf(answer)).toEqual([401])
+    expect(answer).toContain('\r\nConnection: close\r\n')
+  })
+})

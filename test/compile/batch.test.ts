@@ -2,11 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type postgres from 'postgres'
 import { compileCreate, compileGet, compileUpdate } from '../../src/compile/entity.ts'
 import { compileList } from '../../src/compile/list.ts'
+import { compileRemove } from '../../src/compile/remove.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { Batcher } from '../../src/execute/batcher.ts'
 import { Database } from '../../src/execute/database.ts'
+import { referringColumns } from '../../src/model/copies.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
@@ -35,6 +37,7 @@ const alone = async (statements: readonly Statement[]) => {
   return answers
 }
 const listOf = (entity: Entity, query: string) => compileList(entity, parseList(entity, query))
+const REFERRING = referringColumns(employee, [company, employee, absence])
 const id = (value: number) => new JsonNumber(String(value))
 
 /** Rows of a batch without the number of their run. */
@@ -61,7 +64,20 @@ describe('text', () => {
         'order by b."N" returning "id", "name", "enabled", pg_current_xact_id()::text',
       rows: 'ordered',
       distinct: null,
+      matches: [],
     })
+  })
+
+  test('creates with references: each looked up once, and no row for a run whose reference names none', () => {
+    const { batch } = compileCreate(absence, parsePartial(absence, { Status: 'x', EmployeeId: id(3) }))
+    expect(batch?.text).toStartWith(
+      'insert into "absence" ("status", "employee_id", "employee_key") select b."V1", b."V2", b."K2" ' +
+        'from (select b.*, (select "display_name_key" from "employee" where id = b."V2" for key share) as "K2" ' +
+        'from unnest($1::text[], $2::bigint[]) with ordinality as b("V1", "V2", "N") ' +
+        "cross join (select set_config('lock_timeout', '100', true)) as patience offset 0) as b " +
+        'where (b."V2"::bigint is null or b."K2" is not null) order by b."N" returning ',
+    )
+    expect(batch).toMatchObject({ rows: 'ordered', matches: [{ value: 1, column: 2 }] })
   })
 
   test('updates: of different rows, locked in one order, each as it is and as it was', () => {
@@ -81,16 +97,35 @@ describe('text', () => {
   test('updates: a reference and its copy from one operand', () => {
     const { batch, values } = compileUpdate(absence, '7', parsePartial(absence, { EmployeeId: id(3) }))
     expect(batch?.text).toStartWith(
-      'update "absence" as t set "employee_id" = b."V1", ' +
-        '"employee_key" = (select "display_name_key" from "employee" where id = b."V1" for key share) ' +
+      'with "K1" as materialized (select id, "display_name_key" as "K" from "employee" where id = any ($1::bigint[]) ' +
+        "and (select set_config('lock_timeout', '100', true)) is not null for key share) " +
+        'update "absence" as t set "employee_id" = b."V1", "employee_key" = "K1"."K" ' +
         'from unnest($1::bigint[], $2::bigint[]) with ordinality as b("V1", "V2", "N") join (select "id", "status", ',
     )
     expect(batch?.text).toContain(
-      "and (select set_config('lock_timeout', '100', true)) is not null and (select count(*) from " +
-        '(select from "employee" where id = any ($1::bigint[]) for key share) as source) is not null order by id for',
+      "and (select set_config('lock_timeout', '100', true)) is not null and (select count(*) from \"K1\") is not null " +
+        'order by id for no key update) as before on before.id = b."V2" left join "K1" on "K1".id = b."V1" ' +
+        'where t.id = before.id and (b."V1" is null or "K1".id is not null) returning ',
     )
     expect(batch).toMatchObject({ rows: 'numbered', distinct: 1 })
     expect(values).toEqual(['3', '7'])
+  })
+
+  test('removals: of different rows, locked in one order; who refers to any is asked once', () => {
+    const { batch, values } = compileRemove(company, '7', referringColumns(company, [company, employee, absence]))
+    expect(batch).toEqual({
+      text:
+        'with "L" as materialized (select id from "company" where id = any ($1::bigint[]) ' +
+        "and (select set_config('lock_timeout', '100', true)) is not null order by id for update) " +
+        'delete from "company" as t using unnest($1::bigint[]) with ordinality as b("V1", "N") join "L" on "L".id = b."V1" ' +
+        `where t.id = "L".id and t.id <> all ((select found_now('select array(select id from unnest($1) as own(id) where ` +
+        'exists (select from "employee" as referring where referring."company_id" = own.id))\', ' +
+        'array(select id from "L")))::bigint[]) ' +
+        'returning t."id", t."name", t."enabled", pg_current_xact_id()::text, b."N"',
+      rows: 'numbered',
+      distinct: 0,
+    })
+    expect(values).toEqual(['7'])
   })
 
   test('lists: only the first page of the rows that belong to one', () => {
@@ -219,6 +254,23 @@ describe('on the database', () => {
     // One statement is one transaction.
     const transactions = updated.flat().map((row) => row[2 * width])
     expect([transactions.length, new Set(transactions).size]).toEqual([4, 1])
+  })
+
+  test('removals give each row as it was, and none for rows that are not there or that others refer to', async () => {
+    await fill()
+    await sql`update employee set manager_id = 12, manager_key = '=E12' where id in (11, 12)`
+    await sql`delete from absence where employee_id <> 2`
+    const statements = ['11', '12', '2', '999', '1'].map((place) => compileRemove(employee, place, REFERRING))
+    const removed = withoutNumbers(await together(statements))
+    expect(removed.map((rows) => rows.map((row) => [row[0], row[3]]))).toEqual([
+      [['11', 'E11']],
+      [],
+      [],
+      [],
+      [['1', 'E1']],
+    ])
+    expect(await together([compileRemove(employee, '12', REFERRING)])).toMatchObject([[{ 0: '12' }]])
+    expect(await alone([compileGet(employee, '2')])).toMatchObject([[{ 0: '2' }]])
   })
 
   test('a batch does not wait for a lock for long, and leaves the connection as it was', async () => {

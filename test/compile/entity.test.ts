@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import {
-  compileCreate,
-  compileGet,
-  compileMissingReferences,
-  compileRemove,
-  compileUpdate,
-} from '../../src/compile/entity.ts'
+import { compileCreate, compileGet, compileUpdate } from '../../src/compile/entity.ts'
+import { compileRefusals } from '../../src/compile/refusals.ts'
+import { compileRemove } from '../../src/compile/remove.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { Database } from '../../src/execute/database.ts'
+import { referringColumns } from '../../src/model/copies.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
 import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
@@ -31,6 +28,7 @@ afterAll(async () => {
 const id = (value: string | null | undefined) => new JsonNumber(String(value))
 const written = async (statement: Parameters<Database['write']>[0]) => (await database.write(statement))[0] as Row
 const createCompany = (name: string) => written(compileCreate(company, parseComplete(company, { name })))
+const REFERRING = referringColumns(company, [company, employee, absence])
 const TRANSACTION = expect.stringMatching(/^\d+$/)
 
 /** A row of employee as its properties. */
@@ -78,26 +76,57 @@ describe('text and parameters', () => {
     )
     // Before its own row is locked, the one that it copies from: a rename locks them in this order too.
     expect(text).toContain(
-      ' from "absence" where id = $2 and (select true from "employee" where id = $1 for key share) is not false ' +
-        'for no key update) as before where ',
+      ' from "absence" where id = $2 and ' +
+        '($1::bigint is null or (select true from "employee" where id = $1 for key share)) for no key update) as before where ',
     )
     expect(values).toEqual(['3', '7'])
   })
 
-  test('remove', () => {
-    expect(compileRemove(company, '7')).toEqual({
-      text: 'delete from "company" where id = $1 returning "id", "name", "enabled", pg_current_xact_id()::text',
-      values: ['7'],
-    })
+  test('a create looks each reference up once, for its copy and for whether there is a row', () => {
+    const { text } = compileCreate(absence, parsePartial(absence, { Status: 'x', EmployeeId: id('3') }))
+    expect(text).toStartWith(
+      'insert into "absence" ("status", "employee_id", "employee_key") select $1, $2, b."K2" ' +
+        'from (select (select "display_name_key" from "employee" where id = $2 for key share) as "K2" offset 0) as b ' +
+        'where ($2::bigint is null or b."K2" is not null) returning "id", ',
+    )
   })
 
-  test('missing references asks for each reference that is set, and for nothing where none is', () => {
+  test('an update of one of two values holds it against the stored other; one of both needs not', () => {
+    const textOf = (changes: Record<string, string>) => compileUpdate(absence, '7', parsePartial(absence, changes)).text
+    const [Start, End] = ['2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z']
+    expect(textOf({ End })).toContain('where id = $2 and ($1 >= "start") is not false for no key update')
+    expect(textOf({ Start })).toContain('where id = $2 and ("end" >= $1) is not false for no key update')
+    expect(textOf({ Start, End })).toContain('where id = $3 for no key update')
+  })
+
+  test('remove locks the row, and then asks who refers to it', () => {
+    const { text, values } = compileRemove(absence, '7', [])
+    expect(text).toStartWith(
+      'delete from "absence" as t using (select id from "absence" where id = $1 for update) as own where t.id = own.id ' +
+        'returning t."id", ',
+    )
+    expect(values).toEqual(['7'])
+    const referring = referringColumns(employee, [company, employee, absence])
+    expect(compileRemove(employee, '7', referring).text).toContain(
+      " where t.id = own.id and own.id <> all (found_now('select array(select id from unnest($1) as own(id) where " +
+        'exists (select from "employee" as referring where referring."manager_id" = own.id and referring.id <> own.id) or ' +
+        `exists (select from "absence" as referring where referring."employee_id" = own.id))', array[own.id])) returning t."id", `,
+    )
+  })
+
+  test('refusals ask for each reference that is set, for the rules that the row can break, and for the row', () => {
     const changes = parsePartial(employee, { CompanyId: id('1'), ManagerId: null, Title: 'x' })
-    expect(compileMissingReferences(changes)).toEqual({
+    expect(compileRefusals(employee, null, changes)).toEqual({
       text: 'select $1::text where not exists (select from "company" where id = $2::bigint)',
       values: ['company_id', '1'],
     })
-    expect(compileMissingReferences(parsePartial(employee, { ManagerId: null, Title: 'x' }))).toBeNull()
+    expect(compileRefusals(employee, null, parsePartial(employee, { ManagerId: null, Title: 'x' }))).toBeNull()
+    expect(compileRefusals(absence, '7', parsePartial(absence, { End: '2024-01-01T00:00:00Z' }))).toEqual({
+      text:
+        'select $1::text from "absence" where id = $2::bigint and $3::timestamp(0) with time zone < "start" union all ' +
+        'select $4::text where not exists (select from "absence" where id = $2::bigint)',
+      values: ['absence_end_not_before_start', '7', '2024-01-01T00:00:00Z', 'id'],
+    })
   })
 })
 
@@ -136,24 +165,49 @@ describe('on the database', () => {
     expect(await current()).toBeNull()
   })
 
-  test('D16: a reference that names no row is refused by the table, and found by missing references', async () => {
+  const refusals = async (...[entity, row, changes]: Parameters<typeof compileRefusals>) => {
+    const statement = compileRefusals(entity, row, changes)
+    return statement && (await database.read(statement)).map(([cause]) => cause)
+  }
+
+  test('D16: a reference that names no row makes a create write none, and is found by refusals', async () => {
     const changes = parseComplete(employee, { CompanyId: id('999999'), ManagerId: id('0') })
-    await expect(database.write(compileCreate(employee, changes))).rejects.toMatchObject({ kind: 'check' })
-    const missing = await database.read(compileMissingReferences(changes) as ReturnType<typeof compileGet>)
-    expect(missing.map(([column]) => column)).toEqual(['company_id', 'manager_id'])
+    expect(await database.write(compileCreate(employee, changes))).toEqual([])
+    expect(await refusals(employee, null, changes)).toEqual(['company_id', 'manager_id'])
     const [found] = await createCompany('Found')
-    const there = parsePartial(employee, { CompanyId: id(found) })
-    expect(await database.read(compileMissingReferences(there) as ReturnType<typeof compileGet>)).toEqual([])
+    expect(await refusals(employee, null, parsePartial(employee, { CompanyId: id(found) }))).toEqual([])
+  })
+
+  test('D13, D16: an update leaves a row as it is for a reference that names no row, and for an end before its start', async () => {
+    const Start = '2024-01-02T00:00:00Z'
+    const [own] = await written(compileCreate(absence, parseComplete(absence, { Start })))
+    const refused: [Record<string, unknown>, string[]][] = [
+      [{ End: '2024-01-01T23:59:59Z' }, ['absence_end_not_before_start']],
+      [{ EmployeeId: id('999999') }, ['employee_id']],
+      [{ EmployeeId: id('999999'), End: '2024-01-01T00:00:00Z' }, ['employee_id', 'absence_end_not_before_start']],
+    ]
+    for (const [changes, causes] of refused) {
+      const assignments = parsePartial(absence, changes)
+      expect(await database.write(compileUpdate(absence, own as string, assignments))).toEqual([])
+      expect(await refusals(absence, own as string, assignments)).toEqual(causes)
+    }
+    const later = parsePartial(absence, { End: Start })
+    expect(await database.write(compileUpdate(absence, own as string, later))).toHaveLength(1)
+    const before = parsePartial(absence, { Start: '2024-01-02T00:00:01Z' })
+    expect(await database.write(compileUpdate(absence, own as string, before))).toEqual([])
+    expect(await refusals(absence, '999999', before)).toEqual(['id'])
+    const none = parsePartial(absence, { Start: null })
+    expect(await database.write(compileUpdate(absence, own as string, none))).toHaveLength(1)
   })
 
   test('an update or removal of no row returns none', async () => {
     expect(await database.write(compileUpdate(company, '999999', parsePartial(company, { name: 'x' })))).toEqual([])
-    expect(await database.write(compileRemove(company, '999999'))).toEqual([])
+    expect(await database.write(compileRemove(company, '999999', REFERRING))).toEqual([])
   })
 
   test('remove returns the row that was there, and it is gone', async () => {
     const [removed] = await createCompany('Gone')
-    const rows = await database.write(compileRemove(company, removed as string))
+    const rows = await database.write(compileRemove(company, removed as string, REFERRING))
     expect(rows).toEqual([[removed as string, 'Gone', 'f', TRANSACTION]])
     expect(await database.read(compileGet(company, removed as string))).toEqual([])
   })
@@ -161,9 +215,7 @@ describe('on the database', () => {
   test('D16: a row that others refer to stays', async () => {
     const [referred] = await createCompany('Kept')
     await database.write(compileCreate(employee, parseComplete(employee, { CompanyId: id(referred) })))
-    await expect(database.write(compileRemove(company, referred as string))).rejects.toMatchObject({
-      kind: 'foreignKey',
-    })
+    expect(await database.write(compileRemove(company, referred as string, REFERRING))).toEqual([])
     expect(await database.read(compileGet(company, referred as string))).toHaveLength(1)
   })
 

@@ -3,6 +3,7 @@ import { type ErrorExample, errorExamples, exampleBody } from '../../src/describ
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { quickly, slowly } from '../support/slowTable.ts'
 import { exchange } from '../support/socket.ts'
 
 const keys = {
@@ -58,6 +59,12 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     const answer = await send({})
     await admin.unsafe(`alter database ${name} allow_connections true`)
     await admin.end()
+    return answer
+  },
+  async TooCostly(send) {
+    await server.sql.unsafe(slowly('absence'))
+    const answer = await send({})
+    await server.sql.unsafe(quickly('absence'))
     return answer
   },
 }

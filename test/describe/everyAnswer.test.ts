@@ -5,6 +5,7 @@ import { loadEntities } from '../../src/registry.ts'
 import { conformance } from '../support/conformance.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { quickly, slowly } from '../support/slowTable.ts'
 import { exchange } from '../support/socket.ts'
 
 // Every status and code of every operation that the OpenAPI document has is met by a request to a real server.
@@ -145,6 +146,12 @@ test('Conflict', async () => {
     await server.sql.unsafe(`alter table ${table} add constraint never check (false) not valid`)
   await provoke('Conflict')
   for (const table of TABLES) await server.sql.unsafe(`alter table ${table} drop constraint never`)
+})
+
+test('TooCostly', async () => {
+  for (const table of TABLES) await server.sql.unsafe(slowly(table))
+  await provoke('TooCostly')
+  for (const table of TABLES) await server.sql.unsafe(quickly(table))
 })
 
 test('InternalError', async () => {

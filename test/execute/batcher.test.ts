@@ -8,6 +8,8 @@ import { observing } from '../support/observing.ts'
 const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null }
 const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null }
 const slow: Batch = { text: 'many', rows: 'ordered', distinct: null }
+/** A row's second value is in its column 1; a run without a row has one that no row has. */
+const partly: Batch = { text: 'many', rows: 'ordered', distinct: null, matches: [{ value: 1, column: 1 }] }
 const unlikeIds: Batch = { text: 'many', rows: 'numbered', distinct: 1 }
 
 const read = (...values: (string | null)[]): Statement => ({ text: 'one', values })
@@ -54,6 +56,20 @@ const valuesOf = (sent?: Sent) => JSON.parse(`[${sent?.statement.values[0]?.slic
 const queuesOf = (batcher: Batcher) => (batcher as unknown as { queues: Map<string, unknown> }).queues.size
 
 describe('what is asked in one turn of the event loop', () => {
+  test('of rows in the order of the runs, those that were refused get none, and the others their own', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const references = ['1', '9', null, '2', '9', '1', '8']
+    const answers = Promise.all(references.map((reference, index) => batcher.ask(run(partly, `${index}`, reference))))
+    await turn()
+    await sent[0]?.answer([
+      ['a', '1'],
+      ['b', null],
+      ['c', '2'],
+      ['d', '1'],
+    ])
+    expect(await answers).toEqual([[['a', '1']], [], [['b', null]], [['c', '2']], [], [['d', '1']], []])
+  })
+
   test('goes as one batch, values as arrays in the order asked, and each gets the rows of its number', async () => {
     const { batcher, sent } = fakeDatabase()
     const answers = Promise.all(['a', 'b', 'c'].map((value) => batcher.ask(run(numbered, value, null))))

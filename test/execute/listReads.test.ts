@@ -1,19 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { Database } from '../../src/execute/database.ts'
-import { Abandoned, ListReads, shareConnections } from '../../src/execute/listReads.ts'
+import { Database, type DatabaseOptions } from '../../src/execute/database.ts'
+import { Abandoned, ListReads, shareConnections, TooCostly } from '../../src/execute/listReads.ts'
 import type { Asker } from '../../src/model/asker.ts'
 import type { Batchable } from '../../src/model/batch.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
+let url: string
 let sql: postgres.Sql
 let quick: Database
 let own: Database
 let reads: ListReads
 
 beforeAll(async () => {
-  const url = await createDatabase()
+  url = await createDatabase()
   sql = connect(url)
   quick = new Database({ url, poolSize: 1, prepare: true })
   // A statement that is not ended by a test's client, or by the test, stays.
@@ -180,12 +181,53 @@ describe('a list of one row', () => {
     }))
 })
 
+describe('a list that PostgreSQL ends', () => {
+  const code = (reads: ListReads, text: string) =>
+    reads.read({ text, values: [] }, askerOf('a')).then(
+      () => 'read',
+      (error) => [error.code, error.headers['Retry-After'] ?? null],
+    )
+  const withOwn = async <T>(options: Partial<DatabaseOptions>, work: (reads: ListReads) => Promise<T>): Promise<T> => {
+    const own = new Database({ url, poolSize: 1, prepare: true, ...options })
+    const result = await work(new ListReads({ quick, own, places: 1, mayCancel: true }))
+    await own.end(0)
+    return result
+  }
+
+  test('for its time is TooCostly, and not to be asked for again. D39', async () => {
+    const end = (reads: ListReads) => code(reads, 'select pg_sleep(30)')
+    expect(await withOwn({ statementMsMax: 100 }, end)).toEqual(['TooCostly', null])
+  })
+
+  test('for its temporary files is TooCostly too. D39', async () => {
+    const name = new URL(url).pathname.slice(1)
+    await sql.unsafe(`alter database ${name} set temp_file_limit = '100kB'`)
+    const sort = 'select * from generate_series(1, 300000) as number order by md5(number::text) offset 299999'
+    expect(await withOwn({}, (reads) => code(reads, sort))).toEqual(['TooCostly', null])
+    await sql.unsafe(`alter database ${name} reset temp_file_limit`)
+  })
+
+  test('since another program has locked its table may be asked for again', async () => {
+    const work = (reads: ListReads) => code(reads, 'select count(*) from company')
+    const holder = await sql.reserve()
+    await holder`begin`
+    await holder`lock table company in access exclusive mode`
+    expect(await withOwn({ lockMsMax: 100 }, work)).toEqual(['ServiceUnavailable', '1'])
+    await holder`rollback`
+    holder.release()
+  })
+
+  test('says why', () => {
+    expect(new TooCostly(new Error('x')).message).toMatch(/longer than 3 seconds, or sorted too many rows/)
+  })
+})
+
 test.each([
   [1, { lists: 1, others: 1 }],
   [2, { lists: 1, others: 2 }],
   [3, { lists: 1, others: 2 }],
   [4, { lists: 1, others: 3 }],
-  [10, { lists: 3, others: 7 }],
-])('of %i connections lists have a third; a small pool gets one more', (poolSize, shares) => {
+  [10, { lists: 4, others: 6 }],
+])('of %i connections lists have nearly half; a small pool gets one more', (poolSize, shares) => {
   expect(shareConnections(poolSize)).toEqual(shares)
 })

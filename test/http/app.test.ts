@@ -13,7 +13,7 @@ afterAll(() => server.stop())
 describe('a body that is not read', () => {
   test('closes its connection, since its sender is still sending', async () => {
     for (const headers of [{ authorization: 'none' }, { 'content-type': 'text/plain' }]) {
-      const answer = await server.send('POST', '/Companies', 'x', headers)
+      const answer = await server.send('POST', '/Companies', 'x'.repeat(16 * 1024 + 1), headers)
       expect([answer.status >= 400, answer.headers.get('connection')]).toEqual([true, 'close'])
     }
   })

@@ -5,7 +5,8 @@ import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { loadMany } from '../support/manyRows.ts'
 import { connect, MIGRATIONS } from '../support/postgres.ts'
-import { run } from '../support/process.ts'
+import { type RunningProgram, run } from '../support/process.ts'
+import { PAUSE_MS, statusOf } from './greedyClients.ts'
 
 interface Options {
   readonly absences: number
@@ -34,8 +35,6 @@ interface Latencies {
 }
 
 const OTHERS = 4
-/** Below the default limit of 750 a minute. */
-const PAUSE_MS = 85
 
 /** Serves four clients alone, and then beside keys that ask for costly lists within their limits. */
 export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; costly: number }> {
@@ -63,9 +62,13 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
     try {
       const alone = await serveOthers(url, others, options.seconds)
       const attack = beginAttack(url, greedy, options)
+      await attack.waitFor(/all clients ask/)
       await Bun.sleep(1_000)
       const beside = await serveOthers(url, others, options.seconds)
-      return { alone, beside, costly: await attack.end() }
+      attack.kill('SIGTERM')
+      await attack.ended
+      const [costly] = attack.output().match(/\d+(?= were asked for)/) ?? ['0']
+      return { alone, beside, costly: Number(costly) }
     } finally {
       server.kill('SIGTERM')
       await server.ended
@@ -77,27 +80,12 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
   }
 }
 
-/** Asks for lists that no index helps with, each of them once. Returns what ends it, and how many were asked for. */
-function beginAttack(url: string, keys: readonly string[], { connections, leaveMs = null }: Options) {
-  let [asked, isOver] = [0, false]
-  const client = async (number: number) => {
-    const key = keys[number % keys.length] as string
-    while (!isOver) {
-      const target = `/Absences?Reason=!=x${asked++}&Type=!=Type 3&sort=Employee,-Period.Hours,Reason&page=${asked}`
-      const signal = leaveMs === null ? null : AbortSignal.timeout(leaveMs)
-      await request(url + target, key, signal)
-      // All clients of a key together send as many as its limit admits.
-      await Bun.sleep((PAUSE_MS * connections) / keys.length)
-    }
-  }
-  const clients = Array.from({ length: connections }, (_, number) => client(number))
-  return {
-    async end() {
-      isOver = true
-      await Promise.all(clients)
-      return asked
-    },
-  }
+/** Asks for lists that no index helps with, each of them once, from a process of its own. Ends when it is killed. */
+function beginAttack(url: string, keys: readonly string[], { connections, leaveMs = null }: Options): RunningProgram {
+  const settings = { URL: url, KEYS: keys.join(), CONNECTIONS: String(connections), LEAVE_MS: String(leaveMs ?? '') }
+  // Bun's own limit of requests at once is 256.
+  const environment = { ...settings, BUN_CONFIG_MAX_HTTP_REQUESTS: String(2 * connections) }
+  return run([process.execPath, '--no-env-file', 'test/prove/greedyClients.ts'], environment)
 }
 
 async function serveOthers(url: string, keys: readonly string[], seconds: number): Promise<Served> {
@@ -106,7 +94,7 @@ async function serveOthers(url: string, keys: readonly string[], seconds: number
   const taken = { byId: [] as number[], lists: [] as number[], ready: [] as number[] }
   const ask = async (kind: keyof typeof taken, path: string, key: string) => {
     const startMs = performance.now()
-    const status = await request(url + path, key, AbortSignal.timeout(10_000))
+    const status = await statusOf(url + path, key, AbortSignal.timeout(10_000))
     taken[kind].push(performance.now() - startMs)
     statuses[status] = (statuses[status] ?? 0) + 1
   }
@@ -129,16 +117,4 @@ function summary(taken: readonly number[]): Latencies {
   const sorted = taken.toSorted((one, other) => one - other)
   const at = (part: number) => Math.round((sorted[Math.floor(part * (sorted.length - 1))] ?? 0) * 10) / 10
   return { count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
-}
-
-/** The status; 0: the client left, or the connection broke. */
-async function request(url: string, key: string, signal: AbortSignal | null): Promise<number> {
-  const headers: Record<string, string> = key === '' ? {} : { authorization: `ApiKey ${key}` }
-  try {
-    const response = await fetch(url, { headers, ...(signal ? { signal } : {}) })
-    await response.text()
-    return response.status
-  } catch {
-    return 0
-  }
 }

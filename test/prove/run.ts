@@ -1,18 +1,24 @@
-// The proofs of the rate limiter and of lists from memory, and tests with many rounds, over and over with other random
-// numbers: `npm run prove -- --minutes 10`.
+// The proofs of the rate limiter and of lists from memory, tests with many rounds, and hostile requests, over and over with
+// other random numbers: `npm run prove -- --minutes 10`.
 // The last line says how many differences were found; the exit code is 0 if there were none.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type postgres from 'postgres'
 import { startEmbedded } from '../../src/postgres/embedded.ts'
+import { connect } from '../support/postgres.ts'
 import { run as runProgram } from '../support/process.ts'
+import { KEY as TEST_KEY } from '../support/server.ts'
 import { proveContention } from './contention.ts'
 import { proveFairness } from './fairness.ts'
+import { fillForHostile, proveHostile } from './hostile.ts'
 import { ask, watch } from './http.ts'
 import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
+import { proveSoak } from './soak.ts'
 
+const UNLIMITED = '1000000/1s'
 const HOUR_MS = 3_600_000
 const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'
@@ -68,7 +74,7 @@ const limiter: Record<string, Proof> = {
   'over HTTP, any period by a finer clock': async (seed) => {
     const [limit, connections] = [100 + (seed % 200), 1 + (seed % 3)]
     const rule = { limit, periodMs: 1_000 }
-    return withServer(`${limit}/1s`, async (url) => {
+    return withServer({ RATE_LIMITS: `${limit}/1s` }, async ({ url }) => {
       const found = await watch(url, KEY, rule, 10_000, connections)
       return { limit, connections, ...judge(found, { overAdmissions: 0, falseRefusals: 0 }) }
     })
@@ -94,7 +100,7 @@ const lists: Record<string, Proof> = {
 
 /** Test files that repeat what they do with random numbers, or try what depends on the moment. */
 const REPEATED = ['cache/cachedLists', 'properties/lists', 'properties/walks', 'properties/roundTrips']
-const TESTS = [...REPEATED, 'admit/window', 'processes/restarts', 'properties/fuzz', 'describe/conditions']
+const TESTS = [...REPEATED, 'admit/window', 'processes/restarts', 'describe/conditions']
 
 /** Each of these files as a process of its own, with more rounds than in `npm test`, and other random numbers. */
 const tests: Record<string, Proof> = Object.fromEntries(
@@ -118,13 +124,45 @@ const fairness: Record<string, Proof> = Object.fromEntries(
   ]),
 )
 
-const groups = { limiter, lists, tests, fairness }
-const { minutes, only } = new Command('prove')
-  .description('Proves the rate limiter, and what lists remember, for as long as you like.')
+/** Requests that no client should send, over HTTP and sockets, to a real server. */
+const hostile: Record<string, Proof> = {
+  'hostile requests': async (seed) =>
+    withServer(
+      { RATE_LIMITS: UNLIMITED, RATE_LIMITS_ANONYMOUS: UNLIMITED, BOOTSTRAP_API_KEY: TEST_KEY },
+      async ({ url, pid, log, sql }) => {
+        await fillForHostile(sql)
+        const { faults, ...found } = await proveHostile({ url, pid, log, seeds: [seed], requests: options.requests })
+        if (faults.length > 0) throw new Differing(faults.join('\n      '), faults.length)
+        return found
+      },
+    ),
+}
+
+/** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
+const soakOf = (seconds: number): Record<string, Proof> => ({
+  soak: async (seed) => {
+    const { differences, ...found } = await proveSoak({ seed, seconds })
+    if (differences.length > 0)
+      throw new Differing(`${differences.join('\n      ')}\n      ${JSON.stringify(found)}`, differences.length)
+    return found
+  },
+})
+
+const groups = { limiter, lists, tests, fairness, hostile }
+const options = new Command('prove')
+  .description('Proves what the server promises, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)
   .addOption(new Option('--only <what>', 'one of them alone').choices(Object.keys(groups)))
+  .option('--soak <duration>', 'the CRUD mix beside faults alone, for so long: 90s, 30m, 2h', parseDuration)
+  .option('--requests <n>', 'how many requests the hostile client sends', parseCount, 1_000_000)
+  .option(
+    '--seed <n>',
+    'what the first round of random numbers begins with, as a line of an earlier run says',
+    parseCount,
+  )
   .parse()
-  .opts<{ minutes: number; only?: keyof typeof groups }>()
+  .opts<{ minutes: number; only?: keyof typeof groups; soak?: number; requests: number; seed?: number }>()
+const { minutes, only } = options
 
 // The driver's own: a connection that PostgreSQL drops within a transaction of the proof itself. The query fails as well.
 process.on('uncaughtException', (error: Error) => {
@@ -133,13 +171,15 @@ process.on('uncaughtException', (error: Error) => {
   process.exit(1)
 })
 
-const proofs = Object.entries(only ? groups[only] : { ...limiter, ...lists, ...tests, ...fairness })
-const endMs = Date.now() + minutes * 60_000
+const asked =
+  options.soak !== undefined ? soakOf(options.soak) : only ? groups[only] : Object.assign({}, ...Object.values(groups))
+const proofs = Object.entries<Proof>(asked)
+const endMs = options.soak === undefined ? Date.now() + minutes * 60_000 : 0
 let [done, differences] = [0, 0]
 // Each of them once, however short the time is; then in turns.
 while (done < proofs.length || Date.now() < endMs) {
   const [name, prove] = proofs[done++ % proofs.length] as [string, Proof]
-  const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number
+  const seed = done <= proofs.length && options.seed !== undefined ? options.seed : randomSeed()
   try {
     console.log(`ok    ${name}, seed ${seed}: ${JSON.stringify(await prove(seed))}`)
   } catch (error) {
@@ -161,7 +201,7 @@ function judge(found: object, expected: Record<string, number>): Record<string, 
 /** The whole server: limit + 500 requests over 32 connections give exactly the limit of 200 and 500 of 429. */
 async function proveHttp(seed: number): Promise<Record<string, unknown>> {
   const limit = 1_000 + (seed % 5_000)
-  return withServer(`${limit}/1h`, async (url) => {
+  return withServer({ RATE_LIMITS: `${limit}/1h` }, async ({ url }) => {
     const { statuses, remaining } = await ask(url, KEY, limit + 500, 32)
     if (new Set(remaining).size !== limit) throw new Error(`${limit} admitted share ${new Set(remaining).size} numbers`)
     return judge(statuses, { 200: limit, 429: 500 })
@@ -187,21 +227,53 @@ async function proveTests(file: string, seed: number): Promise<Record<string, un
   return { passes }
 }
 
-async function withServer<Found>(limits: string, work: (url: string) => Promise<Found>): Promise<Found> {
+interface Served {
+  readonly url: string
+  /** Of the supervisor. */
+  readonly pid: number
+  readonly sql: postgres.Sql
+  /** What it has logged. */
+  log(): string
+}
+
+async function withServer<Found>(
+  own: Record<string, string>,
+  work: (server: Served) => Promise<Found>,
+): Promise<Found> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
   const embedded = await startEmbedded({ dataDir: join(folder, 'database') })
   const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'warn' }
-  const keys = { RATE_LIMITS: limits, RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: KEY }
-  const server = runProgram([process.execPath, '--no-env-file', 'src/main.ts'], { ...settings, ...keys })
+  const keys = { RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: KEY }
+  const server = runProgram([process.execPath, '--no-env-file', 'src/main.ts'], { ...settings, ...keys, ...own })
+  const sql = connect(embedded.url)
   try {
     const [, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
-    return await work(url)
+    return await work({ url, pid: server.pid, sql, log: server.output })
   } finally {
     server.kill('SIGTERM')
     await server.ended
+    await sql.end()
     await embedded.stop()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function randomSeed(): number {
+  return crypto.getRandomValues(new Uint32Array(1))[0] as number
+}
+
+/** In seconds. */
+function parseDuration(text: string): number {
+  const [, number = '', unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? []
+  const seconds = Number(number) * ({ s: 1, m: 60, h: 3_600 }[unit] ?? 0)
+  if (seconds < 20) throw new InvalidArgumentError('It must be a number and s, m or h, 20s or more.')
+  return seconds
+}
+
+function parseCount(text: string): number {
+  const value = Number(text)
+  if (!/^\d{1,10}$/.test(text) || value < 1) throw new InvalidArgumentError('It must be an integer of 1 or more.')
+  return value
 }
 
 function parseMinutes(text: string): number {

@@ -22,6 +22,12 @@ export interface ReceivedAnswer {
 // biome-ignore lint/suspicious/noExplicitAny: a document as it is read
 type Json = any
 
+interface DescribedHeader {
+  readonly required: boolean
+  /** The pointer to its schema. */
+  readonly schema: readonly string[]
+}
+
 /** Headers of HTTP, of connections and for pages of other origins: no operation describes them. */
 const UNDESCRIBED =
   /^(?:date|content-length|content-type|connection|keep-alive|transfer-encoding|access-control-[a-z-]+|vary|allow)$/
@@ -38,6 +44,8 @@ export class Conformance {
   readonly met = new Set<string>()
   private readonly ajv = new Ajv({ strict: false, validateSchema: false, logger: false })
   private readonly validators = new Map<string, ValidateFunction>()
+  private readonly headers = new WeakMap<Record<string, Json>, ReadonlyMap<string, DescribedHeader>>()
+  private readonly parameters = new WeakMap<Json, readonly Json[]>()
   private readonly templates: readonly { pattern: RegExp; path: string }[]
 
   constructor(readonly document: OpenApi) {
@@ -86,10 +94,15 @@ export class Conformance {
 
   /** A list that was answered was asked for with parameters that the document has, and one with these was answered. */
   private parameterFaults({ operationId, parameters = [] }: Json, target: string, answer: ReceivedAnswer): string[] {
-    const pieces = piecesOf(target)
-    const described: Json[] = parameters.map((one: Json) => (one.$ref ? this.at(pointerOf(one.$ref)) : one))
-    if (pieces === null || !described.some(({ name }) => name === 'sort')) return []
-    const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(described, name, value))
+    let described = this.parameters.get(parameters)
+    if (!described) {
+      described = parameters.map((one: Json) => (one.$ref ? this.at(pointerOf(one.$ref)) : one)) as Json[]
+      this.parameters.set(parameters, described)
+    }
+    const pieces = described.some(({ name }) => name === 'sort') ? piecesOf(target) : null
+    if (pieces === null) return []
+    const all = described
+    const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(all, name, value))
     if (answer.status < 400)
       return wrong.map(([name, value]) => `${operationId} takes ${name}=${value}, which is not described`)
     const isCertain = wrong.length === 0 && pieces.length <= 32 && !pieces.some((_, at) => isUncertain(at, pieces))
@@ -146,17 +159,30 @@ export class Conformance {
 
   private headerFaults(described: Record<string, Json>, { headers }: ReceivedAnswer): string[] {
     const faults: string[] = []
-    const byName = new Map(Object.entries(described).map(([name, header]) => [name.toLowerCase(), header]))
+    const byName = this.headersOf(described)
     const values = new Map(headers)
-    for (const [name, header] of byName) {
-      const pointer = pointerOf(header.$ref)
+    for (const [name, { required, schema }] of byName) {
       const value = values.get(name)
-      if (value === undefined && this.at(pointer).required) faults.push(`the header ${name} is missing`)
-      if (value !== undefined) faults.push(...this.valueFaults([...pointer, 'schema'], value, `the header ${name}`))
+      if (value === undefined && required) faults.push(`the header ${name} is missing`)
+      if (value !== undefined) faults.push(...this.valueFaults(schema, value, `the header ${name}`))
     }
     for (const name of values.keys())
       if (!byName.has(name) && !UNDESCRIBED.test(name)) faults.push(`the header ${name} is not described`)
     return faults
+  }
+
+  private headersOf(described: Record<string, Json>): ReadonlyMap<string, DescribedHeader> {
+    let found = this.headers.get(described)
+    if (!found) {
+      found = new Map(
+        Object.entries(described).map(([name, header]) => {
+          const pointer = pointerOf(header.$ref)
+          return [name.toLowerCase(), { required: this.at(pointer).required, schema: [...pointer, 'schema'] }]
+        }),
+      )
+      this.headers.set(described, found)
+    }
+    return found
   }
 
   /** Of a text that stands for an integer where the schema has one. */
@@ -181,9 +207,12 @@ export class Conformance {
   }
 
   private validatorAt(pointer: readonly string[]): ValidateFunction {
-    const $ref = `api#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
-    let validate = this.validators.get($ref)
-    if (!validate) this.validators.set($ref, (validate = this.ajv.compile({ $ref })))
+    const key = pointer.join('\n')
+    let validate = this.validators.get(key)
+    if (!validate) {
+      const parts = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+      this.validators.set(key, (validate = this.ajv.compile({ $ref: `api#/${parts.join('/')}` })))
+    }
     return validate
   }
 

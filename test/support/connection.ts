@@ -10,6 +10,34 @@ export interface RawResponse {
   headBytes: number
 }
 
+const HEAD_END = Buffer.from('\r\n\r\n')
+
+/** The first answer of what has been received, and how many bytes it has; null: there is more to come. */
+export function readResponse(bytes: Buffer, bodiless: boolean): { response: RawResponse; length: number } | null {
+  const end = bytes.indexOf(HEAD_END)
+  if (end === -1) return null
+  const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n')
+  const headers = new Map(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(':')
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+    }),
+  )
+  const status = Number(first.split(' ')[1])
+  const headBytes = end + HEAD_END.length
+  // `100 Continue` is no answer: one follows.
+  if (status < 200) {
+    const next = readResponse(bytes.subarray(headBytes), bodiless)
+    return next && { response: next.response, length: headBytes + next.length }
+  }
+  const length = bodiless || status === 204 || status === 304 ? 0 : Number(headers.get('content-length') ?? 0)
+  if (bytes.length < headBytes + length) return null
+  const content = bytes.subarray(headBytes, headBytes + length)
+  const isZipped = length > 0 && headers.get('content-encoding') === 'gzip'
+  const body = (isZipped ? gunzipSync(content) : content).toString()
+  return { response: { status, headers, body, headBytes }, length: headBytes + length }
+}
+
 /** One HTTP/1.1 connection that is kept alive and sends bytes as they stand, one request after the other. */
 export class Connection {
   private socket: Socket | null = null
@@ -20,16 +48,38 @@ export class Connection {
   constructor(private readonly url: string) {}
 
   /** `bodiless`: the answer has no body whatever its headers say, as to HEAD. */
-  send(request: Uint8Array, bodiless: boolean): Promise<RawResponse> {
+  async send(request: Uint8Array, bodiless: boolean): Promise<RawResponse> {
+    const [response] = await this.sendAll([request], [bodiless])
+    if (!response) throw this.closed ?? new Error('closed')
+    return response
+  }
+
+  /**
+   * Sends the pieces in turn, for as many requests as `bodiless` has entries. Resolves with an answer to each, fewer where
+   * the server closes the connection.
+   */
+  async sendAll(pieces: readonly Uint8Array[], bodiless: readonly boolean[]): Promise<RawResponse[]> {
     const socket = this.socket ?? this.open()
-    return new Promise((done, fail) => {
+    const responses: RawResponse[] = []
+    const answered = new Promise<RawResponse[]>((done) => {
       this.look = () => {
-        const response = this.take(bodiless)
-        if (response) done(response)
-        else if (this.closed) fail(this.closed)
+        while (responses.length < bodiless.length) {
+          const response = this.take(bodiless[responses.length] as boolean)
+          if (!response) break
+          responses.push(response)
+        }
+        if (responses.length < bodiless.length && !this.closed) return
+        this.look = () => {}
+        done(responses)
       }
-      socket.write(request)
     })
+    for (const [index, piece] of pieces.entries()) {
+      if (index > 0) await new Promise((done) => setImmediate(done))
+      if (!socket.destroyed) socket.write(piece)
+    }
+    await answered
+    if (responses.at(-1)?.headers.get('connection')?.toLowerCase() === 'close') this.close()
+    return responses
   }
 
   close() {
@@ -42,6 +92,7 @@ export class Connection {
     this.received = Buffer.alloc(0)
     this.closed = null
     const socket = connect(Number(port), hostname)
+    socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => {
       this.received = Buffer.concat([this.received, chunk])
       this.look()
@@ -59,24 +110,9 @@ export class Connection {
   }
 
   private take(bodiless: boolean): RawResponse | null {
-    const end = this.received.indexOf('\r\n\r\n')
-    if (end === -1) return null
-    const [first = '', ...lines] = this.received.subarray(0, end).toString('latin1').split('\r\n')
-    const headers = new Map(
-      lines.map((line): [string, string] => {
-        const colon = line.indexOf(':')
-        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
-      }),
-    )
-    const status = Number(first.split(' ')[1])
-    const length = bodiless || status === 204 ? 0 : Number(headers.get('content-length') ?? 0)
-    if (this.received.length < end + 4 + length) return null
-    const bytes = this.received.subarray(end + 4, end + 4 + length)
-    const isZipped = length > 0 && headers.get('content-encoding') === 'gzip'
-    const body = (isZipped ? gunzipSync(bytes) : bytes).toString()
-    this.received = this.received.subarray(end + 4 + length)
-    this.look = () => {}
-    if (headers.get('connection')?.toLowerCase() === 'close') this.close()
-    return { status, headers, body, headBytes: end + 4 }
+    const read = readResponse(this.received, bodiless)
+    if (!read) return null
+    this.received = this.received.subarray(read.length)
+    return read.response
   }
 }

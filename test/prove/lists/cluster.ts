@@ -18,7 +18,7 @@ export interface Answer {
   readonly text: string
 }
 
-const KEY = 'prove-key-0123456789'
+export const KEY = 'prove-key-0123456789'
 /** What links begin with, on both servers. */
 const PUBLIC_URL = 'http://roster.test'
 const ANSWER_MS_MAX = 12_000
@@ -33,7 +33,6 @@ const SERVERS: Record<Name, Record<string, string>> = {
   plain: { WORKERS: '1', LIST_CACHE: 'off' },
   elsewhere: { WORKERS: '1' },
 }
-const NAMES = Object.keys(SERVERS) as Name[]
 
 interface Server {
   readonly program: RunningProgram
@@ -50,15 +49,15 @@ export class Cluster {
   private constructor(
     private readonly folder: string,
     private readonly embedded: EmbeddedPostgres,
-    private readonly servers: Record<Name, Server>,
+    private readonly servers: Readonly<Partial<Record<Name, Server>>> & { readonly cached: Server },
   ) {
     // PostgreSQL is stopped, killed and frozen meanwhile, on a machine that may be busy with other things too.
     const patient = { connect_timeout: 300, backoff: () => 0.05 }
     this.sql = postgres(embedded.url, { max: 4, onnotice: () => undefined, fetch_types: false, ...patient })
   }
 
-  /** `environment`: of the first server, beside what is needed. */
-  static async open(environment: Record<string, string> = {}): Promise<Cluster> {
+  /** `environment`: of the first server, beside what is needed. `isAlone`: the others are not needed. */
+  static async open(environment: Record<string, string> = {}, { isAlone = false } = {}): Promise<Cluster> {
     const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
     copyCluster(join(folder, 'database'))
     const embedded = await startEmbedded({ dataDir: join(folder, 'database'), settings: DURABILITY })
@@ -72,6 +71,7 @@ export class Cluster {
     }
     // The first one migrates.
     const cached = await start('cached', environment)
+    if (isAlone) return new Cluster(folder, embedded, { cached })
     const [plain, elsewhere] = await Promise.all([start('plain', {}), start('elsewhere', {})])
     return new Cluster(folder, embedded, { cached, plain, elsewhere })
   }
@@ -83,6 +83,12 @@ export class Cluster {
   /** The supervisor's process. */
   get pid(): number {
     return this.servers.cached.program.pid
+  }
+
+  /** The process of PostgreSQL that starts all others. */
+  get postmasterPid(): number {
+    const { cluster } = prepareRunner(join(this.folder, 'database'), {})
+    return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
   }
 
   /** What the server has logged. */
@@ -97,12 +103,12 @@ export class Cluster {
 
   /** The same from the server that keeps nothing. */
   async askPlain(path: string): Promise<Answer> {
-    return ask(this.servers.plain.url + path, 'GET')
+    return ask(this.servers.plain?.url + path, 'GET')
   }
 
   /** The same of the other machine's server. */
   async askElsewhere(path: string, method = 'GET', body?: unknown): Promise<Answer> {
-    return ask(this.servers.elsewhere.url + path, method, body)
+    return ask(this.servers.elsewhere?.url + path, method, body)
   }
 
   /** All workers are there, and so is the database, for all servers. */
@@ -110,7 +116,7 @@ export class Cluster {
     const untilMs = performance.now() + ANSWERS_MS_MAX
     for (let answered = 0; answered < 12; ) {
       const path = '/Companies?PageSize=5'
-      const all = await Promise.all([this.ask(path), this.askPlain(path), this.askElsewhere(path)])
+      const all = await Promise.all(Object.values(this.servers).map(({ url }) => ask(url + path, 'GET')))
       const isGood = all.every(({ status }) => status === 200)
       answered = isGood ? answered + 1 : 0
       if (!isGood) await Bun.sleep(100)
@@ -122,7 +128,7 @@ export class Cluster {
   async restartPostgres(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     const dataDir = join(this.folder, 'database')
     const runner = prepareRunner(dataDir, {})
-    const pid = Number(readFileSync(join(runner.cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
+    const pid = this.postmasterPid
     const [, ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
     process.kill(pid, signal)
     await until(() => !isAlive(pid))
@@ -138,7 +144,7 @@ export class Cluster {
   }
 
   async close(): Promise<void> {
-    const programs = NAMES.map((name) => this.servers[name].program)
+    const programs = Object.values(this.servers).map(({ program }) => program)
     for (const program of programs) program.kill('SIGTERM')
     await Promise.all(programs.map(({ ended }) => ended))
     await this.sql.end({ timeout: 1 })
@@ -149,7 +155,8 @@ export class Cluster {
       await ended
     }
     await this.embedded.stop()
-    for (const name of NAMES) rmSync(memoryFolderOf(join(this.folder, name), 0), { recursive: true, force: true })
+    for (const name of Object.keys(this.servers))
+      rmSync(memoryFolderOf(join(this.folder, name), 0), { recursive: true, force: true })
     rmSync(this.folder, { recursive: true, force: true })
   }
 }

@@ -1,0 +1,38 @@
+import type { Entity, Property, Reference, Rule } from '../model/entity.ts'
+import type { Assignments } from '../model/query.ts'
+import { join, name, type Param, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
+
+/**
+ * Why a row cannot be written: a row of the answer for each column whose reference names no row, and for each rule that
+ * the row's other values would break, by its constraint; `id`, where there is no row to change. `id` null: a new row.
+ * Null: nothing can be wrong with it.
+ */
+export function compileRefusals(entity: Entity, id: string | null, changes: Assignments): Statement | null {
+  const checks = [...changes].flatMap(([property, value]) =>
+    property.reference && value !== null ? [missing(property, property.reference, param(value))] : [],
+  )
+  if (id !== null) {
+    const own = param(id)
+    checks.push(...entity.rules.flatMap((rule) => broken(entity, rule, own, changes)))
+    checks.push(
+      sql`select ${param('id')}::text where not exists (select from ${name(entity.table)} where id = ${own}::bigint)`,
+    )
+  }
+  return checks.length === 0 ? null : toStatement(join(checks, sql` union all `))
+}
+
+function missing({ column }: Property, { table }: Reference, id: Param): Sql {
+  return sql`select ${param(column)}::text where not exists (select from ${name(table)} where id = ${id}::bigint)`
+}
+
+/** Two values that are changed both have been held against each other already. */
+function broken({ table }: Entity, { later, earlier, constraint }: Rule, id: Param, changes: Assignments): Sql[] {
+  if (changes.has(later) === changes.has(earlier)) return []
+  const side = (property: Property) =>
+    changes.has(property)
+      ? sql`${param(changes.get(property) ?? null)}::${typeName(property.kind.columnType)}`
+      : name(property.column)
+  return [
+    sql`select ${param(constraint)}::text from ${name(table)} where id = ${id}::bigint and ${side(later)} < ${side(earlier)}`,
+  ]
+}

@@ -1,0 +1,42 @@
+/** A body of up to so much is read although nothing asks for it. */
+const REST_BYTES_MAX = 16 * 1024
+/** Longer than a client needs between head and body; one that stops there holds its connection no longer. */
+const REST_MS_MAX = 1_000
+
+/**
+ * Whether a body may still be arriving: only a closed connection stops its sender. `request.body` does not show it, since
+ * it is null for GET and HEAD, whose bodies are read off the connection for as long as they last.
+ */
+export function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
+  if (bodyUsed) return false
+  const length = headers.get('content-length')
+  return length === null ? headers.has('transfer-encoding') : length !== '0'
+}
+
+/**
+ * Reads a small body to its end; false: it has not ended, and its sender can only be cut off. A client that still sends
+ * when its connection is closed gets a reset, and may never see the answer that has refused it. RFC 9112, 9.6
+ */
+export async function readRest(request: Request): Promise<boolean> {
+  if (Number(request.headers.get('content-length')) > REST_BYTES_MAX) return false
+  const reader = request.body?.getReader()
+  if (!reader) return false
+  let isOver = false
+  const leave = () => {
+    isOver = true
+    reader.cancel().catch(() => undefined)
+  }
+  const timer = setTimeout(leave, REST_MS_MAX)
+  try {
+    let bytes = 0
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      bytes += part.value.length
+      if (bytes > REST_BYTES_MAX) leave()
+    }
+  } catch {
+    return false
+  } finally {
+    clearTimeout(timer)
+  }
+  return !isOver
+}

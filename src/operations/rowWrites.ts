@@ -1,0 +1,96 @@
+import { compileRefusals } from '../compile/refusals.ts'
+import { ApiError, type Fault, faultsError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import { ConstraintViolation } from '../execute/sqlstate.ts'
+import type { Observe } from '../execute/writeObserver.ts'
+import type { Batchable } from '../model/batch.ts'
+import type { Entity, Rule } from '../model/entity.ts'
+import type { Assignments } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+
+/** A write may be refused each time for what is no longer so. */
+const ATTEMPTS_MAX = 3
+
+/** Writes single rows of one entity; says why one was refused, which its statement does not. D13, D16. */
+export class RowWrites {
+  /** `absent`: the error for a row that is not there. */
+  constructor(
+    private readonly entity: Entity,
+    private readonly database: Database,
+    private readonly absent: (id: string) => Promise<ApiError>,
+  ) {}
+
+  /** Runs a write to row `id`, or null: of a new one; again where it was refused for what others have changed since. @throws ApiError */
+  async write(
+    statement: Batchable,
+    id: string | null,
+    assignments: Assignments,
+    observe: Observe | null = null,
+    writes: Pick<Database, 'write'> = this.database,
+  ): Promise<Row> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const [row] = await this.attempt(statement, assignments, observe, writes)
+      if (row) return row
+      await this.refuse(id, assignments)
+    }
+    throw conflict()
+  }
+
+  /** Runs a write once; no row where it was refused. What only a constraint has seen becomes the error that explains it. */
+  attempt(
+    statement: Batchable,
+    assignments: Assignments,
+    observe: Observe | null = null,
+    writes: Pick<Database, 'write'> = this.database,
+  ): Promise<Row[]> {
+    return writes.write(statement, observe).catch(async (error) => {
+      throw error instanceof ConstraintViolation ? await this.explain(error, assignments) : error
+    })
+  }
+
+  /** @throws ApiError that says why the assignments cannot be written to row `id`, or to a new one, if that still holds */
+  async refuse(id: string | null, assignments: Assignments): Promise<void> {
+    const error = await this.find(id, assignments)
+    if (error) throw error
+  }
+
+  private async find(id: string | null, assignments: Assignments): Promise<ApiError | null> {
+    const statement = compileRefusals(this.entity, id, assignments)
+    const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
+    if (id !== null && causes.includes('id')) return this.absent(id)
+    const references = causes.filter((cause) => !this.ruleOf(cause))
+    const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
+    // As PostgreSQL, which holds a row against constraints by their names.
+    if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
+      return brokenRule(this.ruleOf(rule) as Rule)
+    const faults = references.map((column) => this.missingReference(column, assignments))
+    return faults.length === 0 ? null : faultsError(faults as [Fault, ...Fault[]])
+  }
+
+  /** What a constraint has refused, since others have written in the meantime. */
+  private async explain(violation: ConstraintViolation, assignments: Assignments): Promise<ApiError> {
+    const rule = this.ruleOf(violation.constraint)
+    if (rule) return brokenRule(rule)
+    return (await this.find(null, assignments)) ?? conflict(violation)
+  }
+
+  private ruleOf(name: string): Rule | undefined {
+    return this.entity.rules.find(({ constraint }) => constraint === name)
+  }
+
+  private missingReference(column: string, assignments: Assignments): Fault {
+    const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
+    const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
+    return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
+  }
+}
+
+/** Others keep changing what the write depends on. */
+function conflict(cause?: ConstraintViolation): ApiError {
+  return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
+}
+
+function brokenRule({ later, earlier }: Rule): ApiError {
+  const [target, message] = [later.name, `${later.name} must not be before ${earlier.name}.`]
+  return faultsError([{ code: 'InvalidValue', target, message }])
+}

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Writable } from 'node:stream'
+import { createLog, type Log } from '../../src/log.ts'
+import { MIGRATIONS, migrate } from '../../src/postgres/migrate.ts'
+import { hostileTexts } from '../support/hostile.ts'
+import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
+import { createRow, createRows } from '../support/rows.ts'
+import { type Answer, type Json, startServer, type TestServer } from '../support/server.ts'
+
+const TIMEOUT_MS = 120_000
+/** What stands in every value of a person here, and nowhere else. */
+const MARK = 'Xanthippe'
+const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
+
+let postgres: PlainPostgres
+let server: TestServer
+let log: Log
+let ownLog = ''
+let asked = 0
+const statuses = new Set<number>()
+
+beforeAll(async () => {
+  postgres = await startPlainPostgres()
+  await migrate(postgres.url, MIGRATIONS)
+  const stream = new Writable({
+    write(chunk, _, done) {
+      ownLog += chunk
+      done()
+    },
+  })
+  log = createLog('debug', 'json', stream as unknown as NodeJS.WriteStream)
+  server = await startServer({ databaseUrl: postgres.url, log, environment: { DATABASE_POOL: '10' } })
+}, TIMEOUT_MS)
+afterAll(async () => {
+  await server?.stop()
+  await postgres?.stop()
+})
+
+async function ask(method: string, path: string, body?: unknown): Promise<Answer> {
+  asked++
+  const answer = await server.send(method, path, body)
+  statuses.add(answer.status)
+  return answer
+}
+const codesOf = (answers: Answer[]) => [...new Set(answers.map(({ status, body }) => `${status} ${body?.Error?.Code}`))]
+const named = (index: number) => ({
+  FirstName: `${MARK} ${index}`,
+  LastName: `${MARK}-Last`,
+  WorkEmail: `${MARK}@e.com`,
+})
+const ill = (more: object = {}) => ({ Type: 'Sickness', Reason: `${MARK} has the flu`, Status: `of ${MARK}`, ...more })
+const people = (count: number) => createRows(server, '/Employees', times(count, named))
+
+describe('personal values of requests that are refused are in no log', () => {
+  test('references that name no row, alone and together with others', async () => {
+    const [someone] = await people(1)
+    const own = await createRow(server, '/Absences', ill())
+    const refused: [string, string, Json][] = [
+      ['POST', '/Absences', ill({ EmployeeId: 999_999 })],
+      ['PUT', `/Absences/${own.id}`, ill({ EmployeeId: 999_999 })],
+      ['PATCH', `/Absences/${own.id}`, ill({ EmployeeId: 999_999 })],
+      ['POST', '/Employees', { ...named(0), CompanyId: 999_999, ManagerId: 0 }],
+      ['PUT', `/Employees/${someone.id}`, { ...named(0), ManagerId: 999_999 }],
+      ['PATCH', `/Employees/${someone.id}`, { KnownAs: MARK, ManagerId: 999_999 }],
+      ['PATCH', `/Employees/${someone.id}`, { Department: MARK, CompanyId: 1e30 }],
+    ]
+    for (const request of refused) expect(codesOf([await ask(...request)])).toEqual(['409 ReferenceNotFound'])
+    const together = times(42, (index) => refused[index % refused.length] as (typeof refused)[0])
+    const others = times(20, (index) => ask('POST', '/Absences', ill({ EmployeeId: index % 2 ? someone.id : null })))
+    const answers = await Promise.all(together.map((request) => ask(...request)))
+    expect(codesOf(answers)).toEqual(['409 ReferenceNotFound'])
+    expect(codesOf(await Promise.all(others))).toEqual(['201 undefined'])
+  })
+
+  test('an end before the start that is stored, alone and together with others', async () => {
+    const rows = await createRows(
+      server,
+      '/Absences',
+      times(12, () => ill({ Start: '2024-01-02T00:00:00Z' })),
+    )
+    const turned = (id: number) => ask('PATCH', `/Absences/${id}`, ill({ End: '2024-01-01T00:00:00Z' }))
+    const right = (id: number) => ask('PATCH', `/Absences/${id}`, ill({ End: '2024-01-03T00:00:00Z' }))
+    expect(codesOf([await turned(rows[0].id)])).toEqual(['400 InvalidValue'])
+    const answers = await Promise.all(rows.map(({ id }, index) => (index % 3 ? right(id) : turned(id))))
+    expect(codesOf(answers.filter((_, index) => index % 3 === 0))).toEqual(['400 InvalidValue'])
+    expect(codesOf(answers.filter((_, index) => index % 3))).toEqual(['200 undefined'])
+    expect(codesOf([await ask('PATCH', `/Absences/${rows[1].id}`, ill({ Start: '2024-01-04T00:00:00Z' }))])).toEqual([
+      '400 InvalidValue',
+    ])
+  })
+
+  test('rows that others refer to, deleted alone and together with others', async () => {
+    const [boss, ...reports] = await people(6)
+    for (const { id } of reports) await ask('PATCH', `/Employees/${id}`, { ManagerId: boss.id })
+    const absent = await createRow(server, '/Absences', ill({ EmployeeId: reports[0].id }))
+    const targets = [boss.id, reports[0].id, boss.id, reports[0].id]
+    for (const id of targets)
+      expect(codesOf([await ask('DELETE', `/Employees/${id}`)])).toEqual(['409 StillReferenced'])
+    const answers = await Promise.all([...targets, reports[1].id].map((id) => ask('DELETE', `/Employees/${id}`)))
+    expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409, 204])
+    expect((await ask('DELETE', `/Absences/${absent.id}`)).status).toBe(204)
+  })
+
+  test('texts, numbers and dates that no column takes, and bodies that are no JSON', async () => {
+    const bodies: unknown[] = [
+      ...hostileTexts.slice(0, 30).map((text) => ({ Reason: `${MARK}${text}`, EmployeeId: 999_999 })),
+      { Reason: `${MARK}\0` },
+      { Reason: `${MARK}\ud800` },
+      `{"Reason":"${MARK}\\ud800"}`,
+      `{"Reason":"${MARK}\\u0000"}`,
+      { Reason: MARK.repeat(100) },
+      ill({ Period: { Days: 99_999_999_999 } }),
+      `{"Reason":"${MARK}","Period":{"Hours":1e400}}`,
+      ill({ Period: { Prefered: MARK, Days: `${MARK}` } }),
+      ill({ Start: MARK }),
+      ill({ Start: '2024-02-30T00:00:00Z' }),
+      ill({ Start: '+294277-01-01T00:00:00Z' }),
+      ill({ EmployeeId: MARK }),
+      { [MARK]: MARK },
+      `{"Reason":"${MARK}"`,
+      `${MARK}`,
+      `["${MARK}"]`,
+      `{"Reason":"${MARK}","reason":"${MARK}"}`,
+      new Uint8Array([...new TextEncoder().encode(`{"Reason":"${MARK}`), 0xff, 0x22, 0x7d]),
+    ]
+    const answers = await Promise.all(bodies.map((body) => ask('POST', '/Absences', body)))
+    expect(answers.filter(({ status }) => status < 400 || status >= 500)).toEqual([])
+  })
+
+  test('filters, sorts and cursors that nothing matches or that are wrong', async () => {
+    const values = ['Employee=', 'Start=', 'Period.Days=', 'sort=', 'cursor=', 'Reason=!=', `${MARK}=`, 'Id=', 'page=']
+    for (const name of values) await ask('GET', `/Absences?${name}${MARK}`)
+    for (const name of values) await ask('GET', `/Absences?${name}${MARK}%00%ff`)
+  })
+
+  test('rows deleted while others begin to refer to them, or are renamed, or deleted by others too', async () => {
+    const rows = await people(60)
+    const races = rows.map(async ({ id }, index) => {
+      const path = `/Employees/${id}`
+      const other = rows[(index + 1) % rows.length].id
+      const against = [
+        () => ask('POST', '/Absences', ill({ EmployeeId: id })),
+        () => ask('PATCH', `/Employees/${other}`, { ManagerId: id }),
+        () => ask('PATCH', path, { KnownAs: `${MARK} again` }),
+        () => ask('DELETE', path),
+      ]
+      const remove = () => ask('DELETE', path)
+      return Promise.all([remove, against[index % 4] as () => Promise<Answer>, remove].map((one) => one()))
+    })
+    const codes = codesOf((await Promise.all(races)).flat())
+    const allowed = ['200', '201', '204', '404 NotFound', '409 ReferenceNotFound', '409 StillReferenced']
+    expect(codes.map((code) => code.replace(' undefined', '')).filter((code) => !allowed.includes(code))).toEqual([])
+  })
+
+  test('a row that is held by others until its writers give up, and connections that are cut', async () => {
+    const rows = await people(4)
+    const writes = () => rows.map(({ id }) => ask('PATCH', `/Employees/${id}`, { Title: `${MARK}` }))
+    await server.sql.begin(async (transaction) => {
+      await transaction`select from employee where id = ${rows[0].id} for update`
+      expect((await Promise.all(writes())).map(({ status }) => status)).toEqual([503, 200, 200, 200])
+    })
+    const cut = Promise.all([
+      ...writes(),
+      ...times(10, () => ask('POST', '/Absences', ill({ EmployeeId: rows[1].id }))),
+    ])
+    await server.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'roster%'`
+    for (const { status } of await cut) expect([200, 201, 503]).toContain(status)
+  })
+
+  test('all of that was sent, and neither log has any of it; no constraint had to refuse anything', async () => {
+    await log.flush()
+    expect(asked).toBeGreaterThan(200)
+    expect([400, 409, 503].filter((status) => !statuses.has(status))).toEqual([])
+    const lines = (text: string, pattern: RegExp | string) => text.split('\n').filter((line) => line.match(pattern))
+    // The values that were held up, or cut, are of statements that PostgreSQL has written down.
+    expect(lines(postgres.log(), /canceling statement due to (lock|statement) timeout/).length).toBeGreaterThan(0)
+    expect(lines(postgres.log(), MARK)).toEqual([])
+    expect(lines(postgres.log(), /violates|DETAIL:.*Key/)).toEqual([])
+    expect(lines(ownLog, /"POST \/Absences/).length).toBeGreaterThan(100)
+    expect(lines(ownLog, MARK)).toEqual([])
+  })
+
+  test('a constraint would have written the row down: the log is where it would be', async () => {
+    const broken = server.sql`insert into absence (reason, employee_id) values (${`${MARK} herself`}, 999999)`
+    await expect(broken.execute()).rejects.toThrow('violates check constraint')
+    expect(postgres.log()).toContain(`${MARK} herself`)
+  })
+})

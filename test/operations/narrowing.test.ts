@@ -1,0 +1,28 @@
+import { expect, test } from 'bun:test'
+import { Cursors } from '../../src/model/cursor.ts'
+import { decimal, defineEntity, identity, text } from '../../src/model/entity.ts'
+import { narrowing } from '../../src/operations/narrowing.ts'
+import { parseList } from '../../src/parse/list.ts'
+
+const thing = defineEntity('Thing', {
+  id: identity(),
+  name: text(),
+  weight: decimal(2),
+  note: text({ indexed: false }),
+})
+const advice = (query: string) => narrowing(parseList(thing, query, new Cursors('secret')))
+
+test.each([
+  ['', 'filter with = or a range that few rows match, which != and no filter at all are not'],
+  ['Name=!=x', 'filter with = or a range that few rows match, which != and no filter at all are not'],
+  ['Name=x', 'narrow the ranges, or add a filter that few rows match'],
+  ['Name=x&sort=Weight,Name', 'sort by one property, such as Weight'],
+  ['Name=x&sort=Note', 'sort by another property than Note, which has no index'],
+  ['Name=x&page=70', 'follow the link "next" page by page instead of asking for page 70'],
+])('D39: a list of %p costs less if clients do what the message says', (query, expected) => {
+  expect(advice(query)).toContain(expected)
+})
+
+test('D39: what is as it should be is not spoken of', () => {
+  expect(advice('Name=x&sort=Weight')).toBe('narrow the ranges, or add a filter that few rows match')
+})

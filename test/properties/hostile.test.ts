@@ -1,0 +1,37 @@
+import { expect, test } from 'bun:test'
+import { fillForHostile, proveHostile } from '../prove/hostile.ts'
+import { usePlace } from '../support/place.ts'
+import { connect } from '../support/postgres.ts'
+
+const REQUESTS = 20_000
+const SEEDS = [1, 2, 3, 4]
+const TIMEOUT_MS = 300_000
+/** Had the generator gone astray, all would be 404. */
+const CODES = [
+  ...['InvalidFilter', 'InvalidSort', 'UnknownParameter', 'InvalidQueryString', 'InvalidJson', 'InvalidValue'],
+  ...['ValidationFailed', 'ReferenceNotFound', 'NotFound', 'Unauthorized', 'MethodNotAllowed', 'InvalidCursor'],
+  ...['UnknownProperty', 'DuplicateProperty', 'TooManyFilters', 'UriTooLong', 'UnsupportedMediaType', 'InvalidHost'],
+]
+const ANSWERS = [
+  ...['whole 200', 'whole 201', 'whole 204', 'trickled 200', 'trickled 201', 'pipelined 200', 'garbled 400'],
+  ...['broken 400', 'broken 431', 'garbage 400'],
+]
+
+const place = usePlace()
+
+test(
+  `${REQUESTS} requests, hostile ones and bytes that are no HTTP: each is answered as the OpenAPI document says, and the server keeps nothing of them (D38, D40)`,
+  async () => {
+    const { server, url } = await place.start()
+    const sql = connect(place.DATABASE_URL)
+    await fillForHostile(sql)
+    await sql.end()
+    console.log(`seeds ${SEEDS}`)
+    const found = await proveHostile({ url, pid: server.pid, log: server.output, seeds: SEEDS, requests: REQUESTS })
+    expect(found.faults).toEqual([])
+    expect(found.requests).toBeGreaterThanOrEqual(REQUESTS)
+    expect(Object.keys(found.codes)).toEqual(expect.arrayContaining(CODES))
+    expect(Object.keys(found.answers)).toEqual(expect.arrayContaining(ANSWERS))
+  },
+  TIMEOUT_MS,
+)

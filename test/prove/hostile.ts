@@ -1,0 +1,186 @@
+import type postgres from 'postgres'
+import type { OpenApi } from '../../src/describe/openApi.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { faultsOfAnswer, faultsOfShape, isBareRefusal } from '../support/answerFaults.ts'
+import { Conformance } from '../support/conformance.ts'
+import { Connection, type RawResponse } from '../support/connection.ts'
+import { until } from '../support/process.ts'
+import { Random } from '../support/random.ts'
+import { processesOf, resourcesOf, sum } from '../support/resources.ts'
+import { type Surface, surfaceOf } from '../support/surface.ts'
+import { type Attempt, attemptOf } from './hostile/attempts.ts'
+import { sendWild } from './hostile/wild.ts'
+
+interface Options {
+  readonly url: string
+  /** Of the server's supervisor. */
+  readonly pid: number
+  /** What it has logged. */
+  readonly log: () => string
+  /** Each for as many of the requests. */
+  readonly seeds: readonly number[]
+  readonly requests: number
+  readonly connections?: number
+}
+
+interface Findings {
+  /** Each in a line: what is not as it is to be, and what was sent. */
+  readonly faults: readonly string[]
+  readonly requests: number
+  /** Answers by kind of attempt and status, and by code. */
+  readonly answers: Readonly<Record<string, number>>
+  readonly codes: Readonly<Record<string, number>>
+  /** Of all processes together, when a tenth was sent and at the end. */
+  readonly rssMb: readonly [number, number]
+  readonly descriptors: readonly [number, number]
+}
+
+const CONNECTIONS = 24
+/** A line of the log that says that something is wrong with the server. */
+const LOGGED = /^.*("level":"error"|a request failed).*$/gm
+const FAULTS_MAX = 5
+/** Memory that is free in a heap is given back late: so much of what was there first may come, and so much for each process. */
+const RSS_FACTOR_MAX = 1.3
+const RSS_MORE_MB_MAX = 96
+/** The pools open connections to PostgreSQL when they need them. */
+const DESCRIPTORS_MORE_MAX = 8
+
+/** Rows for most of what is asked for by id. */
+export async function fillForHostile(sql: postgres.Sql): Promise<void> {
+  await sql`insert into company (name) select 'Company ' || n from generate_series(1, 120) as n`
+  await sql`insert into employee (first_name) select 'Employee ' || n from generate_series(1, 120) as n`
+  await sql`insert into absence (status) select 'Approved' from generate_series(1, 120) as n`
+}
+
+/** Sends a server what clients should not, and judges each answer, and what the server holds at the end. */
+export async function proveHostile(options: Options): Promise<Findings> {
+  const { url, pid, log, seeds, requests, connections = CONNECTIONS } = options
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi
+  const described = new Conformance(document)
+  const surface = surfaceOf(await loadEntities(), document)
+  const run = new Run(url, seeds, requests / seeds.length, surface, described)
+  const pids = processesOf(pid)
+  const hold = async () => {
+    const { rssMb, descriptors } = resourcesOf(pids)
+    return { rssMb: sum(rssMb), descriptors: sum(descriptors) }
+  }
+  await run.send(requests / 10, connections)
+  const before = await hold()
+  await run.send(requests, connections)
+  let after = await hold()
+  await until(async () => {
+    after = await hold()
+    return after.descriptors <= before.descriptors + DESCRIPTORS_MORE_MAX
+  })
+  if (after.rssMb > before.rssMb * RSS_FACTOR_MAX + RSS_MORE_MB_MAX * pids.length)
+    run.faults.push(`the server grew from ${before.rssMb} to ${after.rssMb} MB`)
+  if (String(processesOf(pid)) !== String(pids)) run.faults.push('a process of the server has ended')
+  const isReady = (await fetch(`${url}/readyz`)).status === 200
+  if (!isReady) run.faults.push('the server is not ready')
+  const errors = log().match(LOGGED) ?? []
+  if (errors.length > 0) run.faults.push(`the server logged ${errors.length} errors, as ${errors[0]}`)
+  return {
+    faults: run.faults,
+    requests: run.sent,
+    answers: run.answers,
+    codes: run.codes,
+    rssMb: [Math.round(before.rssMb), Math.round(after.rssMb)],
+    descriptors: [before.descriptors, after.descriptors],
+  }
+}
+
+class Run {
+  readonly faults: string[] = []
+  readonly answers: Record<string, number> = {}
+  readonly codes: Record<string, number> = {}
+  sent = 0
+  private readonly next = new Map<number, number>()
+  private readonly host: string
+
+  constructor(
+    private readonly url: string,
+    private readonly seeds: readonly number[],
+    private readonly each: number,
+    private readonly surface: Surface,
+    private readonly described: Conformance,
+  ) {
+    this.host = new URL(url).host
+  }
+
+  /** Until so many requests were sent in all. */
+  async send(requests: number, connections: number): Promise<void> {
+    await Promise.all(
+      Array.from({ length: connections }, async () => {
+        const connection = new Connection(this.url)
+        while (this.sent < requests && this.faults.length < FAULTS_MAX) await this.attempt(connection)
+        connection.close()
+      }),
+    )
+  }
+
+  private async attempt(connection: Connection): Promise<void> {
+    const seed = this.seeds[Math.min(Math.floor(this.sent / this.each), this.seeds.length - 1)] as number
+    const number = this.next.get(seed) ?? 0
+    this.next.set(seed, number + 1)
+    // A generator for each, so that an attempt is the same over every connection and at any time.
+    const attempt = attemptOf(new Random(seed ^ Math.imul(number + 1, 0x9e3779b1)), this.surface, this.host)
+    this.sent += Math.max(1, attempt.requests.length)
+    const faults = await (attempt.requests.length > 0
+      ? this.sendWhole(attempt, connection)
+      : this.sendWild(attempt)
+    ).catch((error: Error) => {
+      connection.close()
+      return [error.message]
+    })
+    if (faults.length > 0)
+      this.faults.push(`attempt ${number} of seed ${seed}, ${attempt.kind}: ${faults.join('; ')}\n${show(attempt)}`)
+  }
+
+  /** Each request in turn gets its own answer, up to one that closes the connection. */
+  private async sendWhole({ kind, pieces, requests }: Attempt, connection: Connection): Promise<string[]> {
+    const responses = await connection.sendAll(
+      pieces,
+      requests.map(({ method }) => method === 'HEAD'),
+    )
+    const faults = responses.flatMap((response, index) => {
+      this.count(kind, response)
+      return faultsOfAnswer(requests[index] as Attempt['requests'][number], response, this.url, this.described)
+    })
+    const last = responses.at(-1)
+    const isClosed = last !== undefined && (isBareRefusal(last) || last.headers.get('connection') === 'close')
+    // Bun closes a connection on which a request arrives before the one in front of it is answered.
+    if (responses.length < requests.length && !isClosed && kind !== 'pipelined' && !isCutOff(requests[0]))
+      faults.push('there is no answer')
+    return faults
+  }
+
+  private async sendWild(attempt: Attempt): Promise<string[]> {
+    const { answers, rest } = await sendWild(this.url, attempt)
+    const faults = rest === '' ? [] : [`no HTTP came back: ${JSON.stringify(rest.slice(0, 300))}`]
+    for (const answer of answers) {
+      this.count(attempt.kind, answer)
+      if (!isBareRefusal(answer)) faults.push(...faultsOfShape(answer, this.url))
+    }
+    return faults
+  }
+
+  private count(kind: string, { status, body, headers }: RawResponse) {
+    add(this.answers, `${kind} ${status}`)
+    const isError = status >= 400 && body !== '' && headers.get('content-type')?.startsWith('application/json')
+    if (isError) add(this.codes, JSON.parse(body).Error?.Code)
+  }
+}
+
+/** A body of GET is not read: who sends it slowly is cut off, perhaps before the answer is read. */
+function isCutOff(request: Attempt['requests'][number] | undefined): boolean {
+  return request !== undefined && request.body !== null && /^(GET|HEAD)$/.test(request.method)
+}
+
+function add(counts: Record<string, number>, name: string) {
+  counts[name] = (counts[name] ?? 0) + 1
+}
+
+function show({ pieces }: Attempt): string {
+  const bytes = Buffer.concat([...pieces])
+  return `${JSON.stringify(bytes.toString('latin1').slice(0, 700))} (${bytes.length} bytes in ${pieces.length})`
+}

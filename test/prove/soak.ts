@@ -1,0 +1,142 @@
+import type { OpenApi } from '../../src/describe/openApi.ts'
+import { workersOf } from '../support/process.ts'
+import { Random } from '../support/random.ts'
+import { Cluster, KEY } from './lists/cluster.ts'
+import { SoakClient } from './soak/client.ts'
+import { disturb, soakFaults } from './soak/faults.ts'
+import { KEPT, type OwnRow, shapes, versionIn } from './soak/rows.ts'
+import { Tally } from './soak/tally.ts'
+import { Watch } from './soak/watch.ts'
+
+interface Options {
+  readonly seed: number
+  readonly seconds: number
+  /** Between faults, in seconds. */
+  readonly pauseSeconds?: number
+  readonly clients?: number
+  /** Names; without it all, in turns. */
+  readonly faults?: readonly string[]
+}
+
+interface Soaked {
+  /** What was wrong, each in a line. */
+  readonly differences: readonly string[]
+  readonly requests: number
+  /** Answers by method and status, 0 where the connection was lost; and what else was counted. */
+  readonly counts: Readonly<Record<string, number>>
+  readonly faults: Readonly<Record<string, number>>
+  /** Rows that were looked at in the end, past the server. */
+  readonly rows: number
+  readonly held: Record<string, unknown>
+}
+
+const CLIENTS = 12
+const WORKERS = 3
+const PAUSE_SECONDS = 8
+const SAMPLE_MS = 500
+const STALLED_MS = 2_000
+/** The first sixth is without faults. */
+const CALM_PART = 1 / 6
+
+/** Writes and reads for so long, while things are killed, cut and frozen, and judges each answer by what was written. */
+export async function proveSoak(options: Options): Promise<Soaked> {
+  const cluster = await Cluster.open({ WORKERS: String(WORKERS) }, { isAlone: true })
+  try {
+    return await soak(cluster, options)
+  } finally {
+    await cluster.close()
+  }
+}
+
+async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
+  const {
+    seed,
+    seconds,
+    pauseSeconds = PAUSE_SECONDS,
+    clients: count = CLIENTS,
+    faults = Object.keys(soakFaults),
+  } = options
+  await cluster.untilAnswered()
+  const { url } = cluster
+  const [veteran = 0] = workersOf(cluster.pid)
+  const [tally, watch, random] = [new Tally(), new Watch(cluster, veteran), new Random(seed)]
+  const takesKeys = await takesIdempotencyKeys(url)
+  const endMs = performance.now() + seconds * 1_000
+  const isOver = () => performance.now() >= endMs
+  const clients = Array.from({ length: count }, (_, index) => {
+    const place = { url, key: KEY, repeats: takesKeys && index % 2 === 0 }
+    return new SoakClient(`c${index}`, place, new Random(seed + index + 1), tally)
+  })
+  let lookedMs = performance.now()
+  const timer = setInterval(() => {
+    // Where the machine stood still, or had better things to do, answers are late for no fault of the server's.
+    if (performance.now() - lookedMs > STALLED_MS) tally.excuse('the machine stood still')
+    lookedMs = performance.now()
+    watch.look()
+  }, SAMPLE_MS)
+  const work = clients.map((client) => client.run(isOver))
+  const disturbing = [0, 1].map((index) =>
+    disturb(url, KEY, new Random(seed - index - 1), isOver, (what) => tally.count(what)),
+  )
+  await Bun.sleep(seconds * 1_000 * CALM_PART)
+  for (let turn = 0; performance.now() + 2_000 < endMs; turn++) {
+    const name = faults[turn % faults.length] as string
+    await tally.during(name, () => (soakFaults[name] as (typeof soakFaults)[string])({ cluster, random, veteran }))
+    await Bun.sleep(Math.min(pauseSeconds * 1_000, Math.max(0, endMs - performance.now())))
+  }
+  await Promise.all([...work, ...disturbing])
+  clearInterval(timer)
+  await cluster.untilAnswered()
+  await untilIdle(cluster)
+  const rows = [...tally.settled, ...clients.flatMap((client) => [...client.rows, ...client.retired])]
+  for (const row of rows) tally.judge(await faultInTable(cluster, row))
+  tally.judge(await strangersIn(cluster, rows))
+  const { report, grown } = watch.judge()
+  for (const one of grown) tally.judge(one)
+  if (!workersOf(cluster.pid).includes(veteran)) tally.judge('the oldest worker has ended')
+  const { requests, counts, faults: done, differences } = tally
+  return { differences, requests, counts: sorted(counts), faults: done, rows: rows.length, held: report }
+}
+
+async function takesIdempotencyKeys(url: string): Promise<boolean> {
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi
+  return JSON.stringify(document.components.parameters).includes('"Idempotency-Key"')
+}
+
+/** What was sent and not answered may still be done until then. */
+async function untilIdle({ sql }: Cluster): Promise<void> {
+  for (;;) {
+    const [row] = await sql`
+      select count(*)::int as count from pg_stat_activity
+      where application_name like 'roster%' and state <> 'idle' and query ~ '^(insert|update|delete|with)'`
+    if (row?.count === 0) return
+    await Bun.sleep(50)
+  }
+}
+
+/** What the table says of a row, past the server: none twice, and each in a state that it may have. */
+async function faultInTable({ sql }: Cluster, { collection, marker, states }: OwnRow): Promise<string | null> {
+  const { table, columns } = shapes[collection]
+  const found = await sql.unsafe(`select ${columns.version} as version from ${table} where ${columns.marker} = $1`, [
+    marker,
+  ])
+  if (found.length > 1) return `${marker} is there ${found.length} times`
+  const version = found.length === 0 ? null : versionIn(found[0]?.version)
+  return states.includes(version) ? null : `${marker} is ${version} in the end, and may be ${states.join(' or ')}`
+}
+
+/** Rows that no client has written. */
+async function strangersIn({ sql }: Cluster, rows: readonly OwnRow[]): Promise<string | null> {
+  const known = new Set(rows.map(({ marker }) => marker))
+  for (const collection of KEPT) {
+    const { table, columns } = shapes[collection]
+    const found = await sql.unsafe(`select ${columns.marker} as marker from ${table}`)
+    const stranger = found.find(({ marker }) => !known.has(marker))
+    if (stranger) return `${collection} has ${stranger.marker}, which was refused`
+  }
+  return null
+}
+
+function sorted(counts: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).sort(([one], [other]) => (one < other ? -1 : 1)))
+}

@@ -1,0 +1,174 @@
+import { errorTable } from '../../../src/errors.ts'
+import { Connection, type RawResponse } from '../../support/connection.ts'
+import type { Random } from '../../support/random.ts'
+import { type Kept, type OwnRow, pickCollection, see, shapes } from './rows.ts'
+import type { Tally } from './tally.ts'
+
+const ANSWER_MS_MAX = 20_000
+const ROWS_MAX = 6
+/** So that a soak is long, not fast. */
+const PAUSE_MS_MAX = 120
+const RETRIES_MAX = 60
+const RETRY_MS = 250
+
+interface Place {
+  readonly url: string
+  readonly key: string
+  /** Whether the server takes Idempotency-Key: this client repeats a write whose outcome is unknown. */
+  readonly repeats: boolean
+}
+
+/** One client that writes rows of its own, and reads them by id and as a list: it knows what each may be. */
+export class SoakClient {
+  /** Rows that are known, and written again. */
+  readonly rows: OwnRow[] = []
+  /** Rows whose last write has an unknown outcome, or that are deleted: only read, and looked at in the end. */
+  readonly retired: OwnRow[] = []
+  private readonly connection: Connection
+  private made = 0
+
+  constructor(
+    private readonly name: string,
+    private readonly place: Place,
+    private readonly random: Random,
+    private readonly tally: Tally,
+  ) {
+    this.connection = new Connection(place.url)
+  }
+
+  async run(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      await this.step()
+      await Bun.sleep(this.random.below(PAUSE_MS_MAX))
+    }
+    this.connection.close()
+  }
+
+  private async step(): Promise<void> {
+    const { random, rows } = this
+    const chance = random.below(100)
+    if (rows.length < 2 || (chance < 12 && rows.length < ROWS_MAX)) return this.create(pickCollection(random))
+    const row = random.pick(rows)
+    if (chance < 45) return this.read(row)
+    if (chance < 60) return this.list(row)
+    if (chance < 65 && this.retired.length > 0) return this.read(random.pick(this.retired))
+    if (chance < 93) return this.change(row, random.chance(50) ? 'PUT' : 'PATCH')
+    return this.remove(row)
+  }
+
+  private async create(collection: Kept): Promise<void> {
+    const row: OwnRow = { collection, marker: `${this.name}-${++this.made}`, id: null, states: [null, 1] }
+    const outcome = await this.write('POST', `/${collection}`, shapes[collection].body(row.marker, 1))
+    if (outcome === 'nothing') return
+    if (outcome !== 'unknown') {
+      row.id = JSON.parse(outcome.body).id
+      row.states = [1]
+      this.rows.push(row)
+    } else this.retired.push(row)
+  }
+
+  private async change(row: OwnRow, method: 'PUT' | 'PATCH'): Promise<void> {
+    const version = (row.states[0] as number) + 1
+    const outcome = await this.write(method, pathOf(row), shapes[row.collection].body(row.marker, version))
+    if (outcome === 'nothing') return
+    if (outcome === 'unknown') return this.retire(row, version)
+    row.states = [version]
+    this.tally.judge(see(row, shapes[row.collection].versionOf(JSON.parse(outcome.body))))
+  }
+
+  private async remove(row: OwnRow): Promise<void> {
+    const outcome = await this.write('DELETE', pathOf(row))
+    if (outcome === 'nothing') return
+    this.retire(row, null)
+    if (outcome !== 'unknown') row.states = [null]
+  }
+
+  private retire(row: OwnRow, next: number | null) {
+    row.states = [...row.states, next]
+    this.rows.splice(this.rows.indexOf(row), 1)
+    this.retired.push(row)
+    // Most are looked at in the end alone.
+    if (this.retired.length > 40 && this.retired[0]?.states.length === 1)
+      this.tally.settled.push(this.retired.shift() as OwnRow)
+  }
+
+  private async read(row: OwnRow): Promise<void> {
+    if (row.id === null) return
+    const answer = await this.ask('GET', pathOf(row), [200, 404])
+    if (answer === null) return
+    const seen = answer.status === 404 ? null : shapes[row.collection].versionOf(JSON.parse(answer.body))
+    this.tally.judge(see(row, seen))
+  }
+
+  /** Exactly this row, with what was written last: a list from memory too. */
+  private async list(row: OwnRow): Promise<void> {
+    const { collection, marker } = row
+    const [version] = row.states as [number]
+    const [[name, value]] = Object.entries(shapes[collection].body(marker, version)) as [[string, string]]
+    const answer = await this.ask('GET', `/${collection}?${name}==${encodeURIComponent(value)}&PageSize=5`, [200])
+    if (answer === null) return
+    const found = JSON.parse(answer.body)
+    const isExact = found.length === 1 && found[0].id === row.id && answer.headers.get('x-total-count') === '1'
+    this.tally.judge(isExact ? null : `the list of ${marker} v${version} is ${answer.body}`)
+    if (isExact) this.tally.judge(see(row, shapes[collection].versionOf(found[0])))
+  }
+
+  /** The answer of a write that was done; or that nothing was done, or that it is not known. */
+  private async write(method: string, path: string, body?: object): Promise<RawResponse | 'nothing' | 'unknown'> {
+    const { repeats } = this.place
+    const own = repeats ? [`Idempotency-Key: ${this.uuid()}`] : []
+    for (let attempt = 0; ; attempt++) {
+      const answer = await this.ask(method, path, [200, 201, 204], body, own)
+      if (answer !== null) return answer
+      if (this.isUndone) return 'nothing'
+      if (!repeats || attempt === RETRIES_MAX) {
+        this.tally.count('writes of unknown outcome')
+        return 'unknown'
+      }
+      await Bun.sleep(RETRY_MS)
+      this.tally.count('writes repeated')
+    }
+  }
+
+  /** Whether the last answer said that nothing was done. */
+  private isUndone = false
+
+  /** Null: there was no such answer, for a reason that the tally finds or not. */
+  private async ask(
+    method: string,
+    path: string,
+    expected: readonly number[],
+    body?: object,
+    more: readonly string[] = [],
+  ): Promise<RawResponse | null> {
+    const { url, key } = this.place
+    const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(url).host}`, `Authorization: ApiKey ${key}`, ...more]
+    const text = body === undefined ? '' : JSON.stringify(body)
+    if (body !== undefined) lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`)
+    const bytes = Buffer.from(`${lines.join('\r\n')}\r\n\r\n${text}`)
+    const sentMs = performance.now()
+    const late = setTimeout(() => this.connection.close(), ANSWER_MS_MAX)
+    const answer = await this.connection.send(bytes, false).catch(() => null)
+    clearTimeout(late)
+    const status = answer?.status ?? 0
+    const code = status >= 400 ? JSON.parse(answer?.body || '{}').Error?.Code : ''
+    this.isUndone = status >= 400 && (status !== 503 || ('OutcomeUnknown' in errorTable && code !== 'OutcomeUnknown'))
+    const isExpected = expected.includes(status)
+    this.tally.answered({
+      kind: `${method} ${status}${status === 503 ? ` ${code}` : ''}`,
+      sentMs,
+      isExpected,
+      what: `${method} ${path}`,
+    })
+    return isExpected ? answer : null
+  }
+
+  private uuid(): string {
+    const hex = () => this.random.below(0x10000).toString(16).padStart(4, '0')
+    return `${hex()}${hex()}-${hex()}-${hex()}-${hex()}-${hex()}${hex()}${hex()}`
+  }
+}
+
+function pathOf({ collection, id }: OwnRow): string {
+  return `/${collection}/${id}`
+}

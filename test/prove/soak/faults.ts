@@ -1,0 +1,59 @@
+import { connect } from 'node:net'
+import { workersOf } from '../../support/process.ts'
+import type { Random } from '../../support/random.ts'
+import type { Cluster } from '../lists/cluster.ts'
+import { backends, frozen, signal, terminate, writingBackends } from '../lists/faults.ts'
+
+interface Soaked {
+  readonly cluster: Cluster
+  readonly random: Random
+  /** No fault ends it, so that what it holds can be compared over the whole run. */
+  readonly veteran: number
+}
+
+/** What is done to the server while clients write and read; resolves when it is over. */
+export const soakFaults: Readonly<Record<string, (soaked: Soaked) => Promise<unknown>>> = {
+  'a worker is killed': async ({ cluster, random, veteran }) =>
+    signal(random.pick(workersOf(cluster.pid).filter((pid) => pid !== veteran)), 'SIGKILL'),
+  'a worker stands still': ({ cluster, random }) => frozen([random.pick(workersOf(cluster.pid))], 1_500),
+  'the supervisor stands still': ({ cluster }) => frozen([cluster.pid], 1_500),
+  'all connections to PostgreSQL are cut': ({ cluster }) => terminate(cluster, 'roster%'),
+  'a backend dies, and PostgreSQL recovers': async ({ cluster }) =>
+    signal((await writingBackends(cluster))[0] ?? 0, 'SIGKILL'),
+  'PostgreSQL is restarted': ({ cluster }) => cluster.restartPostgres('SIGINT'),
+  'PostgreSQL is stopped at once, and started': ({ cluster }) => cluster.restartPostgres('SIGQUIT'),
+  'PostgreSQL stands still': async ({ cluster, random }) =>
+    frozen([...(await backends(cluster, 'roster%')), cluster.postmasterPid], 1_000 + random.below(3_000)),
+}
+
+/** Clients that leave before they are answered, and clients that send and read slowly. They write nothing. */
+export async function disturb(
+  url: string,
+  key: string,
+  random: Random,
+  isOver: () => boolean,
+  count: (what: string) => void,
+) {
+  const { hostname, port } = new URL(url)
+  const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ApiKey ${key}\r\n\r\n`
+  while (!isOver()) {
+    const request = head(
+      random.pick(['/Absences?sort=-Reason,Type&Reason=!=x', '/Companies/1', '/Employees?PageSize=50']),
+    )
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => undefined)
+    if (random.chance(50)) {
+      socket.write(request)
+      await Bun.sleep(random.below(20))
+      count('clients that left')
+    } else {
+      socket.pause()
+      for (const piece of request.match(/[\s\S]{1,9}/g) as string[]) {
+        if (!socket.destroyed) socket.write(piece)
+        await Bun.sleep(random.below(60))
+      }
+      count('slow clients')
+    }
+    socket.destroy()
+  }
+}

@@ -1,0 +1,76 @@
+import type { Random } from '../../support/random.ts'
+
+/** A row that one client alone writes. All that it holds follows from its version, so half a write would show. */
+export interface OwnRow {
+  readonly collection: Kept
+  /** No other row is called so. */
+  readonly marker: string
+  /** Null: its creation was not answered. */
+  id: number | null
+  /** What the row may be: a version, or null for no row. One alone: it is known. */
+  states: (number | null)[]
+}
+
+export type Kept = 'Companies' | 'Employees' | 'Absences'
+export const KEPT: readonly Kept[] = ['Companies', 'Employees', 'Absences']
+
+interface Shape {
+  readonly table: string
+  /** The columns of marker and version, for a look past the server. */
+  readonly columns: { readonly marker: string; readonly version: string }
+  body(marker: string, version: number): Record<string, unknown>
+  /** The version of a row that the server has answered; null: it holds what no version does. */
+  versionOf(row: Record<string, unknown>): number | null
+}
+
+/** Of a text such as `c3-17 v5`. */
+const VERSION = / v(\d+)$/
+
+function shape(table: string, marker: string, [first, second]: readonly [string, string]): Shape {
+  const key = (name: string) => (name[0] as string).toLowerCase() + name.slice(1)
+  return {
+    table,
+    columns: { marker: snake(marker), version: snake(first) },
+    body: (own, version) => ({ [marker]: own, [first]: `a v${version}`, [second]: `b v${version}` }),
+    versionOf(row) {
+      const [one, other] = [first, second].map((name) => VERSION.exec(String(row[key(name)]))?.[1])
+      return one !== undefined && one === other ? Number(one) : null
+    },
+  }
+}
+
+const snake = (name: string) => name.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase()
+
+/** A company has one text and a boolean alone: its marker and its version share the text. */
+const company: Shape = {
+  table: 'company',
+  columns: { marker: "split_part(name, ' ', 1)", version: 'name' },
+  body: (own, version) => ({ Name: `${own} v${version}`, Enabled: version % 2 === 0 }),
+  versionOf({ name, enabled }) {
+    const version = Number(VERSION.exec(String(name))?.[1] ?? Number.NaN)
+    return enabled === (version % 2 === 0) ? version : null
+  },
+}
+
+export const shapes: Readonly<Record<Kept, Shape>> = {
+  Companies: company,
+  Employees: shape('employee', 'Division', ['Department', 'JobTitle']),
+  Absences: shape('absence', 'Type', ['Reason', 'Status']),
+}
+
+export function versionIn(text: string): number {
+  return Number(VERSION.exec(text)?.[1])
+}
+
+/** Changes what a client knows of a row, once it has seen it. Returns what is wrong; null: nothing. */
+export function see(row: OwnRow, seen: number | null): string | null {
+  const at = row.states.indexOf(seen)
+  if (at === -1) return `${row.marker} is ${seen}, and may be ${row.states.join(' or ')}`
+  // States stand in the order in which they come about: reads do not go back.
+  row.states = row.states.slice(at)
+  return null
+}
+
+export function pickCollection(random: Random): Kept {
+  return random.pick(KEPT)
+}

@@ -1,0 +1,101 @@
+import { median } from '../../../bench/results.ts'
+import { workersOf } from '../../support/process.ts'
+import { resourcesOf } from '../../support/resources.ts'
+import type { Cluster } from '../lists/cluster.ts'
+
+/** What the server held at a moment. */
+interface Sample {
+  readonly ms: number
+  readonly workersRssMb: readonly number[]
+  readonly supervisorRssMb: number
+  readonly veteranRssMb: number
+  readonly veteranDescriptors: number
+  readonly supervisorDescriptors: number
+  /** Null: PostgreSQL could not be asked. */
+  readonly backends: number | null
+}
+
+/** Between when and when, of the whole run, is compared with the last part of it. */
+const [WARM_PART, WARM_END_PART, LAST_PART] = [0.25, 0.5, 0.8]
+/** A heap that has grown is given back late; descriptors and backends are those of pools that open at need. */
+const RSS_FACTOR_MAX = 1.3
+const RSS_MORE_MB_MAX = 48
+const DESCRIPTORS_MORE_MAX = 12
+const BACKENDS_MORE_MAX = 6
+const ASK_MS_MAX = 500
+
+/** Looks at the processes of a server now and then, and compares the end with what was there when it was warm. */
+export class Watch {
+  private readonly samples: Sample[] = []
+  private readonly startMs = performance.now()
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly veteran: number,
+  ) {}
+
+  async look(): Promise<void> {
+    const { pid } = this.cluster
+    const workers = resourcesOf(workersOf(pid))
+    const own = resourcesOf([pid, this.veteran])
+    this.samples.push({
+      ms: performance.now() - this.startMs,
+      workersRssMb: workers.rssMb,
+      supervisorRssMb: own.rssMb[0] as number,
+      veteranRssMb: own.rssMb[1] as number,
+      supervisorDescriptors: own.descriptors[0] as number,
+      veteranDescriptors: own.descriptors[1] as number,
+      backends: await Promise.race([this.countBackends(), Bun.sleep(ASK_MS_MAX).then(() => null)]),
+    })
+  }
+
+  private countBackends(): Promise<number | null> {
+    const { sql } = this.cluster
+    return sql`select count(*)::int as count from pg_stat_activity where application_name like 'roster%'`.then(
+      ([row]) => row?.count,
+      () => null,
+    )
+  }
+
+  /** What is reported, and what has grown. */
+  judge(): { report: Record<string, unknown>; grown: string[] } {
+    const endMs = this.samples.at(-1)?.ms ?? 0
+    const part = (from: number, to: number) => this.samples.filter(({ ms }) => ms >= from * endMs && ms <= to * endMs)
+    const [warm, last] = [part(WARM_PART, WARM_END_PART), part(LAST_PART, 1)]
+    const grown: string[] = []
+    const compare = (what: string, of: (sample: Sample) => number | null, most: (warm: number) => number) => {
+      const middle = (samples: readonly Sample[]) => median(samples.flatMap((sample) => of(sample) ?? []))
+      const [before, after] = [middle(warm), middle(last)]
+      if (!(after <= most(before))) grown.push(`${what} grew from ${before} to ${after}`)
+      return { warm: round(before), end: round(after) }
+    }
+    const rss = (warmMb: number) => warmMb * RSS_FACTOR_MAX + RSS_MORE_MB_MAX
+    const more = (count: number) => (warmCount: number) => warmCount + count
+    const all = this.samples.flatMap(({ workersRssMb }) => workersRssMb)
+    const report = {
+      samples: this.samples.length,
+      workerRssMb: { mean: round(all.reduce((sum, mb) => sum + mb, 0) / all.length), max: round(Math.max(...all)) },
+      oldestWorkerRssMb: compare('the memory of the oldest worker', ({ veteranRssMb }) => veteranRssMb, rss),
+      supervisorRssMb: compare('the memory of the supervisor', ({ supervisorRssMb }) => supervisorRssMb, rss),
+      oldestWorkerDescriptors: compare(
+        'the descriptors of the oldest worker',
+        ({ veteranDescriptors }) => veteranDescriptors,
+        more(DESCRIPTORS_MORE_MAX),
+      ),
+      supervisorDescriptors: compare(
+        'the descriptors of the supervisor',
+        ({ supervisorDescriptors }) => supervisorDescriptors,
+        more(DESCRIPTORS_MORE_MAX),
+      ),
+      backends: {
+        ...compare('the connections to PostgreSQL', ({ backends }) => backends, more(BACKENDS_MORE_MAX)),
+        max: Math.max(...this.samples.map(({ backends }) => backends ?? 0)),
+      },
+    }
+    return { report, grown }
+  }
+}
+
+function round(number: number): number {
+  return Math.round(number * 10) / 10
+}

@@ -1,0 +1,88 @@
+import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import type { Conformance } from './conformance.ts'
+import type { RawResponse } from './connection.ts'
+import { LEAK } from './hostile.ts'
+import type { RandomRequest } from './randomRequests.ts'
+import { uriLength } from './uri.ts'
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const SANE_ID = /^[\w.:/+=~-]{1,128}$/
+const ERROR_KEYS = 'Code,Reference,Target,Message,Details'
+const FAULT_KEYS = 'Code,Target,Message'
+
+/** What is wrong with an answer to a request that is HTTP: with its shape, and by the OpenAPI document. Spec 7, D31, D40 */
+export function faultsOfAnswer(
+  { method, target, headers: sent }: RandomRequest,
+  response: RawResponse,
+  url: string,
+  described: Conformance,
+): string[] {
+  const { status, headers, body, headBytes } = response
+  // The server below ours refuses a head of over 16 KiB, and what is no HTTP: without a body, and without our headers.
+  if (isBareRefusal(response)) return hasOddBytes(target, sent) ? [] : [`${status} is no answer of ours`]
+  const faults = described.faultsOf({ method, target }, { status, headers, text: body })
+  if (headBytes > (uriLength(target) <= 700 ? 4_096 : 16_384)) faults.push(`the head has ${headBytes} bytes`)
+  const own = sent.findLast(([name]) => name === 'X-Request-Id')?.[1] ?? ''
+  const id = headers.get('x-request-id') ?? ''
+  const isGiven = sent.filter(([name]) => name === 'X-Request-Id').length === 1 && SANE_ID.test(own)
+  if (isGiven ? id !== own : !UUID.test(id) && !SANE_ID.test(id)) faults.push(`the request id is ${id}`)
+  if ((status === 204 || method === 'HEAD') && body !== '') faults.push('there is a body')
+  if (status === 405 && !headers.get('allow')) faults.push('405 without Allow')
+  if (status === 401 && headers.get('www-authenticate') !== 'ApiKey') faults.push('401 without WWW-Authenticate')
+  faults.push(...(method === 'HEAD' ? [] : faultsOfShape(response, url)))
+  if (status < 400 && method !== 'HEAD' && headers.has('x-total-count')) faults.push(...faultsOfList(response))
+  return faults
+}
+
+/** What is wrong with any answer of ours, whatever was asked. `url`: of the server. */
+export function faultsOfShape({ status, headers, body }: RawResponse, url: string): string[] {
+  const faults: string[] = []
+  if (!(status >= 200 && status < 500)) faults.push(`the status is ${status}: ${body.slice(0, 200)}`)
+  if (!headers.has('x-request-id')) faults.push('there is no X-Request-Id')
+  if (headers.get('x-content-type-options') !== 'nosniff') faults.push('there is no X-Content-Type-Options')
+  if (status >= 400 && body !== '') faults.push(...faultsOfError(status, headers, body, url))
+  const leak = status >= 400 ? LEAK.exec(body) : null
+  if (leak) faults.push(`internal text: ${leak[0]}`)
+  return faults
+}
+
+/** Whether it comes from the server below ours: it knows neither our headers nor a body. */
+export function isBareRefusal({ status, headers, body }: RawResponse): boolean {
+  return BARE.includes(status) && body === '' && !headers.has('x-request-id')
+}
+
+const BARE = [400, 413, 414, 417, 431, 505]
+
+/** What no HTTP client sends, so that the server below ours may refuse it. */
+function hasOddBytes(target: string, sent: RandomRequest['headers']): boolean {
+  const bytes = target.length + sent.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
+  return (
+    bytes > 15_000 || /[^\x21-\x7e]/.test(target) || sent.some(([, value]) => /[^\x20-\x7e\t\x80-\xff]/.test(value))
+  )
+}
+
+function faultsOfError(status: number, headers: RawResponse['headers'], body: string, url: string): string[] {
+  if (headers.get('content-type') !== 'application/json; charset=utf-8')
+    return [`an error as ${headers.get('content-type')}`]
+  const { Error: error, ...rest } = JSON.parse(body)
+  const faults: string[] = []
+  if (Object.keys(rest).length > 0 || String(Object.keys(error ?? {})) !== ERROR_KEYS)
+    return [`an error of another shape: ${body}`]
+  const code = error.Code as ErrorCode
+  if (errorTable[code]?.status !== status) faults.push(`${error.Code} with ${status}`)
+  if (error.Reference !== `${url}/errors/${code}`) faults.push(`the reference is ${error.Reference}`)
+  if (typeof error.Target !== 'string' || !/\S/.test(error.Message))
+    faults.push(`target or message is missing: ${body}`)
+  for (const detail of error.Details ?? []) {
+    const isWhole = String(Object.keys(detail)) === FAULT_KEYS && /\S/.test(detail.Message) && detail.Code in errorTable
+    if (!isWhole) faults.push(`a detail of another shape: ${JSON.stringify(detail)}`)
+  }
+  return faults
+}
+
+function faultsOfList({ headers, body }: RawResponse): string[] {
+  const total = headers.get('x-total-count') ?? ''
+  const records = JSON.parse(body)
+  const isList = Array.isArray(records) && /^\d+$/.test(total) && records.length <= Math.min(50, Number(total))
+  return isList ? [] : [`a list of ${records.length} with a total of ${total}`]
+}

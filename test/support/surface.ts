@@ -1,0 +1,52 @@
+import type { OpenApi } from '../../src/describe/openApi.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import type { KindName } from '../../src/model/kinds.ts'
+
+// What a client can aim at: what entities and the OpenAPI document say that there is. What is added is attacked too.
+
+export interface AimedField {
+  /** As parameters write it: `Period.Days`. */
+  readonly name: string
+  readonly kind: KindName
+}
+
+export interface AimedCollection {
+  readonly plural: string
+  /** What filters and sorts take. */
+  readonly properties: readonly AimedField[]
+  /** What bodies take. */
+  readonly writable: readonly AimedField[]
+}
+
+export interface Surface {
+  readonly collections: readonly AimedCollection[]
+  /** Paths of the document that belong to no entity; parameters stand in braces. */
+  readonly pages: readonly string[]
+  /** Headers that any operation reads. */
+  readonly headers: readonly string[]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document as it is read
+type Json = any
+
+export function surfaceOf(entities: readonly Entity[], document: OpenApi): Surface {
+  const collections = entities.map(({ plural, properties }) => ({
+    plural,
+    properties: properties.map(fieldOf),
+    writable: properties.filter(({ writable }) => writable).map(fieldOf),
+  }))
+  const isPage = (path: string) => !entities.some(({ plural }) => path.split('/')[1] === plural)
+  const named = new Set(
+    Object.values(document.paths)
+      .flatMap((item: Json) => [item, ...Object.values(item)])
+      .flatMap(({ parameters = [] }: Json) => parameters)
+      .map((one: Json) => (one.$ref ? document.components.parameters?.[one.$ref.split('/').at(-1)] : one))
+      .filter((one: Json) => one.in === 'header')
+      .map((one: Json) => one.name as string),
+  )
+  return { collections, pages: Object.keys(document.paths).filter(isPage), headers: [...named] }
+}
+
+function fieldOf({ name, kind }: Entity['properties'][number]): AimedField {
+  return { name, kind: kind.name }
+}
