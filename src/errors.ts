@@ -6,6 +6,13 @@ export const errorTable = {
     explanation: 'The request has no Host header, several of them, or one that is no name or address.',
     remedy: 'Send one Host header with the name or address of this server, and the port if it is not the default.',
   },
+  InvalidHeader: {
+    status: 400,
+    title: 'A header is not valid',
+    explanation:
+      'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes.',
+    remedy: 'Send the header as the message says, or leave it out; a tag as ETag has it, with its quotes.',
+  },
   InvalidQueryString: {
     status: 400,
     title: 'The query string could not be decoded',
@@ -138,6 +145,13 @@ export const errorTable = {
     title: 'Other rows refer to this one',
     explanation: 'Rows of the same or another entity hold this row’s id. Nothing was deleted.',
     remedy: 'Delete or change the rows that refer to it first.',
+  },
+  PreconditionFailed: {
+    status: 412,
+    title: 'The row has another version than the request asks for',
+    explanation:
+      'The row was changed since it was read: its version is not one that If-Match names, or is one that If-None-Match rules out. Nothing was written.',
+    remedy: 'Read the row again, repeat the change on what it is now, and send it with the new ETag in If-Match.',
   },
   PayloadTooLarge: {
     status: 413,

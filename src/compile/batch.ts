@@ -88,6 +88,16 @@ export interface UpdateParts {
   readonly columns: Sql
   /** Rows of other tables, to be locked before the row itself; `sets` find what is copied in queries of their names. */
   readonly sources: readonly Source[]
+  /** The versions that the row may have, an array as PostgreSQL writes it; null: any. */
+  readonly among: Param | null
+}
+
+/**
+ * Whether a row has one of these versions, an array as PostgreSQL writes it. A condition of the row itself, where it is
+ * locked: it is looked at once more when the lock is there, since another write may have had that until then.
+ */
+export function isAmong(xmin: Sql, versions: Sql): Sql {
+  return sql`${xmin}::text = any (${versions}::text[])`
 }
 
 /** The id of a row, in conditions that it has to meet. */
@@ -106,7 +116,7 @@ interface Conditions {
  * meet the conditions, or lacks a source, is left as it is.
  */
 export function batchUpdate(
-  { table, sets, returning, columns, sources, conditions, rules }: UpdateParts & Conditions,
+  { table, sets, returning, columns, sources, among, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],
 ): Batch {
   const value = columnOf(operands)
@@ -120,8 +130,11 @@ export function batchUpdate(
   const joins = sources.map(({ id, as }) => sql` left join ${as} on ${as}.id = ${value(id)}`)
   // All of them before the rows themselves; a rename locks them in this order too.
   const locks = sources.map(({ as }) => sql` and (select count(*) from ${as}) is not null`)
-  const met = conditions.map((condition) => sql` and ${condition}`)
-  const before = sql`(select ${columns} from ${table} as own where id = any (${arrays.at(-1) as Sql}) and ${PATIENCE} is not null${join([...locks, ...met], sql``)} order by id for no key update) as before`
+  const ids = arrays.at(-1) as Sql
+  const version =
+    among === null ? [] : [isAmong(sql`own.xmin`, sql`(${arrayOf(among)})[array_position(${ids}, ${OWN_ID})]`)]
+  const met = [...version, ...conditions].map((condition) => sql` and ${condition}`)
+  const before = sql`(select ${columns} from ${table} as own where id = any (${ids}) and ${PATIENCE} is not null${join([...locks, ...met], sql``)} order by id for no key update) as before`
   const isMet = [
     ...sources.map(({ id, as }) => sql` and (${value(id)} is null or ${as}.id is not null)`),
     ...rules.map((rule) => sql` and ${replaceParams(rule, value)}`),

@@ -8,6 +8,7 @@ import {
   batchQuery,
   batchUpdate,
   insertOne,
+  isAmong,
   type Operand,
   OWN_ID,
   type Source,
@@ -68,17 +69,21 @@ export function compileCreate(entity: Entity, changes: Assignments): Batchable {
 /**
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
  * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
- * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do.
+ * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
+ * `versions`, an array as PostgreSQL writes it: where the row has none of these.
  */
 export function compileUpdate(
   entity: Entity,
   id: string,
   changes: Assignments,
   copying: readonly ReferringColumn[] = [],
+  versions: string | null = null,
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const { text, batch } = shapes.get(shapeOf(copying.length === 0 ? 'update' : 'rename', entity, changed), () => {
-    const operands = [...operandsOf(changed), { param: param(null), type: entity.id.kind.columnType }]
+  const verb = `${copying.length === 0 ? 'update' : 'rename'}${versions === null ? '' : ' if'}`
+  const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
+    const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
+    const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
     const setsBy = (copied: (source: Source) => Sql) =>
       list(assignments(changed, operands, copied).map(({ column, value }) => sql`${name(column)} = ${value}`))
     const [after, before] = [columns(entity, sql`t`), columns(entity, sql`before`)]
@@ -87,6 +92,7 @@ export function compileUpdate(
       returning: sql`returning ${after}, ${before}, ${TRANSACTION}, before.${VERSION}`,
       columns: sql`${columns(entity)}, xmin::text as ${VERSION}`,
       sources: sourcesOf(changed, operands),
+      among: among[0]?.param ?? null,
     }
     const few = copying.map((copies) => areFew(copies, OWN_ID, COPIES_BATCHED_MAX))
     const rules = (row: Sql) => rulesOf(entity, changed, operands, row)
@@ -101,7 +107,10 @@ export function compileUpdate(
       ),
     }
   })
-  return { text, values: [...valuesOf(changed, changes), id], batch }
+  const values = valuesOf(changed, changes)
+  if (versions !== null) values.push(versions)
+  values.push(id)
+  return { text, values, batch }
 }
 
 /**
@@ -109,7 +118,7 @@ export function compileUpdate(
  * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
  */
 function updateOne(
-  { table, sets, returning, columns, sources }: UpdateParts,
+  { table, sets, returning, columns, sources, among }: UpdateParts,
   operands: readonly Operand[],
   rules: readonly Sql[],
   copying: readonly ReferringColumn[],
@@ -119,8 +128,9 @@ function updateOne(
     ({ table, id }) => sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`,
   )
   const few = copying.map((copies) => areFew(copies, id, COPIES_MAX))
+  const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
   const conditions = join(
-    [...locks, ...rules, ...few].map((condition) => sql` and ${condition}`),
+    [...version, ...locks, ...rules, ...few].map((condition) => sql` and ${condition}`),
     sql``,
   )
   const before = sql`(select ${columns} from ${table} where id = ${id}${conditions} for no key update) as before`

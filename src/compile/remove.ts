@@ -1,42 +1,56 @@
 import type { Batch, Batchable } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
-import { join, name, param, type Sql, sql, toStatement } from '../model/sql.ts'
-import { PATIENCE } from './batch.ts'
+
+import { join, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
+import { isAmong, PATIENCE } from './batch.ts'
 import { columns, TRANSACTION } from './columns.ts'
 
-const removes = new WeakMap<Entity, { text: string; batch: Batch }>()
+type Compiled = { readonly text: string; readonly batch: Batch }
+const [removes, removesOfVersions] = [new WeakMap<Entity, Compiled>(), new WeakMap<Entity, Compiled>()]
 
 /**
  * Deletes one row; returns it as it was, and the transaction; or no row where one of `referring` has its id. These are asked
  * once the row is locked, for what is committed by then: who refers to it has held a lock on it, and the statement's own
- * snapshot may be older. `referring` is the same for every row of the entity.
+ * snapshot may be older. `referring` is the same for every row of the entity. `versions`: as of `compileUpdate`.
  */
-export function compileRemove(entity: Entity, id: string, referring: readonly ReferringColumn[]): Batchable {
-  let compiled = removes.get(entity)
-  if (!compiled) {
-    const [table, operand] = [name(entity.table), param(null)]
-    const returning = sql`returning ${columns(entity, sql`t`)}, ${TRANSACTION}`
-    const referred = (ids: Sql) => referredTo(entity, referring, ids)
-    const own = sql`(select id from ${table} where id = ${operand} for update) as own`
-    const free = referring.length === 0 ? sql`` : sql` and own.id <> all (${referred(sql`array[own.id]`)})`
-    compiled = {
-      text: toStatement(sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returning}`).text,
-      batch: removeTogether(table, referring.length === 0 ? null : referred, returning),
-    }
-    removes.set(entity, compiled)
+export function compileRemove(
+  entity: Entity,
+  id: string,
+  referring: readonly ReferringColumn[],
+  versions: string | null = null,
+): Batchable {
+  const known = versions === null ? removes : removesOfVersions
+  let compiled = known.get(entity)
+  if (!compiled) known.set(entity, (compiled = compile(entity, referring, versions === null ? null : param(null))))
+  return { text: compiled.text, values: versions === null ? [id] : [id, versions], batch: compiled.batch }
+}
+
+function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null): Compiled {
+  const [table, operand] = [name(entity.table), param(null)]
+  const returning = sql`returning ${columns(entity, sql`t`)}, ${TRANSACTION}`
+  const referred = (ids: Sql) => referredTo(entity, referring, ids)
+  const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
+  const own = sql`(select id from ${table} where id = ${operand}${version} for update) as own`
+  const free = referring.length === 0 ? sql`` : sql` and own.id <> all (${referred(sql`array[own.id]`)})`
+  return {
+    text: toStatement(sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returning}`, [operand])
+      .text,
+    batch: removeTogether(table, referring.length === 0 ? null : referred, returning, among),
   }
-  return { text: compiled.text, values: [id], batch: compiled.batch }
 }
 
 /** Rows are locked in one order, so that two batches do not wait for each other, and those that are referred to are asked for once. */
-function removeTogether(table: Sql, referred: ((ids: Sql) => Sql) | null, returning: Sql): Batch {
-  const ids = sql`${param(null)}::bigint[]`
-  const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${PATIENCE} is not null order by id for update)`
+function removeTogether(table: Sql, referred: ((ids: Sql) => Sql) | null, returning: Sql, among: Param | null): Batch {
+  const operand = param(null)
+  const ids = sql`${operand}::bigint[]`
+  const version =
+    among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
+  const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${PATIENCE} is not null${version} order by id for update)`
   const free = referred ? sql` and t.id <> all ((select ${referred(sql`array(select id from "L")`)})::bigint[])` : sql``
   const from = sql`unnest(${ids}) with ordinality as b("V1", "N") join "L" on "L".id = b."V1"`
   const piece = sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returning}, b."N"`
-  return { text: toStatement(piece).text, rows: 'numbered', distinct: 0 }
+  return { text: toStatement(piece, [operand]).text, rows: 'numbered', distinct: 0 }
 }
 
 /** Which of the ids other rows refer to; a row that refers to itself goes with its reference. */

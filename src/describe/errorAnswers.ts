@@ -12,7 +12,7 @@ const rowOf = (code: ErrorCode) => rows.get(code) as ErrorRow
 export const errorSchemas: Readonly<Record<string, Schema>> = {
   ErrorCode: { description: 'What programs read; it does not change.', type: 'string', enum: [...rows.keys()] },
   ErrorReference: { description: 'A page that explains the code.', type: 'string', format: 'uri' },
-  ErrorTarget: { description: 'The property or parameter at fault, or `Body` or `Api`.', type: 'string' },
+  ErrorTarget: { description: 'The property, parameter or header at fault, or `Body` or `Api`.', type: 'string' },
   ErrorMessage: { description: 'For people.', type: 'string' },
   ErrorDetails: { description: 'Every fault of a body.', type: ['array', 'null'], items: refTo('schemas', 'Fault') },
   Fault: {
@@ -55,6 +55,7 @@ export function errorExampleValues(operations: readonly Operation[], baseUrl: st
 /** Headers that all answers of a status have. */
 const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   401: { 'WWW-Authenticate': 'WWW-Authenticate' },
+  412: { ETag: 'VersionNow' },
   429: { RetryAfter: 'RetryAfter', 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfterIfAny' },
 }

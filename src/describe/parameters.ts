@@ -44,6 +44,13 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'string' },
     example: '4bf92f35-77b3',
   },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description:
+      'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
+    schema: { type: 'string' },
+  },
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',

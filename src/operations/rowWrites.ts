@@ -7,6 +7,7 @@ import type { Batchable } from '../model/batch.ts'
 import type { Entity, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { VersionAsked } from './rowVersions.ts'
 
 /** A write may be refused each time for what is no longer so. */
 const ATTEMPTS_MAX = 3
@@ -25,13 +26,14 @@ export class RowWrites {
     statement: Batchable,
     id: string | null,
     assignments: Assignments,
+    asked: VersionAsked | null,
     observe: Observe | null = null,
     writes: Pick<Database, 'write'> = this.database,
   ): Promise<Row> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const [row] = await this.attempt(statement, assignments, observe, writes)
       if (row) return row
-      await this.refuse(id, assignments)
+      await this.refuse(id, assignments, asked)
     }
     throw conflict()
   }
@@ -49,7 +51,8 @@ export class RowWrites {
   }
 
   /** @throws ApiError that says why the assignments cannot be written to row `id`, or to a new one, if that still holds */
-  async refuse(id: string | null, assignments: Assignments): Promise<void> {
+  async refuse(id: string | null, assignments: Assignments, asked: VersionAsked | null): Promise<void> {
+    if (id !== null) await asked?.find(id)
     const error = await this.find(id, assignments)
     if (error) throw error
   }

@@ -89,6 +89,8 @@ const bodyOf = (...entries: [string, unknown][]) =>
 /** How each code comes about. Those without an entry need circumstances, and have a test of their own. */
 const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidHost: () => ({ headers: { Host: 'a.example, b.example' } }),
+  InvalidHeader: () => ({ headers: { 'If-Match': '4711' } }),
+  PreconditionFailed: () => ({ headers: { 'If-Match': '"elsewhere"' } }),
   InvalidQueryString: () => ({ query: '?%=1' }),
   UnknownParameter: () => ({ query: '?Nmae=1' }),
   InvalidFilter: () => ({ query: '?Id=x' }),
@@ -177,7 +179,7 @@ test('each operation succeeds', async () => {
   }
 })
 
-test('pages that have not changed are not sent again', async () => {
+test('what has not changed is not sent again', async () => {
   const stored = operations.filter(({ operationId }) => checked.described.includes(`${operationId} 304`))
   expect(stored.map(({ path }) => path)).toContain('/openapi.json')
   for (const operation of stored)
