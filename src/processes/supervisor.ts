@@ -11,6 +11,7 @@ import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 import { keepRunning } from '../postgres/keepRunning.ts'
 import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
 import { loadSample } from '../postgres/sample.ts'
+import { superuserOf } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
 import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
@@ -194,6 +195,7 @@ export class Supervisor {
     try {
       await migrate(url, MIGRATIONS).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
+      else await this.warnOfSuperuser(url)
       if (this.changes) this.changes.listen(url, this.entities)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
@@ -207,6 +209,12 @@ export class Supervisor {
       this.isWaiting = true
       return false
     }
+  }
+
+  private async warnOfSuperuser(url: string) {
+    const role = await superuserOf(url)
+    if (role !== null)
+      this.log.warn('the role of DATABASE_URL is a superuser: give it rights on its tables alone', { role })
   }
 
   /** Tries again until the database is there; then the workers answer. */
