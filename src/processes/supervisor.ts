@@ -10,6 +10,7 @@ import { takeMemoryFolder } from '../os/folder.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 import { keepRunning } from '../postgres/keepRunning.ts'
 import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
+import { OldAnswers } from '../postgres/oldAnswers.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { superuserOf } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
@@ -48,6 +49,7 @@ export class Supervisor {
   private isStopping = false
   private isWaiting = false
   private changes: ChangeLogOwner | null = null
+  private oldAnswers: OldAnswers | null = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: called when the server cannot go on, and only its end is left. */
@@ -112,6 +114,7 @@ export class Supervisor {
     await this.pool?.stop(LEAVE_MS)
     await this.changes?.stop()
     await this.keys?.end()
+    await this.oldAnswers?.stop()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
   }
@@ -200,6 +203,7 @@ export class Supervisor {
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await keys.follow(url)
+      this.oldAnswers ??= new OldAnswers(url)
       this.cursorSecret = cursorSecret
       return true
     } catch (error) {
