@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, run, runMain, temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
+import { testsNamedBy } from './namedTests.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const TIMEOUT_MS = 60_000
@@ -87,9 +88,8 @@ describe('the page has what stops a start', () => {
 })
 
 test('the tests that the table of failures names are there', () => {
-  const named = [...PAGE.matchAll(/`(test\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
-  const absent = named.filter(([, path = '', name = '']) => !existsSync(join(ROOT, path)) || !read(path).includes(name))
-  expect(absent.map(([whole]) => whole)).toEqual([])
+  const { named, absent } = testsNamedBy(PAGE)
+  expect(absent).toEqual([])
   expect(named.length).toBeGreaterThan(15)
 })
 
