@@ -2,7 +2,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
-import { openRegion, type Region, RegionFile } from '../os/region.ts'
+import type { Region } from '../os/region.ts'
+import { createSealed, type SealedRegion } from '../os/sealed.ts'
 import type { Copy, Stranger } from './catalog.ts'
 import { wasUsed } from './demand.ts'
 import { changeLogWords } from './layout.ts'
@@ -45,7 +46,7 @@ const USED_MS = 1_000
 /** The log of changes of this machine's processes, and in it, what others have written. */
 export class ChangeLogOwner {
   private readonly machine = crypto.randomUUID()
-  private readonly file: RegionFile
+  private readonly memory: SealedRegion
   private readonly region: Region
   private readonly rings: WriterSlots
   private readonly publisher: ChangePublisher
@@ -58,9 +59,8 @@ export class ChangeLogOwner {
     const path = join(folder, 'changes')
     // A server that was killed has left it; its workers may still end, and write to theirs.
     rmSync(path, { force: true })
-    this.file = new RegionFile(path, `changes ${1 + last}`, changeLogWords(1 + last))
-    this.file.ensure()
-    this.region = openRegion(this.file.path)
+    this.memory = createSealed(path, `changes ${1 + last}`, changeLogWords(1 + last))
+    this.region = this.memory.region
     expireLease(this.region)
     this.rings = new WriterSlots(this.region, last)
     this.publisher = new ChangePublisher(new ChangeLogWriter(this.region, 0), this.region)
@@ -98,7 +98,7 @@ export class ChangeLogOwner {
   enter(process: number): ChangeLogAccess | null {
     const connections = `roster ${crypto.randomUUID()}`
     const ring = this.rings.take(process, connections)
-    return ring === null ? null : { path: this.file.path, ring, machine: this.machine, connections }
+    return ring === null ? null : { path: this.memory.path, ring, machine: this.machine, connections }
   }
 
   /** The process has ended. Its last writes may be unpublished, or may only be done from now on. */
@@ -120,8 +120,7 @@ export class ChangeLogOwner {
 
   async stop(): Promise<void> {
     await this.listener?.stop()
-    this.region.close()
-    this.file.close()
+    this.memory.close()
   }
 
   /** Ends the connections that are in outcome, and asks with the next pulse whether they are gone. */

@@ -48,7 +48,7 @@ export function connect(options: RosterOptions): Connection {
   const call = options.fetch ?? ((target: string, init: RequestInit) => fetch(target, init))
 
   /** One try. */
-  async function attempt({ method, path, body, signal }: ApiRequest): Promise<Answer> {
+  async function attempt({ method, path, body, signal }: ApiRequest, once: Record<string, string>): Promise<Answer> {
     signal?.throwIfAborted()
     const ending = new AbortController()
     const end = () => ending.abort()
@@ -56,7 +56,7 @@ export function connect(options: RosterOptions): Connection {
     signal?.addEventListener('abort', end)
     const named = `${method} ${url}${path.replace(/\?.*$/s, '')}`
     try {
-      const headers = { Authorization: authorization, ...(body === undefined ? {} : JSON_BODY) }
+      const headers = { Authorization: authorization, ...(body === undefined ? {} : JSON_BODY), ...once }
       // A redirect would take the key along.
       const response = await call(url + path, {
         method,
@@ -77,11 +77,13 @@ export function connect(options: RosterOptions): Connection {
   }
 
   async function send(request: ApiRequest): Promise<Answer> {
+    // However often it is sent, the server creates one row.
+    const once = request.method === 'POST' ? { 'Idempotency-Key': newKey() } : {}
     let leftMs = waitMsMax
     let isUncertain = false
     for (let tries = 1; ; tries++) {
       try {
-        return await attempt(request)
+        return await attempt(request, once)
       } catch (error) {
         if (!(error instanceof RosterError)) throw error
         // An earlier try, whose answer did not say so, has deleted it.
@@ -101,13 +103,21 @@ const JSON_BODY = { 'Content-Type': 'application/json' }
 const GONE: Answer = { headers: new Headers(), body: null }
 
 /**
- * A 429 was not carried out; a list that would cost too much would do so again. What else was answered with 503 may have been: it is repeated where twice does the same as once,
- * which is so for PATCH, since the server sets values. Where the network fails, reading alone is repeated.
+ * A 429 was not carried out; a list that would cost too much would do so again. What else was answered with 503 may have
+ * been, as OutcomeUnknown says: it is repeated, since twice does the same as once; of POST by its key, of PATCH since the
+ * server sets values. Where the network fails, reading and POST are repeated; InProgress is the answer to a POST whose
+ * earlier try has not ended.
  */
 function mayRepeat(method: ApiRequest['method'], { status, code }: RosterError): boolean {
-  if (status === 429) return true
   if (code === 'TooCostly') return false
-  return status === 503 ? method !== 'POST' : code === 'NetworkFailure' && method === 'GET'
+  if (status === 429 || status === 503 || code === 'InProgress') return true
+  return code === 'NetworkFailure' && (method === 'GET' || method === 'POST')
+}
+
+/** 128 random bits; `randomUUID` is not there on pages without TLS. */
+function newKey(): string {
+  const bytes = [...crypto.getRandomValues(new Uint8Array(16))]
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function waitMsBefore(tries: number, { retryAfterMs }: RosterError): number {

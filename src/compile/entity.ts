@@ -1,6 +1,7 @@
 import type { Batchable } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import {
@@ -8,12 +9,14 @@ import {
   batchQuery,
   batchUpdate,
   insertOne,
+  isAmong,
   type Operand,
   OWN_ID,
   type Source,
   type UpdateParts,
 } from './batch.ts'
 import { columns, TRANSACTION } from './columns.ts'
+import { compileOnceInsert, compileOnceUpdate } from './once.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 
 // The most frequent statement of all, and its text is always the same.
@@ -44,10 +47,13 @@ export function compileProbe(entity: Entity): Statement {
   return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} limit 0`)
 }
 
-/** A new row; returns it, and the transaction; or no row where a reference names none. */
-export function compileCreate(entity: Entity, changes: Assignments): Batchable {
+/**
+ * A new row; returns it, and the transaction; or no row where a reference names none, or the key of `once` was used or is in
+ * use.
+ */
+export function compileCreate(entity: Entity, changes: Assignments, once: Once | null = null): Batchable {
   const changed = changedProperties(entity, changes)
-  const { text, batch } = shapes.get(shapeOf('create', entity, changed), () => {
+  const { text, batch } = shapes.get(shapeOf(once ? 'create once' : 'create', entity, changed), () => {
     const operands = operandsOf(changed)
     const assigned = assignments(changed, operands, ({ as }) => sql`b.${as}`)
     const targets = list(assigned.map(({ column }) => name(column)))
@@ -60,25 +66,36 @@ export function compileCreate(entity: Entity, changes: Assignments): Batchable {
         property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
       ),
     }
+    if (once) return compileOnceInsert(entity, parts, operands)
     return { text: toStatement(insertOne(parts), paramsOf(operands)).text, batch: batchInsert(parts, operands) }
   })
-  return { text, values: valuesOf(changed, changes), batch }
+  return { text, values: withOnce(valuesOf(changed, changes), once), batch, once }
+}
+
+function withOnce(values: (string | null)[], once: Once | null): (string | null)[] {
+  if (once) values.push(once.key, once.request)
+  return values
 }
 
 /**
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
  * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
- * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do.
+ * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
+ * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`: as of `compileCreate`.
  */
 export function compileUpdate(
   entity: Entity,
   id: string,
   changes: Assignments,
   copying: readonly ReferringColumn[] = [],
+  versions: string | null = null,
+  once: Once | null = null,
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const { text, batch } = shapes.get(shapeOf(copying.length === 0 ? 'update' : 'rename', entity, changed), () => {
-    const operands = [...operandsOf(changed), { param: param(null), type: entity.id.kind.columnType }]
+  const verb = `${copying.length === 0 ? 'update' : 'rename'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
+  const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
+    const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
+    const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
     const setsBy = (copied: (source: Source) => Sql) =>
       list(assignments(changed, operands, copied).map(({ column, value }) => sql`${name(column)} = ${value}`))
     const [after, before] = [columns(entity, sql`t`), columns(entity, sql`before`)]
@@ -87,21 +104,25 @@ export function compileUpdate(
       returning: sql`returning ${after}, ${before}, ${TRANSACTION}, before.${VERSION}`,
       columns: sql`${columns(entity)}, xmin::text as ${VERSION}`,
       sources: sourcesOf(changed, operands),
+      among: among[0]?.param ?? null,
     }
-    const few = copying.map((copies) => areFew(copies, OWN_ID, COPIES_BATCHED_MAX))
+    const few = (most: number) => copying.map((copies) => areFew(copies, OWN_ID, most))
     const rules = (row: Sql) => rulesOf(entity, changed, operands, row)
+    const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
+    const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
+    if (once) return compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX) }, batched], operands)
     return {
       text: toStatement(
         updateOne({ ...parts, sets: setsBy(selected) }, operands, rules(sql``), copying),
         paramsOf(operands),
       ).text,
-      batch: batchUpdate(
-        { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), conditions: few, rules: rules(sql`before.`) },
-        operands,
-      ),
+      batch: batchUpdate(batched, operands),
     }
   })
-  return { text, values: [...valuesOf(changed, changes), id], batch }
+  const values = valuesOf(changed, changes)
+  if (versions !== null) values.push(versions)
+  values.push(id)
+  return { text, values: withOnce(values, once), batch, once }
 }
 
 /**
@@ -109,7 +130,7 @@ export function compileUpdate(
  * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
  */
 function updateOne(
-  { table, sets, returning, columns, sources }: UpdateParts,
+  { table, sets, returning, columns, sources, among }: UpdateParts,
   operands: readonly Operand[],
   rules: readonly Sql[],
   copying: readonly ReferringColumn[],
@@ -119,8 +140,9 @@ function updateOne(
     ({ table, id }) => sql`(${id}::bigint is null or (select true from ${table} where id = ${id} for key share))`,
   )
   const few = copying.map((copies) => areFew(copies, id, COPIES_MAX))
+  const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
   const conditions = join(
-    [...locks, ...rules, ...few].map((condition) => sql` and ${condition}`),
+    [...version, ...locks, ...rules, ...few].map((condition) => sql` and ${condition}`),
     sql``,
   )
   const before = sql`(select ${columns} from ${table} where id = ${id}${conditions} for no key update) as before`

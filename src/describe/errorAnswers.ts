@@ -12,7 +12,7 @@ const rowOf = (code: ErrorCode) => rows.get(code) as ErrorRow
 export const errorSchemas: Readonly<Record<string, Schema>> = {
   ErrorCode: { description: 'What programs read; it does not change.', type: 'string', enum: [...rows.keys()] },
   ErrorReference: { description: 'A page that explains the code.', type: 'string', format: 'uri' },
-  ErrorTarget: { description: 'The property or parameter at fault, or `Body` or `Api`.', type: 'string' },
+  ErrorTarget: { description: 'The property, parameter or header at fault, or `Body` or `Api`.', type: 'string' },
   ErrorMessage: { description: 'For people.', type: 'string' },
   ErrorDetails: { description: 'Every fault of a body.', type: ['array', 'null'], items: refTo('schemas', 'Fault') },
   Fault: {
@@ -52,9 +52,11 @@ export function errorExampleValues(operations: readonly Operation[], baseUrl: st
   )
 }
 
-/** Headers that all answers of a status have. */
+/** Headers that all answers of a status have, or some of its codes. */
 const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   401: { 'WWW-Authenticate': 'WWW-Authenticate' },
+  409: { 'Retry-After': 'RetryAfterIfAny' },
+  412: { ETag: 'VersionNow' },
   429: { RetryAfter: 'RetryAfter', 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfterIfAny' },
 }
@@ -92,7 +94,7 @@ export class ErrorAnswers {
 }
 
 /** What the answers of a status with several codes are called. */
-const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refused' }
+const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refused', 503: 'NotAnswered' }
 
 function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
   return {

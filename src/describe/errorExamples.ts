@@ -1,40 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
-
-/** A request that is refused, and what the server answers; on the sample, with a key of all rights, unless it says otherwise. */
-export interface ErrorExample {
-  readonly method: string
-  /** Path and query string, percent-encoded. */
-  readonly target: string
-  /** Beside Authorization, and Content-Type: application/json where there is a body. */
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
-  /** The rights of its key; null: it sends none. */
-  readonly rights?: string | null
-  /** Continues "when": what must be so for this answer. */
-  readonly when?: string
-  readonly answer: ErrorAnswer
-}
-
-/** The parts of an error's body that differ from error to error of one code. */
-interface ErrorAnswer {
-  readonly Target: string
-  readonly Message: string
-  readonly Details: readonly Detail[] | null
-}
-
-interface Detail {
-  readonly Code: ErrorCode
-  readonly Target: string
-  readonly Message: string
-}
-
-const api = (Message: string): ErrorAnswer => ({ Target: 'Api', Message, Details: null })
-const about = (Target: string, Message: string): ErrorAnswer => ({ Target, Message, Details: null })
-/** Of a body's single fault, which stands on top and in the details. */
-const fault = (Code: ErrorCode, Target: string, Message: string): ErrorAnswer => ({
-  ...{ Target, Message },
-  Details: [{ Code, Target, Message }],
-})
+import { about, api, type ErrorExample, fault } from './errorExample.ts'
+import { repeatExamples } from './repeatExamples.ts'
 
 const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')
 const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'
@@ -46,6 +12,16 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     target: '/Companies',
     headers: { Host: 'a.example, b.example' },
     answer: api('The Host header is not valid.'),
+  },
+  InvalidHeader: {
+    method: 'PATCH',
+    target: '/Companies/1',
+    headers: { 'If-Match': '4711' },
+    body: COMPANY,
+    answer: about(
+      'If-Match',
+      'If-Match is * or one or more tags as ETag has them, in double quotes and separated by commas, not 4711. Did you mean "4711"?',
+    ),
   },
   InvalidQueryString: {
     method: 'GET',
@@ -176,6 +152,16 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     target: '/Companies/1',
     answer: api('Company 1 was not deleted: other rows refer to it.'),
   },
+  PreconditionFailed: {
+    method: 'PUT',
+    target: '/Companies/1',
+    headers: { 'If-Match': '"1kzp-2097"' },
+    body: COMPANY,
+    answer: about(
+      'If-Match',
+      'Company 1 now has the version "1kzp-4711", which If-Match does not name; nothing was written.',
+    ),
+  },
   PayloadTooLarge: {
     method: 'POST',
     target: '/Companies',
@@ -210,6 +196,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     when: 'the server has a fault of its own',
     answer: api('The server failed. Its log has the details under request id 4bf92f35-77b3.'),
   },
+  ...repeatExamples,
   ServiceUnavailable: {
     method: 'GET',
     target: '/Companies',

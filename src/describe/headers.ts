@@ -49,6 +49,24 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       description: 'For `If-None-Match`.',
       schema: { type: 'string', pattern: '^(?:W/)?"[^"]+"$' },
     },
+    RowVersion: {
+      required: true,
+      description:
+        'The version of the row, for `If-Match` and `If-None-Match`. Every write of the row makes another one.',
+      schema: { type: 'string', pattern: '^"[^"]+"$' },
+      example: '"1kzp-4711"',
+    },
+    VersionNow: {
+      description: 'The version that the row has now.',
+      schema: { type: 'string', pattern: '^"[^"]+"$' },
+      example: '"1kzp-4711"',
+    },
+    ListVersion: {
+      required: true,
+      description: 'For `If-None-Match`: the same while the rows of the page, the total and the links are.',
+      schema: { type: 'string', pattern: '^W/"[^"]+"$' },
+      example: 'W/"2x8ho4dv6x1kz"',
+    },
     'Content-Security-Policy': {
       description: 'What a page may load: nothing of other hosts.',
       schema: { type: 'string' },
@@ -79,8 +97,12 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       schema: { type: 'integer', minimum: 1 },
       example: 60,
     },
+    'Idempotency-Replayed': {
+      description: 'The answer is that of an earlier request with the same `Idempotency-Key`.',
+      schema: { const: 'true' },
+    },
     RetryAfterIfAny: {
-      description: 'Seconds to wait before a retry; not there where a retry would fare no better.',
+      description: 'Seconds to wait before a retry; not there where a retry would fare no better, or may do harm.',
       schema: { type: 'integer', minimum: 1 },
       example: 1,
     },

@@ -115,11 +115,18 @@ function operationSchema(operation: Operation, errors: ErrorAnswers): Schema {
   return {
     ...{ operationId, summary, description, tags: [entity?.plural ?? PAGES_TAG] },
     ...(isOpen ? { security: [] } : {}),
-    ...(entity !== null && success === 'list' ? { parameters: listParameters(entity) } : {}),
-    ...('304' in responses ? { parameters: [refTo('parameters', 'IfNoneMatch')] } : {}),
+    ...parametersOf(operation, '304' in responses),
     ...(entity !== null && (success === 'created' || success === 'updated') ? { requestBody: bodyOf(entity) } : {}),
     responses,
   }
+}
+
+function parametersOf({ entity, success, method }: Operation, isConditional: boolean): { parameters?: Schema[] } {
+  const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
+  if (isConditional) parameters.push(refTo('parameters', 'IfNoneMatch'))
+  if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
+  if (entity !== null && method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
+  return parameters.length === 0 ? {} : { parameters }
 }
 
 function bodyOf(entity: Entity): Schema {

@@ -29,12 +29,16 @@ export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'erro
 const EVERYWHERE = ['InvalidHost', 'UriTooLong'] as const
 const BEHIND_KEYS = ['Unauthorized', 'Forbidden', 'RateLimitExceeded'] as const
 const FROM_DATABASE = ['InternalError', 'ServiceUnavailable'] as const
+/** Of a write, which may be sent once again. D43, D44 */
+const REPEATABLE = ['InProgress', 'IdempotencyMismatch'] as const
 const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
 const LISTED = [
   ...WITHOUT_PARAMETERS,
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
   'TooCostly' as const,
 ]
+/** Of the headers that ask for a version. */
+const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
 const WITH_BODY = [
   ...(['InvalidJson', 'UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ValidationFailed'] as const),
   ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
@@ -45,11 +49,13 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   const { name, plural, properties } = entity
   const [one, many] = [withArticle(wordsOf(name)), wordsOf(plural)]
   const [list, row] = [`/${plural}`, `/${plural}/{id}`]
-  const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...WITH_BODY]
+  const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY, ...REPEATABLE]
   if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
   const isReferredTo = entities.some((other) => other.properties.some(({ reference }) => reference?.entity === name))
   const removed: ErrorCode[] = [
     ...WITHOUT_PARAMETERS,
+    ...CONDITIONAL,
+    ...REPEATABLE,
     'NotFound',
     ...(isReferredTo ? ['StillReferenced' as const] : []),
   ]
@@ -61,12 +67,18 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
     codes: readonly ErrorCode[],
   ): Operation => ({
     ...{ operationId, method, path, summary, description, success, entity, isOpen: false, isUnlimited: false },
-    codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
+    codes: [
+      ...codes,
+      ...EVERYWHERE,
+      ...BEHIND_KEYS,
+      ...FROM_DATABASE,
+      ...(method === 'GET' ? [] : ['OutcomeUnknown' as const]),
+    ],
   })
   return [
-    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], LISTED),
+    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL]),
     on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], written),
-    on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], [...WITHOUT_PARAMETERS, 'NotFound']),
+    on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], [...WITHOUT_PARAMETERS, ...CONDITIONAL, 'NotFound']),
     on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
     on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
     on('DELETE', row, 'deleted', [`delete${name}`, `Delete ${one}`, DELETE], removed),

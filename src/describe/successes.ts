@@ -7,7 +7,10 @@ const json = (schema: Schema) => ({ content: { 'application/json': { schema } } 
 const row = (name: string) => refTo('schemas', name)
 /** A key that may write but not read learns the id alone. D34 */
 const rowOrId = (name: string) => ({ anyOf: [row(name), row('RowId')] })
-const LINKS = { 'X-Total-Count': 'X-Total-Count', Location: 'PageLinks', Link: 'PageLinks' }
+const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
+const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
+const REPLAYED = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
+const VERSION = { ETag: 'RowVersion' }
 
 /** The `responses` of an operation that succeeds. */
 export function successesOf(operation: Operation): Record<string, Schema> {
@@ -17,16 +20,30 @@ export function successesOf(operation: Operation): Record<string, Schema> {
   switch (success) {
     case 'list': {
       const schema = { type: 'array', items: row(name), maxItems: PAGE_SIZE_MAX }
-      return { 200: { description: 'A page, and links to others.', ...headers(LINKS), ...json(schema) } }
+      return {
+        200: { description: 'A page, and links to others.', ...headers({ ...LISTED, ...LINKS }), ...json(schema) },
+        304: { description: 'The page that the client has: rows, total and links are the same.', ...headers(LISTED) },
+      }
     }
     case 'row':
-      return { 200: { description: 'The row.', ...headers(), ...json(row(name)) } }
+      return {
+        200: { description: 'The row.', ...headers(VERSION), ...json(row(name)) },
+        304: { description: 'The row has the version that the client has.', ...headers(VERSION) },
+      }
     case 'created':
-      return { 201: { description: 'The new row.', ...headers({ Location: 'RowLocation' }), ...json(rowOrId(name)) } }
+      return {
+        201: {
+          description: 'The new row.',
+          ...headers({ Location: 'RowLocation', ...VERSION, ...REPLAYED }),
+          ...json(rowOrId(name)),
+        },
+      }
     case 'updated':
-      return { 200: { description: 'The row as it is now.', ...headers(), ...json(rowOrId(name)) } }
+      return {
+        200: { description: 'The row as it is now.', ...headers({ ...VERSION, ...REPLAYED }), ...json(rowOrId(name)) },
+      }
     case 'deleted':
-      return { 204: { description: 'The row is deleted.', ...headers() } }
+      return { 204: { description: 'The row is deleted.', ...headers(REPLAYED) } }
     default:
       return pageSuccesses(success, isUnlimited)
   }

@@ -1,45 +1,60 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { tryLock } from './lock.ts'
 
 /** A folder for shared memory that this process has to itself until it ends. */
 export interface MemoryFolder {
   readonly path: string
   release(): void
+  /** Releases it, and deletes it with what is in it. */
+  remove(): void
 }
+
+/** Where the memory lies: in `/dev/shm` if there is one, or on the disk of the data folder. */
+type MemoryKind = 'memory' | 'disk'
 
 const SHM_FOLDER = '/dev/shm'
 const USER = process.getuid?.() ?? 0
 const PREFIX = `roster-${USER}-`
-/** Servers with one data folder at once; port 0 lets there be several. */
-const SERVERS_MAX = 64
+/** Names that can be foreseen, so that a later run finds its folder again. */
+const NUMBERS_MAX = 64
 const OWNER = 'owner'
 
 /** The folder for the shared memory of the server with this data folder and port, unless another server has taken it. */
-export function memoryFolderOf(dataDir: string, port: number): string {
+export function memoryFolderOf(dataDir: string, port: number, kind: MemoryKind = 'memory'): string {
   const owner = resolve(dataDir)
-  const base = existsSync(SHM_FOLDER) ? SHM_FOLDER : join(owner, 'shared')
+  const base = kind === 'memory' && existsSync(SHM_FOLDER) ? SHM_FOLDER : join(owner, 'shared')
   return join(base, PREFIX + Bun.hash(`${owner} ${port}`).toString(36))
 }
 
 /**
  * Takes a folder for the shared memory of the server with this data folder and port: the one of its last run if it is
- * free, so that requests counted then still count. Folders of servers whose data folders are gone are deleted.
+ * free, so that requests counted then still count. Folders of servers whose data folders are gone are deleted. Names that
+ * other users have taken, as they may in `/dev/shm`, are left out. @throws Error of the file system
  */
-export function takeMemoryFolder(dataDir: string, port: number): MemoryFolder {
+export function takeMemoryFolder(dataDir: string, port: number, kind: MemoryKind = 'memory'): MemoryFolder {
   const owner = resolve(dataDir)
-  const first = memoryFolderOf(dataDir, port)
+  const first = memoryFolderOf(dataDir, port, kind)
   mkdirSync(dirname(first), { recursive: true })
   makeDataFolder(owner)
   sweep(dirname(first), first)
-  // Several servers can run with the same data folder and port 0; each takes a folder of its own.
-  for (let number = 1; number <= SERVERS_MAX; number++) {
-    const path = number === 1 ? first : `${first}-${number}`
+  for (const path of namesFrom(first)) {
     const lock = lockFolder(path, owner)
-    if (lock) return { path, release: lock.release }
+    if (lock) return { path, release: lock.release, remove: () => remove(path, lock) }
   }
-  throw new Error(`more than ${SERVERS_MAX} servers use the data folder ${owner}`)
+  throw new Error(`no folder for shared memory can be made beside ${first}`)
+}
+
+/** Several servers can run with the same data folder and port 0; each takes a folder of its own. */
+function* namesFrom(first: string): Generator<string> {
+  yield first
+  for (let number = 2; number <= NUMBERS_MAX; number++) yield `${first}-${number}`
+  // All are taken, as by a user who has foreseen them: those that an earlier run has made, then one that none foresees.
+  const beginning = basename(`${first}-x`)
+  const made = readdirSync(dirname(first)).filter((name) => name.startsWith(beginning))
+  for (const name of made) yield join(dirname(first), name)
+  for (let attempt = 0; attempt < NUMBERS_MAX; attempt++) yield `${first}-x${crypto.randomUUID()}`
 }
 
 /** With DATABASE_URL nothing else creates DATA_DIR, and `sweep` deletes shared memory whose DATA_DIR is gone. */
@@ -53,10 +68,20 @@ function makeDataFolder(path: string) {
 
 /** Takes the lock of a port; null: a server of this user on this machine has it. */
 export function lockPort(host: string, port: number): { release(): void } | null {
-  const folder = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
-  // Where another user owns the folder, the port itself shows whether it is taken; two starts at one moment may share it.
-  if (!makeOwn(folder)) return { release: () => undefined }
+  const first = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
+  const names = [first, ...Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${first}-${index + 2}`)]
+  const folder = firstOwn(names)
+  // Where other users have all names, or no folder can be made, the port itself shows whether it is taken; two starts at one moment may share it.
+  if (folder === undefined) return { release: () => undefined }
   return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
+}
+
+function firstOwn(names: readonly string[]): string | undefined {
+  try {
+    return names.find(makeOwn)
+  } catch {
+    return undefined
+  }
 }
 
 function lockFolder(path: string, owner: string) {
@@ -66,18 +91,14 @@ function lockFolder(path: string, owner: string) {
   return lock
 }
 
-/** Makes the folder; false when there is a link, or the folder of another user, who may have put it in our way. */
+/** Makes the folder; false when there is anything else than a folder of this user's alone: it may be in our way on purpose. */
 function makeOwn(path: string): boolean {
-  if (!isThere(path)) mkdirSync(path, { mode: 0o700 })
-  if (!isOwn(path)) return false
-  if ((lstatSync(path).mode & 0o077) !== 0)
-    throw new Error(`${path} is open to other users: remove it, and the server makes it anew`)
-  return true
-}
-
-/** Whether there is a file, a folder or a link, wherever that leads. */
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return isOwn(path) && (lstatSync(path).mode & 0o077) === 0
 }
 
 function isOwn(path: string): boolean {
@@ -91,10 +112,14 @@ function sweep(base: string, kept: string) {
     try {
       if (!isOwn(path) || existsSync(readFileSync(join(path, OWNER), 'utf8'))) continue
       const lock = tryLock(join(path, 'lock'))
-      if (lock) rmSync(path, { recursive: true, force: true })
-      lock?.release()
+      if (lock) remove(path, lock)
     } catch {
       // it does not say whose it is, or another start is just deleting it
     }
   }
+}
+
+function remove(path: string, lock: { release(): void }) {
+  rmSync(path, { recursive: true, force: true })
+  lock.release()
 }

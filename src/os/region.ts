@@ -103,11 +103,7 @@ export class RegionFile {
     if (size !== this.words * 4) return false
     const header = new Int32Array(SEED_WORD)
     readSync(descriptor, header, 0, header.byteLength, 0)
-    return this.header().every((word, index) => header[index] === word)
-  }
-
-  private header(): number[] {
-    return [MAGIC, VERSION, this.words | 0, hash(this.format), hash(bootId()), 0]
+    return headerOf(this.format, this.words).every((word, index) => header[index] === word)
   }
 
   /** Under another name first: a file under its own name is whole, and processes that map the old one keep it. */
@@ -118,12 +114,7 @@ export class RegionFile {
     const { part } = this
     const descriptor = openSync(part, 'w+', 0o600)
     try {
-      // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
-      const bytes = this.words * 4
-      for (let at = 0; at < bytes; at += ZEROES.length)
-        writeSync(descriptor, ZEROES, 0, Math.min(ZEROES.length, bytes - at), at)
-      const seeds = crypto.getRandomValues(new Int32Array(2))
-      writeSync(descriptor, new Int32Array([...this.header(), ...seeds]), 0, 4 * (SEED_WORD + 2), 0)
+      writeRegion(descriptor, this.format, this.words)
       renameSync(part, this.file)
       return descriptor
     } catch (error) {
@@ -133,6 +124,20 @@ export class RegionFile {
       throw noRoom(this.file, this.words * 4, error as NodeJS.ErrnoException)
     }
   }
+}
+
+/** Writes an empty region into a file of its own. @throws Error of the file system */
+export function writeRegion(descriptor: number, format: string, words: number): void {
+  // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
+  const bytes = words * 4
+  for (let at = 0; at < bytes; at += ZEROES.length)
+    writeSync(descriptor, ZEROES, 0, Math.min(ZEROES.length, bytes - at), at)
+  const seeds = crypto.getRandomValues(new Int32Array(2))
+  writeSync(descriptor, new Int32Array([...headerOf(format, words), ...seeds]), 0, 4 * (SEED_WORD + 2), 0)
+}
+
+function headerOf(format: string, words: number): number[] {
+  return [MAGIC, VERSION, words | 0, hash(format), hash(bootId()), 0]
 }
 
 /** Maps the region at `path`, which a `RegionFile` of another process, or of this one, has made. */
@@ -149,7 +154,8 @@ export function openRegion(path: string): Region {
 const WORDS_MAX = 2 ** 31 - 1
 /** The type by which `statfs` names a file system in memory, whose size may be more than the machine has. */
 const TMPFS_MAGIC = 0x01021994
-const MEMORY_SHARE = 0.8
+/** Of the memory that is available. */
+export const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 
 /** Checked before a region is written, so that one that cannot fit does not fill the machine's memory first. */
@@ -159,7 +165,8 @@ function requireRoom(file: string, bytes: number) {
   if (bytes > WORDS_MAX * 4 || bytes > room) throw noRoom(file, bytes, { code: 'ENOSPC' })
 }
 
-function noRoom(file: string, bytes: number, error: { code?: string }): Error {
+/** The error for a region that does not fit; another error stays what it is. */
+export function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   if (error instanceof Error && !FULL.includes(error.code ?? '')) return error
   const need = `${(bytes / 2 ** 20).toFixed(1)} MiB`
   return new Error(
@@ -170,7 +177,8 @@ function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   )
 }
 
-function availableMemory(): number {
+/** In bytes, by the kernel's estimate. */
+export function availableMemory(): number {
   if (process.platform !== 'linux') return freemem()
   const [, kilobytes] = /^MemAvailable: +(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? []
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1_024

@@ -10,6 +10,7 @@ import { takeMemoryFolder } from '../os/folder.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 import { keepRunning } from '../postgres/keepRunning.ts'
 import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
+import { OldAnswers } from '../postgres/oldAnswers.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { loadEntities } from '../registry.ts'
 import { KeyService } from './keyService.ts'
@@ -47,6 +48,7 @@ export class Supervisor {
   private isStopping = false
   private isWaiting = false
   private changes: ChangeLogOwner | null = null
+  private oldAnswers: OldAnswers | null = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: called when the server cannot go on, and only its end is left. */
@@ -111,6 +113,7 @@ export class Supervisor {
     await this.pool?.stop(LEAVE_MS)
     await this.changes?.stop()
     await this.keys?.end()
+    await this.oldAnswers?.stop()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
   }
@@ -142,22 +145,50 @@ export class Supervisor {
 
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
   private openMemory(): KeyService {
-    const { dataDir, port, databasePrepare, listCache, workers } = this.config
+    const { databasePrepare, listCache, workers } = this.config
     try {
-      const folder = takeMemoryFolder(dataDir, port)
-      const keys = new KeyService(this.config, folder.path, this.log, {
-        onKeys: (keys, tables) => this.pool?.broadcast({ kind: 'keys', keys, tables: tables() }),
-        onTableReplaced: () => this.pool?.restart(),
-      })
-      this.keys = keys
-      this.releases.push(() => keys.close(), folder.release)
-      keys.ensureTables()
+      const { keys, folder } = this.openTables()
       if (listCache && !databasePrepare) this.log.info('list cache off: a pooler is between, which passes no NOTIFY on')
-      else if (listCache) this.changes = new ChangeLogOwner({ folder: folder.path, workers, log: this.log })
+      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log: this.log })
       return keys
     } catch (error) {
       throw asStartError(error as Error)
     }
+  }
+
+  /** Makes the tables of the limits, on the disk of the data folder where shared memory has no room. @throws Error */
+  private openTables(): { keys: KeyService; folder: string } {
+    try {
+      return this.openTablesIn('memory')
+    } catch (error) {
+      const reason = (error as Error).message
+      try {
+        const opened = this.openTablesIn('disk')
+        this.log.warn('no room in shared memory: the tables of the limits lie in DATA_DIR', { reason })
+        return opened
+      } catch {
+        throw error
+      }
+    }
+  }
+
+  private openTablesIn(kind: 'memory' | 'disk') {
+    const { dataDir, port } = this.config
+    const folder = takeMemoryFolder(dataDir, port, kind)
+    const keys = new KeyService(this.config, folder.path, this.log, {
+      onKeys: (keys, tables) => this.pool?.broadcast({ kind: 'keys', keys, tables: tables() }),
+      onTableReplaced: () => this.pool?.restart(),
+    })
+    try {
+      keys.ensureTables()
+    } catch (error) {
+      keys.close()
+      folder.remove()
+      throw error
+    }
+    this.keys = keys
+    this.releases.push(() => keys.close(), folder.release)
+    return { keys, folder: folder.path }
   }
 
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
@@ -170,6 +201,7 @@ export class Supervisor {
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await keys.follow(url)
+      this.oldAnswers ??= new OldAnswers(url)
       this.cursorSecret = cursorSecret
       return true
     } catch (error) {

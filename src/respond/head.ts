@@ -14,8 +14,8 @@ const CORS_SHORTEST = 'Vary: Origin\r\nAccess-Control-Allow-Origin: *\r\nAccess-
 /** With an origin of 267 characters, and the names of all headers that are exposed. */
 const CORS_LONGEST = CORS_SHORTEST + 267 + 200
 
-/** In turn: content type; its certainty; caching; total; limit's period, what remains of it, reset; request id; connection. */
-const OWN_BYTES_MAX = 47 + 33 + 25 + 33 + (28 + 32 + 41) + 144 + 19
+/** In turn: content type; its certainty; caching; tag; total; limit's period, what remains of it, reset; request id; connection. */
+const OWN_BYTES_MAX = 47 + 33 + 25 + 25 + 33 + (28 + 32 + 41) + 144 + 19
 
 /** The most that a list's head has to have beside `Location`: also the server's own, and up to 8 digits of a length. */
 export const OTHER_BYTES_MAX = SERVER_BYTES + 8 + OWN_BYTES_MAX + CORS_SHORTEST

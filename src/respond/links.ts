@@ -17,7 +17,7 @@ const LINK_REST_MAX = '9007199254740991>; rel="previous", '.length
  * Spec 4.3: each link only where it applies, in this order; `Link` is the standard's spelling of it (RFC 8288).
  *
  * Four links of a target of 700 characters, on an address of 128, are 4 * (1 + 128 + 700 + 6 + 35) characters, which
- * with their header's name and all other headers are 4,062: a head within 4 KiB. Cursors have what is left of that, the
+ * with their header's name and all other headers are 4,087: a head within 4 KiB. Cursors have what is left of that, the
  * next page's first, and none takes a link over what the server takes as a target. Longer targets have longer heads.
  */
 export function addLinks(

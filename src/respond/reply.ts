@@ -21,6 +21,18 @@ export function respondJson(status: number, body: string, headers?: Record<strin
   return { status, headers: headers ? { ...own, ...headers } : own, body }
 }
 
+/** A row. `tag` names its version, without quotes. `location`: the address of a new one. RFC 9110, 8.8.3 */
+export function respondRow(status: number, body: string, tag: string, location?: string): TextReply {
+  const headers: Record<string, string> = { 'Content-Type': JSON_TYPE, 'Cache-Control': NO_STORE, ETag: `"${tag}"` }
+  if (location !== undefined) headers.Location = location
+  return { status, headers, body }
+}
+
+/** A row that its client has already. RFC 9110, 15.4.5 */
+export function respondUnchanged(tag: string): Reply {
+  return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag: `"${tag}"` }, body: null }
+}
+
 export function respondEmpty(headers: Record<string, string> = {}): Reply {
   return { status: 204, headers, body: null }
 }

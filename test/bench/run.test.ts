@@ -26,12 +26,12 @@ function bench(...args: string[]) {
 describe('the runner', () => {
   test('measures the server with the list cache and without, and its floors, on a real database, and writes what it has measured', async () => {
     copyCluster(data)
-    const small = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4', '--workers', '1']
+    const small = ['--rows', '1000', '--seconds', '0.4', '--rounds', '1', '--connections', '4', '--workers', '1']
     const program = bench(...small, '--no-curves', '--only', 'different-lists,patch,refused')
     expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
     const [json = ''] = readdirSync(output).filter((name) => name.endsWith('.json'))
     const results = JSON.parse(readFileSync(join(output, json), 'utf8')) as Results
-    expect(results).toMatchObject({ seconds: 0.2, rounds: 1, connections: 4, workers: 1, curves: [] })
+    expect(results).toMatchObject({ seconds: 0.4, rounds: 1, connections: 4, workers: 1, curves: [] })
     expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 100 })
     expect(results.command).toContain('npm run bench -- --data')
     expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))

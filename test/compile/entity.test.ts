@@ -114,6 +114,24 @@ describe('text and parameters', () => {
     )
   })
 
+  test('a version is asked for where the row is locked, alone and in a batch', () => {
+    const update = compileUpdate(company, '7', parsePartial(company, { Enabled: true }), [], '{4711}')
+    expect(update.values).toEqual(['true', '{4711}', '7'])
+    expect(update.text).toContain(
+      'from "company" where id = $3 and xmin::text = any ($2::text[]) for no key update) as before',
+    )
+    expect(update.batch?.distinct).toBe(2)
+    expect(update.batch?.text).toContain(
+      ' and own.xmin::text = any (($2::text[])[array_position($3::bigint[], own.id)]::text[]) order by id for no key update) as before',
+    )
+    const remove = compileRemove(absence, '7', [], '{4711,4712}')
+    expect(remove.values).toEqual(['7', '{4711,4712}'])
+    expect(remove.text).toContain('where id = $1 and xmin::text = any ($2::text[]) for update) as own')
+    expect(remove.batch?.text).toContain(
+      ' and xmin::text = any (($2::text[])[array_position($1::bigint[], id)]::text[]) order by id for update)',
+    )
+  })
+
   test('refusals ask for each reference that is set, for the rules that the row can break, and for the row', () => {
     const changes = parsePartial(employee, { CompanyId: id('1'), ManagerId: null, Title: 'x' })
     expect(compileRefusals(employee, null, changes)).toEqual({

@@ -6,7 +6,8 @@ import { addResource } from '../../src/http/endpoints.ts'
 import { defineEndpoint, Router } from '../../src/http/router.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { defineEntity, identity } from '../../src/model/entity.ts'
-import { Resource, type ResourceRequest } from '../../src/operations/resource.ts'
+import { Resource } from '../../src/operations/resource.ts'
+import type { ResourceRequest } from '../../src/operations/resourceRequest.ts'
 import { respondEmpty } from '../../src/respond/reply.ts'
 
 const handler = () => respondEmpty()

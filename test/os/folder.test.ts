@@ -120,7 +120,7 @@ describe('takeMemoryFolder', () => {
     const second = take()
     expect(second.path).toBe(`${first.path}-2`)
     const { said } = await other(PRINT_TAKEN(dataDir))
-    taken.push({ path: said, release() {} })
+    taken.push({ path: said, release() {}, remove() {} })
     expect(said).toBe(`${first.path}-3`)
   })
 
@@ -132,18 +132,31 @@ describe('takeMemoryFolder', () => {
     expect(take().path).toBe(said)
   })
 
-  test('after 64 servers says so', () => {
-    for (let server = 0; server < 64; server++) take()
-    expect(() => take()).toThrow(`more than 64 servers use the data folder ${dataDir}`)
+  test('takes a name that none foresees where all others are in use, and the same in the next run', () => {
+    const paths = Array.from({ length: 66 }, () => take())
+    const [, , last, more] = paths.slice(-4) as MemoryFolder[]
+    expect(paths.map(({ path }) => path).slice(0, 64)).toEqual(
+      paths.slice(0, 64).map((_, index) => paths[0]?.path + (index === 0 ? '' : `-${index + 1}`)),
+    )
+    for (const { path } of [last, more] as MemoryFolder[]) expect(path).toMatch(/-x[0-9a-f-]{36}$/)
+    last?.release()
+    expect(take().path).toBe(last?.path as string)
   })
 
-  test.each([0o755, 0o710, 0o701, 0o777])('refuses a folder that is open to others: mode %o', (mode) => {
+  test.each([0o755, 0o710, 0o701, 0o777])('does not trust a folder that is open to others: mode %o', (mode) => {
     const { path, release } = take()
     release()
     chmodSync(path, mode)
-    expect(() => take()).toThrow(`${path} is open to other users: remove it, and the server makes it anew`)
+    expect(take().path).toBe(`${path}-2`)
     rmSync(path, { recursive: true })
     expect(take().path).toBe(path)
+  })
+
+  test('lies beside the data where that is asked for', () => {
+    const folder = takeMemoryFolder(dataDir, 1, 'disk')
+    taken.push(folder)
+    expect(dirname(folder.path)).toBe(join(dataDir, 'shared'))
+    expect(statSync(folder.path).mode & 0o777).toBe(0o700)
   })
 
   // Only root can give a folder away.
@@ -153,6 +166,23 @@ describe('takeMemoryFolder', () => {
       release()
       chownSync(path, uid, uid)
       expect(take().path).toBe(`${path}-2`)
+    })
+
+  for (const uid of process.getuid?.() === 0 ? [65_534] : [])
+    test('starts where another user has taken every name that can be foreseen', () => {
+      const { path, release } = take()
+      release()
+      const names = [path, ...Array.from({ length: 63 }, (_, index) => `${path}-${index + 2}`)]
+      for (const name of names) {
+        mkdirSync(name, { recursive: true, mode: 0o777 })
+        chownSync(name, uid, uid)
+      }
+      try {
+        const own = take()
+        expect([names.includes(own.path), statSync(own.path).uid]).toEqual([false, 0])
+      } finally {
+        for (const name of names) rmSync(name, { recursive: true })
+      }
     })
 
   test.each(['a file', 'a link to nowhere'])('takes another place where there is %s', (what) => {
@@ -195,7 +225,7 @@ describe('what servers left', () => {
 
   test('stays while a server uses it, though its data folder is gone', async () => {
     const { child, said } = await other(PRINT_TAKEN(otherDataDir()))
-    taken.push({ path: said, release() {} })
+    taken.push({ path: said, release() {}, remove() {} })
     rmSync(join(root.path, 'other'), { recursive: true })
     take()
     expect(existsSync(join(said, 'owner'))).toBe(true)

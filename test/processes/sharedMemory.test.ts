@@ -1,11 +1,13 @@
-import { describe, expect, test } from 'bun:test'
-import { existsSync, rmSync, truncateSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
-import { headers, PATH, renewed, retried, usePlace } from '../support/place.ts'
+import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/place.ts'
 import { connect, MIGRATIONS } from '../support/postgres.ts'
-import { run, until, workersOf } from '../support/process.ts'
+import { endPrograms, run, until, workersOf } from '../support/process.ts'
+import { KEY } from '../support/server.ts'
+import { canHaveSmallMemory, withMemory } from '../support/smallMemory.ts'
 
 const TIMEOUT_MS = 120_000
 const onLinux = process.platform === 'linux'
@@ -63,6 +65,67 @@ describe('the log of changes', () => {
       TIMEOUT_MS,
     )
 })
+
+describe('the log of changes, too', () => {
+  // Linux shows which memory a process maps, and lets its user cut a file by the descriptor that it has open.
+  if (!onLinux) return
+  /** The files in memory that a process has open. */
+  const memoryFilesOf = (pid: number) =>
+    readdirSync(`/proc/${pid}/fd`)
+      .map((name) => `/proc/${pid}/fd/${name}`)
+      .filter((path) => /^\/memfd:roster|^\/dev\/shm\/roster-[^/]+\/(?!lock)/.test(linkOf(path)))
+
+  test(
+    'nothing that the supervisor maps can be truncated: it goes on, and lists are true',
+    async () => {
+      const { server, url } = await place.start()
+      const total = async () => (await fetch(url + PATH, { headers })).headers.get('x-total-count')
+      const create = () =>
+        fetch(`${url}/Companies`, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: '{"Name":"x"}',
+        })
+      expect((await create()).status).toBe(201)
+      const maps = readFileSync(`/proc/${server.pid}/maps`, 'utf8')
+      const shared = maps.split('\n').filter((line) => / rw-s .*(roster|shm)/.test(line))
+      expect(shared.length).toBeGreaterThan(0)
+      for (const line of shared) expect(line).toContain('/memfd:roster')
+      const files = memoryFilesOf(server.pid)
+      const [workers, codes] = [workersOf(server.pid), new Set<string>()]
+      for (const path of files) {
+        try {
+          truncateSync(path, 0)
+          codes.add('truncated')
+        } catch (error) {
+          codes.add((error as NodeJS.ErrnoException).code as string)
+        }
+      }
+      // The log is refused; the tables of the limits are cut, which costs workers their lives, as below.
+      expect([...codes].sort()).toEqual(['EPERM', 'truncated'])
+      await until(async () => {
+        await fetch(url, { headers, keepalive: false }).catch(() => undefined)
+        return !workersOf(server.pid).some((worker) => workers.includes(worker))
+      })
+      await renewed(server.pid, 2, workers)
+      for (const expected of ['2', '3', '4']) {
+        expect((await retried(create)).status).toBe(201)
+        await until(async () => (await retried(total)) === expected)
+      }
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+const linkOf = (path: string) => {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return '' // closed since
+  }
+}
 
 describe('the memory of the limits', () => {
   const remaining = async (url: string) => Number((await fetch(url, { headers })).headers.get('x-ratelimit-remaining'))
@@ -160,6 +223,62 @@ describe('the memory of the limits', () => {
     },
     TIMEOUT_MS,
   )
+
+  if (canHaveSmallMemory) {
+    // Not in the folder of the tests, which may lie in the /dev/shm that these servers do not see.
+    let dataDir: string
+    beforeEach(() => {
+      dataDir = mkdtempSync('/tmp/roster-memory-')
+    })
+    afterEach(async () => {
+      await endPrograms()
+      rmSync(dataDir, { recursive: true })
+    })
+    const server = (mebibytes: number, settings: Record<string, string>) => {
+      const common = { DATA_DIR: dataDir, PORT: String(place.port), DATABASE_URL: place.DATABASE_URL }
+      const environment = { ...common, BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'pretty', DATABASE_POOL: '1', ...settings }
+      return run(withMemory(mebibytes, [process.execPath, '--no-env-file', 'src/main.ts']), environment)
+    }
+
+    test(
+      'with the default settings fits into the 64 MiB that Docker gives: the log of changes takes none of them',
+      async () => {
+        const started = server(64, { WORKERS: '4', LOG_LEVEL: 'warn' })
+        const [, url = ''] = await started.waitFor(LISTENS)
+        expect((await fetch(url + PATH, { headers })).status).toBe(200)
+        expect(started.output()).not.toContain('no room')
+        const shared = readdirSync(`/proc/${started.pid}/root/dev/shm`).filter((name) => !name.endsWith('ports'))
+        const files = shared.flatMap((name) => readdirSync(`/proc/${started.pid}/root/dev/shm/${name}`))
+        expect(files.sort()).toEqual(['anonymous', 'keys', 'lock', 'owner'])
+        started.kill('SIGTERM')
+        expect(await started.ended).toBe(0)
+      },
+      TIMEOUT_MS,
+    )
+
+    test(
+      'lies beside the data where /dev/shm has no room for it, with one line; counts go on after a restart',
+      async () => {
+        const settings = { WORKERS: '1', RATE_LIMITS: '1000000/1h', RATE_LIMIT_CLIENTS: '2' }
+        for (const expected of [999_999, 999_998]) {
+          const started = server(8, settings)
+          const [, url = ''] = await started.waitFor(LISTENS)
+          const lines = started.output().match(/^.*no room in shared memory.*$/gm) ?? []
+          expect(lines).toHaveLength(1)
+          expect(lines[0]).toMatch(
+            /the tables of the limits lie in DATA_DIR.* 11\.4 MiB of shared memory at \/dev\/shm/,
+          )
+          expect(await remaining(url)).toBe(expected)
+          started.kill('SIGTERM')
+          expect(await started.ended).toBe(0)
+        }
+        expect(existsSync(join(dataDir, 'shared'))).toBe(true)
+      },
+      TIMEOUT_MS,
+    )
+  } else
+    test('is not tested with a small /dev/shm, since this machine lets no process mount one (unshare -m)', () =>
+      expect(process.platform === 'linux' && process.env.CI_REQUIRES_NAMESPACES).toBeFalsy())
 
   test(
     'no room for it: one line that says how much is needed, exit 1',

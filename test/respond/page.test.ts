@@ -40,6 +40,7 @@ test('nothing found: an empty array, total 0, no link', () => {
       'Content-Type': 'application/json; charset=utf-8',
       'Cache-Control': 'no-store',
       'X-Total-Count': '0',
+      ETag: expect.stringMatching(/^W\/"[0-9a-z]{1,13}"$/),
     },
     body: '[]',
   })
@@ -75,8 +76,15 @@ describe('links (spec 4.3): each only where it applies, in the order of D31', ()
     })
 
   test('no link: no header', () => {
-    expect(Object.keys(respond('', 3).headers)).toEqual(['Content-Type', 'Cache-Control', 'X-Total-Count'])
+    expect(Object.keys(respond('', 3).headers)).toEqual(['Content-Type', 'Cache-Control', 'X-Total-Count', 'ETag'])
   })
+})
+
+test('D42: the tag stands for the rows, the total and the links, and a page without links has one of its rows', () => {
+  const tagOf = (text: string, total: number) => respond(text, total).headers.ETag
+  expect(tagOf('', 3)).toBe(tagOf('', 3))
+  const tags = [tagOf('', 3), tagOf('', 4), tagOf('', 30), tagOf('page=2', 30), tagOf('PageSize=5', 30)]
+  expect(new Set(tags).size).toBe(tags.length)
 })
 
 test('D31: a link is the absolute address in angle brackets with its relation', () => {

@@ -26,11 +26,11 @@ export function faultsOfAnswer(
   const id = headers.get('x-request-id') ?? ''
   const isGiven = sent.filter(([name]) => name === 'X-Request-Id').length === 1 && SANE_ID.test(own)
   if (isGiven ? id !== own : !UUID.test(id) && !SANE_ID.test(id)) faults.push(`the request id is ${id}`)
-  if ((status === 204 || method === 'HEAD') && body !== '') faults.push('there is a body')
+  if ((status === 204 || status === 304 || method === 'HEAD') && body !== '') faults.push('there is a body')
   if (status === 405 && !headers.get('allow')) faults.push('405 without Allow')
   if (status === 401 && headers.get('www-authenticate') !== 'ApiKey') faults.push('401 without WWW-Authenticate')
   faults.push(...(method === 'HEAD' ? [] : faultsOfShape(response, url)))
-  if (status < 400 && method !== 'HEAD' && headers.has('x-total-count')) faults.push(...faultsOfList(response))
+  if (status === 200 && method !== 'HEAD' && headers.has('x-total-count')) faults.push(...faultsOfList(response))
   return faults
 }
 

@@ -88,9 +88,9 @@ export function newFilesOf(page: string): ShownFile[] {
   return shownFilesOf(page).filter(({ path }) => !existsSync(join(ROOT, path)))
 }
 
-/** Headers of every answer, and the second copy of links: a page may leave them out. */
+/** Headers of every answer, tags, and the second copy of links: a page may leave them out. */
 const REPEATED =
-  /^(Date|Content-Length|X-Request-Id|X-RateLimit-(Limit|Remaining|Reset)|Link): |^Content-Type: application\/json; charset=utf-8$|^X-Content-Type-Options: nosniff$|^Cache-Control: no-store$/
+  /^(Date|Content-Length|ETag|X-Request-Id|X-RateLimit-(Limit|Remaining|Reset)|Link): |^Content-Type: application\/json; charset=utf-8$|^X-Content-Type-Options: nosniff$|^Cache-Control: no-store$/
 
 /** An answer as it is compared: without what differs by nature, and without repeated headers that `shown` leaves out. */
 export function canonical({ language, answer: shown }: Exchange, answer: string): string {
@@ -126,6 +126,7 @@ function maskHttp(text: string): string {
     .replace(/retry after \d+ s\b/g, 'retry after s')
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uuid')
     .replace(/\bcursor=[\w-]{20,}/g, 'cursor')
+    .replace(/(?<="\w{4}-)\d+(?=\\?")/g, 'version')
 }
 
 function maskText(text: string): string {

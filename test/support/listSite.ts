@@ -93,12 +93,11 @@ export class ListProcess {
   }
 
   /** `path`: `/Absences?page=2`. */
-  async list(path: string): Promise<ListAnswer> {
+  async list(path: string, headers: Record<string, string> = {}): Promise<ListAnswer> {
     const [plural = '', query = ''] = path.slice(1).split(/\?(.*)/s)
     const url = `${BASE}/${plural}`
-    return answerOf(
-      await this.resource(plural).list({ request: new Request(url), url, query, id: '', mayRead: true, key: 'a' }),
-    )
+    const request = new Request(url, { headers })
+    return answerOf(await this.resource(plural).list({ request, url, query, id: '', mayRead: true, key: 'a' }))
   }
 
   /** @throws ApiError */

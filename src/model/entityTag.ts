@@ -1,0 +1,44 @@
+/** What names one state of what an address has. RFC 9110, 8.8.3 */
+interface EntityTag {
+  readonly isWeak: boolean
+  /** What stands in its quotes. */
+  readonly opaque: string
+}
+
+/** What `If-Match` and `If-None-Match` name: some tags, or any. */
+export type EntityTags = readonly EntityTag[] | '*'
+
+/** What a request asks of the state that it finds; null: nothing. RFC 9110, 13.1 */
+export interface Conditions {
+  /** It must be one of these: compared strongly, so that a weak tag is none. */
+  readonly ifMatch: EntityTags | null
+  /** It must be none of these: compared weakly. */
+  readonly ifNoneMatch: EntityTags | null
+}
+
+// No two parts of it take the same characters one after the other, so its time grows with the text's length alone.
+const TAG_AND_COMMA = /(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(?:,[ \t]*|$)/y
+
+/** The tags of a header; null: it is none of these headers, or names no tag. A comma may be missing its tag, or stand in one. */
+export function readTags(text: string): EntityTags | null {
+  if (text === '*') return '*'
+  const tags: EntityTag[] = []
+  TAG_AND_COMMA.lastIndex = 0
+  while (TAG_AND_COMMA.lastIndex < text.length) {
+    const found = TAG_AND_COMMA.exec(text)
+    if (found === null) return null
+    const [, weak, opaque] = found
+    if (opaque !== undefined) tags.push({ isWeak: weak !== undefined, opaque })
+  }
+  return tags.length === 0 ? null : tags
+}
+
+/** Whether the tags name this one, which is a strong one. RFC 9110, 8.8.3.2 */
+export function hasStrongly(tags: EntityTags, opaque: string): boolean {
+  return tags === '*' || tags.some((tag) => !tag.isWeak && tag.opaque === opaque)
+}
+
+/** Whether the tags name this one, weak or not. */
+export function hasWeakly(tags: EntityTags, opaque: string): boolean {
+  return tags === '*' || tags.some((tag) => tag.opaque === opaque)
+}

@@ -1,0 +1,16 @@
+/** A request whose path is understood. */
+export interface ResourceRequest {
+  readonly request: Request
+  /** The path as the client wrote it, behind the server's address. */
+  readonly url: string
+  /** Without `?`. */
+  readonly query: string
+  /** The path segment behind the collection's. */
+  readonly id: string
+  /** Not there: the connection stays open for however long the answer takes. */
+  readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
+  /** Whether its key may read the entity; where not, no answer holds more of a row than its id. */
+  readonly mayRead: boolean
+  /** The id of its key. */
+  readonly key: string
+}

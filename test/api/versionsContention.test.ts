@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { COPIES_MAX } from '../../src/compile/entity.ts'
+import { until } from '../support/process.ts'
+import { createRow, createRows } from '../support/rows.ts'
+import { type Answer, type Json, startServer, type TestServer } from '../support/server.ts'
+
+// The version is looked at once more when the row's lock is there: another transaction had it, and changed the row or not.
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server.stop())
+
+const tagOf = ({ headers }: Answer) => headers.get('etag') as string
+const matching = (method: string, path: string, tag: string, body?: unknown) =>
+  server.send(method, path, body, { 'if-match': tag })
+
+/** Until so many backends wait for a lock. */
+async function untilWaiting(count: number) {
+  await until(async () => {
+    const rows = await server.sql`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return rows.length >= count
+  })
+}
+
+const ROLLBACK = new Error('rolled back')
+
+/** Asks while a transaction has done its work; ends that when the requests wait for it. */
+async function beside<T>(
+  { commits }: { commits: boolean },
+  work: (sql: postgres.TransactionSql) => Promise<unknown>,
+  ask: () => Promise<T>,
+): Promise<T> {
+  let asked: Promise<T> | undefined
+  await server.sql
+    .begin(async (transaction) => {
+      await work(transaction)
+      asked = ask()
+      await untilWaiting(1)
+      if (!commits) throw ROLLBACK
+    })
+    .catch((error) => {
+      if (error !== ROLLBACK) throw error
+    })
+  return asked as Promise<T>
+}
+
+describe.each([true, false])('while another transaction changes the row, and commits: %p,', (commits) => {
+  const outcome = (good: number) => (commits ? 412 : good)
+
+  test.each([
+    ['PATCH', { Reason: 'mine' }, 200],
+    ['PUT', { Reason: 'mine' }, 200],
+    ['DELETE', undefined, 204],
+  ] as const)('a %s of its earlier version waits for it', async (method, body, good) => {
+    const { id } = await createRow(server, '/Absences', { Reason: 'before' })
+    const path = `/Absences/${id}`
+    const tag = tagOf(await server.get(path))
+    const answer = await beside(
+      { commits },
+      (transaction) => transaction`update absence set reason = 'theirs' where id = ${id}`,
+      () => matching(method, path, tag, body),
+    )
+    expect(answer.status).toBe(outcome(good))
+    const rows = await server.sql`select reason from absence where id = ${id}`
+    expect(rows.map(({ reason }) => reason)).toEqual(commits ? ['theirs'] : method === 'DELETE' ? [] : ['mine'])
+    if (commits) expect(tagOf(answer)).toBe(tagOf(await server.get(path)))
+  })
+
+  test('PATCHes that come together with it are carried out, each by its own version', async () => {
+    const rows = await createRows(
+      server,
+      '/Absences',
+      Array.from({ length: 16 }, () => ({ Reason: 'before' })),
+    )
+    const tags = await Promise.all(rows.map(async ({ id }) => tagOf(await server.get(`/Absences/${id}`))))
+    // Every third one is changed before: these are of an earlier version already when they are sent.
+    const isLate = (index: number) => index % 3 === 2
+    for (const [index, { id }] of rows.entries())
+      if (isLate(index)) await server.patch(`/Absences/${id}`, { Reason: 'early' })
+    const held = rows[0] as Json
+    const answers = await beside(
+      { commits },
+      (transaction) => transaction`update absence set reason = 'theirs' where id = ${held.id}`,
+      () =>
+        Promise.all(
+          rows.map(({ id }, index) => matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' })),
+        ),
+    )
+    const expected = rows.map((_, index) => (index === 0 ? outcome(200) : isLate(index) ? 412 : 200))
+    expect(answers.map(({ status }) => status)).toEqual(expected)
+    const now = await server.sql`
+      select reason from absence where id = any (${rows.map(({ id }) => id)}::bigint[]) order by id`
+    expect(now.map(({ reason }) => reason)).toEqual(
+      expected.map((status, index) => (status === 200 ? 'mine' : index === 0 ? 'theirs' : 'early')),
+    )
+  })
+
+  test.each([1, COPIES_MAX + 1])('a rename with %d copies waits for it', async (copies) => {
+    const { id } = await createRow(server, '/Companies', { Name: 'before' })
+    await server.sql`
+      insert into employee (first_name, company_id, company_key)
+      select 'E' || n, c.id, c.name_key from company c, generate_series(1, ${copies}) as n where c.id = ${id}`
+    const path = `/Companies/${id}`
+    const tag = tagOf(await server.get(path))
+    const answer = await beside(
+      { commits },
+      (transaction) => transaction`update company set enabled = true where id = ${id}`,
+      () => matching('PATCH', path, tag, { Name: 'mine' }),
+    )
+    expect(answer.status).toBe(outcome(200))
+    const names = await server.sql`select distinct company from employee where company_id = ${id}`
+    expect(names.map(({ company }) => company)).toEqual([commits ? 'before' : 'mine'])
+  })
+
+  test('a PATCH waits for the rename of a row that it copies from, which changes it too', async () => {
+    const { id: company } = await createRow(server, '/Companies', { Name: 'before' })
+    const { id } = await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: company })
+    const path = `/Employees/${id}`
+    const tag = tagOf(await server.get(path))
+    const answer = await beside(
+      { commits },
+      (transaction) => transaction`update company set name = 'renamed' where id = ${company}`,
+      () => matching('PATCH', path, tag, { CompanyId: company, WorkPhone: '1' }),
+    )
+    expect(answer.status).toBe(outcome(200))
+    const { body } = await server.get(path)
+    expect([body.company, body.workPhone]).toEqual(commits ? ['renamed', null] : ['before', '1'])
+  })
+})
+
+test('a PATCH that waits for a delete is 404', async () => {
+  const { id } = await createRow(server, '/Absences', {})
+  const path = `/Absences/${id}`
+  const tag = tagOf(await server.get(path))
+  const answer = await beside(
+    { commits: true },
+    (transaction) => transaction`delete from absence where id = ${id}`,
+    () => matching('PATCH', path, tag, { Reason: 'mine' }),
+  )
+  expect(answer.status).toBe(404)
+})
+
+test('a refused write takes no lock and no transaction', async () => {
+  const { id } = await createRow(server, '/Absences', {})
+  const path = `/Absences/${id}`
+  const tag = tagOf(await server.get(path))
+  await server.patch(path, { Reason: 'changed' })
+  const locked = async () => {
+    const [row] = await server.sql`select xmax::text, pg_snapshot_xmax(pg_current_snapshot())::text as next
+      from absence where id = ${id}`
+    return row
+  }
+  const before = await locked()
+  const answers = await Promise.all(
+    ['PATCH', 'PATCH', 'PUT', 'DELETE'].map((method) =>
+      matching(method, path, tag, method === 'DELETE' ? undefined : { Reason: method }),
+    ),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([412, 412, 412, 412])
+  expect(await locked()).toEqual(before)
+})

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { memoryFolderOf } from '../../src/os/folder.ts'
+import { readMigrations } from '../../src/postgres/migrate.ts'
+import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
+import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { endPrograms, type RunningProgram, run, runMain, temporaryFolder, until } from '../support/process.ts'
+import { KEY } from '../support/server.ts'
+
+function pgBouncerTests() {
+  let folder: ReturnType<typeof temporaryFolder>
+  let pooler: RunningPgBouncer
+  let direct: string
+  let server: RunningProgram
+  let url: string
+  beforeAll(async () => {
+    folder = temporaryFolder()
+    direct = await createDatabase('empty')
+    // Fewer than the clients at once, and than the connections of the workers.
+    pooler = await startPgBouncer(direct, 3)
+    const settings = { DATA_DIR: folder.path, DATABASE_URL: pooler.url, DATABASE_PREPARE: 'false', WORKERS: '2' }
+    const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '8' }
+    server = runMain({ ...settings, ...limits, BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn' })
+    ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
+  })
+  afterAll(async () => {
+    await endPrograms()
+    await pooler?.stop()
+    rmSync(memoryFolderOf(folder.path, 0), { recursive: true, force: true })
+    folder.remove()
+  })
+
+  async function ask(method: string, path: string, body?: object, key = KEY) {
+    const headers = { authorization: `ApiKey ${key}`, 'content-type': 'application/json' }
+    const answer = await fetch(url + path, { method, headers, body: body ? JSON.stringify(body) : null })
+    const text = await answer.text()
+    return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) }
+  }
+
+  test('the server has migrated a new database through it', async () => {
+    const sql = connect(direct)
+    const applied = await sql`select file from migration where checksum <> '' order by file`
+    await sql.end()
+    expect(applied.map(({ file }) => file)).toEqual(readMigrations(MIGRATIONS).map(({ file }) => file))
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  })
+
+  test('rows are created, read, changed, listed and deleted by many clients at once, each write once', async () => {
+    const { id: companyId } = (await ask('POST', '/Companies', { Name: 'Acme' })).body
+    const numbers = Array.from({ length: 60 }, (_, index) => index)
+    const created = await Promise.all(
+      numbers.map((number) => ask('POST', '/Employees', { EmployeeNumber: `${number}`, CompanyId: companyId })),
+    )
+    expect(created.map(({ status }) => status)).toEqual(numbers.map(() => 201))
+    const paths = created.map(({ body }) => `/Employees/${body.id}`)
+    const changed = await Promise.all(paths.map((path, index) => ask('PATCH', path, { KnownAs: `k${index}` })))
+    expect(changed.map(({ status, body }) => [status, body.knownAs])).toEqual(
+      numbers.map((index) => [200, `k${index}`]),
+    )
+    const read = await Promise.all(paths.map((path) => ask('GET', path)))
+    expect(read.map(({ body }) => body.knownAs)).toEqual(numbers.map((index) => `k${index}`))
+
+    // A rename changes the copies in all employees.
+    expect((await ask('PATCH', `/Companies/${companyId}`, { Name: 'Renamed' })).status).toBe(200)
+    const lists = await Promise.all(
+      ['EmployeeNumber', '-KnownAs', 'Started', '-Id'].flatMap((sort) =>
+        [1, 2, 3].map((page) => ask('GET', `/Employees?Company=Renamed&sort=${sort}&PageSize=20&Page=${page}`)),
+      ),
+    )
+    expect(lists.map(({ status, body }) => [status, body.length])).toEqual(lists.map(() => [200, 20]))
+    expect(new Set(lists.map(({ headers }) => headers.get('x-total-count')))).toEqual(new Set(['60']))
+
+    expect((await ask('DELETE', `/Companies/${companyId}`)).status).toBe(409)
+    const deleted = await Promise.all(paths.map((path) => ask('DELETE', path)))
+    expect(new Set(deleted.map(({ status }) => status))).toEqual(new Set([204]))
+    expect((await ask('GET', '/Employees')).headers.get('x-total-count')).toBe('0')
+    expect((await ask('DELETE', `/Companies/${companyId}`)).status).toBe(204)
+  })
+
+  test('a key is made and revoked through it', async () => {
+    const roster = async (...words: string[]) => {
+      const settings = { DATABASE_URL: pooler.url, DATABASE_PREPARE: 'false', DATA_DIR: folder.path }
+      const command = run([process.execPath, '--no-env-file', 'src/main.ts', 'keys', ...words], settings)
+      expect(await command.ended).toBe(0)
+      return command.output().trimEnd().split('\n').at(-1) as string
+    }
+    const key = await roster('create', '--name', 'a', '--rights', '*:read')
+    expect((await ask('GET', '/Companies', undefined, key)).status).toBe(200)
+    await roster('revoke', '--name', 'a')
+    await until(async () => (await ask('GET', '/Companies', undefined, key)).status === 401)
+  })
+
+  test('nothing of this was worth a warning', () => expect(server.output()).not.toMatch(/ (warn|error) /))
+}
+
+if (hasPgBouncer) describe('behind PgBouncer in transaction mode', pgBouncerTests)
+else
+  test('behind PgBouncer in transaction mode', () => {
+    if (process.env.CI_REQUIRES_PGBOUNCER) throw new Error('pgbouncer is not installed')
+    console.warn('left out, since there is no pgbouncer: apt-get install pgbouncer')
+  })

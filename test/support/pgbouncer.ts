@@ -1,0 +1,67 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './process.ts'
+
+export interface RunningPgBouncer {
+  /** The same database as the address that it was started with. */
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** Debian's package puts it beside the path of ordinary users. */
+const PROGRAM = Bun.which('pgbouncer') ?? Bun.which('pgbouncer', { PATH: '/usr/sbin' })
+
+/** Whether the machine has a `pgbouncer`. */
+export const hasPgBouncer = PROGRAM !== null
+
+/** A PgBouncer of one's own in transaction mode before the database at `databaseUrl`, with so many connections to it. */
+export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<RunningPgBouncer> {
+  const { hostname, port, username, password, pathname } = new URL(databaseUrl)
+  // It gives up root for another user, who must be able to read this.
+  const folder = mkdtempSync(join(tmpdir(), 'roster-pgbouncer-'))
+  chmodSync(folder, 0o755)
+  const file = join(folder, 'pgbouncer.ini')
+  const listenPort = freePort()
+  const user = process.getuid?.() === 0 ? ['user = nobody'] : []
+  const lines = [
+    '[databases]',
+    `${pathname.slice(1)} = host=${hostname} port=${port} user=${username} password=${password}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${listenPort}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    `default_pool_size = ${poolSize}`,
+    'ignore_startup_parameters = statement_timeout,lock_timeout,jit',
+    ...user,
+  ]
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  const program = Bun.spawn([PROGRAM as string, '-q', file], { stdout: 'ignore', stderr: 'pipe' })
+  while (!(await listens(listenPort))) {
+    if (program.exitCode !== null) throw new Error(`pgbouncer ended: ${await new Response(program.stderr).text()}`)
+    await Bun.sleep(10)
+  }
+  const url = new URL(databaseUrl)
+  url.port = String(listenPort)
+  return {
+    url: url.href,
+    async stop() {
+      program.kill('SIGKILL')
+      await program.exited
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      done(true)
+    })
+    socket.on('error', () => done(false))
+  })
+}
