@@ -55,13 +55,19 @@ export function batchInsert(
   { insert, values, returning, sources, matches }: InsertParts,
   operands: readonly Operand[],
 ): Batch {
-  const value = columnOf(operands)
-  const rows = sql`${runs(operands).from} cross join ${PATIENCE} as patience`
-  const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
-  const whole = sql`(select ${lookups} from ${rows} offset 0) as b where ${replaceParams(allFound(sources), value)}`
-  const from = sources.length === 0 ? rows : whole
-  const piece = sql`${insert} select ${replaceParams(values, value)} from ${from} order by b."N" ${returning}`
+  const from = foundRuns(sources, operands, runs(operands))
+  const inner = replaceParams(values, columnOf(operands))
+  const piece = sql`${insert} select ${inner} from ${from} order by b."N" ${returning}`
   return { text: toStatement(piece).text, rows: 'ordered', distinct: null, matches }
+}
+
+/** The runs whose sources are there, with what they copy. */
+export function foundRuns(sources: readonly Source[], operands: readonly Operand[], { from, patience }: Runs): Sql {
+  const rows = sql`${from} cross join ${patience} as patience`
+  if (sources.length === 0) return rows
+  const value = columnOf(operands)
+  const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
+  return sql`(select ${lookups} from ${rows} offset 0) as b where ${replaceParams(allFound(sources), value)}`
 }
 
 /**
@@ -104,7 +110,7 @@ export function isAmong(xmin: Sql, versions: Sql): Sql {
 export const OWN_ID = sql`own.id`
 
 /** What a row has to meet, or is left as it is. */
-interface Conditions {
+export interface Conditions {
   /** Of the row as it is found. */
   readonly conditions: readonly Sql[]
   /** Of the row `before` and the values. */
@@ -115,17 +121,23 @@ interface Conditions {
  * Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. A row that does not
  * meet the conditions, or lacks a source, is left as it is.
  */
-export function batchUpdate(
+export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly Operand[]): Batch {
+  const { text } = toStatement(updateRuns(parts, operands, runs(operands)))
+  return { text, rows: 'numbered', distinct: operands.length - 1 }
+}
+
+/** The same, for these runs. */
+export function updateRuns(
   { table, sets, returning, columns, sources, among, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],
-): Batch {
+  { from, arrays, patience }: Runs,
+): Sql {
   const value = columnOf(operands)
-  const { from, arrays } = runs(operands)
   const id = value((operands.at(-1) as Operand).param)
   const arrayOf = (param: Param) => arrays[operands.findIndex((operand) => operand.param === param)] as Sql
   const found = sources.map(
     ({ table, id, copied, as }) =>
-      sql`${as} as materialized (select id, ${copied} as "K" from ${table} where id = any (${arrayOf(id)}) and ${PATIENCE} is not null for key share)`,
+      sql`${as} as materialized (select id, ${copied} as "K" from ${table} where id = any (${arrayOf(id)}) and ${patience} is not null for key share)`,
   )
   const joins = sources.map(({ id, as }) => sql` left join ${as} on ${as}.id = ${value(id)}`)
   // All of them before the rows themselves; a rename locks them in this order too.
@@ -134,26 +146,44 @@ export function batchUpdate(
   const version =
     among === null ? [] : [isAmong(sql`own.xmin`, sql`(${arrayOf(among)})[array_position(${ids}, ${OWN_ID})]`)]
   const met = [...version, ...conditions].map((condition) => sql` and ${condition}`)
-  const before = sql`(select ${columns} from ${table} as own where id = any (${ids}) and ${PATIENCE} is not null${join([...locks, ...met], sql``)} order by id for no key update) as before`
+  const before = sql`(select ${columns} from ${table} as own where id = any (${ids}) and ${patience} is not null${join([...locks, ...met], sql``)} order by id for no key update) as before`
   const isMet = [
     ...sources.map(({ id, as }) => sql` and (${value(id)} is null or ${as}.id is not null)`),
     ...rules.map((rule) => sql` and ${replaceParams(rule, value)}`),
   ]
   const head = sources.length === 0 ? sql`` : sql`with ${list(found)} `
-  const piece = sql`${head}update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id}${join(joins, sql``)} where t.id = before.id${join(isMet, sql``)} ${returning}, b."N"`
-  return { text: toStatement(piece).text, rows: 'numbered', distinct: operands.length - 1 }
+  return sql`${head}update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id}${join(joins, sql``)} where t.id = before.id${join(isMet, sql``)} ${returning}, b."N"`
 }
 
-/** A row for each run: its values, and its number; and the arrays of all. No column of an entity has a capital letter. */
-function runs(operands: readonly Operand[]): { from: Sql; arrays: Sql[] } {
+/** The runs of a statement. */
+export interface Runs {
+  /** A row `b` for each: its values, and its number. No column of an entity has a capital letter. */
+  readonly from: Sql
+  /** For each operand, its values. */
+  readonly arrays: readonly Sql[]
+  /** Is never null, and says how long they wait for locks. */
+  readonly patience: Sql
+}
+
+/** As many runs as the arrays have values. */
+export function runs(operands: readonly Operand[]): Runs {
+  return { ...rowsOf(operands, () => sql`${param(null)}`), patience: PATIENCE }
+}
+
+/** One run, of the operands themselves, which waits for locks as any statement. */
+export function oneRun(operands: readonly Operand[]): Runs {
+  return { ...rowsOf(operands, ({ param }) => sql`array[${param}]`), patience: sql`(select true)` }
+}
+
+function rowsOf(operands: readonly Operand[], arrayOf: (operand: Operand) => Sql): { from: Sql; arrays: Sql[] } {
   // Without the limits of a column's type, which would round a filter's number to those of a row.
-  const arrays = operands.map(({ type }) => sql`${param(null)}::${typeName(type.replace(/\(.*?\)/, ''))}[]`)
+  const arrays = operands.map((operand) => sql`${arrayOf(operand)}::${typeName(operand.type.replace(/\(.*?\)/, ''))}[]`)
   const names = operands.map((_, index) => sql`"V${integer(index + 1)}"`)
   const from = sql`unnest(${list(arrays)}) with ordinality as b(${list([...names, sql`"N"`])})`
   return { from, arrays }
 }
 
-function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
+export function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
   return (param) => sql`b."V${integer(operands.findIndex((operand) => operand.param === param) + 1)}"`
 }
 

@@ -1,6 +1,7 @@
 import type { Batchable } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import {
@@ -15,6 +16,7 @@ import {
   type UpdateParts,
 } from './batch.ts'
 import { columns, TRANSACTION } from './columns.ts'
+import { compileOnceInsert, compileOnceUpdate } from './once.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 
 // The most frequent statement of all, and its text is always the same.
@@ -45,10 +47,13 @@ export function compileProbe(entity: Entity): Statement {
   return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} limit 0`)
 }
 
-/** A new row; returns it, and the transaction; or no row where a reference names none. */
-export function compileCreate(entity: Entity, changes: Assignments): Batchable {
+/**
+ * A new row; returns it, and the transaction; or no row where a reference names none, or the key of `once` was used or is in
+ * use.
+ */
+export function compileCreate(entity: Entity, changes: Assignments, once: Once | null = null): Batchable {
   const changed = changedProperties(entity, changes)
-  const { text, batch } = shapes.get(shapeOf('create', entity, changed), () => {
+  const { text, batch } = shapes.get(shapeOf(once ? 'create once' : 'create', entity, changed), () => {
     const operands = operandsOf(changed)
     const assigned = assignments(changed, operands, ({ as }) => sql`b.${as}`)
     const targets = list(assigned.map(({ column }) => name(column)))
@@ -61,16 +66,22 @@ export function compileCreate(entity: Entity, changes: Assignments): Batchable {
         property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
       ),
     }
+    if (once) return compileOnceInsert(entity, parts, operands)
     return { text: toStatement(insertOne(parts), paramsOf(operands)).text, batch: batchInsert(parts, operands) }
   })
-  return { text, values: valuesOf(changed, changes), batch }
+  return { text, values: withOnce(valuesOf(changed, changes), once), batch, once }
+}
+
+function withOnce(values: (string | null)[], once: Once | null): (string | null)[] {
+  if (once) values.push(once.key, once.request)
+  return values
 }
 
 /**
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
  * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
  * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
- * `versions`, an array as PostgreSQL writes it: where the row has none of these.
+ * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`: as of `compileCreate`.
  */
 export function compileUpdate(
   entity: Entity,
@@ -78,9 +89,10 @@ export function compileUpdate(
   changes: Assignments,
   copying: readonly ReferringColumn[] = [],
   versions: string | null = null,
+  once: Once | null = null,
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `${copying.length === 0 ? 'update' : 'rename'}${versions === null ? '' : ' if'}`
+  const verb = `${copying.length === 0 ? 'update' : 'rename'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
     const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
@@ -94,23 +106,23 @@ export function compileUpdate(
       sources: sourcesOf(changed, operands),
       among: among[0]?.param ?? null,
     }
-    const few = copying.map((copies) => areFew(copies, OWN_ID, COPIES_BATCHED_MAX))
+    const few = (most: number) => copying.map((copies) => areFew(copies, OWN_ID, most))
     const rules = (row: Sql) => rulesOf(entity, changed, operands, row)
+    const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
+    const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
+    if (once) return compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX) }, batched], operands)
     return {
       text: toStatement(
         updateOne({ ...parts, sets: setsBy(selected) }, operands, rules(sql``), copying),
         paramsOf(operands),
       ).text,
-      batch: batchUpdate(
-        { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), conditions: few, rules: rules(sql`before.`) },
-        operands,
-      ),
+      batch: batchUpdate(batched, operands),
     }
   })
   const values = valuesOf(changed, changes)
   if (versions !== null) values.push(versions)
   values.push(id)
-  return { text, values, batch }
+  return { text, values: withOnce(values, once), batch, once }
 }
 
 /**

@@ -52,9 +52,10 @@ export function errorExampleValues(operations: readonly Operation[], baseUrl: st
   )
 }
 
-/** Headers that all answers of a status have. */
+/** Headers that all answers of a status have, or some of its codes. */
 const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   401: { 'WWW-Authenticate': 'WWW-Authenticate' },
+  409: { 'Retry-After': 'RetryAfterIfAny' },
   412: { ETag: 'VersionNow' },
   429: { RetryAfter: 'RetryAfter', 'Retry-After': 'RetryAfter' },
   503: { 'Retry-After': 'RetryAfterIfAny' },
@@ -93,7 +94,7 @@ export class ErrorAnswers {
 }
 
 /** What the answers of a status with several codes are called. */
-const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refused' }
+const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refused', 503: 'NotAnswered' }
 
 function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {
   return {

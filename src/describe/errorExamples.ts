@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
 import { about, api, type ErrorExample, fault } from './errorExample.ts'
+import { repeatExamples } from './repeatExamples.ts'
 
 const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')
 const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'
@@ -195,6 +196,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     when: 'the server has a fault of its own',
     answer: api('The server failed. Its log has the details under request id 4bf92f35-77b3.'),
   },
+  ...repeatExamples,
   ServiceUnavailable: {
     method: 'GET',
     target: '/Companies',

@@ -97,8 +97,12 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       schema: { type: 'integer', minimum: 1 },
       example: 60,
     },
+    'Idempotency-Replayed': {
+      description: 'The answer is that of an earlier request with the same `Idempotency-Key`.',
+      schema: { const: 'true' },
+    },
     RetryAfterIfAny: {
-      description: 'Seconds to wait before a retry; not there where a retry would fare no better.',
+      description: 'Seconds to wait before a retry; not there where a retry would fare no better, or may do harm.',
       schema: { type: 'integer', minimum: 1 },
       example: 1,
     },

@@ -125,6 +125,7 @@ function parametersOf({ entity, success, method }: Operation, isConditional: boo
   const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
   if (isConditional) parameters.push(refTo('parameters', 'IfNoneMatch'))
   if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
+  if (entity !== null && method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
   return parameters.length === 0 ? {} : { parameters }
 }
 

@@ -29,6 +29,8 @@ export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'erro
 const EVERYWHERE = ['InvalidHost', 'UriTooLong'] as const
 const BEHIND_KEYS = ['Unauthorized', 'Forbidden', 'RateLimitExceeded'] as const
 const FROM_DATABASE = ['InternalError', 'ServiceUnavailable'] as const
+/** Of a write, which may be sent once again. D43, D44 */
+const REPEATABLE = ['InProgress', 'IdempotencyMismatch'] as const
 const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
 const LISTED = [
   ...WITHOUT_PARAMETERS,
@@ -47,12 +49,13 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   const { name, plural, properties } = entity
   const [one, many] = [withArticle(wordsOf(name)), wordsOf(plural)]
   const [list, row] = [`/${plural}`, `/${plural}/{id}`]
-  const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY]
+  const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY, ...REPEATABLE]
   if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
   const isReferredTo = entities.some((other) => other.properties.some(({ reference }) => reference?.entity === name))
   const removed: ErrorCode[] = [
     ...WITHOUT_PARAMETERS,
     ...CONDITIONAL,
+    ...REPEATABLE,
     'NotFound',
     ...(isReferredTo ? ['StillReferenced' as const] : []),
   ]
@@ -64,7 +67,13 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
     codes: readonly ErrorCode[],
   ): Operation => ({
     ...{ operationId, method, path, summary, description, success, entity, isOpen: false, isUnlimited: false },
-    codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
+    codes: [
+      ...codes,
+      ...EVERYWHERE,
+      ...BEHIND_KEYS,
+      ...FROM_DATABASE,
+      ...(method === 'GET' ? [] : ['OutcomeUnknown' as const]),
+    ],
   })
   return [
     on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL]),

@@ -5,6 +5,9 @@ import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.t
 import { filterNames, operatorsFor } from './conditions.ts'
 import { refTo, type Schema } from './schema.ts'
 
+/** What `parse/idempotencyKey.ts` takes. */
+const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
+
 /** The parameters that operations share. */
 export const sharedParameters: Readonly<Record<string, Schema>> = {
   Id: {
@@ -43,6 +46,14 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
       'An id of yours for the request, up to 128 of `A-Z a-z 0-9 _ . : / + = ~ -`. The answer and the log repeat it; any other text is replaced by a new id.',
     schema: { type: 'string' },
     example: '4bf92f35-77b3',
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'A text of yours for this write, such as a UUID, with double quotes or without: however often it is sent within 24 hours, it is done once, and answered the same.',
+    schema: { type: 'string', pattern: IDEMPOTENCY_KEY_PATTERN },
+    example: '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
   },
   IfMatch: {
     name: 'If-Match',

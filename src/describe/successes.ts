@@ -9,6 +9,7 @@ const row = (name: string) => refTo('schemas', name)
 const rowOrId = (name: string) => ({ anyOf: [row(name), row('RowId')] })
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
 const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
+const REPLAYED = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
 
 /** The `responses` of an operation that succeeds. */
@@ -33,14 +34,16 @@ export function successesOf(operation: Operation): Record<string, Schema> {
       return {
         201: {
           description: 'The new row.',
-          ...headers({ Location: 'RowLocation', ...VERSION }),
+          ...headers({ Location: 'RowLocation', ...VERSION, ...REPLAYED }),
           ...json(rowOrId(name)),
         },
       }
     case 'updated':
-      return { 200: { description: 'The row as it is now.', ...headers(VERSION), ...json(rowOrId(name)) } }
+      return {
+        200: { description: 'The row as it is now.', ...headers({ ...VERSION, ...REPLAYED }), ...json(rowOrId(name)) },
+      }
     case 'deleted':
-      return { 204: { description: 'The row is deleted.', ...headers() } }
+      return { 204: { description: 'The row is deleted.', ...headers(REPLAYED) } }
     default:
       return pageSuccesses(success, isUnlimited)
   }

@@ -1,11 +1,14 @@
 import type { Batch, Batchable } from '../model/batch.ts'
-import type { Row, Statement } from '../model/sql.ts'
+import type { Row } from '../model/sql.ts'
+import { Sending } from './sending.ts'
 import type { Observe } from './writeObserver.ts'
 
 interface Run {
   readonly statement: Batchable
   /** The same for all of a batch, which write the same columns of one table. */
   readonly observe: Observe | null
+  /** Null: it changes nothing. */
+  readonly sending: Sending | null
   /** By `performance.now()`; afterwards its client has its answer, and it is not sent any more. */
   readonly untilMs: number
   resolve(rows: Row[]): void
@@ -21,9 +24,14 @@ interface Queue {
 
 interface Execution {
   /** Sends nothing after `untilMs`. @throws the error for its client */
-  alone(statement: Statement, observe: Observe | null, untilMs: number): Promise<Row[]>
+  alone(statement: Batchable, observe: Observe | null, untilMs: number, sending: Sending | null): Promise<Row[]>
   /** Null: nothing of it was done, and each run is tried alone. @throws the error for all clients */
-  together(statement: Statement, observe: Observe | null, untilMs: number): Promise<Row[] | null>
+  together(
+    statement: Batchable,
+    observe: Observe | null,
+    untilMs: number,
+    sending: Sending | null,
+  ): Promise<Row[] | null>
 }
 
 interface Bounds {
@@ -60,12 +68,14 @@ export class Batcher {
     private readonly bounds: Bounds,
   ) {}
 
-  ask(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
+  /** `sending` is of a write, and not there for what changes nothing. */
+  ask(statement: Batchable, observe: Observe | null = null, sending: Sending | null = null): Promise<Row[]> {
     const key = statement.batch ? statement.text : `${statement.text}\0${JSON.stringify(statement.values)}`
     let queue = this.queues.get(key)
     if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
     return new Promise((resolve, reject) => {
-      queue.waiting.push({ statement, observe, untilMs: performance.now() + this.bounds.waitMsMax, resolve, reject })
+      const untilMs = performance.now() + this.bounds.waitMsMax
+      queue.waiting.push({ statement, observe, sending, untilMs, resolve, reject })
       if (queue.running < RUNNING_MAX) this.makeDue(queue)
     })
   }
@@ -108,10 +118,10 @@ export class Batcher {
   }
 
   private async answer(runs: readonly Run[]) {
-    const [{ statement, observe, untilMs }] = runs as [Run]
+    const [{ statement, observe, sending, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.execution.alone(statement, observe, (runs.at(-1) as Run).untilMs)
+      const rows = await this.execution.alone(statement, observe, (runs.at(-1) as Run).untilMs, sending)
       for (const { resolve } of runs) resolve(rows)
       return
     }
@@ -119,7 +129,10 @@ export class Batcher {
     if (untilMs <= performance.now()) return this.separate(runs)
     const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
     const startMs = performance.now()
-    const rows = await this.execution.together({ text: batch.text, values }, observe, untilMs)
+    const whole = sending && Sending.together(runs)
+    const { once } = statement
+    const rows = await this.execution.together({ text: batch.text, values, once }, observe, untilMs, whole)
+    for (const run of runs) run.sending?.separate()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
     else this.separate(runs)
@@ -137,8 +150,8 @@ export class Batcher {
   }
 
   private separate(runs: readonly Run[]) {
-    for (const { statement, observe, untilMs, resolve, reject } of runs)
-      this.execution.alone(statement, observe, untilMs).then(resolve, reject)
+    for (const { statement, observe, sending, untilMs, resolve, reject } of runs)
+      this.execution.alone(statement, observe, untilMs, sending).then(resolve, reject)
   }
 }
 

@@ -1,13 +1,14 @@
-import postgres from 'postgres'
-import { ApiError } from '../errors.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
+import { errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown, unavailable } from './outcomes.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
+import { type DriverQuery, Sending } from './sending.ts'
 import { Shortage } from './shortage.ts'
-import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
+import { classify, type Verdict } from './sqlstate.ts'
+import { readOf, type Work, writeOf } from './work.ts'
 import type { Observe, WriteObserver } from './writeObserver.ts'
 
 export interface DatabaseOptions extends PoolOptions {
@@ -67,16 +68,17 @@ export class Database {
    * runs it, null before one does. @throws as `read`
    */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
-    return this.admit(() => this.run(statement, null, true, untilMs, true, onSent))
+    const follower = { handOver: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
+    const work = { statement, observe: null, repeatable: true, untilMs, mayWait: true, sending: null, follower }
+    return this.admit(() => this.run(work))
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
-    return this.admit(() =>
-      statement.batch
-        ? this.writes.ask(statement, observe)
-        : this.run(statement, observe, false, performance.now() + this.queryMsMax, true),
-    )
+    const sending = new Sending()
+    if (statement.batch) return this.admit(() => this.writes.ask(statement, observe, sending), sending, statement)
+    const untilMs = performance.now() + this.queryMsMax
+    return this.admit(() => this.run(writeOf(statement, observe, untilMs, true, sending)), sending, statement)
   }
 
   /** Waits up to `waitMs` for queries that run, then closes the connections; queries that still run get ServiceUnavailable. */
@@ -94,58 +96,59 @@ export class Database {
     return new Batcher(
       {
         // A batch gives up on locks soon, a write by itself waits for them; reads meet none.
-        alone: (statement, observe, untilMs) => this.run(statement, observe, repeatable, untilMs, !repeatable),
-        together: (statement, observe, untilMs) =>
-          this.run(statement, observe, repeatable, untilMs, false).catch((error) => {
-            if (isUndone(error)) return null
-            throw error
-          }),
+        alone: (statement, observe, untilMs, sending) =>
+          this.run(sending ? writeOf(statement, observe, untilMs, true, sending) : readOf(statement, untilMs)),
+        together: (statement, observe, untilMs, sending) =>
+          this.run(sending ? writeOf(statement, observe, untilMs, false, sending) : readOf(statement, untilMs)).catch(
+            (error) => {
+              if (isUndone(error)) return null
+              throw error
+            },
+          ),
       },
       { waitMsMax: this.queryMsMax, runningMsMax: repeatable ? READING_MS_MAX : WRITING_MS_MAX },
     )
   }
 
   /** Refuses queries past QUERIES_MAX; gives up each one at its deadline, batched or not. */
-  private async admit(ask: () => Promise<Row[]>): Promise<Row[]> {
+  private async admit(
+    ask: () => Promise<Row[]>,
+    sending: Sending | null = null,
+    statement: Batchable | null = null,
+  ): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
     this.inFlight++
     const { pool } = this
     try {
-      return await this.deadlines.race(ask(), () => this.missed(pool))
+      return await this.deadlines.race(ask(), () => this.missed(pool, sending, statement))
     } finally {
       this.inFlight--
     }
   }
 
-  /** Sends nothing after `untilMs`: by then its client has a 503 that says nothing was done, and may try again. */
-  private async run(
-    statement: Statement,
-    observe: Observe | null,
-    repeatable: boolean,
-    untilMs: number,
-    mayWait: boolean,
-    onSent?: (backend: () => number | null) => void,
-  ): Promise<Row[]> {
+  private async run(work: Work): Promise<Row[]> {
+    const { statement, observe, repeatable, untilMs, sending } = work
     let refusal = this.shortage.isOn ? await this.shortage.wait(untilMs) : null
     for (let attempt = 1; ; attempt++) {
-      if (performance.now() >= untilMs) throw missedDeadline(refusal)
+      if (performance.now() >= untilMs) throw errorFor(missedDeadline(refusal), 'refused', work)
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
       const observer = observe?.()
       try {
-        const rows = await this.attempt(statement, pool, prepare, mayWait, onSent)
+        const rows = await this.attempt(work, pool, prepare)
         observer?.settle(rows)
         if (this.shortage.isOn) this.shortage.freed()
         return rows
       } catch (error) {
-        const verdict = classify(error)
-        if (observer && isUnknown(error, verdict)) this.giveUp(observer, pool)
+        const verdict = this.verdictOn(error, pool, sending)
+        if (sending && isUnknown(error, verdict)) this.giveUp(observer, pool, sending)
         else observer?.settle([])
-        if (this.isEnded) throw this.translate(error, verdict)
+        sending?.end()
+        if (this.isEnded) throw errorFor(error, verdict, work)
         if (verdict === 'crowded') {
           const { spare } = this.options
-          if (spare && pool.running === 0) return spare.run(statement, observe, repeatable, untilMs, mayWait, onSent)
+          if (spare && pool.running === 0) return spare.run(work)
           refusal = await this.shortage.waitAgain(untilMs, error)
           attempt--
           continue
@@ -155,30 +158,25 @@ export class Database {
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
-        if (!again || attempt === ATTEMPTS_MAX) throw this.translate(error, verdict)
+        if (!again || attempt === ATTEMPTS_MAX) throw errorFor(error, verdict, work)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
       }
     }
   }
 
-  private async attempt(
-    { text, values }: Statement,
-    pool: Pool,
-    prepare: boolean,
-    mayWait: boolean,
-    onSent?: (backend: () => number | null) => void,
-  ): Promise<Row[]> {
+  private async attempt({ statement, mayWait, sending, follower }: Work, pool: Pool, prepare: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
     const query = pool.sql.unsafe(
-      text,
-      values as string[],
+      statement.text,
+      statement.values as string[],
       (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object,
     )
-    onSent?.(() => (query as unknown as { state?: { pid: number | null } }).state?.pid ?? null)
+    follower?.handOver(query as unknown as DriverQuery)
     pool.running++
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => missedDeadline())
       this.stuck = 0
+      sending?.end()
       // After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer.
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
     } finally {
@@ -187,11 +185,25 @@ export class Database {
     }
   }
 
-  private missed(pool: Pool): Error {
+  /** What an error means for a statement, where also is known whether a connection has taken it. */
+  private verdictOn(error: unknown, pool: Pool, sending: Sending | null): Verdict {
+    const verdict = classify(error)
+    if (!sending?.isUnsent || !isUnknown(error, verdict)) return verdict
+    if (verdict !== 'lost') this.withdraw(pool, sending)
+    return 'notSent'
+  }
+
+  private missed(pool: Pool, sending: Sending | null, statement: Batchable | null): Error {
+    if (sending) this.withdraw(pool, sending)
+    const cause = this.shortage.isOn ? this.shortage.error : new Error('a query missed its deadline')
     // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
-    if (this.shortage.isOn) return missedDeadline(this.shortage.error)
-    if (this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
-    return missedDeadline()
+    if (!this.shortage.isOn && this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
+    return sending?.mayBeDone ? outcomeUnknown(cause, Boolean(statement?.once)) : missedDeadline(cause)
+  }
+
+  /** A connection that opens for a statement that was taken back stays without use, so the pool is replaced. */
+  private withdraw(pool: Pool, sending: Sending) {
+    if (sending.withdraw() && this.pool === pool && !this.isEnded) this.renew()
   }
 
   /**
@@ -208,38 +220,10 @@ export class Database {
   }
 
   /** For a write with an unknown outcome: PostgreSQL may have done it, or may still do it, and the answer is lost. */
-  private giveUp(observer: WriteObserver, pool: Pool) {
+  private giveUp(observer: WriteObserver | undefined, pool: Pool, sending: Sending) {
+    sending.isUnknown = true
     this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
     if (this.pool === pool && !this.isEnded) this.renew()
-    observer.settle(null)
+    observer?.settle(null)
   }
-
-  private translate(error: unknown, verdict: Verdict): Error {
-    if (error instanceof ApiError) return error
-    if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)
-    if (verdict === 'fault') return error as Error
-    return unavailable(error)
-  }
-}
-
-/** Whether a statement certainly did nothing, and its parts may do better. */
-function isUndone(error: unknown): boolean {
-  if (!(error instanceof ApiError))
-    return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
-  const verdict = classify(error.cause)
-  return verdict === 'rolledBack' || verdict === 'refused'
-}
-
-/** Whether a statement that was sent may have been done all the same. */
-function isUnknown(error: unknown, verdict: Verdict): boolean {
-  return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
-}
-
-function missedDeadline(cause?: unknown): ApiError {
-  return unavailable(cause ?? new Error('a query missed its deadline'))
-}
-
-function unavailable(cause: unknown): ApiError {
-  const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
 }

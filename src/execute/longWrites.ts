@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import type { Batchable } from '../model/batch.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/deadline.ts'
 import { Database, type DatabaseOptions } from './database.ts'
@@ -35,11 +36,12 @@ export class LongWrites {
     this.name = connections
     const changes = options.changes && { ...options.changes, connections: connections as string }
     const limits = { poolSize: 1, statementMsMax: LONG_STATEMENT_MS_MAX, queryMsMax: LONG_QUERY_MS_MAX }
-    this.own = new Database({ ...options, ...limits, changes: changes ?? null })
+    const name = options.name === undefined ? {} : { name: `${options.name}/long` }
+    this.own = new Database({ ...options, ...limits, ...name, changes: changes ?? null })
   }
 
   /** Runs a statement when its turn has come, again only when it had no effect. @throws as `Database.write` */
-  async write({ text, values }: Statement, observe: Observe | null = null): Promise<Row[]> {
+  async write({ text, values, once }: Batchable, observe: Observe | null = null): Promise<Row[]> {
     if (this.waiting >= WAITING_MAX) throw busy()
     this.waiting++
     const before = this.last
@@ -49,7 +51,7 @@ export class LongWrites {
       await withDeadline(before, TURN_MS_MAX, () => {
         throw busy()
       })
-      return await this.own.write({ text, values }, observe && this.identifying(observe))
+      return await this.own.write({ text, values, once }, observe && this.identifying(observe))
     } finally {
       this.waiting--
       resolve()

@@ -11,6 +11,8 @@ export interface PoolOptions {
   prepare: boolean
   /** The change log to which this process publishes its writes; default: none, and the database's triggers notify. */
   changes?: PublishingConnections | null
+  /** What the names of its connections begin with, so that those can be ended which have a write that was given up. */
+  name?: string
   /** For how long PostgreSQL itself lets a statement run; default: 3 s. */
   statementMsMax?: number
   /** For how long a statement may wait for a lock; default: as long as it may run. */
@@ -47,7 +49,8 @@ export interface Pool {
 }
 
 export function openPool(options: PoolOptions, number: number): Pool {
-  const connections = options.changes ? `${options.changes.connections}/${number}` : 'roster'
+  const name = options.changes?.connections ?? options.name
+  const connections = name === undefined ? 'roster' : `${name}/${number}`
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>()
   return { sql: connect(options, connections), connections, closed, resolveClosed, running: 0, isRetired: false }
 }

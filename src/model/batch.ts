@@ -1,3 +1,4 @@
+import type { Once } from './once.ts'
 import type { Statement } from './sql.ts'
 
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
@@ -17,4 +18,6 @@ export interface Batch {
 /** A statement of which several runs, each with values of its own, may be one. Without a batch: they cannot be. */
 export interface Batchable extends Statement {
   readonly batch?: Batch | null | undefined
+  /** Where it is there, the statement does nothing the second time, so that it may be sent again. */
+  readonly once?: Once | null | undefined
 }

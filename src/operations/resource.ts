@@ -3,11 +3,7 @@ import { DatabaseLists } from '../cache/databaseLists.ts'
 import { ReadFence } from '../changes/readFence.ts'
 import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
-import { compileRemove } from '../compile/remove.ts'
-import { ApiError } from '../errors.ts'
-import type { Database } from '../execute/database.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
-import { ConstraintViolation } from '../execute/sqlstate.ts'
 import {
   copiedEntities,
   copiedProperties,
@@ -17,6 +13,7 @@ import {
   referringColumns,
 } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
@@ -27,6 +24,7 @@ import { writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
 import { requireList, unlessHeld } from './listConditions.ts'
 import { Lists } from './lists.ts'
+import { Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
@@ -50,10 +48,10 @@ export class Resource {
   private readonly lists: Lists
   private readonly versions: RowVersions
   private readonly reads: RowReads
+  private readonly repeats: Repeats
   private readonly rows: RowWrites
   /** Null: there is no list cache. */
   private readonly writes: WriteRecorder | null
-  private readonly database: Database
   private readonly longWrites: LongWrites | null
 
   constructor(
@@ -61,7 +59,6 @@ export class Resource {
     entities: readonly Entity[],
     { database, listReads, longWrites, cursors, memory }: ResourceParts,
   ) {
-    this.database = database
     this.longWrites = longWrites
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
@@ -75,7 +72,8 @@ export class Resource {
       tableMask: tableMask(entities, [entity]),
     }
     this.reads = new RowReads(entity, database, access, tableMask(entities, copiedEntities(entity, entities)))
-    this.rows = new RowWrites(entity, database, (id) => this.reads.absent(id))
+    this.repeats = new Repeats(entity, database, () => this.reads.settled())
+    this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.absent(id))
     this.versions = new RowVersions(entity, this.reads)
     const source = access ? new CachedLists(entity, listReads, access) : new DatabaseLists(entity, listReads)
     this.lists = new Lists(entity, cursors, source)
@@ -96,13 +94,18 @@ export class Resource {
     return respondRow(200, writeEntity(this.entity, row), tag)
   }
 
-  async create({ request, url, query, mayRead }: ResourceRequest): Promise<Reply> {
-    parseNoParameters(query)
-    const assignments = parseComplete(this.entity, await readBody(request))
-    const conditions = parseConditions(request.headers)
+  async create(call: ResourceRequest): Promise<Reply> {
+    parseNoParameters(call.query)
+    const assignments = parseComplete(this.entity, await readBody(call.request))
+    const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
-    const statement = compileCreate(this.entity, assignments)
-    const row = await this.rows.write(statement, null, assignments, null, this.writes?.create)
+    const once = this.repeats.begin(call, '', assignments)
+    const statement = compileCreate(this.entity, assignments, once)
+    const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
+    return this.repeats.answer(once, create, (row) => this.created(call, row))
+  }
+
+  private created({ url, mayRead }: ResourceRequest, row: Row): Reply {
     const location = `${url.replace(/\/$/, '')}/${row[0]}`
     return respondRow(201, this.bodyOf(row, mayRead), this.versions.tagOfWritten(row, 1), location)
   }
@@ -119,37 +122,52 @@ export class Resource {
     return this.update(call, id, parsePartial(this.entity, await readBody(call.request)))
   }
 
-  async remove({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
-    parseNoParameters(query)
-    const id = this.reads.parseId(segment)
-    const asked = await this.versions.asked(request.headers, id)
-    const statement = compileRemove(this.entity, id, this.referring, asked?.versions)
-    const rows = await this.database.write(statement, this.writes?.remove).catch((error) => {
-      throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
-    })
-    if (rows.length > 0) return respondEmpty()
-    await (asked ?? this.reads).find(id)
-    throw this.stillReferenced(id)
+  async remove(call: ResourceRequest): Promise<Reply> {
+    parseNoParameters(call.query)
+    const id = this.reads.parseId(call.id)
+    const once = this.repeats.begin(call, id, null)
+    const remove = async () => {
+      const asked = await this.asked(call, id, once)
+      return this.rows.remove(id, this.referring, asked, once, this.writes?.remove)
+    }
+    return this.repeats.answer(once, remove, () => respondEmpty())
   }
 
-  private async update(call: ResourceRequest, id: string, assignments: Assignments): Promise<Reply> {
-    const asked = await this.versions.asked(call.request.headers, id)
+  private update(call: ResourceRequest, id: string, assignments: Assignments): Promise<Reply> {
+    const once = this.repeats.begin(call, id, assignments)
+    const change = () => this.change(call, id, assignments, once)
+    return this.repeats.answer(once, change, (row) => this.changed(call, row))
+  }
+
+  /** The row as it is now, and the transaction that wrote it. */
+  private async change(call: ResourceRequest, id: string, assignments: Assignments, once: Once | null): Promise<Row> {
+    const asked = await this.asked(call, id, once)
     if (assignments.size === 0) {
-      const row = await (asked ?? this.reads).find(id)
-      return respondRow(200, this.bodyOf(row, call.mayRead), this.versions.tagOf(row))
+      if (once !== null) await this.repeats.look(once)
+      return (asked ?? this.reads).find(id)
     }
     const row = this.renames(assignments)
-      ? await this.rename(call, id, assignments, asked)
-      : await this.change(id, assignments, asked)
+      ? await this.rename(call, id, assignments, asked, once)
+      : await this.set(id, assignments, asked, once)
+    const { length } = this.entity.properties
     // What it has found, another write may have left.
-    await this.reads.published(row, 2 * this.entity.properties.length + 1)
-    const body = this.bodyOf(this.withOwnCopies(row), call.mayRead)
-    return respondRow(200, body, this.versions.tagOfWritten(row, 2))
+    await this.reads.published(row, 2 * length + 1)
+    return [...this.withOwnCopies(row).slice(0, length), row[2 * length] as string]
   }
 
-  private change(id: string, assignments: Assignments, asked: VersionAsked | null): Promise<Row> {
-    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions)
+  private changed({ mayRead }: ResourceRequest, row: Row): Reply {
+    return respondRow(200, this.bodyOf(row, mayRead), this.versions.tagOfWritten(row, 1))
+  }
+
+  private set(id: string, assignments: Assignments, asked: VersionAsked | null, once: Once | null): Promise<Row> {
+    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once)
     return this.rows.write(statement, id, assignments, asked, this.writes?.update)
+  }
+
+  /** A repeated request asks for a version that its first one has replaced. */
+  private async asked({ request }: ResourceRequest, id: string, once: Once | null): Promise<VersionAsked | null> {
+    if (once !== null && request.headers.has('if-none-match')) await this.repeats.look(once)
+    return this.versions.asked(request.headers, id)
   }
 
   /** What a write answers: the row, or its id alone. */
@@ -166,16 +184,17 @@ export class Resource {
     id: string,
     assignments: Assignments,
     asked: VersionAsked | null,
+    once: Once | null,
   ): Promise<Row> {
     const observe = this.writes?.rename
-    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions)
+    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once)
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
-    const few = compileUpdate(this.entity, id, assignments, this.copying, asked?.versions)
-    const alone = { text: few.text, values: few.values }
+    const few = compileUpdate(this.entity, id, assignments, this.copying, asked?.versions, once)
+    const alone = { ...few, batch: null }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
     const [first] = await this.rows.attempt(this.areRenamesBatched ? few : alone, assignments, observe)
     if (first) return first
-    await this.rows.refuse(id, assignments, asked)
+    await this.rows.refuse(id, assignments, asked, once)
     const [again] = this.areRenamesBatched ? await this.rows.attempt(alone, assignments, observe) : []
     if (again) return again
     server?.timeout(request, LONG_WRITE_MS_MAX / 1_000)
@@ -196,10 +215,5 @@ export class Resource {
     for (const { reference, copy, source } of this.ownCopies)
       if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)
     return whole
-  }
-
-  private stillReferenced(id: string): ApiError {
-    const message = `${this.entity.name} ${id} was not deleted: other rows refer to it.`
-    return new ApiError('StillReferenced', message)
   }
 }

@@ -40,9 +40,14 @@ export class RowReads {
     return fence.row(tableMask, this.copiedMask, row[version] as string)
   }
 
+  /** Resolves when no list from memory can be without what the database shows now. */
+  async settled(): Promise<void> {
+    await this.access?.fence.rows(this.access.tableMask, null)
+  }
+
   /** The error for a row that is not there: one that another write has deleted must not come back in a list. */
   async absent(id: string): Promise<ApiError> {
-    await this.access?.fence.rows(this.access.tableMask, null)
+    await this.settled()
     return this.notFound(id)
   }
 

@@ -1,12 +1,16 @@
 import { compileRefusals } from '../compile/refusals.ts'
+import { compileKept, compileRemove } from '../compile/remove.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
 import type { Observe } from '../execute/writeObserver.ts'
 import type { Batchable } from '../model/batch.ts'
+import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Rule } from '../model/entity.ts'
+import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import { inProgress, type Repeats } from './repeats.ts'
 import type { VersionAsked } from './rowVersions.ts'
 
 /** A write may be refused each time for what is no longer so. */
@@ -18,6 +22,7 @@ export class RowWrites {
   constructor(
     private readonly entity: Entity,
     private readonly database: Database,
+    private readonly repeats: Repeats,
     private readonly absent: (id: string) => Promise<ApiError>,
   ) {}
 
@@ -33,9 +38,9 @@ export class RowWrites {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const [row] = await this.attempt(statement, assignments, observe, writes)
       if (row) return row
-      await this.refuse(id, assignments, asked)
+      await this.refuse(id, assignments, asked, statement.once)
     }
-    throw conflict()
+    throw statement.once ? inProgress() : conflict()
   }
 
   /** Runs a write once; no row where it was refused. What only a constraint has seen becomes the error that explains it. */
@@ -45,16 +50,52 @@ export class RowWrites {
     observe: Observe | null = null,
     writes: Pick<Database, 'write'> = this.database,
   ): Promise<Row[]> {
-    return writes.write(statement, observe).catch(async (error) => {
+    return this.repeats.run(writes, statement, observe).catch(async (error) => {
       throw error instanceof ConstraintViolation ? await this.explain(error, assignments) : error
     })
   }
 
+  /** Deletes row `id`. @throws ApiError NotFound, StillReferenced, PreconditionFailed; as `Repeats.look`, InProgress */
+  async remove(
+    id: string,
+    referring: readonly ReferringColumn[],
+    asked: VersionAsked | null,
+    once: Once | null,
+    observe: Observe | null = null,
+  ): Promise<Row> {
+    const statement = compileRemove(this.entity, id, referring, asked?.versions, once)
+    const [row] = await this.repeats.run(this.database, statement, observe).catch((error) => {
+      throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
+    })
+    if (row) return row
+    const error = await this.reason(async () => {
+      await asked?.find(id)
+      const [found] = await this.database.read(compileKept(this.entity, id, referring))
+      if (!found) return this.absent(id)
+      return once && found[0] !== 't' ? null : this.stillReferenced(id)
+    }, once)
+    throw error ?? inProgress()
+  }
+
   /** @throws ApiError that says why the assignments cannot be written to row `id`, or to a new one, if that still holds */
-  async refuse(id: string | null, assignments: Assignments, asked: VersionAsked | null): Promise<void> {
-    if (id !== null) await asked?.find(id)
-    const error = await this.find(id, assignments)
+  async refuse(
+    id: string | null,
+    assignments: Assignments,
+    asked: VersionAsked | null,
+    once?: Once | null,
+  ): Promise<void> {
+    const error = await this.reason(async () => {
+      if (id !== null) await asked?.find(id)
+      return this.find(id, assignments)
+    }, once)
     if (error) throw error
+  }
+
+  /** What `find` returns or throws. Another under the same key may have ended a moment ago, and be the reason. */
+  private async reason(find: () => Promise<ApiError | null>, once?: Once | null): Promise<ApiError | null> {
+    const error = await find().catch((thrown: ApiError) => thrown)
+    if (error && once) await this.repeats.look(once)
+    return error
   }
 
   private async find(id: string | null, assignments: Assignments): Promise<ApiError | null> {
@@ -75,6 +116,11 @@ export class RowWrites {
     const rule = this.ruleOf(violation.constraint)
     if (rule) return brokenRule(rule)
     return (await this.find(null, assignments)) ?? conflict(violation)
+  }
+
+  private stillReferenced(id: string): ApiError {
+    const message = `${this.entity.name} ${id} was not deleted: other rows refer to it.`
+    return new ApiError('StillReferenced', message)
   }
 
   private ruleOf(name: string): Rule | undefined {

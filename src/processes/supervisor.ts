@@ -10,7 +10,9 @@ import { takeMemoryFolder } from '../os/folder.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 import { keepRunning } from '../postgres/keepRunning.ts'
 import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
+import { OldAnswers } from '../postgres/oldAnswers.ts'
 import { loadSample } from '../postgres/sample.ts'
+import { superuserOf } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
 import { requireDescriptors } from './descriptorNeeds.ts'
 import { KeyService } from './keyService.ts'
@@ -48,6 +50,7 @@ export class Supervisor {
   private isStopping = false
   private isWaiting = false
   private changes: ChangeLogOwner | null = null
+  private oldAnswers: OldAnswers | null = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: called when the server cannot go on, and only its end is left. */
@@ -113,6 +116,7 @@ export class Supervisor {
     await this.pool?.stop(LEAVE_MS)
     await this.changes?.stop()
     await this.keys?.end()
+    await this.oldAnswers?.stop()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
   }
@@ -196,10 +200,12 @@ export class Supervisor {
     try {
       await migrate(url, MIGRATIONS).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
+      else await this.warnOfSuperuser(url)
       if (this.changes) this.changes.listen(url, this.entities)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await keys.follow(url)
+      this.oldAnswers ??= new OldAnswers(url)
       this.cursorSecret = cursorSecret
       return true
     } catch (error) {
@@ -209,6 +215,12 @@ export class Supervisor {
       this.isWaiting = true
       return false
     }
+  }
+
+  private async warnOfSuperuser(url: string) {
+    const role = await superuserOf(url)
+    if (role !== null)
+      this.log.warn('the role of DATABASE_URL is a superuser: give it rights on its tables alone', { role })
   }
 
   /** Tries again until the database is there; then the workers answer. */

@@ -17,6 +17,7 @@ import { compileProbe } from '../compile/entity.ts'
 import type { Config } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
+import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { createApp } from '../http/app.ts'
@@ -87,8 +88,11 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     poolSize: connections.others,
     prepare: config.databasePrepare,
     changes,
+    name: `roster ${crypto.randomUUID()}`,
     onOutcomeUnknown(connections, closed) {
       if (changes && region) addUnknownOutcome(region, changes.ring)
+      // Without a change log, whose owner would do it. A pooler gives a name to connections of others too.
+      else if (config.databasePrepare) endConnections(database, connections, closed)
       closed.then(() => surroundings.onOutcomeUnknown?.(connections))
     },
   }
@@ -98,6 +102,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     ...options,
     poolSize: connections.lists,
     changes: null,
+    name: `${options.name}/lists`,
     spare: database,
     lockMsMax: LOCK_MS_MAX,
   })

@@ -53,8 +53,16 @@ afterAll(async () => {
   await admin.end()
 })
 
-/** New backends open files anew, and read them where no page is in memory. */
-const reconnect = () => admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
+/**
+ * New backends open files anew, and read them where no page is in memory. A write over a connection whose end has not been
+ * seen has an unknown outcome, so reads go first, and find these.
+ */
+async function reconnect() {
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
+  const left = () => admin`select from pg_stat_activity where datname = ${name} and state = 'idle'`
+  await until(async () => (await left()).count === 0)
+  await Promise.all(Array.from({ length: 20 }, (_, id) => server.get(`/Companies/${id}`)))
+}
 
 async function everything() {
   const created = await server.post('/Companies', { Name: 'New' })

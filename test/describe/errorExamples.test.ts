@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ErrorExample } from '../../src/describe/errorExample.ts'
 import { errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { endingNoWrites, endingWrites } from '../support/endedWrites.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 import { quickly, slowly } from '../support/slowTable.ts'
@@ -34,6 +35,22 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     await server.sql`drop index unique_names`
     return answer
   },
+  async InProgress(send) {
+    let [answer, locked]: [string, Promise<unknown>] = ['', Promise.resolve()]
+    await server.sql.begin(async (transaction) => {
+      await transaction`lock table company in share mode`
+      const answers = [send({}), send({})]
+      answer = await Promise.race(answers)
+      locked = Promise.all(answers)
+    })
+    await locked
+    await server.sql`truncate idempotency_key`
+    return answer
+  },
+  async IdempotencyMismatch(send) {
+    expect(await send({ body: '{"Name": "Red Sun"}' })).toStartWith('HTTP/1.1 201')
+    return send({})
+  },
   PayloadTooLarge: (send) => send({}),
   UriTooLong: (send) => send({ target: `${errorExamples.UriTooLong.target}${',Name'.repeat(700)}` }),
   async RateLimitExceeded(send) {
@@ -60,6 +77,12 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     const answer = await send({})
     await admin.unsafe(`alter database ${name} allow_connections true`)
     await admin.end()
+    return answer
+  },
+  async OutcomeUnknown(send) {
+    await server.sql.unsafe(endingWrites('company'))
+    const answer = await send({})
+    await server.sql.unsafe(endingNoWrites('company'))
     return answer
   },
   async TooCostly(send) {

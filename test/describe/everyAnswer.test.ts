@@ -3,6 +3,7 @@ import { type Operation, operationsOf } from '../../src/describe/operations.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { conformance } from '../support/conformance.ts'
+import { endingNoWrites, endingWrites } from '../support/endedWrites.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 import { quickly, slowly } from '../support/slowTable.ts'
@@ -135,6 +136,40 @@ async function provoke(code: ErrorCode, change: (operation: Operation) => Change
 }
 
 test.each(Object.entries(changes) as [ErrorCode, (operation: Operation) => Change][])('%s', provoke)
+
+/** A write under a key is not answered before another one with it is. */
+test('InProgress', async () => {
+  for (const operation of operations.filter(({ codes }) => codes.includes('InProgress'))) {
+    const headers = { 'Idempotency-Key': `in-progress-${operation.operationId}` }
+    // What others need stays.
+    const change =
+      operation.success === 'deleted' ? { headers, path: operation.path.replace('{id}', '999999') } : { headers }
+    let both: Promise<{ status: number; text: string }>[] = []
+    await server.sql.begin(async (transaction) => {
+      await transaction.unsafe(`lock table ${TABLES} in share mode`)
+      both = [send(operation, change), send(operation, change)]
+      const { status, text } = await Promise.race(both)
+      const { Error: error } = JSON.parse(text)
+      expect([operation.operationId, status, error.Code]).toEqual([operation.operationId, 409, 'InProgress'])
+    })
+    await Promise.all(both)
+  }
+})
+
+test('IdempotencyMismatch', async () => {
+  const headersOf = ({ operationId }: Operation) => ({ 'Idempotency-Key': `used-${operationId}` })
+  const create = operations.find(({ operationId }) => operationId === 'createCompany') as Operation
+  const body = JSON.stringify({ [writtenKey(create)]: 'Used' })
+  for (const operation of operations.filter(({ codes }) => codes.includes('IdempotencyMismatch')))
+    expect((await send(create, { headers: headersOf(operation), body })).status).toBe(201)
+  await provoke('IdempotencyMismatch', (operation) => ({ headers: headersOf(operation) }))
+})
+
+test('OutcomeUnknown', async () => {
+  for (const table of TABLES) await server.sql.unsafe(endingWrites(table))
+  await provoke('OutcomeUnknown')
+  for (const table of TABLES) await server.sql.unsafe(endingNoWrites(table))
+})
 
 test('RateLimitExceeded', async () => {
   const headers = { Authorization: limited.headers.authorization }

@@ -21,6 +21,8 @@ beforeEach(() => {
 afterEach(() => database.end(100))
 
 const read = (piece: Sql) => database.read(toStatement(piece))
+/** Whether or not it was done; a retry could do it twice. */
+const unknown = { code: 'OutcomeUnknown', target: 'Api', headers: {} }
 const unavailable = { code: 'ServiceUnavailable', target: 'Api', headers: { 'Retry-After': '1' } }
 
 /** The backends of the pool under test that run a statement with this word in it. */
@@ -152,13 +154,15 @@ describe('a lost connection', () => {
     }
   }, 60_000)
 
-  test('a write whose connection is killed is ServiceUnavailable and not sent again', async () => {
+  test('D44: a write whose connection is killed is OutcomeUnknown and not sent again', async () => {
     const insert = sql`
       with slow as materialized (select pg_sleep(0.5)::text as s)
       insert into company (name) select s || ${param('rewritten')} from slow returning id`
     const answer = Promise.allSettled([database.write(toStatement(insert))])
     await terminate(await backends('insert into company'))
-    expect(await answer).toMatchObject([{ status: 'rejected', reason: unavailable }])
+    const [{ reason }] = (await answer) as [PromiseRejectedResult]
+    expect(reason).toMatchObject(unknown)
+    expect(reason.headers).toEqual({})
     expect(await read(sql`select count(*) from company where name = 'rewritten'`)).toEqual([['0']])
   })
 
@@ -260,7 +264,7 @@ describe('the observer of a write', () => {
       return rows.count
     }
     while ((await killed()) === 0) await Bun.sleep(10)
-    expect(await write).toMatchObject([{ status: 'rejected', reason: unavailable }])
+    expect(await write).toMatchObject([{ status: 'rejected', reason: unknown }])
     expect([events, given]).toEqual([['sent', null], ['watched/0']])
     // The next ones are sent over connections of another name.
     await Promise.all(closed)

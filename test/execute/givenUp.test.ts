@@ -4,6 +4,7 @@ import type postgres from 'postgres'
 import { compileCreate } from '../../src/compile/entity.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
+import { endConnections } from '../../src/execute/endConnections.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -21,7 +22,10 @@ beforeEach(async () => {
 afterAll(() => admin.end())
 
 const create = (name: string) => compileCreate(company, parseComplete(company, { Name: name }))
-const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable' } }
+const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable', headers: { 'Retry-After': '1' } } }
+/** It had been sent. */
+const unknown = { status: 'rejected', reason: { code: 'OutcomeUnknown', headers: {} } }
+const isUnknown = ({ reason }: PromiseRejectedResult) => reason.code === 'OutcomeUnknown'
 
 async function written(): Promise<number> {
   const rows = await admin`select from company`
@@ -60,10 +64,15 @@ describe('a write whose client got 503', () => {
     async () => {
       const database = new Database({ url, poolSize: 1, prepare: true })
       const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
+      let unsent: string[] = []
       process.kill(Number(pid), 'SIGSTOP')
       try {
         const writes = Array.from({ length: 300 }, (_, index) => database.write(create(`w${index}`)))
-        for (const answer of await Promise.allSettled(writes)) expect(answer).toMatchObject(unavailable)
+        const answers = await Promise.allSettled(writes)
+        for (const answer of answers)
+          expect(answer).toMatchObject(answer.status === 'rejected' && isUnknown(answer) ? unknown : unavailable)
+        unsent = answers.flatMap((answer, index) => (isUnknown(answer as PromiseRejectedResult) ? [] : [`w${index}`]))
+        expect(unsent.length).toBeGreaterThan(0)
         // The frozen connection does nothing: what is written now was sent over another one.
         for (let look = 0; look < 10; look++) {
           await Bun.sleep(100)
@@ -77,6 +86,33 @@ describe('a write whose client got 503', () => {
         // It does what has reached it before the 503: not while another test looks.
         while ((await admin`select from pg_stat_activity where pid = ${Number(pid)}`).count > 0) await Bun.sleep(20)
       }
+      expect((await admin`select from company where name = any (${unsent})`).count).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'D44: has an unknown outcome where it was sent, and is ended before it can be done',
+    async () => {
+      const ended: Promise<void>[] = []
+      const database: Database = new Database({
+        ...{ url, poolSize: 1, prepare: true, name: 'given up' },
+        onOutcomeUnknown: (connections, closed) => void ended.push(endConnections(database, connections, closed)),
+      })
+      const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
+      process.kill(Number(pid), 'SIGSTOP')
+      try {
+        expect(await Promise.allSettled([database.write(create('frozen'))])).toMatchObject([unknown])
+        while (ended.length === 0) await Bun.sleep(10)
+        await Promise.all(ended)
+      } finally {
+        process.kill(Number(pid), 'SIGCONT')
+      }
+      while ((await admin`select from pg_stat_activity where pid = ${Number(pid)}`).count > 0) await Bun.sleep(20)
+      expect(await written()).toBe(0)
+      await database.write(create('next'))
+      expect(await written()).toBe(1)
+      await database.end(100)
     },
     TIMEOUT_MS,
   )

@@ -1,0 +1,147 @@
+import type { Batch, Batchable } from '../model/batch.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Once } from '../model/once.ts'
+import { integer, join, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
+import {
+  type Conditions,
+  columnOf,
+  foundRuns,
+  type InsertParts,
+  type Operand,
+  oneRun,
+  type Runs,
+  runs,
+  type UpdateParts,
+  updateRuns,
+} from './batch.ts'
+import type { Compiled } from './shapes.ts'
+
+// A write under a key is one statement: it looks whether the key is known, takes the key's lock, does what is asked for, and
+// keeps the answer. It returns what it would return without a key, and no row where the key is known or another transaction
+// works under it. Two that have not seen each other meet in the primary key, which undoes the second one.
+
+/** The runs, and whether each is the first under its key. */
+const TRIED = sql`"Tried"`
+/** Those that are. */
+const FIRST = sql`"First"`
+/** What they return: the entity's columns as "C1" and so on, before all else. */
+const EFFECT = sql`"Effect"`
+
+/** Behind all other operands, a key and the request. */
+function withOnce(operands: readonly Operand[]): Operand[] {
+  return [...operands, { param: param(null), type: 'uuid' }, { param: param(null), type: 'uuid' }]
+}
+
+/** In a `case`, so that no lock is taken for a key that is known. */
+function isFirst(key: Sql): Sql {
+  const known = sql`(select true from idempotency_key where id = ${key})`
+  return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
+}
+
+/** A new row under a key, alone or in a batch. */
+export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: readonly Operand[]): Compiled {
+  const all = withOnce(operands)
+  const piece = (runs: Runs) => insertFirst(entity, parts, operands, runs)
+  return {
+    text: toStatement(piece(oneRun(all)), paramsOf(all)).text,
+    batch: { text: toStatement(piece(runs(all))).text, rows: 'numbered', distinct: null },
+  }
+}
+
+/** What is inserted does not say for which run: the first new id is that of the first run, and so on. */
+function insertFirst(entity: Entity, parts: InsertParts, operands: readonly Operand[], all: Runs): Sql {
+  const { insert, values, returning, sources } = parts
+  const found = foundRuns(sources, operands, { ...all, from: sql`(select * from ${TRIED} where "Is") as b` })
+  const first = sql`select b.*, row_number() over (order by b."N") as "Place" from ${found}`
+  const inner = replaceParams(values, columnOf(operands))
+  const effect = sql`${insert} select ${inner} from ${FIRST} as b order by b."N" ${returning}`
+  const placed = sql`(select *, row_number() over (order by "C1") as "Place" from ${EFFECT}) as e`
+  const paired = sql`${placed} join ${FIRST} as b on b."Place" = e."Place"`
+  return wrap(entity, operands, { all, first, effect, paired, result: sql`select e.*, b."N" from ${paired}` })
+}
+
+/** An update of a row under a key; `alone` and `inBatch` differ in what the row has to meet. */
+export function compileOnceUpdate(
+  entity: Entity,
+  [alone, inBatch]: readonly [UpdateParts & Conditions, UpdateParts & Conditions],
+  operands: readonly Operand[],
+): Compiled {
+  const all = withOnce(operands)
+  const batch: Batch = {
+    text: toStatement(updateFirst(entity, inBatch, operands, runs(all))).text,
+    rows: 'numbered',
+    distinct: operands.length - 1,
+  }
+  return { text: toStatement(updateFirst(entity, alone, operands, oneRun(all)), paramsOf(all)).text, batch }
+}
+
+function updateFirst(entity: Entity, parts: UpdateParts & Conditions, operands: readonly Operand[], all: Runs): Sql {
+  const effect = updateRuns(parts, operands, {
+    from: sql`${FIRST} as b`,
+    arrays: operands.map((_, index) => sql`array(select ${valueAt(index)} from ${FIRST})`),
+    patience: all.patience,
+  })
+  const paired = sql`${EFFECT} as e join ${FIRST} as b on b."N" = e."N"`
+  const first = sql`select * from ${TRIED} where "Is"`
+  return wrap(entity, operands, { all, first, effect, paired, result: sql`select * from ${EFFECT}` })
+}
+
+interface Parts {
+  readonly all: Runs
+  readonly first: Sql
+  readonly effect: Sql
+  /** What is returned as `e`, with its run as `b`. */
+  readonly paired: Sql
+  readonly result: Sql
+}
+
+function wrap(entity: Entity, operands: readonly Operand[], { all, first, effect, paired, result }: Parts): Sql {
+  const [key, request] = [valueAt(operands.length), valueAt(operands.length + 1)]
+  const names = entity.properties.map((_, index) => sql`"C${integer(index + 1)}"`)
+  const kept = sql`select b.${key}, b.${request}, ${answerOf(entity)} from ${paired}`
+  return sql`with ${join(
+    [
+      sql`${TRIED} as materialized (select b.*, ${isFirst(sql`b.${key}`)} as "Is" from ${all.from})`,
+      sql`${FIRST} as materialized (${first})`,
+      sql`${EFFECT} (${join(names, sql`, `)}) as (${effect})`,
+      sql`"Kept" as (insert into idempotency_key (id, request, answer) ${kept})`,
+    ],
+    sql`, `,
+  )} ${result}`
+}
+
+/** The entity's columns as PostgreSQL writes them, and the transaction. A cast writes booleans otherwise. */
+function answerOf({ properties }: Entity): Sql {
+  const texts = properties.map(({ kind }, index) => {
+    const value = sql`"C${integer(index + 1)}"`
+    return kind.name === 'boolean' ? sql`left(${value}::text, 1)` : sql`${value}::text`
+  })
+  return sql`array[${join([...texts, sql`pg_current_xact_id()::text`], sql`, `)}]`
+}
+
+/**
+ * A deletion under a key. `remove` holds the condition that it is given, and returns a row; of what is deleted nothing is
+ * kept.
+ */
+export function onceRemove(once: Once, remove: (condition: Sql) => Sql): Sql {
+  const [key, request] = [param(once.key), param(once.request)]
+  const first = sql`${FIRST} as materialized (select ${isFirst(sql`${key}`)} as "Is")`
+  const effect = remove(sql`(select "Is" from ${FIRST})`)
+  const kept = sql`insert into idempotency_key (id, request) select ${key}, ${request} from ${EFFECT}`
+  return sql`with ${first}, ${EFFECT} as (${effect}), "Kept" as (${kept}) select * from ${EFFECT}`
+}
+
+function valueAt(index: number): Sql {
+  return sql`"V${integer(index + 1)}"`
+}
+
+function paramsOf(operands: readonly Operand[]) {
+  return operands.map((operand) => operand.param)
+}
+
+/** Whether the key's row is of the same request, as `t` or `f`, and its answer as JSON; no row where the key is unknown. */
+export function compileLook({ key, request }: Once): Batchable {
+  return toStatement(
+    sql`select request = ${param(request)}::uuid, to_json(answer)::text from idempotency_key where id = ${param(key)}::uuid`,
+  )
+}

@@ -1,0 +1,25 @@
+import { param, type Statement, sql, toStatement } from '../model/sql.ts'
+import type { Database } from './database.ts'
+
+/** Between attempts while the database is away. */
+const AGAIN_MS = 250
+const ATTEMPTS_MAX = 240
+
+/**
+ * Ends the connections of this name once nothing more is sent over them, so that a write which was given up is not done long
+ * after. Gives it up after some minutes in which the database was away.
+ */
+export async function endConnections(database: Database, name: string, closed: Promise<void>): Promise<void> {
+  await closed
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    const rows = await database.read(terminating(name)).catch(() => null)
+    if (rows !== null) return
+    await Bun.sleep(AGAIN_MS)
+  }
+}
+
+function terminating(name: string): Statement {
+  return toStatement(
+    sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${param(name)} and datname = current_database()`,
+  )
+}

@@ -1,0 +1,49 @@
+import postgres from 'postgres'
+import { ApiError } from '../errors.ts'
+import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
+import type { Work } from './work.ts'
+
+/** Whether a statement certainly did nothing, and its parts may do better. */
+export function isUndone(error: unknown): boolean {
+  if (!(error instanceof ApiError))
+    return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
+  if (error.code === 'OutcomeUnknown') return false
+  const verdict = classify(error.cause)
+  return verdict === 'rolledBack' || verdict === 'refused'
+}
+
+/** Whether a statement that was sent may have been done all the same. */
+export function isUnknown(error: unknown, verdict: Verdict): boolean {
+  return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
+}
+
+/** It was not sent in time: certainly nothing was done. */
+export function missedDeadline(cause?: unknown): ApiError {
+  return unavailable(cause ?? new Error('a query missed its deadline'))
+}
+
+/** Certainly nothing was done. */
+export function unavailable(cause: unknown): ApiError {
+  const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
+}
+
+/** A write was sent, and its answer is not there. `hasKey`: it does nothing the second time, so that a retry is safe. D44 */
+export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
+  const before = 'The write may have been done, or not.'
+  if (hasKey) {
+    const message = `${before} Send it again with the same Idempotency-Key after the seconds in Retry-After.`
+    return new ApiError('OutcomeUnknown', message, { headers: { 'Retry-After': '1' }, cause })
+  }
+  const message = `${before} Read what is stored before you send it again, or send an Idempotency-Key with it.`
+  return new ApiError('OutcomeUnknown', message, { cause })
+}
+
+/** The error for who asked for a statement. */
+export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Work): Error {
+  if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)
+  if (verdict === 'fault' && !(error instanceof ApiError)) return error as Error
+  const cause = error instanceof ApiError ? error.cause : error
+  if (sending?.isUnknown) return outcomeUnknown(cause, Boolean(statement.once))
+  return error instanceof ApiError ? error : unavailable(error)
+}

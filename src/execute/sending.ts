@@ -1,0 +1,63 @@
+/** A statement as the driver has it. */
+export interface DriverQuery {
+  /** Null until a connection has taken the statement. */
+  readonly state: { readonly pid: number | null } | null
+  /** Rejects it at once where no connection has taken it, which none does then. */
+  cancel(): void
+}
+
+/** Follows a statement through the driver. */
+export interface Follower {
+  /** Called each time that it is handed to the driver. */
+  handOver(query: DriverQuery): void
+}
+
+/** What is known of a write, for the answer to a client that waits no longer. */
+export class Sending implements Follower {
+  /** Whether it was sent and may have been done, though the answer was lost. */
+  isUnknown = false
+  /** The batch that it is part of at the moment. */
+  private batch: Sending | null = null
+  private query: DriverQuery | null = null
+
+  /** Of these as one batch. */
+  static together(parts: readonly { readonly sending: Sending | null }[]): Sending {
+    const batch = new Sending()
+    for (const { sending } of parts) if (sending) sending.batch = batch
+    return batch
+  }
+
+  /** The batch has ended; where it did nothing, its parts may be sent by themselves. */
+  separate(): void {
+    if (this.batch?.isUnknown) this.isUnknown = true
+    this.batch = null
+  }
+
+  handOver(query: DriverQuery): void {
+    this.query = query
+  }
+
+  /** It was answered, or it is known what has become of it. */
+  end(): void {
+    this.query = null
+  }
+
+  /** Whether the driver has it, and no connection has taken it. */
+  get isUnsent(): boolean {
+    return this.query !== null && this.query.state === null
+  }
+
+  /** Takes it back where no connection has taken it. False: there is nothing to take back. */
+  withdraw(): boolean {
+    if (this.batch) return this.batch.withdraw()
+    if (!this.isUnsent) return false
+    this.query?.cancel()
+    this.query = null
+    return true
+  }
+
+  /** Whether it may have been done, or may still be. */
+  get mayBeDone(): boolean {
+    return this.isUnknown || this.query !== null || this.batch?.mayBeDone === true
+  }
+}

@@ -1,0 +1,109 @@
+import { compileLook } from '../compile/once.ts'
+import { ApiError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import { ConstraintViolation } from '../execute/sqlstate.ts'
+import type { Observe } from '../execute/writeObserver.ts'
+import type { Batchable } from '../model/batch.ts'
+import type { Entity } from '../model/entity.ts'
+import { ONCE_CONSTRAINT, type Once } from '../model/once.ts'
+import type { Assignments } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+import { parseIdempotencyKey } from '../parse/idempotencyKey.ts'
+import type { Reply } from '../respond/reply.ts'
+
+/** A write as a client asks for it. */
+interface Asked {
+  readonly request: Request
+  /** The id of its API key. */
+  readonly key: string
+}
+
+/** What the first write under the key was answered: the row as it returned it; empty, where it has deleted one. Not a fault: the way out of a write. */
+class AnsweredBefore {
+  constructor(readonly row: Row) {}
+}
+
+/** Does writes once under a key of the client's, and answers later ones as the first. D43 */
+export class Repeats {
+  /** Keys of writes that this process is at: it answers the others without asking the database. */
+  private readonly underWay = new Set<string>()
+
+  /** `settle` resolves when no list from memory can be without what the database shows now. */
+  constructor(
+    private readonly entity: Entity,
+    private readonly database: Database,
+    private readonly settle: () => Promise<unknown>,
+  ) {}
+
+  /** Under what the request is to be done once; null: it names no key. `values`: null for a deletion. @throws ApiError 400 */
+  begin({ request, key: asker }: Asked, id: string, values: Assignments | null): Once | null {
+    const key = parseIdempotencyKey(request)
+    return key === null ? null : { key: digest([asker, key]), request: this.digestOf(request.method, id, values) }
+  }
+
+  /** Answers what `write` returns, or returned for the first request with this key. @throws ApiError IdempotencyMismatch, InProgress */
+  async answer(once: Once | null, write: () => Promise<Row>, reply: (row: Row) => Reply): Promise<Reply> {
+    if (once === null) return reply(await write())
+    if (this.underWay.has(once.key)) throw inProgress()
+    this.underWay.add(once.key)
+    try {
+      return reply(await write())
+    } catch (error) {
+      if (!(error instanceof AnsweredBefore)) throw error
+      await this.settle()
+      const { status, headers, body } = reply(error.row)
+      return { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, body }
+    } finally {
+      this.underWay.delete(once.key)
+    }
+  }
+
+  /** Runs a statement; where it has done nothing, looks whether its key was used before. @throws as `write`, `look` */
+  run(writes: Pick<Database, 'write'>, statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
+    const written = writes.write(statement, observe)
+    return statement.once ? this.orLook(written, statement.once) : written
+  }
+
+  private async orLook(written: Promise<Row[]>, once: Once): Promise<Row[]> {
+    const rows = await written.catch((error) => {
+      // Another has begun after this one had looked, and ended before it: this one was undone.
+      if (error instanceof ConstraintViolation && error.constraint === ONCE_CONSTRAINT) return []
+      throw error
+    })
+    if (rows.length === 0) await this.look(once)
+    return rows
+  }
+
+  /** Ends the write where its key was used before. @throws ApiError IdempotencyMismatch; AnsweredBefore */
+  async look(once: Once): Promise<void> {
+    const [found] = await this.database.read(compileLook(once))
+    if (!found) return
+    if (found[0] !== 't') throw mismatch()
+    throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'))
+  }
+
+  /** Of the values that are written, so that the same body in another notation is the same. */
+  private digestOf(method: string, id: string, values: Assignments | null): string {
+    const parts: (string | null)[] = [method, this.entity.plural, id]
+    for (const property of values === null ? [] : this.entity.properties) {
+      const value = values?.get(property)
+      if (value !== undefined) parts.push(property.column, value)
+    }
+    return digest(parts)
+  }
+}
+
+function digest(parts: readonly (string | null)[]): string {
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
+}
+
+function mismatch(): ApiError {
+  const message = 'Idempotency-Key was used for another request: its method, its path or its body was another one.'
+  return new ApiError('IdempotencyMismatch', message, { target: 'Idempotency-Key' })
+}
+
+/** Nothing else speaks against the write: the one that has its key has not ended. */
+export function inProgress(): ApiError {
+  const message = 'Another request with this Idempotency-Key is under way; retry after the seconds in Retry-After.'
+  return new ApiError('InProgress', message, { target: 'Idempotency-Key', headers: { 'Retry-After': '1' } })
+}

@@ -1,0 +1,302 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { until } from '../support/process.ts'
+import { type Answer, makeKey, startServer, type TestServer } from '../support/server.ts'
+
+const TIMEOUT_MS = 30_000
+
+const other = makeKey({ name: 'other' })
+const writer = makeKey({ name: 'writer', rights: '*:write' })
+
+let server: TestServer
+/** Another worker on the same database. */
+let second: TestServer
+beforeAll(async () => {
+  const keys = [other, writer].map(({ record }) => record)
+  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '5' } })
+  second = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '5' }, databaseUrl: server.databaseUrl })
+})
+afterAll(async () => {
+  await second.stop()
+  await server.stop()
+})
+beforeEach(async () => {
+  await server.sql`truncate company, employee, absence, idempotency_key cascade`
+})
+
+let keys = 0
+const newKey = () => `key-${++keys}`
+const under = (key: string, more: Record<string, string> = {}) => ({ 'Idempotency-Key': key, ...more })
+const withoutOwn = ({ status, headers, text }: Answer) => ({
+  status,
+  text,
+  headers: Object.fromEntries(
+    [...headers].filter(([name]) => !/^(date|x-request-id|x-ratelimit-.*|idempotency-replayed)$/.test(name)),
+  ),
+})
+const count = async (table: string) => (await server.sql.unsafe(`select from ${table}`)).count
+
+/** Of each kind of value, one that is not easily kept. */
+const ABSENCE = {
+  reason: 'Zoë 😀 O\'Neil "x" {1,2} \\ null',
+  status: '',
+  start: '2026-01-31T09:00:00+02:00',
+  period: { days: 2.5, hours: 0.00000001 },
+}
+
+describe('a write that is repeated with its Idempotency-Key', () => {
+  test.each([
+    ['POST', '/Companies', { name: 'One', enabled: true }],
+    ['POST', '/Absences', ABSENCE],
+    ['PUT', '/Companies/:id', { name: 'Put' }],
+    ['PATCH', '/Companies/:id', { enabled: true }],
+    ['PATCH', '/Companies/:id', { name: 'Renamed, with its copies' }],
+    ['DELETE', '/Companies/:id', undefined],
+  ])('%s %s %j is done once, and answered the same', async (method, path, body) => {
+    const { id } = (await server.post('/Companies', { name: 'There' })).body
+    const target = path.replace(':id', id)
+    const key = newKey()
+    const first = await server.send(method, target, body, under(key))
+    expect(first.headers.get('idempotency-replayed')).toBeNull()
+    expect([first.status, first.text]).toEqual([{ POST: 201, DELETE: 204 }[method] ?? 200, first.text])
+    const companies = await server.sql`select *, xmin from company order by id`
+    for (const from of [server, second, server]) {
+      const again = await from.send(method, target, body, under(`"${key}"`))
+      expect(again.headers.get('idempotency-replayed')).toBe('true')
+      expect(withoutOwn({ ...again, text: again.text.replaceAll(from.url, server.url) })).toEqual({
+        ...withoutOwn(first),
+        headers: Object.fromEntries(
+          Object.entries(withoutOwn(first).headers).map(([name, value]) => [name, value.replace(server.url, from.url)]),
+        ),
+      })
+    }
+    expect(await server.sql`select *, xmin from company order by id`).toEqual(companies)
+    expect(await count('absence')).toBe(path === '/Absences' ? 1 : 0)
+  })
+
+  test('D43: is answered as it was, though the row is another one now, or gone', async () => {
+    const key = newKey()
+    const first = await server.send('POST', '/Companies', { name: 'First' }, under(key))
+    await server.patch(`/Companies/${first.body.id}`, { name: 'Changed' })
+    expect((await server.send('POST', '/Companies', { name: 'First' }, under(key))).text).toBe(first.text)
+    await server.remove(`/Companies/${first.body.id}`)
+    expect((await server.send('POST', '/Companies', { name: 'First' }, under(key))).text).toBe(first.text)
+    expect(await count('company')).toBe(0)
+  })
+
+  test('the same body in another notation is the same', async () => {
+    const key = newKey()
+    const first = await server.send('POST', '/Companies', { name: 'One', enabled: true }, under(key))
+    const again = await server.send('POST', '/companies/', { ENABLED: true, Name: 'One' }, under(key))
+    expect([again.status, again.text]).toEqual([201, first.text])
+  })
+
+  test('D34: a key that may not read gets the id alone, also of what it may read no more', async () => {
+    const key = newKey()
+    const headers = { ...writer.headers, ...under(key) }
+    const first = await server.send('POST', '/Companies', { name: 'One' }, headers)
+    const readable = { ...writer.record, rights: '*:read,*:write' }
+    server.replaceKeys([other.record, readable])
+    const again = await server.send('POST', '/Companies', { name: 'One' }, headers)
+    server.replaceKeys([other.record, writer.record])
+    expect([first.body, again.body]).toEqual([
+      { id: first.body.id },
+      { id: first.body.id, name: 'One', enabled: false },
+    ])
+    expect((await server.send('POST', '/Companies', { name: 'One' }, headers)).body).toEqual({ id: first.body.id })
+  })
+
+  test('another API key has keys of its own', async () => {
+    const key = newKey()
+    const body = { name: 'Same' }
+    const first = await server.send('POST', '/Companies', body, under(key))
+    const second = await server.send('POST', '/Companies', body, under(key, other.headers))
+    expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 201, null])
+    expect(await count('company')).toBe(2)
+  })
+
+  test('a PATCH of nothing does nothing, and keeps nothing', async () => {
+    const { id } = (await server.post('/Companies', { name: 'There' })).body
+    const key = newKey()
+    expect((await server.send('PATCH', `/Companies/${id}`, {}, under(key))).status).toBe(200)
+    expect(await count('idempotency_key')).toBe(0)
+  })
+
+  test('without the header nothing is kept', async () => {
+    await server.post('/Companies', { name: 'One' })
+    await server.post('/Companies', { name: 'One' })
+    expect([await count('company'), await count('idempotency_key')]).toEqual([2, 0])
+  })
+})
+
+describe('422 IdempotencyMismatch', () => {
+  test.each([
+    ['POST', '/Companies', { name: 'Other' }],
+    ['POST', '/Employees', {}],
+    ['PUT', '/Companies/:id', { name: 'One' }],
+    ['PATCH', '/Companies/:id', { name: 'One' }],
+    ['PATCH', '/Companies/:id', {}],
+    ['DELETE', '/Companies/:id', undefined],
+  ])('%s %s %j under the key of another request', async (method, path, body) => {
+    const key = newKey()
+    const { id } = (await server.send('POST', '/Companies', { name: 'One' }, under(key))).body
+    const answer = await server.send(method, path.replace(':id', id), body, under(key))
+    expect([answer.status, answer.body.Error.Code, answer.body.Error.Target]).toEqual([
+      422,
+      'IdempotencyMismatch',
+      'Idempotency-Key',
+    ])
+    expect((await server.sql`select name from company`).map(({ name }) => name)).toEqual(['One'])
+    expect(await count('employee')).toBe(0)
+  })
+
+  test('a PATCH of another row, and the same PATCH as PUT', async () => {
+    const [a, b] = [(await server.post('/Companies', { name: 'a' })).body, (await server.post('/Companies', {})).body]
+    const key = newKey()
+    const body = { name: 'Both', enabled: false }
+    expect((await server.send('PATCH', `/Companies/${a.id}`, body, under(key))).status).toBe(200)
+    expect((await server.send('PATCH', `/Companies/${b.id}`, body, under(key))).status).toBe(422)
+    expect((await server.send('PUT', `/Companies/${a.id}`, body, under(key))).status).toBe(422)
+  })
+})
+
+describe('a write that is refused under a key', () => {
+  test('is refused anew, and done once nothing speaks against it', async () => {
+    const key = newKey()
+    const body = { companyId: 987_654_321 }
+    const refused = await server.send('POST', '/Employees', body, under(key))
+    expect([refused.status, refused.body.Error.Code]).toEqual([409, 'ReferenceNotFound'])
+    await server.sql`insert into company (id, name) overriding system value values (987654321, 'Late')`
+    const done = await server.send('POST', '/Employees', body, under(key))
+    expect([done.status, done.headers.get('idempotency-replayed')]).toEqual([201, null])
+    const kept = await server.send('DELETE', '/Companies/987654321', undefined, under(`${key}-d`))
+    expect([kept.status, kept.body.Error.Code]).toEqual([409, 'StillReferenced'])
+    await server.remove(`/Employees/${done.body.id}`)
+    expect((await server.send('DELETE', '/Companies/987654321', undefined, under(`${key}-d`))).status).toBe(204)
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      const gone = await server.send(method, '/Companies/987654321', { name: 'x' }, under(`${key}-${method}`))
+      expect([gone.status, gone.body.Error.Code]).toEqual([404, 'NotFound'])
+    }
+    expect((await server.send('POST', '/Companies', { nmae: 'x' }, under(key))).status).toBe(400)
+  })
+})
+
+describe('while the first runs', () => {
+  test(
+    'others with its key are 409 InProgress at once, of this worker and of another; then they are answered as it was',
+    async () => {
+      const { id } = (await server.post('/Companies', { name: 'Locked' })).body
+      for (const [method, path, body] of [
+        ['POST', '/Employees', { companyId: id }],
+        ['PATCH', `/Companies/${id}`, { enabled: true }],
+        ['PATCH', `/Companies/${id}`, { name: 'Renamed' }],
+        ['DELETE', `/Companies/${id}`, undefined],
+      ] as const) {
+        if (method === 'DELETE') await server.sql`truncate employee cascade`
+        const key = newKey()
+        let first: Promise<Answer> | undefined
+        await server.sql.begin(async (transaction) => {
+          await transaction`select from company where id = ${id} for update`
+          first = server.send(method, path, body, under(key))
+          await until(async () => {
+            const waiting = await transaction`select from pg_locks where locktype = 'advisory' and granted`
+            const held = await transaction`
+              select from pg_stat_activity where wait_event_type = 'Lock' and query not like '%lock_timeout%'
+                and datname = current_database()`
+            return waiting.count > 0 && held.count > 0
+          })
+          for (const from of [server, second]) {
+            const meanwhile = await from.send(method, path, body, under(key))
+            expect([method, meanwhile.status, meanwhile.body.Error.Code, meanwhile.headers.get('retry-after')]).toEqual(
+              [method, 409, 'InProgress', '1'],
+            )
+          }
+        })
+        const answered = (await first) as Answer
+        expect(answered.status).toBeLessThan(300)
+        const again = await second.send(method, path, body, under(key))
+        expect([again.status, again.text]).toEqual([answered.status, answered.text])
+      }
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'of many at once, in batches and of two workers, exactly one is done',
+    async () => {
+      const asked = Array.from({ length: 20 }, () => newKey())
+      const answers = await Promise.all(
+        asked.flatMap((key, index) =>
+          [server, second, server, second].map(async (from) => {
+            const send = () => from.send('POST', '/Companies', { name: `many ${index}` }, under(key))
+            let answer = await send()
+            while (answer.status === 409 || answer.status === 503) answer = await send()
+            return `${index}: ${answer.status} ${answer.body.id}`
+          }),
+        ),
+      )
+      expect([...new Set(answers)].filter((answer) => !answer.includes(': 201 '))).toEqual([])
+      expect(new Set(answers).size).toBe(20)
+      const rows = await server.sql`select name from company`
+      expect(rows.map(({ name }) => name).sort()).toEqual(asked.map((_, index) => `many ${index}`).sort())
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'PATCHes of many rows under keys are each done once',
+    async () => {
+      const ids = (
+        await server.sql`insert into company (name) select 'p' from generate_series(1, 40) returning id`
+      ).map(({ id }) => id as string)
+      const answers = await Promise.all(
+        ids.flatMap((id) => {
+          const key = newKey()
+          return [1, 2].map(() => server.send('PATCH', `/Companies/${id}`, { enabled: true }, under(key)))
+        }),
+      )
+      const statuses = answers.map(({ status }) => status)
+      expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(40)
+      expect(new Set(statuses).difference(new Set([200, 409])).size).toBe(0)
+      expect(await count('idempotency_key')).toBe(40)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('400 InvalidHeader', () => {
+  test.each([
+    ['""'],
+    ['"open'],
+    ['a, b'],
+    ['"a", "b"'],
+    ['"a";p=1'],
+    ['two words'],
+    ['"tab\tin"'],
+    ['x'.repeat(256)],
+    ['"é"'],
+  ])('%j', async (text) => {
+    for (const [method, path] of [
+      ['POST', '/Companies'],
+      ['PATCH', '/Companies/1'],
+    ]) {
+      const answer = await server.send(method as string, path as string, { name: 'x' }, under(text))
+      expect([answer.status, answer.body.Error.Code, answer.body.Error.Target]).toEqual([
+        400,
+        'InvalidHeader',
+        'Idempotency-Key',
+      ])
+      expect(answer.body.Error.Message).toContain('1 to 255')
+    }
+  })
+
+  test.each([
+    ['a'],
+    ['x'.repeat(255)],
+    ['"two words"'],
+    ['"a \\"b\\" \\\\"'],
+    ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
+  ])('%j is valid', async (text) => {
+    expect((await server.send('POST', '/Companies', { name: 'x' }, under(text))).status).toBe(201)
+    expect((await server.send('POST', '/Companies', { name: 'y' }, under(text))).status).toBe(422)
+  })
+})
