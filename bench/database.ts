@@ -56,7 +56,12 @@ export async function openCluster({
   settings = {},
   output = process.stdout,
 }: Options = {}): Promise<Cluster> {
-  const embedded = await startEmbedded({ dataDir, settings: { ...SETTINGS, ...settings }, isShared: false })
+  const embedded = await startEmbedded({
+    dataDir,
+    settings: { ...SETTINGS, ...settings },
+    isShared: false,
+    access: 'everything',
+  })
   process.once('exit', embedded.kill)
   let hasFailed = false
   const failed = embedded.failed.then((log): never => {

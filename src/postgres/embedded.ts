@@ -7,6 +7,7 @@ import { tryLock } from '../os/lock.ts'
 import { initialize } from './initdb.ts'
 import { logOf, openLog, tail } from './postgresLog.ts'
 import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
+import { type Access, ROLES, secure } from './rights.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
 
 /** A PostgreSQL that this process has started. */
@@ -34,6 +35,8 @@ interface Options extends RunnerOptions {
   isShared?: boolean
   /** Server settings, as for `postgres -c`. */
   settings?: Record<string, string>
+  /** What the role of `url` may do; the superuser is for benches and tests, which make databases. Default: `tables`. */
+  access?: Access
 }
 
 const QUIT_AFTER_MS = 1_200
@@ -66,7 +69,9 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const password = readPassword(runner.cluster)
-  if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir, password)
+  if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir)
+  const { access = 'tables' } = options
+  await secure(runner, dataDir, password, access)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
   const first = await launchOnFreePort(runner, dataDir, settings)
   if (options.isShared !== false) publish(dataDir, runner.cluster)
@@ -78,7 +83,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
     endOf(running).then(() => (isStopping ? new Promise<string>(() => undefined) : tail(logOf(dataDir))))
   let failed = failureOf(child)
   return {
-    url: addressOf(port, password),
+    url: addressOf(port, ROLES[access], password),
     get failed() {
       return failed
     },

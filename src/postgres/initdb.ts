@@ -1,27 +1,24 @@
-import { closeSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLog, tail } from './postgresLog.ts'
-import { passwordFile } from './postmaster.ts'
+import { ROLES } from './rights.ts'
 import { endOf, type Runner } from './runner.ts'
 
 const LOCALE = ['--encoding=UTF8', '--locale=C']
 const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
 
 /** Makes the cluster, under another name first: a folder under its own name is whole. @throws Error */
-export async function initialize(runner: Runner, dataDir: string, password: string) {
+export async function initialize(runner: Runner, dataDir: string) {
   const part = `${runner.cluster}.part`
   rmSync(part, { recursive: true, force: true })
   mkdirSync(part, { mode: 0o700 })
   runner.give(part)
-  const passwordPart = `${passwordFile(runner.cluster)}.part`
-  writeFileSync(passwordPart, password, { mode: 0o600 })
-  runner.give(passwordPart)
   const { path, file } = openLog(dataDir)
   const locale = hasBuiltinLocale(runner.native) ? LOCALE_BUILTIN : LOCALE
-  const args = ['-D', part, '-U', 'roster', '--auth=scram-sha-256', `--pwfile=${passwordPart}`, '--no-sync', ...locale]
+  // No role gets in before there is a role to serve.
+  const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale]
   const code = await endOf(runner.launch('initdb', args, file))
   closeSync(file)
-  rmSync(passwordPart)
   if (code !== 0) throw new Error(`initdb ended with ${code}:\n${tail(path)}`)
   renameSync(part, runner.cluster)
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { ROLES } from './rights.ts'
 
 /** The address of the PostgreSQL that another process runs in `dataDir`; null: none is ready, or none is shared. */
 export function runningPostgres(dataDir: string): string | null {
@@ -9,7 +10,7 @@ export function runningPostgres(dataDir: string): string | null {
     const lines = cluster ? readPostmaster(cluster) : null
     // After a crash the file may name another process, which must not get our password.
     if (!lines || !isReady(cluster) || !commandLine(Number(lines[0])).includes(cluster)) return null
-    return addressOf(Number(lines[3]), readFileSync(passwordFile(cluster), 'utf8'))
+    return addressOf(Number(lines[3]), ROLES.tables, readFileSync(passwordFile(cluster), 'utf8'))
   } catch {
     return null // gone between two looks
   }
@@ -18,12 +19,12 @@ export function runningPostgres(dataDir: string): string | null {
 /** The file that a process locks for as long as it lives; its text is the cluster's folder once others may join. */
 export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 
-/** The file with the password of the cluster's only role. */
+/** The file with the password of the role that serves. */
 export const passwordFile = (cluster: string) => `${cluster}.password`
 
 /** The address of an embedded PostgreSQL. */
-export function addressOf(port: number, password: string): string {
-  return `postgres://roster:${password}@127.0.0.1:${port}/postgres`
+export function addressOf(port: number, role: string, password: string): string {
+  return `postgres://${role}:${password}@127.0.0.1:${port}/postgres`
 }
 
 /** Lets other processes of the machine know where the cluster is; '': there is none to join. */

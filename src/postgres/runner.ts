@@ -3,7 +3,9 @@ import {
   chownSync,
   cpSync,
   existsSync,
+  lchownSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -19,7 +21,8 @@ export interface Runner {
   cluster: string
   /** Makes the user that PostgreSQL runs as the owner of a file or folder. */
   give(path: string): void
-  launch(program: string, args: string[], log: number): ChildProcess
+  /** `input`: what it reads; then what it prints is thrown away, and `log` gets its errors alone. */
+  launch(program: string, args: string[], log: number, input?: string): ChildProcess
 }
 
 export interface RunnerOptions {
@@ -30,55 +33,89 @@ export interface RunnerOptions {
 }
 
 const NOBODY = 65534
+/** A user namespace in which root has another number: no copy, no new user, and folders under /root stay reachable. */
+const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
+/** Neither it nor what it starts gets a right back that it has given up. */
+const KEEPING = ['setpriv', '--no-new-privs']
+const AS_NOBODY = [
+  ...KEEPING,
+  ...[`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+  ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
+]
 
 /** @throws Error when there is no PostgreSQL for this platform */
 export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {
   const native = options.native ?? packagedBinaries()
   linkLibraries(native)
-  const method = process.getuid?.() === 0 ? (options.asRoot ?? methodFor(join(dataDir, 'postgres'))) : null
-  if (method === 'nobody') return runnerAsNobody(native, dataDir)
-  const prefix = method === 'namespace' ? NAMESPACE : []
+  const keeping = works(KEEPING) ? KEEPING : []
+  if (process.getuid?.() !== 0) return runnerOf(native, join(dataDir, 'postgres'), keeping)
+  const base = baseOf(dataDir)
+  if ((options.asRoot ?? methodFor(base, dataDir)) === 'nobody') return runnerAsNobody(native, base)
+  const runner = runnerOf(native, join(dataDir, 'postgres'), [...keeping, ...NAMESPACE])
+  own(runner.cluster, 0)
+  return runner
+}
+
+function runnerOf(native: string, cluster: string, prefix: readonly string[]): Runner {
   return {
     native,
-    cluster: join(dataDir, 'postgres'),
+    cluster,
     give: () => undefined,
-    launch: (program, args, log) => launch([...prefix, join(native, 'bin', program), ...args], log),
+    launch: (program, args, log, input) => launch([...prefix, join(native, 'bin', program), ...args], log, input),
   }
 }
 
-// A user namespace in which root has another number: no copy, no new user, and folders under /root stay reachable.
-const NAMESPACE = ['unshare', '-U', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
-
-/** An existing cluster keeps its owner; a new one gets the first method that works here. */
-function methodFor(cluster: string): 'namespace' | 'nobody' {
-  if (!existsSync(cluster)) return namespaceWorks() ? 'namespace' : 'nobody'
-  if (statSync(cluster).uid === NOBODY) return 'nobody'
-  if (namespaceWorks()) return 'namespace'
+/** Another user, where that one can be and can go; else a namespace, whose user is root to the files of the machine. */
+function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
+  const canGo = base === dataDir ? isReachable(dataDir) : hasCluster(base)
+  if (canGo && becomesNobody()) return 'nobody'
+  if (works(NAMESPACE)) return 'namespace'
+  if (!hasCluster(dataDir)) return 'nobody'
+  const cluster = join(dataDir, 'postgres')
   throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
 }
 
-function namespaceWorks(): boolean {
-  return spawnSync(NAMESPACE[0] as string, [...NAMESPACE.slice(1), 'true']).status === 0
+/** In DATA_DIR if the user `nobody` may enter it, or has to; else in /var/lib. */
+function baseOf(dataDir: string): string {
+  const other = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
+  if (hasCluster(dataDir)) return dataDir
+  return hasCluster(other) || !isReachable(dataDir) ? other : dataDir
 }
 
-/**
- * PostgreSQL runs as the user `nobody` where the machine has no user namespaces: in DATA_DIR if that user may enter it, else
- * on copies in /var/lib.
- */
-function runnerAsNobody(native: string, dataDir: string): Runner {
-  const isThere = existsSync(join(dataDir, 'postgres'))
-  const base = isThere || isReachable(dataDir) ? dataDir : join('/var/lib/roster', Bun.hash(dataDir).toString(36))
+const hasCluster = (base: string) => existsSync(join(base, 'postgres'))
+
+const tried = new Map<readonly string[], boolean>()
+function works(command: readonly string[]): boolean {
+  let isWorking = tried.get(command)
+  if (isWorking === undefined)
+    tried.set(command, (isWorking = spawnSync(command[0] as string, [...command.slice(1), 'true']).status === 0))
+  return isWorking
+}
+
+const becomesNobody = () => works(AS_NOBODY) || spawnSync('true', { uid: NOBODY, gid: NOBODY }).status === 0
+
+function runnerAsNobody(native: string, base: string): Runner {
   mkdirSync(base, { recursive: true, mode: 0o755 })
   const programs = isReachable(native)
     ? native
     : copyOnce(native, join(base, `native-${Bun.hash(native).toString(36)}`))
+  const cluster = join(base, 'postgres')
+  own(cluster, NOBODY)
+  const [prefix, user] = works(AS_NOBODY) ? [AS_NOBODY, {}] : [[], { uid: NOBODY, gid: NOBODY }]
   return {
     native: programs,
-    cluster: join(base, 'postgres'),
+    cluster,
     give: (path) => chownSync(path, NOBODY, NOBODY),
-    launch: (program, args, log) =>
-      launch([join(programs, 'bin', program), ...args], log, { uid: NOBODY, gid: NOBODY, cwd: '/' }),
+    launch: (program, args, log, input) =>
+      launch([...prefix, join(programs, 'bin', program), ...args], log, input, { ...user, cwd: '/' }),
   }
+}
+
+/** Gives a cluster to another user, itself last: what was interrupted is done again. */
+function own(cluster: string, user: number) {
+  if (!existsSync(cluster) || statSync(cluster).uid === user) return
+  for (const entry of readdirSync(cluster, { recursive: true })) lchownSync(join(cluster, String(entry)), user, user)
+  chownSync(cluster, user, user)
 }
 
 /** Whether every user may read the folder, and enter it and each one above it. */
@@ -95,18 +132,28 @@ function copyOnce(from: string, to: string): string {
   if (existsSync(to)) return to
   rmSync(`${to}.part`, { recursive: true, force: true })
   cpSync(from, `${to}.part`, { recursive: true, verbatimSymlinks: true })
+  // Whatever may read the programs' own folder, everyone may read the copy.
+  spawnSync('chmod', ['-R', 'a+rX', `${to}.part`])
   renameSync(`${to}.part`, to)
   return to
 }
 
-function launch(command: string[], log: number, more: { uid?: number; gid?: number; cwd?: string } = {}): ChildProcess {
-  return spawn(command[0] as string, command.slice(1), {
+function launch(
+  command: string[],
+  log: number,
+  input: string | undefined,
+  more: { uid?: number; gid?: number; cwd?: string } = {},
+): ChildProcess {
+  const child = spawn(command[0] as string, command.slice(1), {
     ...more,
     // A group of its own: Ctrl-C in a terminal must reach our server first, which then stops PostgreSQL.
     detached: true,
-    stdio: ['ignore', log, log],
+    stdio: input === undefined ? ['ignore', log, log] : ['pipe', 'ignore', log],
     env: { PATH: process.env.PATH ?? '', LC_ALL: 'C', TZ: 'UTC' },
   })
+  child.stdin?.on('error', () => undefined) // its end says why
+  child.stdin?.end(input)
+  return child
 }
 
 /** Resolves with the program's exit code, or the signal that ended it, or why it could not be started. */

@@ -12,6 +12,7 @@ import { keepRunning } from '../postgres/keepRunning.ts'
 import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
 import { OldAnswers } from '../postgres/oldAnswers.ts'
 import { loadSample } from '../postgres/sample.ts'
+import { superuserOf } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
 import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
@@ -197,6 +198,7 @@ export class Supervisor {
     try {
       await migrate(url, MIGRATIONS).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
+      else await this.warnOfSuperuser(url)
       if (this.changes) this.changes.listen(url, this.entities)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
@@ -211,6 +213,12 @@ export class Supervisor {
       this.isWaiting = true
       return false
     }
+  }
+
+  private async warnOfSuperuser(url: string) {
+    const role = await superuserOf(url)
+    if (role !== null)
+      this.log.warn('the role of DATABASE_URL is a superuser: give it rights on its tables alone', { role })
   }
 
   /** Tries again until the database is there; then the workers answer. */

@@ -16,7 +16,7 @@ import {
   withAnswers,
 } from '../support/documents.ts'
 import { outputsOf, scriptOf } from '../support/pageScript.ts'
-import { connect, createSampleDatabase } from '../support/postgres.ts'
+import { asPlainRole, connect, createSampleDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
 
 // Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
@@ -46,7 +46,7 @@ type Page = (typeof pages)[number]
 /** The README's server is that of `npm start`; the others share the tests' PostgreSQL. */
 async function settingsFor(path: string, dataDir: string): Promise<Record<string, string>> {
   if (path === README) return { DATA_DIR: dataDir }
-  const url = await createSampleDatabase()
+  const url = await asPlainRole(await createSampleDatabase())
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'development.key'), KEY)
   return { DATA_DIR: dataDir, DATABASE_URL: url, BOOTSTRAP_API_KEY: KEY, WORKERS: '1' }

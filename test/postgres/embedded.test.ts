@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-type Way = { asRoot?: 'namespace' | 'nobody' }
+type Way = { asRoot?: 'namespace' | 'nobody'; access?: 'everything' }
 
 /** A later start than the first: over a cluster that belongs to the user as whom PostgreSQL runs. */
 async function start(more: Way & { settings?: Record<string, string> } = {}) {
@@ -143,7 +143,7 @@ if (ways[0])
       chmodSync(dataDir, 0o700)
       const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
       try {
-        const server = await startFirst({ asRoot: 'nobody' })
+        const server = await startFirst({ asRoot: 'nobody', access: 'everything' })
         expect(await query(server, 'show data_directory')).toBe(join(place, 'postgres'))
         expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
         await stop(server)
@@ -158,7 +158,7 @@ describe('a cluster', () => {
   test(
     'is UTF-8, has the collation that text orders by, takes the settings given, and listens on 127.0.0.1 alone',
     async () => {
-      const server = await startFirst({ settings: { ...settings, work_mem: '5MB' } })
+      const server = await startFirst({ settings: { ...settings, work_mem: '5MB' }, access: 'everything' })
       expect(await query(server, 'show server_encoding')).toBe('UTF8')
       expect(await query(server, `select 'ä' < 'b' collate "und-x-icu"`)).toBe(true)
       expect(await query(server, 'show work_mem')).toBe('5MB')
@@ -185,7 +185,7 @@ describe('a restart', () => {
   test(
     'after kill -9 waits for a statement that still runs, and has the address, the password and the data',
     async () => {
-      const server = await start()
+      const server = await start({ access: 'everything' })
       const { url } = server
       await query(server, 'create table kept as select 1 as note')
       await query(server, 'checkpoint') // commits do not wait for the disk here

@@ -121,7 +121,7 @@ describe('start', () => {
   )
 
   test(
-    'with DATABASE_URL nothing embedded is started',
+    'with DATABASE_URL nothing embedded is started, and one of a superuser is warned of, once',
     async () => {
       const DATABASE_URL = await createDatabase('empty')
       const empty = temporaryFolder()
@@ -132,6 +132,7 @@ describe('start', () => {
       expect(existsSync(join(empty.path, 'postgres'))).toBe(false)
       server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
+      expect(server.output().match(/the role of DATABASE_URL is a superuser/g)).toHaveLength(1)
       empty.remove()
     },
     TIMEOUT_MS,

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
-import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, type RunningProgram, run, runMain, temporaryFolder, until } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 
@@ -15,7 +15,7 @@ function pgBouncerTests() {
   let url: string
   beforeAll(async () => {
     folder = temporaryFolder()
-    direct = await createDatabase('empty')
+    direct = await asPlainRole(await createDatabase('empty'))
     // Fewer than the clients at once, and than the connections of the workers.
     pooler = await startPgBouncer(direct, 3)
     const settings = { DATA_DIR: folder.path, DATABASE_URL: pooler.url, DATABASE_PREPARE: 'false', WORKERS: '2' }

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
-import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
+import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, runMain, temporaryFolder } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 
@@ -16,7 +16,7 @@ afterEach(async () => {
 })
 
 test('two servers that start at once on a new database both start; each migration is applied once', async () => {
-  const DATABASE_URL = await createDatabase('empty')
+  const DATABASE_URL = await asPlainRole(await createDatabase('empty'))
   const settings = { DATABASE_URL, WORKERS: '1', DATABASE_POOL: '2', RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY }
   const servers = [0, 1].map(() => {
     const folder = temporaryFolder()

@@ -20,7 +20,7 @@ export function useOwnPostgres(): OwnPostgres {
   let postgres: EmbeddedPostgres
   beforeAll(async () => {
     copyCluster(folder.path)
-    postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' } })
+    postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' }, access: 'everything' })
   }, TIMEOUT_MS)
   afterAll(async () => {
     await postgres?.stop()

@@ -1,24 +1,35 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isReady } from '../../src/postgres/postmaster.ts'
-import { endOf, prepareRunner } from '../../src/postgres/runner.ts'
-import { connect } from './postgres.ts'
+import { endOf, prepareRunner, type RunnerOptions } from '../../src/postgres/runner.ts'
 import { freePort, temporaryFolder, until } from './process.ts'
 
 /** A PostgreSQL as an operator's would be: every setting that could matter to us is PostgreSQL's own default. */
 export interface PlainPostgres {
-  /** Of an empty database, as a superuser. */
+  /** Of a database without tables, as its superuser. */
   readonly url: string
   /** What it has written to its log. */
   log(): string
   stop(): Promise<void>
 }
 
-/** Makes and starts one, with a cluster of its own. */
-export async function startPlainPostgres(): Promise<PlainPostgres> {
-  const folder = temporaryFolder()
+interface Options extends RunnerOptions {
+  /** Where its cluster is to be, and to stay. Default: a folder that goes with it. */
+  dataDir?: string
+  superuser?: string
+}
+
+/** Makes and starts one, with a cluster of its own; the superuser's password is `plain`. */
+export async function startPlainPostgres({
+  dataDir,
+  superuser = 'operator',
+  asRoot,
+}: Options = {}): Promise<PlainPostgres> {
+  const folder = dataDir === undefined ? temporaryFolder() : { path: dataDir, remove: () => undefined }
   chmodSync(folder.path, 0o755) // PostgreSQL may run as the user `nobody`
-  const runner = prepareRunner(folder.path, process.env.TEST_POSTGRES ? { native: process.env.TEST_POSTGRES } : {})
+  // A cluster that stays is for the embedded one, which is of the packaged version.
+  const native = dataDir === undefined ? process.env.TEST_POSTGRES : undefined
+  const runner = prepareRunner(folder.path, { ...(native ? { native } : {}), ...(asRoot ? { asRoot } : {}) })
   mkdirSync(runner.cluster, { mode: 0o700 })
   runner.give(runner.cluster)
   const password = join(folder.path, 'password')
@@ -27,7 +38,7 @@ export async function startPlainPostgres(): Promise<PlainPostgres> {
   const logFile = join(folder.path, 'plain.log')
   const file = openSync(logFile, 'a')
   const log = () => readFileSync(logFile, 'utf8')
-  const cluster = ['-D', runner.cluster, '-U', 'operator', '--auth=scram-sha-256', `--pwfile=${password}`]
+  const cluster = ['-D', runner.cluster, '-U', superuser, '--auth=scram-sha-256', `--pwfile=${password}`]
   const code = await endOf(runner.launch('initdb', [...cluster, '--encoding=UTF8', '--locale=C', '--no-sync'], file))
   if (code !== 0) throw new Error(`initdb ended with ${code}:\n${log()}`)
   const port = freePort()
@@ -43,16 +54,14 @@ export async function startPlainPostgres(): Promise<PlainPostgres> {
   ended.then(() => (isRunning = false))
   await until(() => !isRunning || isReady(runner.cluster))
   if (!isRunning) throw new Error(`PostgreSQL did not start:\n${log()}`)
-  const server = `postgres://operator:plain@127.0.0.1:${port}`
-  const sql = connect(`${server}/postgres`)
-  await sql`create database roster template template0 encoding 'UTF8'`
-  await sql.end()
+  const server = `postgres://${superuser}:plain@127.0.0.1:${port}`
   return {
-    url: `${server}/roster`,
+    url: `${server}/postgres`,
     log,
     async stop() {
       child.kill('SIGINT')
       await ended
+      rmSync(password)
       folder.remove()
     },
   }

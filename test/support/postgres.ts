@@ -60,7 +60,7 @@ export async function startPostgres(place = 0, disk = tmpdir()): Promise<TestPos
 async function start(dataDir: string): Promise<EmbeddedPostgres> {
   // The template is of the packaged version.
   if (!native && !existsSync(join(dataDir, 'postgres'))) copyCluster(dataDir)
-  return startEmbedded({ dataDir, ...options })
+  return startEmbedded({ dataDir, ...options, access: 'everything' })
 }
 
 /** From now on databases are made there. */
@@ -94,6 +94,19 @@ export async function createSampleDatabase(): Promise<string> {
   const url = await createDatabase()
   await loadSample(url, MIGRATIONS, true)
   return url
+}
+
+/** The same database as a role that may use what is there and add to it, and nothing else. Returns its address. */
+export async function asPlainRole(url: string): Promise<string> {
+  const own = new URL(url)
+  const role = `${own.pathname.slice(1)}_role`
+  const sql = connect(url)
+  await sql.unsafe(`
+    create role ${role} login password 'plain';
+    grant all on schema public to ${role};
+    grant all on all tables in schema public to ${role}`)
+  await sql.end()
+  return Object.assign(own, { username: role, password: 'plain' }).href
 }
 
 async function copy(template: 'roster_template' | 'template0'): Promise<string> {

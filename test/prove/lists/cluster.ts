@@ -60,7 +60,11 @@ export class Cluster {
   static async open(environment: Record<string, string> = {}, { isAlone = false } = {}): Promise<Cluster> {
     const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
     copyCluster(join(folder, 'database'))
-    const embedded = await startEmbedded({ dataDir: join(folder, 'database'), settings: DURABILITY })
+    const embedded = await startEmbedded({
+      dataDir: join(folder, 'database'),
+      settings: DURABILITY,
+      access: 'everything',
+    })
     const start = async (name: Name, more: Record<string, string>): Promise<Server> => {
       mkdirSync(join(folder, name))
       const command = [process.execPath, '--no-env-file', 'src/main.ts']

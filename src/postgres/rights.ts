@@ -1,0 +1,110 @@
+import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openLog, tail } from './postgresLog.ts'
+import { endOf, type Runner } from './runner.ts'
+
+/** `tables`: of a role that owns the tables that are served, and nothing else; `everything`: of the superuser. */
+export type Access = 'tables' | 'everything'
+
+/** Who serves, and the superuser that initdb makes. */
+export const ROLES: Readonly<Record<Access, string>> = { tables: 'roster_app', everything: 'roster' }
+const { tables: SERVING, everything: SUPERUSER } = ROLES
+const DATABASE = 'postgres'
+
+/**
+ * What the cluster lets in. The superuser of a server comes in nowhere; roles that an operator has made do, by their
+ * passwords.
+ */
+const ENTRANCES: Readonly<Record<Access, string>> = {
+  tables: `# Written by Roster at its start.
+host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
+host all ${SERVING},${SUPERUSER} 0.0.0.0/0 reject
+host all all 127.0.0.1/32 scram-sha-256
+`,
+  everything: `# Written by Roster at its start.
+host all all 127.0.0.1/32 scram-sha-256
+`,
+}
+
+/** All that the superuser owns in the database, except what belongs to PostgreSQL or to an extension. */
+const OWN_ALL = `do $$
+declare
+  command text;
+begin
+  for command in
+    select format('alter %s %s owner to ${SERVING}', kind, name)
+    from (
+      select 'schema', quote_ident(nspname), nspowner, oid, 'pg_namespace'::regclass, oid from pg_namespace
+      union all
+      select case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
+        when 'f' then 'foreign table' else 'table' end,
+        oid::regclass::text, relowner, relnamespace, 'pg_class'::regclass, oid
+      from pg_class
+      where relkind in ('r', 'p', 'v', 'm', 'S', 'f') and not (relkind = 'S' and exists (
+        select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype in ('a', 'i')))
+      union all
+      select 'routine', oid::regprocedure::text, proowner, pronamespace, 'pg_proc'::regclass, oid from pg_proc
+      union all
+      select case typtype when 'd' then 'domain' else 'type' end, format_type(oid, null), typowner, typnamespace,
+        'pg_type'::regclass, oid
+      from pg_type
+      where typtype in ('d', 'e', 'r')
+        or typtype = 'c' and exists (select from pg_class where oid = typrelid and relkind = 'c')
+    ) as object (kind, name, owner, namespace, class, id)
+    where owner = '${SUPERUSER}'::regrole
+      and namespace not in (select oid from pg_namespace where nspname ~ '^pg_' or nspname = 'information_schema')
+      and not (kind = 'schema' and name = 'public')
+      and not exists (select from pg_depend where classid = class and objid = id and deptype = 'e')
+  loop
+    execute command;
+  end loop;
+end
+$$`
+
+/** No role that comes with the cluster, and no right that PostgreSQL gives to everyone, leads past the tables. */
+function restrict(password: string): string[] {
+  return [
+    `do $$ begin if to_regrole('${SERVING}') is null then create role ${SERVING}; end if; end $$`,
+    `alter role ${SERVING} login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password '${password}'`,
+    `do $$ declare granted regrole; begin
+      for granted in select roleid from pg_auth_members where member = '${SERVING}'::regrole loop
+        execute format('revoke %s from ${SERVING}', granted);
+      end loop; end $$`,
+    `revoke all on database ${DATABASE} from ${SERVING}`,
+    `revoke create, temporary on database ${DATABASE} from public`,
+    'revoke create on schema public from public',
+    `grant usage, create on schema public to ${SERVING}`,
+    OWN_ALL,
+    `alter role ${SUPERUSER} password null`,
+  ]
+}
+
+/**
+ * Lets the role of `access` in, by the password, and takes what the superuser owns over from it, as earlier versions of ours
+ * left it. Once in the life of a cluster: it is not running, and its only session is one without a network.
+ * @throws Error with the end of PostgreSQL's log
+ */
+export async function secure(runner: Runner, dataDir: string, password: string, access: Access): Promise<void> {
+  const file = join(runner.cluster, 'pg_hba.conf')
+  if (readFileSync(file, 'utf8') === ENTRANCES[access]) return
+  const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
+  await runAlone(runner, dataDir, commands)
+  // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
+  // the name, and would be given what that leads to.
+  const part = `${runner.cluster}.hba.part`
+  rmSync(part, { force: true })
+  writeFileSync(part, ENTRANCES[access], { mode: 0o600, flag: 'wx' })
+  runner.give(part)
+  renameSync(part, file)
+}
+
+/** As the superuser, in PostgreSQL's single-user mode, which takes a command a line. */
+async function runAlone(runner: Runner, dataDir: string, commands: readonly string[]): Promise<void> {
+  const { path, file } = openLog(dataDir)
+  const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic']
+  const args = ['--single', '-D', runner.cluster, ...settings.flatMap((setting) => ['-c', setting]), DATABASE]
+  const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
+  const code = await endOf(runner.launch('postgres', args, file, input))
+  closeSync(file)
+  if (code !== 0) throw new Error(`PostgreSQL did not start:\n${tail(path)}`)
+}
