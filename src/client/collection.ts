@@ -1,6 +1,13 @@
 import type { ApiRequest, Connection } from './connection.ts'
 import { unexpected } from './error.ts'
-import { bodyText, queryString, type RosterCall, type RosterQuery, type RosterRows } from './query.ts'
+import {
+  bodyText,
+  queryString,
+  type RosterCall,
+  type RosterChange,
+  type RosterQuery,
+  type RosterRows,
+} from './query.ts'
 
 /** One page of a list. */
 export interface RosterPage<Row> {
@@ -22,10 +29,12 @@ export interface RosterCollection<Row, Write, Filter, Sort> {
   get(id: number, call?: RosterCall): Promise<Row>
   create(values: Write, call?: RosterCall): Promise<Row>
   /** Sets all properties: those left out to null, true or false to false. */
-  replace(id: number, values: Write, call?: RosterCall): Promise<Row>
+  replace(id: number, values: Write, call?: RosterChange): Promise<Row>
   /** Sets the properties that are given. */
-  update(id: number, values: Write, call?: RosterCall): Promise<Row>
-  delete(id: number, call?: RosterCall): Promise<void>
+  update(id: number, values: Write, call?: RosterChange): Promise<Row>
+  delete(id: number, call?: RosterChange): Promise<void>
+  /** For `ifMatch`: the version of a row that `get`, `create`, `replace` or `update` has returned. @throws TypeError for any other */
+  versionOf(row: Row): string
 }
 
 const PAGE_SIZE_MAX = 50
@@ -35,6 +44,9 @@ export function collectionAt<Row, Write, Filter, Sort>(
   connection: Connection,
   path: string,
 ): RosterCollection<Row, Write, Filter, Sort> {
+  /** By rows themselves, which so are as the server has answered them. */
+  const versions = new WeakMap<object, string>()
+
   async function page(query: string, signal: AbortSignal | undefined): Promise<RosterPage<Row>> {
     const { headers, body } = await connection.send({ method: 'GET', path: path + query, signal })
     const total = headers.get('X-Total-Count')
@@ -43,9 +55,16 @@ export function collectionAt<Row, Write, Filter, Sort>(
     return { rows: body, total: Number(total), links: linksOf(connection.url + path, headers) }
   }
 
-  async function row(method: ApiRequest['method'], at: string, call: RosterCall = {}, values?: Write): Promise<Row> {
+  async function row(method: ApiRequest['method'], at: string, call: RosterChange = {}, values?: Write): Promise<Row> {
     const body = values === undefined ? {} : { body: bodyText(values) }
-    const answer = await connection.send({ method, path: at, signal: call.signal, ...body })
+    const { ifMatch, signal } = call
+    // Without it the write would be carried out whatever others have changed.
+    if ('ifMatch' in call && !/^[\x20-\x7e]+$/.test(ifMatch ?? ''))
+      throw new TypeError(`ifMatch is ${JSON.stringify(ifMatch)}, not a version: leave it out for any`)
+    const answer = await connection.send({ method, path: at, ifMatch, signal, ...body })
+    // A proxy that compresses makes a weak tag of it, which no server would match.
+    const tag = answer.headers.get('ETag')?.replace(/^W\//, '')
+    if (tag !== undefined && typeof answer.body === 'object' && answer.body !== null) versions.set(answer.body, tag)
     return answer.body as Row
   }
 
@@ -75,6 +94,12 @@ export function collectionAt<Row, Write, Filter, Sort>(
     update: async (id, values, call) => row('PATCH', pathOf(id), call, values),
     async delete(id, call) {
       await row('DELETE', pathOf(id), call)
+    },
+    versionOf(read) {
+      const version = versions.get(read as object)
+      if (version === undefined)
+        throw new TypeError('a row has a version where get, create, replace or update returned it')
+      return version
     },
   }
 }

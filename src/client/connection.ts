@@ -21,6 +21,8 @@ export interface ApiRequest {
   /** With the query string. */
   readonly path: string
   readonly body?: string
+  /** The version that the row must have. */
+  readonly ifMatch?: string | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -48,7 +50,7 @@ export function connect(options: RosterOptions): Connection {
   const call = options.fetch ?? ((target: string, init: RequestInit) => fetch(target, init))
 
   /** One try. */
-  async function attempt({ method, path, body, signal }: ApiRequest, once: Record<string, string>): Promise<Answer> {
+  async function attempt({ method, path, body, signal }: ApiRequest, own: Record<string, string>): Promise<Answer> {
     signal?.throwIfAborted()
     const ending = new AbortController()
     const end = () => ending.abort()
@@ -56,7 +58,7 @@ export function connect(options: RosterOptions): Connection {
     signal?.addEventListener('abort', end)
     const named = `${method} ${url}${path.replace(/\?.*$/s, '')}`
     try {
-      const headers = { Authorization: authorization, ...(body === undefined ? {} : JSON_BODY), ...once }
+      const headers = { Authorization: authorization, ...(body === undefined ? {} : JSON_BODY), ...own }
       // A redirect would take the key along.
       const response = await call(url + path, {
         method,
@@ -77,18 +79,22 @@ export function connect(options: RosterOptions): Connection {
   }
 
   async function send(request: ApiRequest): Promise<Answer> {
-    // However often it is sent, the server creates one row.
-    const once = request.method === 'POST' ? { 'Idempotency-Key': newKey() } : {}
+    const { ifMatch } = request
+    const own = {
+      ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
+      // However often it is sent, the server does it once.
+      ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),
+    }
     let leftMs = waitMsMax
     let isUncertain = false
     for (let tries = 1; ; tries++) {
       try {
-        return await attempt(request, once)
+        return await attempt(request, own)
       } catch (error) {
         if (!(error instanceof RosterError)) throw error
         // An earlier try, whose answer did not say so, has deleted it.
         if (isUncertain && request.method === 'DELETE' && error.code === 'NotFound') return GONE
-        const waitMs = tries < triesMax && mayRepeat(request.method, error) ? waitMsBefore(tries, error) : null
+        const waitMs = tries < triesMax && mayRepeat(request, error) ? waitMsBefore(tries, error) : null
         if (waitMs === null || waitMs > leftMs) throw error
         isUncertain ||= error.status !== 429
         leftMs -= waitMs
@@ -102,16 +108,20 @@ export function connect(options: RosterOptions): Connection {
 const JSON_BODY = { 'Content-Type': 'application/json' }
 const GONE: Answer = { headers: new Headers(), body: null }
 
+/** Whether twice would not do the same as once: a second row, or a version that the first try has changed. */
+function isOnce({ method, ifMatch }: ApiRequest): boolean {
+  return method === 'POST' || ifMatch !== undefined
+}
+
 /**
  * A 429 was not carried out; a list that would cost too much would do so again. What else was answered with 503 may have
- * been, as OutcomeUnknown says: it is repeated, since twice does the same as once; of POST by its key, of PATCH since the
- * server sets values. Where the network fails, reading and POST are repeated; InProgress is the answer to a POST whose
- * earlier try has not ended.
+ * been, as OutcomeUnknown says: it is repeated, since twice does the same as once, where not by its key. Where the network
+ * fails, reading and what has a key are repeated; InProgress is the answer to a request whose earlier try has not ended.
  */
-function mayRepeat(method: ApiRequest['method'], { status, code }: RosterError): boolean {
+function mayRepeat(request: ApiRequest, { status, code }: RosterError): boolean {
   if (code === 'TooCostly') return false
   if (status === 429 || status === 503 || code === 'InProgress') return true
-  return code === 'NetworkFailure' && (method === 'GET' || method === 'POST')
+  return code === 'NetworkFailure' && (request.method === 'GET' || isOnce(request))
 }
 
 /** 128 random bits; `randomUUID` is not there on pages without TLS. */

@@ -24,6 +24,12 @@ export interface RosterCall {
   readonly signal?: AbortSignal | undefined
 }
 
+/** What a write of a row that is there may say of itself. */
+export interface RosterChange extends RosterCall {
+  /** What `versionOf` has of the row: where that was changed since, the call fails with PreconditionFailed. */
+  readonly ifMatch?: string
+}
+
 /** Which rows, in what order. */
 export interface RosterRows<Filter, Sort> extends RosterCall {
   readonly filter?: Filter | undefined

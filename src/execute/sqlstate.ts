@@ -26,6 +26,8 @@ const BY_CODE: Record<string, Verdict> = {
   ECONNREFUSED: 'notSent',
   ENOTFOUND: 'notSent',
   CONNECT_TIMEOUT: 'notSent',
+  EMFILE: 'notSent', // no descriptor for another connection
+  ENFILE: 'notSent',
   ECONNRESET: 'lost',
   EPIPE: 'lost',
   ETIMEDOUT: 'lost',

@@ -12,6 +12,7 @@ import { type Reply, respondEmpty } from '../respond/reply.ts'
 import { bearerKey } from './bearer.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
+import { inPieces } from './pieces.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 import type { Location, Router } from './router.ts'
 import { type Route, routesOf } from './routes.ts'
@@ -176,7 +177,7 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   if (isDraining() || isArriving || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
   if (log.isEnabled('info')) logRequest(parts, call, reply)
-  return new Response(reply.body, { status: reply.status, headers })
+  return new Response(inPieces(reply.body, request.method), { status: reply.status, headers })
 }
 
 /** One line: what was asked, how it was answered, by whom and for how long. */

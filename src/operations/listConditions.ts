@@ -11,7 +11,7 @@ export async function unlessHeld(asked: Promise<Reply> | Reply, conditions: Cond
   requireAnyVersion(conditions)
   const { ETag = '', 'X-Total-Count': total = '' } = page.headers
   if (conditions.ifNoneMatch === null || !hasWeakly(conditions.ifNoneMatch, opaqueOf(ETag))) return page
-  // Without `Location`: at a status from 300 to 399 many clients follow it.
+  // Without `Location`: curl and others follow it at any status from 300 to 399.
   return { status: 304, headers: { 'Cache-Control': NO_STORE, ETag, 'X-Total-Count': total }, body: null }
 }
 

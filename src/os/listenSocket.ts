@@ -1,10 +1,13 @@
 import { ptr } from 'bun:ffi'
-import { readdirSync } from 'node:fs'
+import { closeSync, readdirSync } from 'node:fs'
 import { libc } from './libc.ts'
 
-const [SOL_SOCKET, SO_ATTACH_FILTER, SO_ACCEPTCONN] = [1, 26, 30]
+const [SOL_SOCKET, SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_ACCEPTCONN] = [1, 26, 27, 30]
+/** More than wait at one listener. */
+const WAITING_MAX = 10_000
 
 const sockets = libc({
+  accept: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
   getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
   getsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'ptr'], returns: 'i32' },
   setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' },
@@ -19,19 +22,58 @@ const DROP_BEGINNINGS = new Uint16Array([
   ...[0x06, 0, 0xffff, 0xffff], // take
 ])
 
-/**
- * Drops packets that begin a connection to this process's listener on `port`. Connections that have begun go on; the
- * clients of others try again within a second or two, when the listener is closed and another one of the port answers.
- * A listener that is simply closed cuts connections that it has not accepted yet. Linux only; elsewhere, and where the
- * filter is not allowed, nothing happens.
- */
-export function stopAccepting(port: number): void {
-  if (process.platform !== 'linux') return
-  const program = new BigUint64Array(new ArrayBuffer(16))
-  program[0] = BigInt(DROP_BEGINNINGS.length / 4)
-  program[1] = BigInt(ptr(DROP_BEGINNINGS))
-  for (const descriptor of listenersOn(port))
-    sockets().setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
+const DROP_ALL = new Uint16Array([0x06, 0, 0, 0])
+
+/** This process's listener on a port. Linux only; elsewhere nothing happens. */
+export class ListenSocket {
+  private readonly descriptors: readonly number[]
+
+  /** Found now, since where all descriptors are in use no folder can be read, `/proc` neither. */
+  constructor(port: number) {
+    this.descriptors = process.platform === 'linux' ? listenersOn(port) : []
+  }
+
+  /**
+   * Drops packets that begin a connection. Connections that have begun go on; the clients of others try again within a
+   * second or two, when the listener is closed and another one of the port answers. A listener that is simply closed cuts
+   * connections that it has not accepted yet. Where the filter is not allowed, nothing happens.
+   */
+  stopAccepting(): void {
+    this.filter(DROP_BEGINNINGS)
+  }
+
+  /**
+   * Drops all packets of connections that are not accepted yet, also of those that have begun: the kernel gives a client
+   * to the listener only with its first bytes (TCP_DEFER_ACCEPT). Their clients send again, until `acceptAgain`.
+   */
+  pause(): void {
+    this.filter(DROP_ALL)
+  }
+
+  /** Ends a pause. */
+  acceptAgain(): void {
+    const none = new Int32Array(2)
+    for (const descriptor of this.descriptors)
+      sockets().setsockopt(descriptor, SOL_SOCKET, SO_DETACH_FILTER, ptr(none), none.byteLength)
+  }
+
+  /** Closes connections that have begun and are not accepted yet; takes one free descriptor. */
+  dropWaiting(): void {
+    for (const descriptor of this.descriptors)
+      for (let dropped = 0; dropped < WAITING_MAX; dropped++) {
+        const connection = sockets().accept(descriptor, null, null)
+        if (connection < 0) break
+        closeSync(connection)
+      }
+  }
+
+  private filter(instructions: Uint16Array) {
+    const program = new BigUint64Array(new ArrayBuffer(16))
+    program[0] = BigInt(instructions.length / 4)
+    program[1] = BigInt(ptr(instructions))
+    for (const descriptor of this.descriptors)
+      sockets().setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
+  }
 }
 
 function listenersOn(port: number): number[] {

@@ -16,11 +16,14 @@ const HEADERS = {
 }
 
 let gzipped: Uint8Array<ArrayBuffer> | undefined
+/** Unpacked once, for the few without gzip: they share it however many and slow they are. */
+let unpacked: Promise<Uint8Array<ArrayBuffer>> | undefined
 
-/** The script of Scalar's API reference, as it lies in `vendor/`; unpacked beside the requests for the few without gzip. */
+/** The script of Scalar's API reference, as it lies in `vendor/`. */
 export async function scalarReply(request: Headers): Promise<Reply> {
   gzipped ??= new Uint8Array(readFileSync(join(import.meta.dir, 'vendor', `${SCALAR_FILE}.gz`)))
   if (takesGzip(request.get('accept-encoding')))
     return { status: 200, headers: { ...HEADERS, 'Content-Encoding': 'gzip' }, body: gzipped }
-  return { status: 200, headers: { ...HEADERS }, body: new Uint8Array(await promisify(gunzip)(gzipped)) }
+  unpacked ??= promisify(gunzip)(gzipped).then((bytes) => new Uint8Array(bytes))
+  return { status: 200, headers: { ...HEADERS }, body: await unpacked }
 }

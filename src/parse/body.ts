@@ -100,7 +100,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 function parseObject(text: string): Record<string, unknown> {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
-  if (isExcessive(text)) throw invalidJson('The body has more values, or is nested more deeply, than any entity.')
+  if (isExcessive(text))
+    throw invalidJson('The body has more values or escapes, or is nested more deeply, than any entity.')
   let value: unknown
   try {
     value = parseJson(text)

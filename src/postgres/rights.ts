@@ -1,4 +1,4 @@
-import { closeSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLog, tail } from './postgresLog.ts'
 import { endOf, type Runner } from './runner.ts'
@@ -89,10 +89,13 @@ export async function secure(runner: Runner, dataDir: string, password: string, 
   if (readFileSync(file, 'utf8') === ENTRANCES[access]) return
   const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
   await runAlone(runner, dataDir, commands)
-  // Last: what was interrupted is done again.
-  writeFileSync(`${file}.part`, ENTRANCES[access], { mode: 0o600 })
-  runner.give(`${file}.part`)
-  renameSync(`${file}.part`, file)
+  // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
+  // the name, and would be given what that leads to.
+  const part = `${runner.cluster}.hba.part`
+  rmSync(part, { force: true })
+  writeFileSync(part, ENTRANCES[access], { mode: 0o600, flag: 'wx' })
+  runner.give(part)
+  renameSync(part, file)
 }
 
 /** As the superuser, in PostgreSQL's single-user mode, which takes a command a line. */

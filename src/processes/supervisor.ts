@@ -14,6 +14,7 @@ import { OldAnswers } from '../postgres/oldAnswers.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { superuserOf } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
+import { requireDescriptors } from './descriptorNeeds.ts'
 import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
 import { asStartError, orStartError, portTaken, StartError, takePort } from './startError.ts'
@@ -62,6 +63,7 @@ export class Supervisor {
   /** Resolves when all workers answer. @throws StartError; Error for a fault of ours */
   async start(): Promise<Started> {
     const { config } = this
+    requireDescriptors(config)
     this.releases.push(await takePort(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
     const keys = this.openMemory()

@@ -28,9 +28,11 @@ import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
-import { stopAccepting } from '../os/listenSocket.ts'
+import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
+import { ListenSocket } from '../os/listenSocket.ts'
 import { openRegion, type Region } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
+import { ownDescriptors } from './descriptorNeeds.ts'
 
 /** A running worker, for the process that it is. */
 export interface Worker {
@@ -139,6 +141,10 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   // Workers share the port; the supervisor has made sure that no second server does.
   app.listen({ hostname: config.host, port: config.port, reusePort: true })
   const port = app.server?.port as number
+  const listener = new ListenSocket(port)
+  const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>
+    log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
+  )
   const url = `http://${hostInUrl(config.host)}:${port}`
   baseUrl ||= url
   return {
@@ -155,7 +161,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     async stop(leaveMs) {
       draining = true
       await Bun.sleep(Math.max(0, leaveMs - SETTLE_MS))
-      stopAccepting(port)
+      endKeeping()
+      listener.stopAccepting()
       await Bun.sleep(Math.min(leaveMs, SETTLE_MS))
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)

@@ -14,8 +14,12 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 const tagOf = ({ headers }: Answer) => headers.get('etag') as string
-const matching = (method: string, path: string, tag: string, body?: unknown) =>
-  server.send(method, path, body, { 'if-match': tag })
+/** `isKeyed`: with an Idempotency-Key, which makes another statement of it. */
+const matching = (method: string, path: string, tag: string, body?: unknown, isKeyed = false) =>
+  server.send(method, path, body, {
+    'if-match': tag,
+    ...(isKeyed ? { 'idempotency-key': crypto.randomUUID() } : {}),
+  })
 
 /** Until so many backends wait for a lock. */
 async function untilWaiting(count: number) {
@@ -48,7 +52,12 @@ async function beside<T>(
   return asked as Promise<T>
 }
 
-describe.each([true, false])('while another transaction changes the row, and commits: %p,', (commits) => {
+describe.each([
+  [true, false],
+  [false, false],
+  [true, true],
+  [false, true],
+])('while another transaction changes the row, and commits: %p; with a key: %p,', (commits, isKeyed) => {
   const outcome = (good: number) => (commits ? 412 : good)
 
   test.each([
@@ -62,7 +71,7 @@ describe.each([true, false])('while another transaction changes the row, and com
     const answer = await beside(
       { commits },
       (transaction) => transaction`update absence set reason = 'theirs' where id = ${id}`,
-      () => matching(method, path, tag, body),
+      () => matching(method, path, tag, body, isKeyed),
     )
     expect(answer.status).toBe(outcome(good))
     const rows = await server.sql`select reason from absence where id = ${id}`
@@ -87,7 +96,9 @@ describe.each([true, false])('while another transaction changes the row, and com
       (transaction) => transaction`update absence set reason = 'theirs' where id = ${held.id}`,
       () =>
         Promise.all(
-          rows.map(({ id }, index) => matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' })),
+          rows.map(({ id }, index) =>
+            matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' }, isKeyed),
+          ),
         ),
     )
     const expected = rows.map((_, index) => (index === 0 ? outcome(200) : isLate(index) ? 412 : 200))
@@ -109,7 +120,7 @@ describe.each([true, false])('while another transaction changes the row, and com
     const answer = await beside(
       { commits },
       (transaction) => transaction`update company set enabled = true where id = ${id}`,
-      () => matching('PATCH', path, tag, { Name: 'mine' }),
+      () => matching('PATCH', path, tag, { Name: 'mine' }, isKeyed),
     )
     expect(answer.status).toBe(outcome(200))
     const names = await server.sql`select distinct company from employee where company_id = ${id}`
@@ -124,7 +135,7 @@ describe.each([true, false])('while another transaction changes the row, and com
     const answer = await beside(
       { commits },
       (transaction) => transaction`update company set name = 'renamed' where id = ${company}`,
-      () => matching('PATCH', path, tag, { CompanyId: company, WorkPhone: '1' }),
+      () => matching('PATCH', path, tag, { CompanyId: company, WorkPhone: '1' }, isKeyed),
     )
     expect(answer.status).toBe(outcome(200))
     const { body } = await server.get(path)

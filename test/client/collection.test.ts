@@ -67,6 +67,73 @@ describe('one row', () => {
   })
 })
 
+describe('a version', () => {
+  test('is that of a row which was answered, and a write asks for it', async () => {
+    const { companies } = roster
+    const made = await companies.create({ name: 'Blue Moon' })
+    expect(companies.versionOf(made)).toMatch(/^"\w{4}-\d+"$/)
+    const [one, other] = [await companies.get(made.id), await companies.get(made.id)]
+    expect(companies.versionOf(one)).toBe(companies.versionOf(made))
+    const changed = await companies.update(one.id, { enabled: true }, { ifMatch: companies.versionOf(one) })
+    const late = { ifMatch: companies.versionOf(other) }
+    for (const call of [
+      () => companies.update(other.id, { name: 'Late' }, late),
+      () => companies.replace(other.id, { name: 'Late' }, late),
+      () => companies.delete(other.id, late),
+    ])
+      expect(await failureOf(call())).toMatchObject({ status: 412, code: 'PreconditionFailed', target: 'If-Match' })
+    expect(await companies.get(one.id)).toEqual({ ...made, enabled: true })
+    const replaced = await companies.replace(one.id, changed, { ifMatch: companies.versionOf(changed) })
+    await companies.delete(one.id, { ifMatch: companies.versionOf(replaced) })
+    expect(await failureOf(companies.get(one.id))).toMatchObject({ code: 'NotFound' })
+  })
+
+  test('is that of what a key gets that may write and not read, too', async () => {
+    const { companies } = createRoster({ url: server.url, key: writer.text })
+    const made = await companies.create({ name: 'Unseen' })
+    const changed = await companies.update(made.id, { enabled: true }, { ifMatch: companies.versionOf(made) })
+    expect((await failureOf(companies.delete(made.id, { ifMatch: companies.versionOf(made) }))).status).toBe(412)
+    await companies.delete(made.id, { ifMatch: companies.versionOf(changed) })
+  })
+
+  test('that was asked for is not asked for again where the answer was lost: the write is done once', async () => {
+    let losses = 0
+    const lossy = async (target: string, init: RequestInit) => {
+      const answer = await fetch(target, init)
+      if (losses-- > 0) throw new TypeError('lost')
+      return answer
+    }
+    const { companies } = createRoster({ url: server.url, key: KEY, fetch: lossy })
+    const made = await companies.create({ name: 'Blue Moon' })
+    let ifMatch = companies.versionOf(made)
+    for (const write of [
+      () => companies.update(made.id, { enabled: true }, { ifMatch }),
+      () => companies.replace(made.id, { name: 'Red Sun' }, { ifMatch }),
+    ]) {
+      losses = 2
+      const written = await write()
+      const read = await companies.get(made.id)
+      expect([written, companies.versionOf(written)]).toEqual([read, companies.versionOf(read)])
+      expect(companies.versionOf(written)).not.toBe(ifMatch)
+      ifMatch = companies.versionOf(written)
+    }
+    losses = 1
+    expect(await companies.delete(made.id, { ifMatch })).toBeUndefined()
+    expect(await failureOf(companies.get(made.id))).toMatchObject({ code: 'NotFound' })
+  })
+
+  test('none is known of a copy, or of a row of a list; and a write that would ask for none is refused', async () => {
+    const { companies } = roster
+    const read = await companies.get(1)
+    const { rows } = await companies.list()
+    for (const row of [{ ...read }, rows[0], null, undefined])
+      expect(() => companies.versionOf(row as typeof read)).toThrow(TypeError)
+    for (const ifMatch of [undefined, null, '', '"é"', '"a"\r\nX-Evil: 1'])
+      await expect(companies.update(1, { name: 'Lost' }, { ifMatch: ifMatch as string })).rejects.toThrow(TypeError)
+    expect(await companies.get(1)).toEqual(read)
+  })
+})
+
 describe('a page', () => {
   test('has rows, the total of all pages, and links on the address of the client', async () => {
     const { rows, total, links } = await roster.companies.list({

@@ -37,6 +37,8 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   await roster.companies.replace(made.id, made)
   if (first) await roster.absences.replace(first.id, { ...first, status: 'Declined', period: { days: 2.5 } })
   await roster.absences.update(1, { period: null })
+  const version: string = roster.companies.versionOf(made)
+  await roster.companies.update(made.id, { enabled: false }, { ifMatch: version, signal })
   const nothing: undefined = (await roster.companies.delete(made.id)) as undefined
   await roster.companies.list({ filter: { enabled: true, name: { '!=': name } } })
   return [count, status, days, enabled, nothing]
@@ -90,6 +92,10 @@ export function wrong(): void {
   roster.companies.create({ enabled: 'true' })
   // @ts-expect-error true and false are never null
   roster.companies.create({ enabled: null })
+  // @ts-expect-error a new row has had no version
+  roster.companies.create({}, { ifMatch: '"1kzp-4711"' })
+  // @ts-expect-error without a version, the write would be carried out
+  roster.companies.update(7, {}, { ifMatch: undefined })
   // @ts-expect-error an id is a number
   roster.companies.get('7')
   // @ts-expect-error an entity that there is not

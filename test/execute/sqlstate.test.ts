@@ -86,6 +86,8 @@ describe('errors that a test cannot cause', () => {
     ['55P03', 'refused'],
     ['CONNECTION_DESTROYED', 'lost'],
     ['CONNECT_TIMEOUT', 'notSent'],
+    ['EMFILE', 'notSent'],
+    ['ENFILE', 'notSent'],
     ['58P01', 'refused'],
     ['42501', 'refused'],
     ['55006', 'refused'],

@@ -1,5 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type postgres from 'postgres'
@@ -224,6 +234,28 @@ if (isRoot)
         expect([users(), Number(statuses()[0]?.Uid?.split('\t')[0])]).toEqual([[user], user])
         await stop()
       }
+    },
+    TIMEOUT_MS,
+  )
+
+if (isRoot)
+  test(
+    'what PostgreSQL has put into its folder leads no start of root to files of others',
+    async () => {
+      await start('nobody')
+      await stop()
+      const cluster = join(dataDir, 'postgres')
+      const secret = join(dataDir, 'secret')
+      writeFileSync(secret, 'of root', { mode: 0o600 })
+      for (const name of ['pg_hba.conf.part', 'planted']) symlinkSync(secret, join(cluster, name))
+      writeFileSync(join(cluster, 'pg_hba.conf'), 'local all all trust\n')
+      for (const other of ['namespace', 'nobody'] as const) {
+        await start(other)
+        if (other === 'namespace') await stop()
+      }
+      expect((await sql`select 1 as one`)[0]?.one).toBe(1)
+      expect([statSync(secret).uid, readFileSync(secret, 'utf8')]).toEqual([0, 'of root'])
+      expect(readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')).not.toContain('trust')
     },
     TIMEOUT_MS,
   )

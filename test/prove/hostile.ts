@@ -6,6 +6,7 @@ import { Conformance } from '../support/conformance.ts'
 import { Connection, type RawResponse } from '../support/connection.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
+import type { RandomRequest } from '../support/randomRequests.ts'
 import { processesOf, resourcesOf, sum } from '../support/resources.ts'
 import { type Surface, surfaceOf } from '../support/surface.ts'
 import { type Attempt, attemptOf } from './hostile/attempts.ts'
@@ -137,21 +138,28 @@ class Run {
   }
 
   /** Each request in turn gets its own answer, up to one that closes the connection. */
-  private async sendWhole({ kind, pieces, requests }: Attempt, connection: Connection): Promise<string[]> {
+  private async sendWhole(attempt: Attempt, connection: Connection): Promise<string[]> {
+    const { kind, pieces, requests, follow } = attempt
     const responses = await connection.sendAll(
       pieces,
       requests.map(({ method }) => method === 'HEAD'),
     )
-    const faults = responses.flatMap((response, index) => {
-      this.count(kind, response)
-      return faultsOfAnswer(requests[index] as Attempt['requests'][number], response, this.url, this.described)
-    })
+    const faults = responses.flatMap((response, index) => this.judge(kind, requests[index] as RandomRequest, response))
     const last = responses.at(-1)
     const isClosed = last !== undefined && (isBareRefusal(last) || last.headers.get('connection') === 'close')
     // Bun closes a connection on which a request arrives before the one in front of it is answered.
     if (responses.length < requests.length && !isClosed && kind !== 'pipelined' && !isCutOff(requests[0]))
       faults.push('there is no answer')
-    return faults
+    const next = last && follow ? follow(last) : null
+    if (next === null || faults.length > 0) return faults
+    this.sent++
+    const response = await connection.send(next.bytes, false)
+    return this.judge(kind, next.request, response).map((fault) => `${fault}\n${next.bytes}`)
+  }
+
+  private judge(kind: string, request: RandomRequest, response: RawResponse): string[] {
+    this.count(kind, response)
+    return faultsOfAnswer(request, response, this.url, this.described)
   }
 
   private async sendWild(attempt: Attempt): Promise<string[]> {
@@ -172,7 +180,7 @@ class Run {
 }
 
 /** A body of GET is not read: who sends it slowly is cut off, perhaps before the answer is read. */
-function isCutOff(request: Attempt['requests'][number] | undefined): boolean {
+function isCutOff(request: RandomRequest | undefined): boolean {
   return request !== undefined && request.body !== null && /^(GET|HEAD)$/.test(request.method)
 }
 

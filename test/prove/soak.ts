@@ -74,17 +74,19 @@ async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
     lookedMs = performance.now()
     watch.look()
   }, SAMPLE_MS)
-  const work = clients.map((client) => client.run(isOver))
-  const disturbing = [0, 1].map((index) =>
-    disturb(url, KEY, new Random(seed - index - 1), isOver, (what) => tally.count(what)),
-  )
+  const work = Promise.all([
+    ...clients.map((client) => client.run(isOver)),
+    ...[1, 2].map((number) => disturb(url, KEY, new Random(seed - number), isOver, (what) => tally.count(what))),
+  ])
+  // What fails is thrown when the time is over, below.
+  work.catch(() => undefined)
   await Bun.sleep(seconds * 1_000 * CALM_PART)
   for (let turn = 0; performance.now() + 2_000 < endMs; turn++) {
     const name = faults[turn % faults.length] as string
     await tally.during(name, () => (soakFaults[name] as (typeof soakFaults)[string])({ cluster, random, veteran }))
     await Bun.sleep(Math.min(pauseSeconds * 1_000, Math.max(0, endMs - performance.now())))
   }
-  await Promise.all([...work, ...disturbing])
+  await work
   clearInterval(timer)
   await cluster.untilAnswered()
   await untilIdle(cluster)

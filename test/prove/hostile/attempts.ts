@@ -1,7 +1,9 @@
+import type { RawResponse } from '../../support/connection.ts'
 import type { Random } from '../../support/random.ts'
 import { bytesOf, type RandomRequest, randomRequest } from '../../support/randomRequests.ts'
 import type { Surface } from '../../support/surface.ts'
 import { brokenHead } from './brokenHeads.ts'
+import { followable, followOf } from './follow.ts'
 
 /** What a hostile client does once. */
 export interface Attempt {
@@ -10,6 +12,8 @@ export interface Attempt {
   readonly pieces: readonly Buffer[]
   /** The requests that it sends whole, in this order; none: what it sends may be no HTTP. */
   readonly requests: readonly RandomRequest[]
+  /** The request that its first answer leads to; null: none. */
+  follow?(response: RawResponse): { request: RandomRequest; bytes: Buffer } | null
   /** After its last byte it goes away. */
   readonly leaves: boolean
 }
@@ -24,7 +28,7 @@ export function attemptOf(random: Random, surface: Surface, host: string): Attem
 }
 
 /** Up to which of a hundred each kind has its share. */
-const shares = { whole: 72, trickled: 78, pipelined: 84, cut: 89, broken: 94, garbled: 98, garbage: 100 }
+const shares = { whole: 66, followed: 72, trickled: 78, pipelined: 84, cut: 89, broken: 94, garbled: 98, garbage: 100 }
 
 type Made = Pick<Attempt, 'pieces'> & Partial<Attempt>
 
@@ -32,6 +36,14 @@ const makers = {
   whole(random: Random, surface: Surface, host: string): Made {
     const request = randomRequest(random, surface)
     return { requests: [request], pieces: [bytesOf(request, host, random)] }
+  },
+  followed(random: Random, surface: Surface, host: string): Made {
+    const request = followable(random, surface)
+    const follow = (response: RawResponse) => {
+      const next = followOf(random, surface, request.target, response)
+      return next && { request: next, bytes: bytesOf(next, host, random) }
+    }
+    return { requests: [request], pieces: [bytesOf(request, host, random)], follow }
   },
   trickled(random: Random, surface: Surface, host: string): Made {
     const { requests, pieces } = makers.whole(random, surface, host)

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { Database } from '../../src/execute/database.ts'
+import { ListReads } from '../../src/execute/listReads.ts'
+import { LongWrites } from '../../src/execute/longWrites.ts'
+import { Cursors } from '../../src/model/cursor.ts'
+import { copied, defineEntity, identity, reference, text } from '../../src/model/entity.ts'
+import { Resource } from '../../src/operations/resource.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import type { Json } from '../support/server.ts'
+
+// An entity of which rows copy a name from rows of the same table, that clients write.
+const unit = defineEntity('Unit', {
+  id: identity(),
+  name: text(),
+  parentId: reference('Unit'),
+  parent: copied('parentId', 'name'),
+})
+
+let sql: postgres.Sql
+let database: Database
+let longWrites: LongWrites
+let units: Resource
+beforeAll(async () => {
+  const url = await createDatabase()
+  sql = connect(url)
+  await sql.unsafe(`
+    create table unit (
+      id bigint generated always as identity primary key,
+      name text collate "und-x-icu",
+      name_key text generated always as (coalesce('=' || name, '')) stored,
+      parent_id bigint,
+      parent text collate "und-x-icu" generated always as (substr(nullif(parent_key, ''), 2)) stored,
+      parent_key text,
+      unique (id, name_key),
+      foreign key (parent_id, parent_key) references unit (id, name_key) on update cascade
+    )`)
+  const options = { url, poolSize: 2, prepare: true }
+  database = new Database(options)
+  longWrites = new LongWrites(database, options)
+  const listReads = new ListReads({ quick: database, own: database, places: 2, mayCancel: true })
+  units = new Resource(unit, [unit], { database, longWrites, listReads, cursors: new Cursors('secret'), memory: null })
+})
+afterAll(async () => {
+  await longWrites.end()
+  await database.end(1_000)
+  await sql.end()
+})
+
+async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object) {
+  const headers = { 'content-type': 'application/json' }
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body), headers }
+  const url = `http://localhost/Units/${id}`
+  const call = { request: new Request(url, init), url, query: '', id, mayRead: true, key: 'a' }
+  const reply = await units[method](call)
+  return { tag: reply.headers.ETag as string, row: JSON.parse(String(reply.body)) as Json }
+}
+
+test('D41: rows that are renamed at once, each the parent of the next, have no tag of another state than they were answered in', async () => {
+  const ids: string[] = []
+  for (let depth = 0; depth < 8; depth++) {
+    const { row } = await ask('create', '', { name: `unit ${depth}`, parentId: ids.at(-1) ? Number(ids.at(-1)) : null })
+    ids.push(String(row.id))
+  }
+  for (let round = 0; round < 10; round++) {
+    const answers = await Promise.all(ids.map((id) => ask('patch', id, { name: `${id} in ${round}` })))
+    const now = await Promise.all(ids.map((id) => ask('get', id)))
+    expect(now.slice(1).map(({ row }) => row.parent)).toEqual(ids.slice(0, -1).map((id) => `${id} in ${round}`))
+    // Of which some have been changed by the rename of their parent, and so have another tag.
+    for (const [index, { tag, row }] of answers.entries())
+      if (tag === now[index]?.tag) expect(row).toEqual(now[index].row)
+  }
+})
