@@ -5,6 +5,7 @@ import type { Batchable } from '../../src/model/batch.ts'
 import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
 import { observing } from '../support/observing.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
 
 let url: string
 let admin: postgres.Sql
@@ -286,30 +287,33 @@ describe('the observer of a write', () => {
   }, 20_000)
 
   test('has each sending of a write that was rolled back', async () => {
-    const pool = new Database({ url, poolSize: 2, prepare: true })
+    const pool = new Database({ url, poolSize: 2, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
     const [a, b] = (
       await pool.write(toStatement(sql`insert into company (name) values ('c'), ('d') returning id`))
     ).flat() as [string, string]
-    // Both connections are there before either write begins.
-    await Promise.all(
-      [0.2, 0.3].map((seconds) => pool.write(toStatement(sql`select pg_sleep(${param(String(seconds))}::float)`))),
-    )
     const lock = (first: string, second: string) =>
       observed({
         text: `with one as materialized (update company set name = 'two' where id = $1 returning id),
-          pause as materialized (select pg_sleep(0.6)::text as slept from one)
+          pause as materialized (select pg_advisory_xact_lock_shared(4711)::text from one)
           select two.id from pause cross join lateral (select id from company where id = $2 for update) as two`,
         values: [first, second],
       })
     const writes = [lock(a, b), lock(b, a)]
-    await Promise.all(writes.map(({ statement, observe }) => pool.write(statement, observe)))
+    const holder = await admin.reserve()
+    await holder`select pg_advisory_lock(4711)`
+    const done = Promise.all(writes.map(({ statement, observe }) => pool.write(statement, observe)))
+    // Each has its first row before either asks for its second.
+    await until(async () => (await admin`select from pg_locks where objid = 4711 and not granted`).count === 2)
+    await holder`select pg_advisory_unlock(4711)`
+    holder.release()
+    await done
     const ends = writes.map(({ events }) =>
       events.filter((event) => event !== 'sent').map((rows) => JSON.stringify(rows)),
     )
     expect(ends.map((some) => some.at(-1))).toEqual([`[["${b}"]]`, `[["${a}"]]`])
     expect(ends.flat().filter((end) => end === '[]')).toHaveLength(1)
     await pool.end(100)
-  }, 20_000)
+  }, 60_000)
 
   test('has a batch once, and each run alone where the batch was refused', async () => {
     const batch = (name: string): Batchable => ({

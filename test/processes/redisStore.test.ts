@@ -46,7 +46,7 @@ function storeTests() {
     async () => {
       for (let limit = 1_000; ; limit++) {
         const [one, two] = await Promise.all([startMachine(`${limit}/1h`), startMachine(`${limit}/1h`)])
-        const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 750, 16)))
+        const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 750, 4)))
         // A machine that is too busy for the store's 30 ms decides alone, as the next test has it; then with another limit.
         if (
           [one, two].some(({ server }) => times(server.output(), 'store unreachable') > 0) &&
