@@ -108,9 +108,8 @@ test('a checksum is that of the bytes: it never changes on another machine', () 
   expect(readMigrations(folder)[0]?.checksum).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })
 
-// One that is kept for a file under way may be missing.
-test('the numbers of our own files go upwards from 1, each once', () => {
+test('the numbers of our own files are 1 upwards, each once', () => {
   const numbers = readMigrations(MIGRATIONS).map(({ file: name }) => Number(name.slice(0, 4)))
-  expect(new Set(numbers).size).toBe(numbers.length)
-  expect(numbers[0]).toBe(1)
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1))
+  expect(numbers.length).toBeGreaterThan(0)
 })

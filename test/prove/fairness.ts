@@ -39,7 +39,7 @@ const OTHERS = 4
 /** Serves four clients alone, and then beside keys that ask for costly lists within their limits. */
 export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; costly: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-fairness-'))
-  const embedded = await startEmbedded({ dataDir: join(folder, 'database') })
+  const embedded = await startEmbedded({ dataDir: join(folder, 'database'), access: 'everything' })
   const sql = connect(embedded.url)
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
   try {

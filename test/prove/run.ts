@@ -241,7 +241,7 @@ async function withServer<Found>(
   work: (server: Served) => Promise<Found>,
 ): Promise<Found> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
-  const embedded = await startEmbedded({ dataDir: join(folder, 'database') })
+  const embedded = await startEmbedded({ dataDir: join(folder, 'database'), access: 'everything' })
   const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'warn' }
   const keys = { RATE_LIMIT_CLIENTS: '4', BOOTSTRAP_API_KEY: KEY }
   const server = runProgram([process.execPath, '--no-env-file', 'src/main.ts'], { ...settings, ...keys, ...own })
