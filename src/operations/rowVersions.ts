@@ -20,7 +20,7 @@ export interface VersionAsked {
 
 /**
  * The versions of one entity's rows, and the tags that name them. A row's version is the transaction that wrote it, as the
- * row itself has it (`xmin`): every write of it makes another one, of whoever writes, by whatever way. D41
+ * row itself has it (`xmin`): every write of it makes another one, by whichever program. D41
  */
 export class RowVersions {
   /** Other properties make other answers of the same row. */

@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test'
+import { createConnection, type Socket } from 'node:net'
+import { headers, PATH, usePlace } from '../support/place.ts'
+
+const place = usePlace()
+const IDLE = 5_000
+
+/** Open, and nothing sent. */
+function connected(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection({ host: '127.0.0.1', port }, () => resolve(socket))
+    socket.on('error', reject)
+  })
+}
+
+test(`beside ${IDLE} connections that send nothing, or the first bytes of a request, others are answered`, async () => {
+  const { server, url } = await place.start()
+  const idle: Socket[] = []
+  while (idle.length < IDLE) idle.push(...(await Promise.all(Array.from({ length: 250 }, () => connected(place.port)))))
+  for (const [index, socket] of idle.entries()) if (index % 2 === 0) socket.write('GET /Companies HTTP/1.1\r\nHo')
+  const answers = await Promise.all(Array.from({ length: 40 }, () => fetch(url + PATH, { headers, keepalive: false })))
+  expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200))
+  for (const socket of idle) socket.destroy()
+  server.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+  expect(server.output()).not.toMatch(/ (warn|error) +(?!the role of DATABASE_URL)/)
+}, 120_000)
