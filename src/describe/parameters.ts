@@ -8,6 +8,9 @@ import { refTo, type Schema } from './schema.ts'
 /** What `parse/idempotencyKey.ts` takes. */
 const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
 
+/** `*`, or tags. RFC 9110, 13.1.1 */
+const TAGS_PATTERN = '^(?:\\*|(?:W/)?"[!#-~]*"(?:, (?:W/)?"[!#-~]*")*)$'
+
 /** The parameters that operations share. */
 export const sharedParameters: Readonly<Record<string, Schema>> = {
   Id: {
@@ -60,13 +63,20 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     in: 'header',
     description:
       'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
+    schema: { type: 'string', pattern: TAGS_PATTERN },
+  },
+  PageIfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description:
+      'The ETag of an earlier answer: 304 without a body where it has not changed. Any other text has no effect.',
     schema: { type: 'string' },
   },
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
     description: 'The ETag of an earlier answer: 304 without a body where it has not changed.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: TAGS_PATTERN },
   },
 }
 

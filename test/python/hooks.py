@@ -3,6 +3,8 @@
 Requests that are to be refused stay as they are. Every check runs.
 """
 
+import uuid
+
 import schemathesis
 from schemathesis import GenerationMode
 
@@ -18,6 +20,8 @@ def before_call(context, case, kwargs):
         # Its stateful phase takes the id of a row for that of a request, and then cannot send the number.
         case.headers.update({name: str(value) for name, value in case.headers.items() if isinstance(value, int)})
     meta = case.meta
+    if meta is not None and meta.generation.mode == GenerationMode.POSITIVE:
+        meet_conditions(case.headers or {})
     if meta is None or meta.generation.mode != GenerationMode.POSITIVE:
         return
     if isinstance(case.query, dict):
@@ -25,6 +29,17 @@ def before_call(context, case, kwargs):
     if isinstance(case.body, dict):
         order_dates(case.body, case.operation.method.upper())
         case.body.update(rounded(case.body))
+
+
+def meet_conditions(headers):
+    # Only the server knows the version of a row, and a key is for one request.
+    if "If-Match" in headers:
+        headers["If-Match"] = "*"
+    if "Idempotency-Key" in headers:
+        headers["Idempotency-Key"] = str(uuid.uuid4())
+    # Where it has no example of a pattern, it makes a 0.
+    if headers.get("If-None-Match") == "0":
+        headers["If-None-Match"] = '"0"'
 
 
 def limit_query(query):
