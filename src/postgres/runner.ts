@@ -65,7 +65,7 @@ function runnerOf(native: string, cluster: string, prefix: readonly string[]): R
   }
 }
 
-/** Another user, where that one can be and can go; else a namespace, whose user is root to the files of the machine. */
+/** `nobody`, if root can become that user and `nobody` may enter the folder; else a namespace, whose user is root to the machine's files. */
 function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   const canGo = base === dataDir ? isReachable(dataDir) : hasCluster(base)
   if (canGo && becomesNobody()) return 'nobody'
