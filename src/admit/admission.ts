@@ -47,7 +47,7 @@ export class Admission {
     if (news === null || text === undefined) return null
     if (key === null) return this.isUnknown(text, request, server) ? confirmed(news.find(text)) : null
     const holds = key.isStored ? news.confirm() : true
-    return holds === true ? null : this.askAgain(text, holds)
+    return holds === true ? null : this.askAgain(text, holds, news)
   }
 
   /** Charges a request to its key or, so that keys cannot be guessed at speed, to its address. */
@@ -63,9 +63,12 @@ export class Admission {
     return this.limiters.anonymous.peek(this.clientBehind(request, server)).admitted
   }
 
-  private async askAgain(text: string, holds: Promise<boolean> | boolean): Promise<Settled> {
+  private async askAgain(text: string, holds: Promise<boolean> | boolean, news: KeyNews): Promise<Settled> {
     const isConfirmed = await holds
-    return { key: this.keyring.find(text), isConfirmed }
+    const key = this.keyring.find(text)
+    // The keys that came meanwhile may have been read before this one was made: then they lack it, but not as an ended one.
+    if (key === null && !this.keyring.has(idOf(text))) return confirmed(news.find(text))
+    return { key, isConfirmed }
   }
 
   /** The address that a request comes from, behind trusted proxies; '' where its connection has gone. */

@@ -30,7 +30,7 @@ export class KeyNews {
   private isAway = false
   private readonly questions: Questions
   /** The questions under way, by the key's text. */
-  private readonly learning = new Map<string, Promise<void>>()
+  private readonly learning = new Map<string, Promise<Key | null>>()
   private replaced = Promise.withResolvers<void>()
 
   constructor(
@@ -58,31 +58,31 @@ export class KeyNews {
   /** The key with a text whose id the keyring lacks; null: the database has none. @throws where it does not answer */
   async find(text: string): Promise<Key | null> {
     const before = this.learning.get(text)
-    await (before ?? this.learn(text))
-    const key = this.keyring.find(text)
+    const key = await (before ?? this.learn(text))
     if (key !== null || before === undefined) return key
     // What was under way already may have missed what this request knows to be there.
-    await (this.learning.get(text) ?? this.learn(text))
-    return this.keyring.find(text)
+    return this.learning.get(text) ?? this.learn(text)
   }
 
   /** One question for all requests with the same key: one for a key with limits of its own takes a moment. */
-  private learn(text: string): Promise<void> {
+  private learn(text: string): Promise<Key | null> {
     const learning = this.tryToLearn(text).finally(() => this.learning.delete(text))
     this.learning.set(text, learning)
     return learning
   }
 
-  private async tryToLearn(text: string) {
+  /** The key is taken from the keyring at once: keys that were read before it was made may replace it any moment. */
+  private async tryToLearn(text: string): Promise<Key | null> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX && !this.keyring.knows(idOf(text)); attempt++) {
       const { serial } = this.keyring
       const record = await this.questions.ask(idOf(text))
-      if (record === null || !isOf(text, record)) return
+      if (record === null || !isOf(text, record)) return null
       // A key with limits of its own is charged by no others: the supervisor sends their table with the key.
       if (record.limits !== null) await withDeadline(this.replaced.promise, TABLE_MS_MAX, () => undefined)
       // Keys that the supervisor sent meanwhile may be newer than the answer: a key missing there is asked for again.
       if (this.keyring.serial === serial) this.keyring.add(record)
     }
+    return this.keyring.find(text)
   }
 
   /** The supervisor has replaced the keys. */
