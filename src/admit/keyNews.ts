@@ -114,12 +114,13 @@ export class KeyNews {
   private async read(nowMs: number) {
     if (nowMs - this.askedMs > AWAY_MS) this.isAway = false
     const { serial } = this.keyring
+    const older = this.keyring.addedIds()
     try {
       const keys = await this.source.current()
       this.isAway = false
       // Otherwise the supervisor has sent keys meanwhile.
       if (this.keyring.serial !== serial) return
-      this.keyring.replace(keys)
+      this.keyring.replace(keys, older)
       this.ownMs = nowMs
     } catch (error) {
       this.isAway = this.source.isAway(error)

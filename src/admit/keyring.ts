@@ -30,6 +30,8 @@ interface Entry {
 /** Ids that are remembered as ended; with more of them the database is asked again for each. */
 const ENDED_MAX = 1_000
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** What a key with an unknown id is compared with. */
 const UNKNOWN_KEY: readonly Entry[] = [
   entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null }),
@@ -65,13 +67,19 @@ export class Keyring {
     this.replace(keys)
   }
 
-  /** Makes these the keys of the database. */
-  replace(keys: readonly KeyRecord[]): void {
+  /** The ids of the keys that were added since the last `replace`. */
+  addedIds(): ReadonlySet<string> {
+    return new Set(this.added)
+  }
+
+  /** Makes these the keys of the database. `older`: added keys that these would have, had they not ended. */
+  replace(keys: readonly KeyRecord[], older: ReadonlySet<string> = NONE): void {
     const entries = new Map<string, readonly Entry[]>()
     for (const record of keys) entries.set(record.id, [this.unchanged(record) ?? entryOf(record)])
     if (this.ended.size > ENDED_MAX) this.ended.clear()
     // A key that was added since `keys` were read may be newer than they are.
-    for (const id of this.entries.keys()) if (!entries.has(id) && !this.added.has(id)) this.ended.add(id)
+    const isOlder = (id: string) => !this.added.has(id) || older.has(id)
+    for (const id of this.entries.keys()) if (!entries.has(id) && isOlder(id)) this.ended.add(id)
     this.added.clear()
     for (const id of entries.keys()) this.ended.delete(id)
     for (const entry of this.bootstrap)

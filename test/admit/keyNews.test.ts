@@ -90,6 +90,16 @@ describe('D34: a key that the database has no more', () => {
   })
 })
 
+test('D34: a key that was found by a question, and has ended, is not asked for again once the keys were read', async () => {
+  keyring.replace([])
+  await store.create(key.record)
+  const news = newsOf(6_000)
+  expect((await news.find(key.text))?.id).toBe(key.record.id)
+  await store.revoke(key.record.name)
+  expect(await news.confirm()).toBe(true)
+  expect([isKnown(), keyring.has(key.record.id)]).toEqual([false, true])
+})
+
 describe('D34: a key that is not known here', () => {
   beforeEach(() => keyring.replace([]))
 
