@@ -1,5 +1,6 @@
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
+// A mark at the beginning of a text is part of it.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** The codes of a text that there is not, and of the empty one. */
 export const NO_TEXT = 0
@@ -28,7 +29,8 @@ export class Dictionary {
 
   /** The text's code; a new one if it has none. */
   code(text: string): number {
-    return this.codeOf(this.scratch, 0, this.encode(text))
+    const length = this.encode(text)
+    return this.codeOf(this.scratch, 0, length)
   }
 
   /** The same of UTF-8 in `bytes[from, to)`. */
@@ -52,6 +54,7 @@ export class Dictionary {
     return decoder.decode(this.octets.subarray(this.ends[code - 1], this.ends[code]))
   }
 
+  /** Into the scratch, which may be another afterwards; gives the length. */
   private encode(text: string): number {
     if (3 * text.length > this.scratch.length) this.scratch = new Uint8Array(6 * text.length)
     return encoder.encodeInto(text, this.scratch).written
