@@ -144,7 +144,12 @@ export class ListSite {
   readonly plain: ListProcess
   private readonly pulse: ReturnType<typeof setInterval>
 
-  constructor(url: string, cacheBytes = 16 * 2 ** 20) {
+  /** `columnBytes`: for tables in columns, of each process; 0: there are none. */
+  constructor(
+    private readonly url: string,
+    cacheBytes = 16 * 2 ** 20,
+    private readonly columnBytes = 0,
+  ) {
     this.hear()
     // No other client writes, except in tests that do so without a notification.
     this.pulse = setInterval(() => this.hear(), 20)
@@ -174,8 +179,11 @@ export class ListSite {
     const { region } = this
     const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
     const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
+    const options = { subscriber, reader: new TableReader(this.url), bytesMax: this.columnBytes, log: this.log }
+    const columns = this.columnBytes === 0 ? null : new ColumnStore(options)
     return {
-      cache: new ListCache<Reply>(subscriber, inFlight, bytes),
+      cache: new ListCache<Reply>(subscriber, inFlight, bytes, columns),
+      columns,
       inFlight,
       publisher: new ChangePublisher(new ChangeLogWriter(region, writer), region),
       flags: new FlagWriter(region, writer),
