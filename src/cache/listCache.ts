@@ -2,8 +2,10 @@ import { type InFlightWrites, seenBy } from '../changes/settling.ts'
 import { Snapshot } from '../changes/snapshot.ts'
 import type { ChangeSubscriber } from '../changes/subscriber.ts'
 import type { ColumnStore } from '../columns/columnStore.ts'
+import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { Baseline, PageEntry, TotalAtSnapshot, TotalEntry } from './entries.ts'
+import type { ListQuery } from '../model/query.ts'
 import { Freshness, unseenBy } from './freshness.ts'
 import { IndexCache } from './indexCache.ts'
 import { type Selection, sumOf } from './selection.ts'
@@ -70,8 +72,13 @@ export class ListCache<T> {
     const baseline = { selection, generation, next, columns }
     if (known !== null) return { ...baseline, total: known.total, counted: known.snapshot }
     // Not kept: it costs less to count again than those kept cost that it would push out.
-    const total = columns?.table.count(selection.filters) ?? null
+    const total = columns?.count(selection.filters) ?? null
     return { ...baseline, total, counted: columns?.snapshot ?? null }
+  }
+
+  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: nothing has to be asked. */
+  orderTexts(entity: Entity, query: ListQuery): Promise<void> | null {
+    return this.columns?.orderTexts(entity, query) ?? null
   }
 
   /** Notes that the database has counted the selection of the baseline, which took so long. */

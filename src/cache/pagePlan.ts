@@ -39,7 +39,7 @@ export function planPage(
 ): PagePlan | null {
   const { page, pageSize, seek } = query
   const offset = (page - 1) * pageSize
-  const byIds = seek === null && !isShortWalk(query) ? planByIds(entity, query, baseline, offset) : null
+  const byIds = seek === null && !isShortWalk(query) ? planByIds(entity, query, baseline) : null
   if (byIds !== null) return byIds
   if (seek !== null || page === 1) return { statement: compileRows(entity, query), ids: null, holds: ALWAYS }
   const from = (start: Start, skip: number, size: number, holds: PagePlan['holds']): PagePlan => {
@@ -67,16 +67,15 @@ function isShortWalk({ filters, sorts, page }: ListQuery): boolean {
 /** Null: columns do not say which rows lie on the page. */
 function planByIds(
   entity: Entity,
-  { filters, sorts, pageSize }: ListQuery,
+  query: ListQuery,
   { selection, columns }: Baseline,
-  offset: number,
 ): PagePlan | null {
-  const page = columns?.table.page(filters, sorts, offset, pageSize)
-  if (!page || columns === null) return null
+  const ids = columns?.page(query)
+  if (!ids || columns === null) return null
   const { snapshot } = columns
   return {
-    statement: page.ids.length === 0 ? compileSnapshot() : compileRowsById(entity, page.ids),
-    ids: page.ids,
+    statement: ids.length === 0 ? compileSnapshot() : compileRowsById(entity, ids),
+    ids,
     // The rows lie where they lay if nothing of the selection has changed that the columns had not.
     holds: ({ seen }) => !unseenBy(snapshot, seen).some((change) => touches(selection, change)),
   }

@@ -1,7 +1,8 @@
 import type { ChangeSubscriber } from '../changes/subscriber.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
-import { ColumnTable } from './columnTable.ts'
+import type { ListQuery } from '../model/query.ts'
+import type { Reader } from './collation.ts'
 import { Kernel, KernelFull } from './kernel.ts'
 import { TableCopy } from './tableCopy.ts'
 import type { TableReader } from './tableReader.ts'
@@ -11,6 +12,7 @@ const LOAD_MS = 25
 const LOAD_MS_OF_ROW = 0.0024
 /** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
 const ROW_BYTES = 100
+const CODE_BYTES = 4
 /** Refreshes take at most one part in so many of the time. */
 const REFRESH_SHARE = 20
 /** After so many refreshes in a row that no list could use, there is a pause. */
@@ -42,6 +44,8 @@ interface Tracked {
 export interface ColumnStoreOptions {
   readonly subscriber: ChangeSubscriber
   readonly reader: TableReader
+  /** Says how texts lie in their order. */
+  readonly database: Reader
   /** For the copies of all tables together. */
   readonly bytesMax: number
   readonly log: Log
@@ -72,6 +76,11 @@ export class ColumnStore {
     if (isCurrent) tracked.vain = 0
     else if (mayRead(tracked)) this.read(tracked, () => this.refresh(tracked))
     return isCurrent ? tracked.copy : null
+  }
+
+  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: nothing has to be asked. */
+  orderTexts(entity: Entity, query: ListQuery): Promise<void> | null {
+    return this.tables.get(entity.table)?.copy?.orderTexts(query) ?? null
   }
 
   /** Notes that the database has counted a list of the entity, which took so long. */
@@ -142,14 +151,14 @@ export class ColumnStore {
 
   private async load(tracked: Tracked) {
     const { entity } = tracked
-    const { reader, subscriber, bytesMax, log } = this.options
+    const { reader, bytesMax, log } = this.options
     const size = await reader.size(entity)
     const rows = size.rows ?? size.bytes / ROW_BYTES
     tracked.priceMs = LOAD_MS + LOAD_MS_OF_ROW * rows
     if (tracked.spentMs < tracked.priceMs) return
-    if (ColumnTable.bytesOf(entity, rows) > bytesMax) throw new KernelFull()
+    if (rows * (entity.properties.length * CODE_BYTES + 1 / 8) > bytesMax) throw new KernelFull()
     const startMs = performance.now()
-    const copy = await TableCopy.load(entity, this.kernel, subscriber, reader)
+    const copy = await TableCopy.load(entity, this.kernel, this.options)
     tracked.copy = copy
     tracked.spentMs = 0
     log.info('a table is in columns', {

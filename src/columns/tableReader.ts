@@ -28,17 +28,19 @@ const READ_MS_MAX = 300_000
 /** PostgreSQL that sends nothing for so long is away, or its connection hangs. */
 const SILENT_MS_MAX = 10_000
 
+/** A connection that reads nothing for so long is closed. */
+const IDLE_S_MAX = 10
 /** So many transactions later, ages do not tell any more what has changed. */
 const AGE_MAX = 1_000_000_000
 
 const NEWLINE = 10
 
 /**
- * Reads tables whole, or what has changed in them, each time over a connection of its own: what takes seconds holds up no
- * other statement, and the driver's COPY may hang after an error (porsager/postgres#917), which ends with its connection.
+ * Reads tables whole, or what has changed in them, one after the other over a connection of its own: what takes seconds
+ * holds up no other statement. An error ends the connection, over which the driver's COPY may hang (porsager/postgres#917).
  */
 export class TableReader {
-  private readonly open = new Set<postgres.Sql>()
+  private connection: postgres.Sql | null = null
   private isEnded = false
 
   constructor(private readonly url: string) {}
@@ -67,46 +69,55 @@ export class TableReader {
       const { oldest } = earlier.snapshot
       if (moment.run !== earlier.run || moment.snapshot.next - oldest > AGE_MAX) return null
       await readLines(transaction, statements.compileRowsSince(entity, oldest), take)
-      return { moment, rows: Number(await valueOf(transaction, statements.compileCount(entity))) }
+      return { moment, rows: Number(await oneValue(transaction, statements.compileCount(entity))) }
     })
   }
 
   /** Ends what is being read; it fails. */
   async end(): Promise<void> {
     this.isEnded = true
-    await Promise.all([...this.open].map((connection) => connection.end({ timeout: 0 })))
+    await this.connection?.end({ timeout: 0 })
   }
 
   private atOneMoment<T>(work: (transaction: postgres.TransactionSql, moment: Moment) => Promise<T>): Promise<T> {
+    // After an error in the midst of COPY the driver's own one, at its rollback, would take its place.
+    let fault: { readonly error: unknown } | null = null
     const begun = async (transaction: postgres.TransactionSql) => {
-      const [row] = await transaction.unsafe(statements.MOMENT.text).values()
-      const [snapshot, run] = row as unknown as [string, string]
-      return work(transaction, { snapshot: new Snapshot(snapshot), run })
+      try {
+        const [row] = await transaction.unsafe(statements.MOMENT.text).values()
+        const [snapshot, run] = row as unknown as [string, string]
+        return await work(transaction, { snapshot: new Snapshot(snapshot), run })
+      } catch (error) {
+        fault = { error }
+        throw error
+      }
     }
-    return this.connected(
-      (connection) => connection.begin('isolation level repeatable read read only', begun) as Promise<T>,
-    )
+    const read = (connection: postgres.Sql) => connection.begin('isolation level repeatable read read only', begun)
+    return this.connected(read as (connection: postgres.Sql) => Promise<T>).catch((error) => {
+      throw fault === null ? error : fault.error
+    })
   }
 
   private async connected<T>(work: (connection: postgres.Sql) => Promise<T>): Promise<T> {
     if (this.isEnded) throw new Error('the worker ends')
-    const settings = { TimeZone: 'UTC', DateStyle: 'ISO', jit: 'off', statement_timeout: READ_MS_MAX }
-    const connection = connectTo(this.url, {
-      max: 1,
-      prepare: false,
-      connection: { application_name: 'roster/columns', ...settings },
-    })
-    this.open.add(connection)
+    const connection = (this.connection ??= this.connect())
     try {
       return await work(connection)
-    } finally {
-      this.open.delete(connection)
+    } catch (error) {
+      if (this.connection === connection) this.connection = null
       await connection.end({ timeout: 0 })
+      throw error
     }
+  }
+
+  private connect(): postgres.Sql {
+    const settings = { TimeZone: 'UTC', DateStyle: 'ISO', jit: 'off', statement_timeout: READ_MS_MAX }
+    const connection = { application_name: 'roster/columns', ...settings }
+    return connectTo(this.url, { max: 1, prepare: false, idle_timeout: IDLE_S_MAX, connection })
   }
 }
 
-async function valueOf(transaction: postgres.TransactionSql, { text, values }: Statement): Promise<string> {
+async function oneValue(transaction: postgres.TransactionSql, { text, values }: Statement): Promise<string> {
   const [row] = await transaction.unsafe(text, values as string[]).values()
   return row?.[0] as string
 }

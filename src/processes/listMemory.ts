@@ -9,11 +9,13 @@ import { ChangeSubscriber } from '../changes/subscriber.ts'
 import { ColumnStore } from '../columns/columnStore.ts'
 import { TableReader } from '../columns/tableReader.ts'
 import type { Config } from '../config/config.ts'
+import type { Database } from '../execute/database.ts'
 import type { Log } from '../log.ts'
 import type { Region } from '../os/region.ts'
 
 interface Sources {
   readonly databaseUrl: string
+  readonly database: Database
   readonly changes: ChangeLogAccess
   /** Where the change log lies. */
   readonly region: Region
@@ -22,13 +24,13 @@ interface Sources {
 
 /** What a worker keeps of lists, and of tables in columns. */
 export function openMemory({ listCacheMb, columnsMb }: Config, sources: Sources): CacheParts {
-  const { region, changes, databaseUrl, log } = sources
+  const { region, changes, database, log } = sources
   const bytes = listCacheMb * 2 ** 20
   const bytesMax = columnsMb * 2 ** 20
   const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
   const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
-  const reader = new TableReader(databaseUrl)
-  const columns = bytesMax === 0 ? null : new ColumnStore({ subscriber, reader, bytesMax, log })
+  const reader = new TableReader(sources.databaseUrl)
+  const columns = bytesMax === 0 ? null : new ColumnStore({ subscriber, reader, database, bytesMax, log })
   return {
     cache: new ListCache(subscriber, inFlight, bytes, columns),
     columns,

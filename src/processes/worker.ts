@@ -110,7 +110,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const entities = await loadEntities(surroundings.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
-  const memory = changes && region && openMemory(config, { databaseUrl, changes, region, log })
+  const memory = changes && region && openMemory(config, { databaseUrl, database, changes, region, log })
   if (config.columnsLoad === 'start' && !isWaiting) memory?.columns?.loadAll(entities)
   const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings, database)
   let draining = false
