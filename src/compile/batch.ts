@@ -16,11 +16,15 @@ export const PATIENCE = sql`(select set_config('lock_timeout', '100', true))`
  */
 export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
   const inner = replaceParams(query, columnOf(operands))
-  return {
-    text: toStatement(sql`select r.*, b."N" from ${runs(operands).from} cross join lateral (${inner}) as r`).text,
-    rows: 'numbered',
-    distinct: null,
-  }
+  const text = textOf(operands, ({ from }) => sql`select r.*, b."N" from ${from} cross join lateral (${inner}) as r`)
+  return { text, rows: 'numbered', distinct: null }
+}
+
+/** The text of a batch of runs, whose arrays are numbered as the operands are, wherever the text has them first. */
+export function textOf(operands: readonly Operand[], compile: (runs: Runs) => Sql): string {
+  const params = operands.map(() => param(null))
+  const all = rowsOf(operands, (index) => sql`${params[index] as Param}`)
+  return toStatement(compile({ ...all, patience: PATIENCE }), params).text
 }
 
 /** A row of another table that a run refers to: without it, nothing of the run is written. */
@@ -55,10 +59,12 @@ export function batchInsert(
   { insert, values, returning, sources, matches }: InsertParts,
   operands: readonly Operand[],
 ): Batch {
-  const from = foundRuns(sources, operands, runs(operands))
   const inner = replaceParams(values, columnOf(operands))
-  const piece = sql`${insert} select ${inner} from ${from} order by b."N" ${returning}`
-  return { text: toStatement(piece).text, rows: 'ordered', distinct: null, matches }
+  const text = textOf(
+    operands,
+    (runs) => sql`${insert} select ${inner} from ${foundRuns(sources, operands, runs)} order by b."N" ${returning}`,
+  )
+  return { text, rows: 'ordered', distinct: null, matches }
 }
 
 /** The runs whose sources are there, with what they copy. */
@@ -122,7 +128,7 @@ export interface Conditions {
  * meet the conditions, or lacks a source, is left as it is.
  */
 export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly Operand[]): Batch {
-  const { text } = toStatement(updateRuns(parts, operands, runs(operands)))
+  const text = textOf(operands, (runs) => updateRuns(parts, operands, runs))
   return { text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
@@ -165,19 +171,15 @@ export interface Runs {
   readonly patience: Sql
 }
 
-/** As many runs as the arrays have values. */
-export function runs(operands: readonly Operand[]): Runs {
-  return { ...rowsOf(operands, () => sql`${param(null)}`), patience: PATIENCE }
-}
-
 /** One run, of the operands themselves, which waits for locks as any statement. */
 export function oneRun(operands: readonly Operand[]): Runs {
-  return { ...rowsOf(operands, ({ param }) => sql`array[${param}]`), patience: sql`(select true)` }
+  const all = rowsOf(operands, (index) => sql`array[${(operands[index] as Operand).param}]`)
+  return { ...all, patience: sql`(select true)` }
 }
 
-function rowsOf(operands: readonly Operand[], arrayOf: (operand: Operand) => Sql): { from: Sql; arrays: Sql[] } {
+function rowsOf(operands: readonly Operand[], arrayOf: (index: number) => Sql): { from: Sql; arrays: Sql[] } {
   // Without the limits of a column's type, which would round a filter's number to those of a row.
-  const arrays = operands.map((operand) => sql`${arrayOf(operand)}::${typeName(operand.type.replace(/\(.*?\)/, ''))}[]`)
+  const arrays = operands.map(({ type }, index) => sql`${arrayOf(index)}::${typeName(type.replace(/\(.*?\)/, ''))}[]`)
   const names = operands.map((_, index) => sql`"V${integer(index + 1)}"`)
   const from = sql`unnest(${list(arrays)}) with ordinality as b(${list([...names, sql`"N"`])})`
   return { from, arrays }

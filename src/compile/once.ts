@@ -10,7 +10,7 @@ import {
   type Operand,
   oneRun,
   type Runs,
-  runs,
+  textOf,
   type UpdateParts,
   updateRuns,
 } from './batch.ts'
@@ -44,7 +44,7 @@ export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: 
   const piece = (runs: Runs) => insertFirst(entity, parts, operands, runs)
   return {
     text: toStatement(piece(oneRun(all)), paramsOf(all)).text,
-    batch: { text: toStatement(piece(runs(all))).text, rows: 'numbered', distinct: null },
+    batch: { text: textOf(all, piece), rows: 'numbered', distinct: null },
   }
 }
 
@@ -68,7 +68,7 @@ export function compileOnceUpdate(
 ): Compiled {
   const all = withOnce(operands)
   const batch: Batch = {
-    text: toStatement(updateFirst(entity, inBatch, operands, runs(all))).text,
+    text: textOf(all, (runs) => updateFirst(entity, inBatch, operands, runs)),
     rows: 'numbered',
     distinct: operands.length - 1,
   }

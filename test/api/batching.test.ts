@@ -103,6 +103,34 @@ for (const prepare of ['true', 'false'])
       TIMEOUT_MS,
     )
 
+    test.each([
+      ['Absences', { Status: null, EmployeeId: 1 }, {}],
+      ['Absences', { Status: '2', EmployeeId: 1 }, {}],
+      ['Absences', { Status: 'text', EmployeeId: 1 }, {}],
+      ['Absences', { Type: null, EmployeeId: 1 }, { 'If-Match': '*' }],
+      ['Absences', { Status: '2', EmployeeId: 1 }, { 'Idempotency-Key': '' }],
+      ['Employees', { EmployeeNumber: '3', CompanyId: 1 }, {}],
+    ] as const)(
+      'updates of %s with a reference behind other values, %j, as one statement: as written. %j',
+      async (collection, change, headers) => {
+        const rows = await Promise.all(times(8, () => createRow(server, `/${collection}`, {})))
+        const answers = await Promise.all(
+          rows.map(({ id }) => {
+            const own = 'Idempotency-Key' in headers ? { 'Idempotency-Key': `batch-${prepare}-${id}` } : headers
+            return server.send('PATCH', `/${collection}/${id}`, change, own)
+          }),
+        )
+        for (const { text, status } of answers)
+          expect([status, recordOf(text)]).toEqual([200, expect.objectContaining(change)])
+        const table = collection === 'Absences' ? 'absence' : 'employee'
+        const [row] = await server.sql.unsafe(
+          `select count(distinct xmin::text)::int as statements from ${table} where id = any ($1)`,
+          [rows.map(({ id }) => id as number)],
+        )
+        expect(row?.statements).toBeLessThan(8)
+      },
+    )
+
     test('one that is refused among many that are not: it alone gets its error, the others are written once', async () => {
       const [start, end] = ['2024-01-02T00:00:00Z', '2024-01-01T00:00:00Z']
       const { id } = await createRow(server, '/Absences', { Start: start })

@@ -111,6 +111,25 @@ describe('text', () => {
     expect(values).toEqual(['3', '7'])
   })
 
+  test('the arrays of each write are numbered as its values, wherever the text has the first of them', () => {
+    const once = { key: 'k', request: 'r' }
+    for (const entity of [absence, company, employee]) {
+      const changes = parseComplete(entity, {})
+      const writes = [null, once].flatMap((once) => [
+        compileCreate(entity, changes, once),
+        ...[[], REFERRING].flatMap((copying) =>
+          [null, '{1}'].map((versions) => compileUpdate(entity, '7', changes, copying, versions, once)),
+        ),
+      ])
+      for (const { batch, values } of writes) {
+        const [, arrays = ''] = /unnest\((.*?)\) with ordinality/.exec(batch?.text ?? '') ?? []
+        const numbers = values.map((_, index) => `$${index + 1}`)
+        expect([...(arrays.match(/\$\d+/g) ?? [])]).toEqual(numbers)
+        expect([...new Set(batch?.text.match(/\$\d+(?=::)/g))].sort()).toEqual(numbers.toSorted())
+      }
+    }
+  })
+
   test('removals: of different rows, locked in one order; who refers to any is asked once', () => {
     const { batch, values } = compileRemove(company, '7', referringColumns(company, [company, employee, absence]))
     expect(batch).toEqual({

@@ -1,0 +1,227 @@
+;; What is done to every row of a column, over columns and bitmaps in memory that the host gives. A bitmap has one bit for
+;; a row; rows come in multiples of 64. `from` and `to` may be the same bitmap.
+(module
+  (import "" "memory" (memory 1 65536))
+
+  ;; Leaves of the rows in a bitmap those whose code of 32 bits, less the least, is at most the width, both unsigned; with a
+  ;; flip of 0xffff, the others.
+  (func (export "range32")
+    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least i32) (param $width i32) (param $flip i32)
+    (local $end i32) (local $bit i64) (local $word i64) (local $flips i64)
+    (local.set $flips (i64.sub (i64.const 0) (i64.extend_i32_u (i32.ne (local.get $flip) (i32.const 0)))))
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
+    (loop $next
+      (local.set $word (i64.const 0))
+      (local.set $bit (i64.const 0))
+      (loop $row
+        (local.set $word
+          (i64.or
+            (local.get $word)
+            (i64.shl
+              (i64.extend_i32_u
+                (i32.le_u (i32.sub (i32.load (local.get $column)) (local.get $least)) (local.get $width)))
+              (local.get $bit))))
+        (local.set $column (i32.add (local.get $column) (i32.const 4)))
+        (local.set $bit (i64.add (local.get $bit) (i64.const 1)))
+        (br_if $row (i64.lt_u (local.get $bit) (i64.const 64))))
+      (i64.store (local.get $to) (i64.and (i64.load (local.get $from)) (i64.xor (local.get $flips) (local.get $word))))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; The same of floats from the least to the greatest. NaN, which is no value, is in no range.
+  (func (export "range64")
+    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least f64) (param $greatest f64) (param $flip i32)
+    (local $end i32) (local $bit i64) (local $word i64) (local $flips i64)
+    (local.set $flips (i64.sub (i64.const 0) (i64.extend_i32_u (i32.ne (local.get $flip) (i32.const 0)))))
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 3))))
+    (loop $next
+      (local.set $word (i64.const 0))
+      (local.set $bit (i64.const 0))
+      (loop $row
+        (local.set $word
+          (i64.or
+            (local.get $word)
+            (i64.shl
+              (i64.extend_i32_u
+                (i32.and
+                  (f64.ge (f64.load (local.get $column)) (local.get $least))
+                  (f64.le (f64.load (local.get $column)) (local.get $greatest))))
+              (local.get $bit))))
+        (local.set $column (i32.add (local.get $column) (i32.const 8)))
+        (local.set $bit (i64.add (local.get $bit) (i64.const 1)))
+        (br_if $row (i64.lt_u (local.get $bit) (i64.const 64))))
+      (i64.store (local.get $to) (i64.and (i64.load (local.get $from)) (i64.xor (local.get $flips) (local.get $word))))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; The same of the ranks of codes, by a table. Every code of the column has an entry there.
+  (func (export "rankRange")
+    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $ranks i32) (param $least i32) (param $width i32)
+    (local $end i32) (local $left i64) (local $row i64) (local $word i64)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
+    (loop $next
+      (local.set $word (i64.const 0))
+      (local.set $left (i64.load (local.get $from)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i64.ctz (local.get $left)))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $word
+            (i64.or
+              (local.get $word)
+              (i64.shl
+                (i64.extend_i32_u
+                  (i32.le_u
+                    (i32.sub
+                      (i32.load (i32.add (local.get $ranks) (i32.shl
+                        (i32.load (i32.add (local.get $column) (i32.shl (i32.wrap_i64 (local.get $row)) (i32.const 2))))
+                        (i32.const 2))))
+                      (local.get $least))
+                    (local.get $width)))
+                (local.get $row))))
+          (br $bit)))
+      (i64.store (local.get $to) (local.get $word))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; How many rows a bitmap has.
+  (func (export "popcount") (param $bits i32) (param $bytes i32) (result i32)
+    (local $end i32) (local $sum i64)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $sum (i64.add (local.get $sum) (i64.popcnt (i64.load (local.get $bits)))))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
+    (i32.wrap_i64 (local.get $sum)))
+
+  ;; The bits of a float as a number in the order of floats.
+  (func $ordinal (param $value f64) (result i64)
+    (local $bits i64)
+    (local.set $bits (i64.reinterpret_f64 (local.get $value)))
+    (i64.xor
+      (local.get $bits)
+      (i64.shr_u (i64.shr_s (local.get $bits) (i64.const 63)) (i64.const 1))))
+
+  ;; Which of 4,096 buckets of equal width a row's key falls into; the last is of rows without a value. The key is, by kind, 0:
+  ;; a code of 32 bits; 1: the rank of that; 2: a code of 32 bits among floats; 3: a float.
+  (func $bucket
+    (param $column i32) (param $row i32) (param $kind i32) (param $ranks i32) (param $least i64) (param $shift i64) (result i32)
+    (local $code i32) (local $value f64) (local $key i64)
+    (block $none
+      (if (i32.eq (local.get $kind) (i32.const 3))
+        (then
+          (local.set $value (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 3)))))
+          (br_if $none (f64.ne (local.get $value) (local.get $value)))
+          (local.set $key (call $ordinal (local.get $value))))
+        (else
+          (local.set $code (i32.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 2)))))
+          (if (i32.eq (local.get $kind) (i32.const 1))
+            (then
+              (local.set $code (i32.load (i32.add (local.get $ranks) (i32.shl (local.get $code) (i32.const 2)))))))
+          (br_if $none (i32.eq (local.get $code) (i32.const 0x80000000)))
+          (local.set $key (i64.extend_i32_s (local.get $code)))
+          (if (i32.eq (local.get $kind) (i32.const 2))
+            (then (local.set $key (call $ordinal (f64.convert_i32_s (local.get $code))))))))
+      (return (i32.wrap_i64 (i64.shr_u (i64.sub (local.get $key) (local.get $least)) (local.get $shift)))))
+    (i32.const 4095))
+
+  ;; Adds to the counts how many rows of a bitmap are in each bucket.
+  (func (export "histogram")
+    (param $column i32) (param $bits i32) (param $bytes i32) (param $kind i32) (param $ranks i32)
+    (param $least i64) (param $shift i64) (param $counts i32)
+    (local $end i32) (local $word i64) (local $at i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $word (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $word)))
+          (local.set $at
+            (i32.add
+              (local.get $counts)
+              (i32.shl
+                (call $bucket
+                  (local.get $column) (i32.wrap_i64 (i64.ctz (local.get $word)))
+                  (local.get $kind) (local.get $ranks) (local.get $least) (local.get $shift))
+                (i32.const 2))))
+          (local.set $word (i64.and (local.get $word) (i64.sub (local.get $word) (i64.const 1))))
+          (i32.store (local.get $at) (i32.add (i32.load (local.get $at)) (i32.const 1)))
+          (br $bit)))
+      (local.set $column
+        (i32.add (local.get $column) (i32.shl (i32.const 256) (i32.eq (local.get $kind) (i32.const 3)))))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
+
+  ;; Leaves of the rows in a bitmap those that are in one bucket; gives how many.
+  (func (export "restrict")
+    (param $column i32) (param $from i32) (param $to i32) (param $bytes i32) (param $kind i32) (param $ranks i32)
+    (param $least i64) (param $shift i64) (param $bucket i32) (result i32)
+    (local $end i32) (local $left i64) (local $row i64) (local $word i64) (local $sum i64)
+    (local.set $end (i32.add (local.get $from) (local.get $bytes)))
+    (loop $next
+      (local.set $word (i64.const 0))
+      (local.set $left (i64.load (local.get $from)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i64.ctz (local.get $left)))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $word
+            (i64.or
+              (local.get $word)
+              (i64.shl
+                (i64.extend_i32_u
+                  (i32.eq
+                    (call $bucket
+                      (local.get $column) (i32.wrap_i64 (local.get $row))
+                      (local.get $kind) (local.get $ranks) (local.get $least) (local.get $shift))
+                    (local.get $bucket)))
+                (local.get $row))))
+          (br $bit)))
+      (i64.store (local.get $to) (local.get $word))
+      (local.set $sum (i64.add (local.get $sum) (i64.popcnt (local.get $word))))
+      (local.set $column
+        (i32.add (local.get $column) (i32.shl (i32.const 256) (i32.eq (local.get $kind) (i32.const 3)))))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $from) (local.get $end))))
+    (i32.wrap_i64 (local.get $sum)))
+
+  ;; Writes the numbers, from the base on, of those rows in a bitmap that are in the buckets from the first to the last; gives
+  ;; where it ended.
+  (func (export "gather")
+    (param $column i32) (param $bits i32) (param $bytes i32) (param $kind i32) (param $ranks i32)
+    (param $least i64) (param $shift i64) (param $first i32) (param $last i32) (param $base i32) (param $out i32) (result i32)
+    (local $end i32) (local $word i64) (local $row i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $word (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $word)))
+          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $word))))
+          (local.set $word (i64.and (local.get $word) (i64.sub (local.get $word) (i64.const 1))))
+          (if
+            (i32.le_u
+              (i32.sub
+                (call $bucket
+                  (local.get $column) (local.get $row)
+                  (local.get $kind) (local.get $ranks) (local.get $least) (local.get $shift))
+                (local.get $first))
+              (i32.sub (local.get $last) (local.get $first)))
+            (then
+              (i32.store (local.get $out) (i32.add (local.get $base) (local.get $row)))
+              (local.set $out (i32.add (local.get $out) (i32.const 4)))))
+          (br $bit)))
+      (local.set $base (i32.add (local.get $base) (i32.const 64)))
+      (local.set $column
+        (i32.add (local.get $column) (i32.shl (i32.const 256) (i32.eq (local.get $kind) (i32.const 3)))))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
+    (local.get $out))
+)
