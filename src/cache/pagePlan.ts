@@ -65,11 +65,7 @@ function isShortWalk({ filters, sorts, page }: ListQuery): boolean {
 }
 
 /** Null: columns do not say which rows lie on the page. */
-function planByIds(
-  entity: Entity,
-  query: ListQuery,
-  { selection, columns }: Baseline,
-): PagePlan | null {
+function planByIds(entity: Entity, query: ListQuery, { selection, columns }: Baseline): PagePlan | null {
   const ids = columns?.page(query)
   if (!ids || columns === null) return null
   const { snapshot } = columns

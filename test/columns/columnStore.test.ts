@@ -129,7 +129,8 @@ describe('a copy that has lost track', () => {
     expect(await isByColumns(one)).toBe(false)
     await untilByColumns(one)
     await expectRight(one, `/Absences?Employee=First 155 Middle 5 Renamed ${fresh}`)
-    for (const sort of ['Employee', '-Employee,Start']) await expectRight(one, `${never()}&page=2`.replace('-Start', sort))
+    for (const sort of ['Employee', '-Employee,Start'])
+      await expectRight(one, `${never()}&page=2`.replace('-Start', sort))
   })
 
   test('is loaded anew where rows were deleted meanwhile', async () => {
@@ -172,7 +173,16 @@ test(
       () => `EmployeeId=!=${1 + random.below(40)}`,
       () => `Period.Prefered=`,
     ]
-    const sorts = ['', '-Start', 'Status', 'Period.Days,-Start', '-Employee', 'Reason,-Period.Hours', '-Id', 'End,-Type']
+    const sorts = [
+      '',
+      '-Start',
+      'Status',
+      'Period.Days,-Start',
+      '-Employee',
+      'Reason,-Period.Hours',
+      '-Id',
+      'End,-Type',
+    ]
     const created: string[] = []
     const write = async () => {
       const process = random.pick(site.processes)
