@@ -12,18 +12,13 @@ import { RankTable } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
 import { rowTestOf } from './rowTest.ts'
 import { Slots } from './slots.ts'
+import type { Texts } from './textPieces.ts'
 import { Waiting } from './waiting.ts'
 
 /** So many rows that lie beside the columns are looked at for a list; with more of them codes cannot tell. */
 const OTHERS_MAX = 1_000
 /** About what a map, an array and its texts take. */
 const ODD_ROW_BYTES = 1_024
-
-/** The texts of a property by code, from 2 up to `size`. */
-export interface Texts {
-  readonly size: number
-  text(code: number): string
-}
 
 /**
  * The rows of a table as columns of codes in memory. Says how many rows match filters, and the ids of any page of them, without

@@ -16,6 +16,7 @@ function code(character = ''): number {
   return character.charCodeAt(0)
 }
 
+// A text may begin with a byte order mark, which is part of it.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export function isNull(bytes: Uint8Array, from: number, to: number): boolean {

@@ -1,5 +1,5 @@
 const encoder = new TextEncoder()
-// A mark at the beginning of a text is part of it.
+// A text may begin with a byte order mark, which is part of it.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** The codes of a text that there is not, and of the empty one. */
