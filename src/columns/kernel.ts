@@ -29,6 +29,8 @@ type Cut<Key> = [column: number, bits: number, bytes: number, least: Key, shift:
 /** What bitmaps and columns are made of, in bytes. */
 const BLOCK = 8_192
 const PAGE = 65_536
+/** For `scratch`. */
+const PAGES_MIN = 16
 /** The memory grows by at least so many pages of 64 KiB, as each growth makes the views anew. */
 const GROWTH_PAGES = 16
 
@@ -57,9 +59,9 @@ export class Kernel {
   /** No block below is free. */
   private firstFree = 1
 
-  /** With vectors of 128 bits where the processor has them, unless `hasVectors` is given. @throws KernelFull below 1 MiB */
+  /** 1 MiB at least; with vectors of 128 bits where the processor has them, unless `hasVectors` is given. */
   constructor(bytesMax: number, hasVectors?: boolean) {
-    const pagesMax = Math.max(1, Math.min(65_536, Math.floor(bytesMax / PAGE)))
+    const pagesMax = Math.max(PAGES_MIN, Math.min(65_536, Math.floor(bytesMax / PAGE)))
     this.blocksMax = (pagesMax * PAGE) / BLOCK
     this.used = new Uint8Array(this.blocksMax).fill(1, 0, 1)
     this.memory = new WebAssembly.Memory({ initial: 1, maximum: pagesMax })
