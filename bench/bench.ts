@@ -11,6 +11,7 @@ import { checkAnswers } from './reference.ts'
 import { isRefusal, readsOf, type Scenario } from './scenarios.ts'
 import { type Server, startServer } from './server.ts'
 import { silenceOthers } from './silence.ts'
+import { seedOf } from './suite.ts'
 import { type Asked, overHttp, sqlTarget, type Target } from './targets.ts'
 
 /** All that runs while the suite measures. */
@@ -21,6 +22,8 @@ export interface Bench {
   /** The same without the list cache. */
   readonly noCache: Server
   readonly peers: readonly Peer[]
+  /** The database of those peers that have more indexes; null: there are none. */
+  readonly indexed: Database | null
   readonly sqlFloor: SqlFloor
   /** With a key whose limit is used up. */
   readonly exhausted: Readonly<Record<string, string>>
@@ -43,11 +46,13 @@ export type Started = { stop(): Promise<void> }[]
  * once it runs.
  * @throws Error when one of them does not come up
  */
-export async function startBench(options: Options, started: Started): Promise<Bench> {
+export async function startBench(options: Options, scenarios: readonly Scenario[], started: Started): Promise<Bench> {
   const connections = CONNECTIONS_OF_SERVERS + options.connections // pgbench has as many as the load
   const cluster = await openCluster({ dataDir: options.data, settings: { max_connections: String(connections) } })
   started.push(cluster)
   const database = await cluster.database(options.rows)
+  const hasIndexed = options.peers.length > 0 && scenarios.some(({ isNew }) => isNew)
+  const indexed = hasIndexed ? await cluster.indexedDatabase(options.rows) : null
   const exhausted = await makeExhaustedKey(database.url)
   const server = await startServer({ databaseUrl: database.url, workers: options.workers })
   started.push(server)
@@ -56,32 +61,46 @@ export async function startBench(options: Options, started: Started): Promise<Be
   const noCache = await startServer({ databaseUrl: database.url, workers: options.workers, listCache: false })
   started.push(noCache)
   const processes = server.workerPids().length || options.workers
-  const peers =
-    options.peers.length > 0 ? await startPeers({ databaseUrl: database.url, names: options.peers, processes }) : []
+  const peers: Peer[] = []
+  for (const [on, isIndexed] of [[database, false] as const, [indexed, true] as const])
+    if (on && options.peers.length > 0)
+      peers.push(...(await startPeers({ databaseUrl: on.url, names: options.peers, processes, isIndexed })))
   started.push(...peers)
-  return { cluster, database, server, noCache, peers, sqlFloor: sqlFloor(), exhausted }
+  return { cluster, database, server, noCache, peers, indexed, sqlFloor: sqlFloor(), exhausted }
 }
 
 /** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */
 export async function checkBench(bench: Bench, scenarios: readonly Scenario[]): Promise<void> {
   const { server, database, peers } = bench
   await checkAnswers(ourTargets(bench), database.url, readsOf(scenarios))
-  const common = readsOf(scenarios.filter(({ isOurs }) => !isOurs))
-  if (peers.length > 0) await checkPeers(peers, server.url, server.key, common)
+  for (const isIndexed of [false, true]) {
+    const asked = peers.filter((peer) => peer.isIndexed === isIndexed)
+    if (asked.length > 0) await checkPeers(asked, server.url, server.key, readsOf(askedOf(isIndexed, scenarios)))
+  }
+}
+
+/** What peers can be asked, and those with more indexes are. */
+function askedOf(isIndexed: boolean, scenarios: readonly Scenario[]): Scenario[] {
+  return scenarios.filter(({ isOurs = false, isNew = false }) => !isOurs && (isNew || !isIndexed))
 }
 
 /** Code is compiled and connections are made before anything is counted. */
 export async function warmUp(bench: Bench, scenarios: readonly Scenario[], options: Options): Promise<void> {
   const all = readsOf(scenarios)
-  const common = readsOf(scenarios.filter(({ isOurs }) => !isOurs))
   const seconds = Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds)
   const { connections } = options
+  const seed = seedOf(options.seed, 0)
   const warm = async ({ url, headers }: HttpTarget, operations: readonly Operation[]) => {
-    if (operations.length > 0) await runLoad({ url, headers, operations, connections, seconds })
+    if (operations.length > 0) await runLoad({ url, headers, operations, connections, seconds, seed })
   }
   for (const target of ourTargets(bench)) await warm(target, all)
-  for (const peer of bench.peers)
-    await warm(peerTarget(peer), translate(peer, { operations: common })?.operations ?? [])
+  for (const peer of bench.peers) {
+    const operations = readsOf(askedOf(peer.isIndexed, scenarios))
+    await warm(
+      peerTarget(peer),
+      operations.flatMap((operation) => peer.translate(operation) ?? []),
+    )
+  }
 }
 
 /** The server with the list cache and without, the floors of the scenario, and the peers that can do it. */
@@ -106,7 +125,8 @@ async function openOthers(bench: Bench, scenario: Scenario, operations: readonly
   const bare = on(await startBare(database.url, operations))
   const uncounted = scenario.hasUncounted ? [on(await startUncounted(database.url, operations))] : []
   const sql = await sqlTarget(sqlFloor, database.url, scenario, cluster.postmasterPid)
-  const peers = bench.peers.flatMap((peer) => {
+  const asked = bench.peers.filter((peer) => askedOf(peer.isIndexed, [scenario]).length > 0)
+  const peers = asked.flatMap((peer) => {
     const load = translate(peer, scenario)
     return load ? [on(peerTarget(peer), load)] : []
   })
@@ -131,8 +151,8 @@ function targetOf(name: string, { url, headers, pid }: Server): HttpTarget {
 }
 
 export function peerTarget(peer: Peer): HttpTarget {
-  const { name, url } = peer
-  return { name, url, headers: {}, pids: () => peer.pids(), stop: stayRunning }
+  const { name, url, isIndexed } = peer
+  return { name, url, isIndexed, headers: {}, pids: () => peer.pids(), stop: stayRunning }
 }
 
 /** What a peer has to be asked; null: it cannot do all of it. */

@@ -36,10 +36,12 @@ export async function measureCurves(bench: Bench, options: Options): Promise<Cur
     ...target,
     ask: (operation: Operation) => operation,
   })) as [CurveTarget, CurveTarget]
-  const peers = bench.peers.map((peer) => ({
-    ...peerTarget(peer),
-    ask: (operation: Operation) => translate(peer, { operations: [operation] })?.operations[0] ?? null,
-  }))
+  const peers = bench.peers
+    .filter(({ isIndexed }) => !isIndexed)
+    .map((peer) => ({
+      ...peerTarget(peer),
+      ask: (operation: Operation) => translate(peer, { operations: [operation] })?.operations[0] ?? null,
+    }))
   return [
     await byDepth(bench, options, [roster, noCache, ...peers]),
     await byPart(bench, options, [roster, noCache]),

@@ -5,6 +5,7 @@ import { startEmbedded } from '../src/postgres/embedded.ts'
 import { migrate, readMigrations } from '../src/postgres/migrate.ts'
 import { load } from './data/load.ts'
 import { isLoaded } from './data/marker.ts'
+import { addIndexes, hasIndexes } from './data/moreIndexes.ts'
 import { type Output, Progress } from './data/progress.ts'
 import { restore } from './data/restore.ts'
 import { type Rows, rowsFor } from './data/table.ts'
@@ -30,6 +31,8 @@ export interface Cluster {
    * migrations or generator have changed since, restored if an earlier run has written to it.
    */
   database(absences: number): Promise<Database>
+  /** A copy of that database with more indexes on absences, for peers alone: see `data/moreIndexes.ts`. */
+  indexedDatabase(absences: number): Promise<Database>
   /** Ends PostgreSQL; the databases stay for the next run. */
   stop(): Promise<void>
 }
@@ -74,15 +77,17 @@ export async function openCluster({
     select split_part(pg_read_file('postmaster.pid'), E'\n', 1)::int as pid`
   const stopping = new AbortController()
   let opening: Promise<unknown> = Promise.resolve()
+  const progressOf = () => new Progress(output, stopping.signal)
+  const open = (database: Promise<Database>) => {
+    const opened = Promise.race([database, failed])
+    opening = opened.catch(() => undefined)
+    return opened
+  }
   const cluster: Cluster = {
     postmasterPid: postmaster?.pid as number,
     url: (name) => Object.assign(new URL(embedded.url), { pathname: `/${name}` }).href,
-    database: (absences) => {
-      const progress = new Progress(output, stopping.signal)
-      const database = Promise.race([openDatabase(cluster, admin, rowsFor(absences), progress), failed])
-      opening = database.catch(() => undefined)
-      return database
-    },
+    database: (absences) => open(openDatabase(cluster, admin, rowsFor(absences), progressOf())),
+    indexedDatabase: (absences) => open(openIndexed(cluster, admin, rowsFor(absences), progressOf())),
     async stop() {
       // A load ends by itself first: the driver throws where no code catches when a transaction loses its connection.
       stopping.abort(new Error('the bench was stopped'))
@@ -111,10 +116,26 @@ async function openDatabase(cluster: Cluster, admin: postgres.Sql, rows: Rows, p
   return { url, rows }
 }
 
-async function isCurrent(url: string, rows: Rows): Promise<boolean> {
+async function openIndexed(cluster: Cluster, admin: postgres.Sql, rows: Rows, progress: Progress): Promise<Database> {
+  const name = `bench_${rows.absences}_indexed`
+  const url = cluster.url(name)
+  const [there] = await admin`select from pg_database where datname = ${name}`
+  if (there && (await isCurrent(url, rows, true))) await restore(url, rows)
+  else {
+    const { url: from } = await openDatabase(cluster, admin, rows, progress)
+    progress.begin('copy with more indexes')
+    await admin.unsafe(`drop database if exists ${name} with (force)`)
+    await admin.unsafe(`create database ${name} template ${new URL(from).pathname.slice(1)} strategy file_copy`)
+    await addIndexes(url, rows)
+    progress.end(rows.absences, 'rows')
+  }
+  return { url, rows }
+}
+
+async function isCurrent(url: string, rows: Rows, isIndexed = false): Promise<boolean> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
   try {
-    if (!(await isLoaded(sql, rows))) return false
+    if (!(await isLoaded(sql, rows)) || (isIndexed && !(await hasIndexes(sql)))) return false
     const applied = await sql<{ file: string; checksum: string }[]>`select file, checksum from migration order by file`
     const files = readMigrations(MIGRATIONS).map(({ file, checksum }) => ({ file, checksum }))
     return isDeepStrictEqual(

@@ -3,6 +3,8 @@ export interface HttpTarget {
   readonly name: string
   /** Default: true. */
   readonly isStored?: boolean
+  /** Its rows are those of the database with more indexes. Default: false. */
+  readonly isIndexed?: boolean
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** The processes whose CPU is its own, with all that they have started. */

@@ -1,7 +1,7 @@
 /** One kind of request, for the load program and for the peers. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT'
-  /** Path and query as Roster takes them. `{1..1000}` here or in the body is a random integer of that range, drawn for each request. */
+  /** Path and query as Roster takes them. `{1..1000}` here or in the body is drawn for each request: see `load/draws.mjs`. */
   readonly path: string
   /** What is asked for is behind this link of the answer to `path`: only the server can write it. See `followLinks`. */
   readonly link?: 'next'

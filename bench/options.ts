@@ -17,6 +17,8 @@ export interface Options {
   /** Names of peers; none: no peers. */
   readonly peers: readonly string[]
   readonly workers: number
+  /** Of all random values. */
+  readonly seed: number
   readonly curves: boolean
   /** Nothing is measured: the server runs until it is interrupted, for load programs of others. */
   readonly serve: boolean
@@ -33,6 +35,8 @@ const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false }
 /** The database and the load have the others. */
 const WORKERS = Math.max(1, availableParallelism() >> 1)
 const DEFAULTS = { rows: 1_000_000, seconds: 4, connections: 32, rounds: 3 }
+
+const SEED_MAX = 999_999
 
 export const WRONG_USAGE = 2
 
@@ -55,6 +59,7 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
     )
     .option('--peers [names]', `other servers too: ${peerNames.join(', ')}, comma-separated; default: all`)
     .addOption(count('--workers <n>', 'of the server, and processes of each peer', WORKERS, 1, 256))
+    .addOption(count('--seed <n>', 'of all random values, to repeat those of a run', null, 0, SEED_MAX))
     .option('--no-curves', 'leave out cost by depth, rows, connections and load')
     .option(
       '--serve',
@@ -75,6 +80,8 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
   if (unknown) command.error(`error: there is no peer ${unknown}; there are ${peerNames.join(', ')}`)
   return {
     quick: false,
+    // Another one in each run: no list is one that the programs were made fast for.
+    seed: Math.floor(Math.random() * (SEED_MAX + 1)),
     serve: false,
     publish: null,
     ...given,

@@ -6,6 +6,7 @@ import { dependencies } from './peers/package.json'
 import type { Peer } from './peers/peer.ts'
 import { readPlatformatic } from './peers/readPlatformatic.ts'
 import { translateToPlatformatic, translateToSame } from './peers/translate.ts'
+import { INDEXED } from './results.ts'
 
 export { checkPeers } from './peers/check.ts'
 export type { Peer } from './peers/peer.ts'
@@ -35,12 +36,14 @@ interface Options {
   readonly databaseUrl: string
   /** Of `peerNames`. */
   readonly names: readonly string[]
+  /** See `Peer.isIndexed`. Their names end with `INDEXED`. */
+  readonly isIndexed?: boolean
   /** Of each peer. */
   readonly processes: number
 }
 
 /** Starts the peers, and installs them before where they are not. @throws Error when one does not come up */
-export async function startPeers({ databaseUrl, names, processes }: Options): Promise<Peer[]> {
+export async function startPeers({ databaseUrl, names, processes, isIndexed = false }: Options): Promise<Peer[]> {
   installPeers()
   const environment = {
     DATABASE_URL: databaseUrl,
@@ -51,7 +54,7 @@ export async function startPeers({ databaseUrl, names, processes }: Options): Pr
   const peers: Peer[] = []
   try {
     // One after the other, since each needs a processor to come up.
-    for (const name of names) peers.push(await startPeer(name, environment))
+    for (const name of names) peers.push(await startPeer(name, environment, isIndexed))
     return peers
   } catch (error) {
     await Promise.all(peers.map((peer) => peer.stop()))
@@ -59,7 +62,11 @@ export async function startPeers({ databaseUrl, names, processes }: Options): Pr
   }
 }
 
-async function startPeer(name: string, environment: Readonly<Record<string, string>>): Promise<Peer> {
+async function startPeer(
+  name: string,
+  environment: Readonly<Record<string, string>>,
+  isIndexed: boolean,
+): Promise<Peer> {
   const definition = definitions[name]
   if (!definition) throw new Error(`there is no peer ${name}; peers are ${peerNames.join(', ')}`)
   const { runtime, packages, translate, readBody } = definition
@@ -71,7 +78,8 @@ async function startPeer(name: string, environment: Readonly<Record<string, stri
   const [url, pids] = child.found.split(' (processes ') as [string, string]
   const versions = packages.map((library) => `${library} ${dependencies[library]}`)
   return {
-    name,
+    name: isIndexed ? name + INDEXED : name,
+    isIndexed,
     url,
     pids: () => pids.split(' ').map(Number),
     version: [...versions, `${runtime} ${versionOf(runtime)}`].join(', '),

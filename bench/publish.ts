@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { allBlock, FOLDER, NotPublished, speedBlock } from './publishedTables.ts'
+import { allBlock, FOLDER, NotPublished, requireShown, speedBlock } from './publishedTables.ts'
 import { writePage } from './report/page.ts'
 import { fileNameOf, type Results } from './results.ts'
 
@@ -20,6 +20,7 @@ const PAGES = [
  */
 export function publish(file: string, root: string): void {
   const results = readResults(file)
+  requireShown(results)
   const pages = PAGES.map(({ path, blockFor }) => {
     const page = join(root, path)
     return { page, text: replaceBlock(path, readFileSync(page, 'utf8'), blockFor(results)) }

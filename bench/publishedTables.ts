@@ -1,26 +1,39 @@
 import { figureText } from './report/figure.ts'
-import { isPeer, NO_CACHE, type Row, type Section, SUBJECT, summarise, targetsOf } from './report/summary.ts'
-import { fileNameOf, type Results } from './results.ts'
+import { isIndexed, isPeer, NO_CACHE, type Row, type Section, SUBJECT, summarise, targetsOf } from './report/summary.ts'
+import { fileNameOf, INDEXED, type Results } from './results.ts'
 
 /** A run that is not fit to be published, or a page without a place for it; the message says why. */
 export class NotPublished extends Error {}
 
 /** Where the published run lies, from the project's root. */
 export const FOLDER = 'bench/published'
+/** What the head of the group says is not said in each of its rows. */
+const NEW = /^never asked before: /
 /** What stands where nothing was measured. */
 const ABSENT = '–'
 
-/** The scenarios that the README shows, by what the list cache can do for them. */
+/** The scenarios that the README shows, by what the server can know of them before it is asked. */
 const GROUPS: readonly (readonly [title: string, scenarios: readonly string[]])[] = [
-  ['Never asked before', ['one-by-id', 'different-lists', 'random-pages']],
+  ['Never asked before', ['new-lists', 'new-lists-random-pages', 'new-conditions', 'new-lists-under-writes']],
+  ['Another one each time', ['one-by-id', 'different-lists', 'random-pages']],
   ['Asked again', ['filter-sort', 'page-20000-sorted', 'lists-under-writes']],
 ]
 
-/** What the README shows of this run: six scenarios in two groups. @throws NotPublished */
+/** @throws NotPublished where the run lacks a scenario that the README shows, or its figures */
+export function requireShown(results: Results): void {
+  const sections = sectionsOf(results)
+  for (const name of GROUPS.flatMap(([, names]) => names)) measured(name, sections.get(name))
+}
+
+/**
+ * What the README shows of this run: some scenarios in groups. A group of which the run has nothing is left out: it was
+ * measured before there were such scenarios. @throws NotPublished
+ */
 export function speedBlock(results: Results): string {
   requireClean(results)
-  const sections = new Map(summarise(results).map((section) => [section.scenario.name, section]))
-  const tables = GROUPS.map(([title, names]) =>
+  const sections = sectionsOf(results)
+  const groups = GROUPS.filter(([, names]) => names.some((name) => sections.has(name)))
+  const tables = groups.map(([title, names]) =>
     tableOf(
       title,
       names.map((name) => measured(name, sections.get(name))),
@@ -33,8 +46,9 @@ export function speedBlock(results: Results): string {
 export function allBlock(results: Results): string {
   requireClean(results)
   const peers = targetsOf(results).filter(isPeer)
-  const heads = ['', 'Roster', 'no cache', ...peers, 'vs. best peer', 'p50, p99 ms', 'CPU µs: server, PostgreSQL']
-  const lines = summarise(results).map((section) => lineOf(section, peers))
+  const duels = ['vs. best peer', ...(targetsOf(results).some(isIndexed) ? ['vs. best with its index'] : [])]
+  const heads = ['', 'Roster', 'no cache', ...peers, ...duels, 'p50, p99 ms', 'CPU µs: server, PostgreSQL']
+  const lines = summarise(results).map((section) => lineOf(section, peers, duels.length > 1))
   return `\`${results.command}\`. ${versionsText(results)}.\n\n${markdown(heads, lines)}\n${circumstances(results, `../${FOLDER}`)}`
 }
 
@@ -59,6 +73,10 @@ ${machine.memoryGb} GB, ${machine.os}. [All its figures](${path}.html), [as JSON
 `
 }
 
+function sectionsOf(results: Results): Map<string, Section> {
+  return new Map(summarise(results).map((section) => [section.scenario.name, section]))
+}
+
 /** Roster's row of a scenario, with those that it is compared with. */
 function measured(name: string, section: Section | undefined): Section & { readonly subject: Row } {
   const subject = section?.rows.find(({ target }) => target === SUBJECT)
@@ -68,27 +86,31 @@ function measured(name: string, section: Section | undefined): Section & { reado
 }
 
 function tableOf(title: string, sections: readonly ReturnType<typeof measured>[]): string {
-  const heads = [title, 'Roster', 'without the list cache', 'best peer', 'p99 ms']
+  const hasIndexed = sections.some(({ subject }) => subject.toBestIndexed !== null)
+  const others = ['best peer', ...(hasIndexed ? ['best peer with an index made for it'] : [])]
+  const heads = [title, 'Roster', 'without the list cache', ...others, 'p99 ms']
   const lines = sections.map(({ scenario, rows, subject }) => {
-    const best = rows.find(({ target }) => target === subject.toBestPeer?.peer)
     const noCache = rows.find(({ target }) => target === NO_CACHE)
-    const peer = best ? `${rateText(best)} (${best.target})` : ABSENT
-    return [scenario.title, spreadText(subject), cellOf(noCache), peer, figureText(subject.p99Ms ?? 0)]
+    const duels = [subject.toBestPeer, ...(hasIndexed ? [subject.toBestIndexed] : [])]
+    const best = duels.map((duel) => rows.find(({ target }) => target === duel?.peer))
+    const title = scenario.title.replace(NEW, '')
+    const peers = best.map((row) => (row ? `${rateText(row)} (${row.target.replace(INDEXED, '')})` : ABSENT))
+    return [title, spreadText(subject), cellOf(noCache), ...peers, figureText(subject.p99Ms ?? 0)]
   })
   return markdown(heads, lines)
 }
 
-function lineOf({ scenario, rows }: Section, peers: readonly string[]): string[] {
+function lineOf({ scenario, rows }: Section, peers: readonly string[], hasIndexed: boolean): string[] {
   const rowOf = (target: string) => rows.find((row) => row.target === target)
   const subject = rowOf(SUBJECT)
-  const best = subject?.toBestPeer
+  const duels = [subject?.toBestPeer, ...(hasIndexed ? [subject?.toBestIndexed] : [])]
   const [p50, p99] = [subject?.p50Ms, subject?.p99Ms].map(optional)
   const [server, postgres] = [subject?.serverCpuUs, subject?.postgresCpuUs].map(optional)
   return [
     scenario.title,
     subject && subject.void === null ? spreadText(subject) : cellOf(subject),
     ...[NO_CACHE, ...peers].map((target) => cellOf(rowOf(target))),
-    best ? `${figureText(best.ratio)} ×` : ABSENT,
+    ...duels.map((duel) => (duel ? `${figureText(duel.ratio)} ×` : ABSENT)),
     `${p50}, ${p99}`,
     `${server}, ${postgres}`,
   ]

@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import { Random } from '../test/support/random.ts'
+import { fillDraws, rangesOf } from './load/draws.mjs'
 import type { Operation } from './operation.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
 
@@ -49,13 +50,11 @@ async function checkServer(server: Asked, path: string, headers: Operation['head
   }
 }
 
-/** The path with values in place of each `{1..N}`; itself where it has none. */
+/** The path with random values, several times; itself where it has none. */
 function fillsOf(path: string): string[] {
   const random = new Random(SEED)
-  const range = /\{(\d+)\.\.(\d+)\}/g
-  const fill = () =>
-    path.replaceAll(range, (_, first, last) => String(Number(first) + random.below(Number(last) - first + 1)))
-  return path.search(range) >= 0 ? Array.from({ length: FILLS }, fill) : [path]
+  const fill = () => fillDraws(path, ({ low, high }) => low + random.below(high - low + 1))
+  return rangesOf(path).length > 0 ? Array.from({ length: FILLS }, fill) : [path]
 }
 
 interface Answer {

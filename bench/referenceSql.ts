@@ -15,7 +15,7 @@ const PAGE_SIZE_MAX = 50
 
 /**
  * Reads a path as the README tells the API: by hand, and with nothing of what the server does it with.
- * @throws Error for what it does not know: `!=`, filters without a value
+ * @throws Error for what it does not know: filters without a value
  */
 export function referenceOf(path: string): Reference {
   const [place = '', query = ''] = path.split('?')
@@ -63,7 +63,8 @@ function order(definition: string): string {
 
 function condition(property: string, text: string): string {
   const [, operator = '', value = ''] = /^(!=|<=|>=|=|<|>)?(.*)$/s.exec(text) ?? []
-  if (operator === '!=' || value === '') throw new Error(`the reference does not know the filter ${property}=${text}`)
+  if (value === '') throw new Error(`the reference does not know the filter ${property}=${text}`)
+  if (operator === '!=') return `${columnOf(property)} is distinct from ${literal(value)}`
   return `${columnOf(property)} ${operator || '='} ${literal(value)}`
 }
 

@@ -12,6 +12,8 @@ export interface Results {
   readonly rounds: number
   readonly connections: number
   readonly workers: number
+  /** Of all random values; `--seed` repeats them. Runs of before have none. */
+  readonly seed?: number
   readonly rows: { readonly absences: number; readonly employees: number; readonly companies: number }
   readonly scenarios: readonly ScenarioResult[]
   readonly curves: readonly Curve[]
@@ -24,6 +26,9 @@ export interface ScenarioResult {
   readonly title: string
   readonly targets: readonly TargetResult[]
 }
+
+/** How the name of a target ends that is a peer on tables with indexes made for what it is asked. */
+export const INDEXED = '-indexed'
 
 /** One program under the same load: `roster`, a floor (`constant`, `bare`, `pgbench`), or a peer. */
 export interface TargetResult {

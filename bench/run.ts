@@ -36,7 +36,7 @@ process.on('SIGTERM', interrupt)
 try {
   if (options.publish !== null) publish(options.publish, ROOT)
   else if (options.serve) await serve(options, started)
-  else await run(await startBench(options, started))
+  else await run(await startBench(options, chosen, started))
 } catch (error) {
   // What an interruption breaks is no fault.
   if (!isStopping) console.error(messageOf(error))
@@ -70,7 +70,10 @@ async function measure(bench: Bench, scenario: Scenario): Promise<ScenarioResult
   try {
     return await runScenario(scenario, targets, {
       ...options,
-      restore: async () => void (await restore(bench.database.url, bench.database.rows)),
+      restore: async ({ isIndexed }) => {
+        const { url, rows } = (isIndexed && bench.indexed) || bench.database
+        await restore(url, rows)
+      },
       forget: () => forgetLists(bench.database.url),
       onRound: (target, round) => status(`${scenario.name}: ${target}, round ${round} of ${options.rounds}`),
     })
@@ -81,9 +84,9 @@ async function measure(bench: Bench, scenario: Scenario): Promise<ScenarioResult
 }
 
 async function describeRun({ database, server, peers }: Bench): Promise<Results> {
-  const { seconds, rounds, connections, workers } = options
+  const { seconds, rounds, connections, workers, seed } = options
   const versions = await readVersions(database.url)
-  for (const peer of peers) versions[peer.name] = peer.version
+  for (const peer of peers.filter(({ isIndexed }) => !isIndexed)) versions[peer.name] = peer.version
   const machine = describeMachine()
   const head = {
     machine,
@@ -92,12 +95,13 @@ async function describeRun({ database, server, peers }: Bench): Promise<Results>
     rounds,
     connections,
     workers: server.workerPids().length || workers,
+    seed,
   }
   const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ')
   const named = { date: new Date().toISOString(), command, commit: readCommit(), rows: database.rows }
   console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.os}; ${server.url}`)
   console.log(
-    `${database.rows.absences} absences; ${connections} connections, ${rounds} × ${seconds} s, ${head.workers} workers, log level warn`,
+    `${database.rows.absences} absences; ${connections} connections, ${rounds} × ${seconds} s, ${head.workers} workers, log level warn, seed ${seed}`,
   )
   return { ...named, ...head, scenarios: [], curves: [] }
 }

@@ -1,4 +1,5 @@
 import { firstOfTwo, type Rows } from './data/table.ts'
+import { NEW_DAYS, newConditions, newLists, pagesOfNewList } from './neverAsked.ts'
 import type { Operation } from './operation.ts'
 
 export interface Scenario {
@@ -12,6 +13,11 @@ export interface Scenario {
   readonly prepare?: readonly string[]
   /** Every round begins without what was learned in those before, so that no figure depends on their number. */
   readonly isCold?: boolean
+  /**
+   * Each request asks for a list that was not asked before, so that there is nothing to be forgotten between rounds.
+   * Beside the peers there are the same with an index that was made for this list.
+   */
+  readonly isNew?: boolean
   /** Lists whose cost without their total can be measured: see the floor `uncounted`. */
   readonly hasUncounted?: boolean
   /** Neither SQL alone nor other servers can do it. */
@@ -79,7 +85,7 @@ const listsOfDays = Array.from({ length: LIVE_LISTS }, (_, index) => {
   return `/Absences?Status=Approved&Start=%3E%3D${day(0)}T00:00:00Z&Start=%3C${day(1)}T00:00:00Z&sort=-Start`
 })
 
-/** A scenario is one entry. Every random value stands in the path or is a whole value of the body, as `{1..N}`. */
+/** A scenario is one entry. Every random value stands in the path or is a whole value of the body: see `load/draws.mjs`. */
 export const table: readonly Entry[] = [
   {
     name: 'one-by-id',
@@ -97,6 +103,40 @@ export const table: readonly Entry[] = [
     title: 'absences of one status, the latest first',
     hasUncounted: true,
     operations: absences('Status=Approved&sort=-Start'),
+  },
+  {
+    name: 'new-lists',
+    title: `never asked before: absences of one status that begin within ${NEW_DAYS} days, the latest first`,
+    isNew: true,
+    hasUncounted: true,
+    operations: absences(newLists),
+  },
+  {
+    name: 'new-lists-random-pages',
+    title: `never asked before: a random page, by its number, of absences of one status that begin within ${NEW_DAYS} days, the latest first`,
+    isNew: true,
+    operations: (rows) => absences(`${newLists}&page={1..${pagesOfNewList(rows, PAGE_SIZE)}}`)(),
+  },
+  {
+    name: 'new-conditions',
+    title: `never asked before: absences of 16 hours or more, no holidays, that begin within ${NEW_DAYS} days, sorted by start`,
+    isNew: true,
+    operations: absences(newConditions),
+  },
+  {
+    name: 'new-lists-under-writes',
+    title: `never asked before: absences of one status that begin within ${NEW_DAYS} days, the latest first, while the status of 100 absences is changed a second`,
+    isNew: true,
+    operations: absences(newLists),
+    background: absencesChange,
+  },
+  {
+    name: 'new-conditions-under-writes',
+    title: `never asked before: absences of 16 hours or more, no holidays, that begin within ${NEW_DAYS} days, sorted by start, while the status of 100 absences is changed a second`,
+    isNew: true,
+    isDetail: true,
+    operations: absences(newConditions),
+    background: absencesChange,
   },
   {
     name: 'different-lists',

@@ -7,17 +7,29 @@ export interface Plan {
   readonly connections: number
   readonly seconds: number
   readonly rounds: number
-  /** Sets back what a round has written. */
-  restore(): Promise<void>
+  /** Of the random values. Default: 0. */
+  readonly seed?: number
+  /** Sets back what a round of the target has written. */
+  restore(target: Pick<Target, 'isIndexed'>): Promise<void>
   /** Makes servers give up what they have in memory. */
   forget(): Promise<void>
   /** Called before each round of a target. */
   onRound?(target: string, round: number): void
 }
 
-/** The first round of a target begins with more that is not counted: statements are prepared, code is compiled. */
+/**
+ * The first round of a target begins with more that is not counted: statements are prepared, code is compiled. So does each
+ * of new lists: what the server keeps for them of a table has to follow what was set back before.
+ */
 const WARM_SECONDS_MAX = 1
 const LEAD_IN_SECONDS = 0.15
+/** Rounds of one seed, and what warms up before them. */
+const SEEDS_OF_RUN = 1_000
+
+/** Other random values in each round, which begin with 1; 0 is before them. */
+export function seedOf(seed: number, round: number): number {
+  return seed * SEEDS_OF_RUN + round
+}
 
 /**
  * Measures all targets, in turns: A B C, C B A, A B C. So what the machine does meanwhile meets all of them, and none
@@ -30,18 +42,28 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
       plan.onRound?.(target.name, round)
       if (scenario.isCold && target.isStored) await plan.forget()
       const before = results.get(target.name) as TargetResult
-      results.set(target.name, await addRound(before, target, plan, round))
-      if (isWriting(scenario) && target.isStored) await plan.restore()
+      const load = { ...plan, leadInSeconds: leadInOf(scenario, plan, round) }
+      results.set(target.name, await addRound(before, target, load, round))
+      if (isWriting(scenario) && target.isStored) await plan.restore(target)
     }
   }
   return { name: scenario.name, title: scenario.title, targets: [...results.values()] }
 }
 
-async function addRound(result: TargetResult, target: Target, plan: Plan, round: number): Promise<TargetResult> {
-  const { connections, seconds } = plan
-  const leadInSeconds = round === 1 ? Math.min(WARM_SECONDS_MAX, seconds / 2) : LEAD_IN_SECONDS
+function leadInOf({ isNew = false }: Scenario, { seconds }: Plan, round: number): number {
+  return round === 1 || isNew ? Math.min(WARM_SECONDS_MAX, seconds / 2) : LEAD_IN_SECONDS
+}
+
+type LoadOfRound = Pick<Plan, 'connections' | 'seconds' | 'seed'> & { readonly leadInSeconds: number }
+
+async function addRound(
+  result: TargetResult,
+  target: Target,
+  { connections, seconds, seed = 0, leadInSeconds }: LoadOfRound,
+  round: number,
+): Promise<TargetResult> {
   try {
-    const measured = await target.measure({ connections, seconds, leadInSeconds, seed: round })
+    const measured = await target.measure({ connections, seconds, leadInSeconds, seed: seedOf(seed, round) })
     const rounds = [...result.rounds, sampleOf(measured.load, measured.cost)]
     return { ...result, rounds, void: result.void ?? reasonOf(measured, round) }
   } catch (error) {

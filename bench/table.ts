@@ -2,7 +2,7 @@ import { type Ratio, shortHeadOf } from './report/ratios.ts'
 import { type Row, summarise } from './report/summary.ts'
 import type { Results, ScenarioResult } from './results.ts'
 
-const WIDTHS = { target: 14, rate: 10, spread: 17, time: 9, errors: 7, cpu: 9, rss: 7, ratioMin: 8 }
+const WIDTHS = { target: 21, rate: 10, spread: 17, time: 9, errors: 7, cpu: 9, rss: 7, ratioMin: 8 }
 
 interface Column {
   readonly head: string

@@ -11,6 +11,8 @@ export interface Target {
   readonly name: string
   /** Whether its load reaches the database. */
   readonly isStored: boolean
+  /** Its rows are those of the database with more indexes. Default: false. */
+  readonly isIndexed?: boolean
   /** One round. */
   measure(round: Round): Promise<Measured>
   stop(): Promise<void>
@@ -42,8 +44,8 @@ export type Asked = Pick<Scenario, 'operations' | 'background' | 'prepare'>
 
 /** A server under what it is asked; `asked` is in the server's own terms. */
 export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): Target {
-  const { name, isStored = true, stop } = target
-  return { name, isStored, measure: (round) => measureHttp(target, asked, postmaster, round), stop }
+  const { name, isStored = true, isIndexed = false, stop } = target
+  return { name, isStored, isIndexed, measure: (round) => measureHttp(target, asked, postmaster, round), stop }
 }
 
 async function measureHttp(

@@ -40,6 +40,8 @@ async function answer(request: Request): Promise<Response> {
 
 function textOf(value: FloorValue, match: RegExpExecArray, body: Record<string, unknown> | null): string | null {
   if (!('place' in value)) return body && value.property !== null ? String(body[value.property]) : value.fixed
-  const { place } = value
-  return typeof place === 'number' ? writeRandom(value, Number(match[place + 1])) : String(body?.[place])
+  const { place, instant } = value
+  if (typeof place === 'string') return String(body?.[place])
+  const given = match[place + 1] as string
+  return instant === undefined ? writeRandom(value, Number(given)) : given
 }

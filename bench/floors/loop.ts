@@ -30,7 +30,7 @@ async function client(_: unknown, index: number) {
     const sentNs = Bun.nanoseconds()
     if (sentNs >= endNs) return
     const { text, values } = drawStatement()
-    await sql.unsafe(text, values.map(textOf), { prepare: true })
+    await sql.unsafe(text, textsOf(values), { prepare: true })
     latenciesUs.push((Bun.nanoseconds() - sentNs) / 1_000)
   }
 }
@@ -40,7 +40,12 @@ function drawStatement(): FloorStatement {
   return statements.find(({ weight }) => (place -= weight) < 0) ?? (statements.at(-1) as FloorStatement)
 }
 
-function textOf(value: FloorValue): string | null {
-  if ('fixed' in value) return value.fixed
-  return writeRandom(value, value.low + Math.floor(Math.random() * (value.high - value.low + 1)))
+function textsOf(values: readonly FloorValue[]): (string | null)[] {
+  let seconds = 0
+  return values.map((value) => {
+    if ('fixed' in value) return value.fixed
+    const drawn = value.low + Math.floor(Math.random() * (value.high - value.low + 1))
+    seconds = value.instant === 'later' ? seconds + drawn : drawn
+    return writeRandom(value, value.instant === undefined ? drawn : seconds)
+  })
 }

@@ -50,12 +50,18 @@ function optionsOf({ connections, seconds, rate, seed }: SqlJob, folder: string)
 function scriptOf({ text, values, weight }: FloorStatement, index: number, folder: string): string[] {
   const sets: string[] = []
   const definitions: string[] = []
+  let instant = ''
   const names = values.map((value, place) => {
     const variable = `s${index}v${place}`
-    if ('low' in value)
-      sets.push(`\\set ${variable} ${value.factor} * random(${value.low}, ${value.high}) + ${value.summand}`)
-    else if (value.fixed === null) return 'null'
-    else definitions.push('-D', `${variable}=${value.fixed}`)
+    if ('low' in value) {
+      const from = value.instant === 'later' ? `:${instant} + ` : ''
+      sets.push(`\\set ${variable} ${from}${value.factor} * random(${value.low}, ${value.high}) + ${value.summand}`)
+      if (value.instant === undefined) return `:${variable}`
+      instant = variable
+      return `to_timestamp(:${variable})`
+    }
+    if (value.fixed === null) return 'null'
+    definitions.push('-D', `${variable}=${value.fixed}`)
     return `:${variable}`
   })
   const file = join(folder, `${index}.sql`)

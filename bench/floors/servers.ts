@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { startAndWait } from '../children.ts'
 import type { HttpTarget } from '../httpTarget.ts'
+import { fillDraws } from '../load/draws.mjs'
 import type { Operation } from '../operation.ts'
 import type { ConstantAnswer } from './constant.ts'
 import { floorStatement, patternOf, statementsOf } from './statement.ts'
@@ -40,7 +41,7 @@ async function ask(
   { url, headers }: HttpTarget,
   { method, path, body, headers: own, status }: Operation,
 ): Promise<ConstantAnswer> {
-  const answer = await fetch(url + path.replace(/\{(\d+)\.\.\d+\}/g, '$1'), {
+  const answer = await fetch(url + fillDraws(path, ({ low }) => low), {
     method,
     headers: { ...headers, ...own, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
     ...(body === undefined ? {} : { body }),

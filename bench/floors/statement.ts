@@ -7,6 +7,7 @@ import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { readBody } from '../../src/parse/body.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { type DrawRange, fillDraws, partsOf, rangesOf } from '../load/draws.mjs'
 import type { Operation } from '../operation.ts'
 import type { RandomValue } from './randomValue.ts'
 
@@ -25,8 +26,6 @@ export type FloorValue =
   /** The same in every request; `property`: its name in the body that brings it. */
   { readonly fixed: string | null; readonly property: string | null } | RandomValue
 
-const PLACEHOLDER = /\{(\d+)\.\.(\d+)\}/g
-
 /**
  * By the product's own parser and compiler. `isCounted`: lists have their total, as without the list cache.
  * @throws Error where a random value does not become a parameter
@@ -36,11 +35,10 @@ export async function floorStatement(operation: Operation, isCounted = true): Pr
   const [inPath, inBody] = [rangesOf(path), rangesOf(operation.body ?? '')]
   // Beyond its range no value is a special one, as the first page is.
   const compileAt = async (raised: number) => {
-    let place = 0
-    const fill = (text: string) =>
-      text.replace(PLACEHOLDER, (_, __, high) => String(Number(high) + (place++ === raised ? 2 : 1)))
-    const target = fill(path)
-    const body = operation.body === undefined ? null : await bodyOf(fill(operation.body))
+    const fill = (text: string, first: number) =>
+      fillDraws(text, ({ high }, place) => high + (first + place === raised ? 2 : 1))
+    const target = fill(path, 0)
+    const body = operation.body === undefined ? null : await bodyOf(fill(operation.body, inPath.length))
     return { body, ...(await compile(method, target, body, isCounted)) }
   }
   const { body, text, values } = await compileAt(-1)
@@ -50,26 +48,34 @@ export async function floorStatement(operation: Operation, isCounted = true): Pr
     const at = raised.text === text ? values.findIndex((value, index) => value !== raised.values[index]) : -1
     if (at < 0) throw new Error(`${path}: a random value is not a parameter of its SQL`)
     const place = index < inPath.length ? index : propertyThatDiffers(body, raised.body)
-    const factor = Number(raised.values[at]) - Number(values[at])
-    parameters[at] = { ...range, place, factor, summand: Number(values[at]) - factor * (range.high + 1) }
+    parameters[at] = randomValue(range, place, values[at] ?? null, raised.values[at] ?? null)
   }
   return { method, pattern: patternOf(path), weight: operation.weight ?? 1, text, values: parameters }
 }
 
-function rangesOf(text: string): { low: number; high: number }[] {
-  return [...text.matchAll(PLACEHOLDER)].map(([, low, high]) => ({ low: Number(low), high: Number(high) }))
+/** `value`: the parameter of the number beyond the range; `raised`: of the next one. */
+function randomValue(
+  { kind, low, high }: DrawRange,
+  place: number | string,
+  value: string | null,
+  raised: string | null,
+): RandomValue {
+  // The first that another instant changes is itself: what is later than it comes after it.
+  if (kind !== 'integer')
+    return { low, high, place, factor: 1, summand: 0, instant: kind === 'instant' ? 'drawn' : 'later' }
+  const factor = Number(raised) - Number(value)
+  return { low, high, place, factor, summand: Number(value) - factor * (high + 1) }
 }
 
 export function statementsOf(operations: readonly Operation[]): Promise<FloorStatement[]> {
   return Promise.all(operations.map((operation) => floorStatement(operation)))
 }
 
-/** Without groups, whose matches `split` would keep. */
-const PLACEHOLDER_WHOLE = /\{\d+\.\.\d+\}/
-
 /** A regular expression for the requests of an operation; its groups are the random values. */
 export function patternOf(path: string): string {
-  return `^${path.split(PLACEHOLDER_WHOLE).map(RegExp.escape).join('(\\d+)')}$`
+  const groups = rangesOf(path).map(({ kind }) => (kind === 'integer' ? '(\\d+)' : '([\\dTZ:-]+)'))
+  const parts = partsOf(path).map((part, index) => RegExp.escape(part) + (groups[index] ?? ''))
+  return `^${parts.join('')}$`
 }
 
 type Body = Record<string, unknown>

@@ -4,11 +4,13 @@
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 import { pace, quiet } from './pace.mjs'
-import { drawRequests, isRandom } from './requests.mjs'
+import { isRandom, requestSource } from './requests.mjs'
 
-/** Over all clients. Each begins anew with its own when they are used up; a short load needs fewer. */
+/** Drawn before the load begins, over all clients; a short load needs fewer. */
 const REQUESTS_PER_SECOND = 8_192
 const REQUESTS_MAX = 32_768
+/** Drawn by a client that has used its own up. Little at once, since meanwhile nothing is sent. */
+const REQUESTS_MORE = 64
 /** No query of the server's takes longer. */
 const ANSWERS_MS_MAX = 5_000
 
@@ -32,15 +34,31 @@ load.on('start', () => setTimeout(begin, job.leadInSeconds * 1_000))
 
 function setupClient(client) {
   const { connections, operations, rate, seed } = job
-  client.setRequests(drawRequests(operations, requestsOfClient(job), seed * 1_000 + clients.length))
+  const draw = requestSource(operations, seed * 1_000 + clients.length)
+  client.setRequests(draw(requestsOfClient(job)))
+  if (isVaried(operations)) drawMore(client, draw)
   if (rate !== null) pace(client, (connections / rate) * 1_000, (clients.length / rate) * 1_000)
   clients.push(client)
 }
 
 function requestsOfClient({ connections, operations, rate, leadInSeconds, seconds }) {
-  if (operations.length === 1 && !isRandom(operations[0])) return 1
+  if (!isVaried(operations)) return 1
   const needed = (leadInSeconds + seconds) * (rate ?? REQUESTS_PER_SECOND)
   return Math.ceil(Math.min(REQUESTS_MAX, needed) / connections)
+}
+
+function isVaried(operations) {
+  return operations.length > 1 || isRandom(operations[0])
+}
+
+/** No request comes twice because of a load that lasts: a list that was not asked before must stay one. */
+function drawMore({ requestIterator: requests }, draw) {
+  const { nextRequest } = requests
+  requests.nextRequest = () => {
+    if (requests.currentRequestIndex + 1 < requests.requests.length) return nextRequest.call(requests)
+    requests.setRequests(draw(REQUESTS_MORE))
+    return requests.currentRequest
+  }
 }
 
 function noCounts() {

@@ -11,4 +11,6 @@ export interface DrawnRequest {
 
 export function drawRequests(operations: readonly Operation[], count: number, seed: number): DrawnRequest[]
 
+export function requestSource(operations: readonly Operation[], seed: number): (count: number) => DrawnRequest[]
+
 export function isRandom(operation: Pick<Operation, 'path' | 'body'>): boolean

@@ -1,20 +1,25 @@
-// Operations as lists of requests for autocannon, drawn before the load begins so that a request costs it little.
-
-const PLACEHOLDER = /\{(\d+)\.\.(\d+)\}/g
+// Operations as lists of requests for autocannon, drawn before they are due so that a request costs the load little.
+import { fillDraws, rangesOf } from './draws.mjs'
 
 /**
- * `count` requests drawn from the operations by weight, their placeholders filled. The same for the same seed.
- * Each has the status that it must be answered with.
+ * Draws requests from the operations by weight, their random values filled: each call of the result gives so many more.
+ * The same for the same seed. Each has the status that it must be answered with.
  */
-export function drawRequests(operations, count, seed) {
+export function requestSource(operations, seed) {
   const random = randomFrom(seed)
   const total = operations.reduce((sum, { weight = 1 }) => sum + weight, 0)
-  return Array.from({ length: count }, () => drawRequest(drawOperation(operations, random() * total), random))
+  const next = () => drawRequest(drawOperation(operations, random() * total), random)
+  return (count) => Array.from({ length: count }, next)
+}
+
+/** The first `count` requests of a source. */
+export function drawRequests(operations, count, seed) {
+  return requestSource(operations, seed)(count)
 }
 
 /** Whether its requests differ. */
 export function isRandom({ path, body = '' }) {
-  return (path + body).search(PLACEHOLDER) >= 0
+  return rangesOf(path + body).length > 0
 }
 
 function drawOperation(operations, place) {
@@ -23,8 +28,7 @@ function drawOperation(operations, place) {
 }
 
 function drawRequest({ method, path, body, headers, status }, random) {
-  const fill = (text) =>
-    text.replace(PLACEHOLDER, (_, low, high) => String(Number(low) + Math.floor(random() * (high - low + 1))))
+  const fill = (text) => fillDraws(text, ({ low, high }) => low + Math.floor(random() * (high - low + 1)))
   const request = { method, path: fill(path), headers: { ...headers }, status }
   if (body !== undefined) {
     request.body = fill(body)

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Random } from '../../test/support/random.ts'
+import { fillDraws, rangesOf } from '../load/draws.mjs'
 import type { Operation } from '../operation.ts'
 import type { Peer } from './peer.ts'
 
-/** So many values of each placeholder. */
+/** So many values of each random one. */
 const DRAWS = 5
 const SEED = 20_260_105
 
@@ -16,7 +17,7 @@ interface Answer {
 }
 
 /**
- * Asks every peer and Roster for the same, each reading operation with several values of its placeholders.
+ * Asks every peer and Roster for the same, each reading operation with several random values.
  * @throws Error naming the peer, the request and the first difference
  */
 export async function checkPeers(
@@ -41,16 +42,13 @@ async function checkPeer(peer: Peer, operation: Operation, expected: Answer) {
   if (difference) throw new Error(`${peer.name} does not answer ${translated.path} as Roster does: ${difference}`)
 }
 
-/** The operation once, or with several values of its placeholders; the same each time. */
+/** The operation once, or with several random values; the same each time. */
 export function draw(operation: Operation): Operation[] {
-  if (!operation.path.includes('{')) return [operation]
+  const { path } = operation
+  if (rangesOf(path).length === 0) return [operation]
   const random = new Random(SEED)
-  const fill = (_: string, low: string, high: string) =>
-    String(Number(low) + random.below(Number(high) - Number(low) + 1))
-  return Array.from({ length: DRAWS }, () => ({
-    ...operation,
-    path: operation.path.replace(/\{(\d+)\.\.(\d+)\}/g, fill),
-  }))
+  const fill = () => fillDraws(path, ({ low, high }) => low + random.below(high - low + 1))
+  return Array.from({ length: DRAWS }, () => ({ ...operation, path: fill() }))
 }
 
 async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {

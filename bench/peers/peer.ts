@@ -3,6 +3,8 @@ import type { Operation } from '../operation.ts'
 /** Another server on the same tables. */
 export interface Peer {
   readonly name: string
+  /** Its tables have indexes that were made for the scenarios of new lists, of which alone it is asked. */
+  readonly isIndexed: boolean
   /** Without a slash at the end. */
   readonly url: string
   /** All its processes. */

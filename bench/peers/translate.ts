@@ -1,13 +1,22 @@
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
+import { rangesOf } from '../load/draws.mjs'
 import type { Operation } from '../operation.ts'
 
 const ENTITIES: Readonly<Record<string, Entity>> = { Absences: absence, Companies: company }
 const ADDRESS = /^\/(\w+)(?:\/([^?]+))?(?:\?(.*))?$/
 const OPERAND = /^(!=|<=|>=|<|>|=)?(.+)$/s
-/** Its `neq` leaves rows without a value out, so `!=` has no counterpart. */
-const OPERATORS: Readonly<Record<string, string>> = { '=': 'eq', '<': 'lt', '<=': 'lte', '>': 'gt', '>=': 'gte' }
+const OPERATORS: Readonly<Record<string, string>> = {
+  '=': 'eq',
+  '!=': 'neq',
+  '<': 'lt',
+  '<=': 'lte',
+  '>': 'gt',
+  '>=': 'gte',
+}
+/** Its `neq` leaves rows without a value out, so `!=` has a counterpart only where each row of the bench has one. */
+const NEVER_ABSENT = ['Type']
 const PAGE_SIZE = 20
 /** Parameters of a list that are no filters. */
 const OWN = ['page', 'PageSize', 'sort']
@@ -74,7 +83,7 @@ function addressOf({ path }: Operation): Address | null {
 function translateQuery(entity: Entity, query: string): string | null {
   const given = query.split('&').filter(Boolean).map(decodeParameter)
   const pageSize = Number(lastOf(given, 'PageSize') ?? PAGE_SIZE)
-  const page = Number(lastOf(given, 'page') ?? 1)
+  const offset = offsetOf(lastOf(given, 'page') ?? '1', pageSize)
   const filters = given
     .filter(([name]) => !OWN.includes(name))
     .map(([name, value]) => translateFilter(entity, name, value))
@@ -82,8 +91,15 @@ function translateQuery(entity: Entity, query: string): string | null {
   const definitions = lastOf(given, 'sort')?.split(',') ?? []
   const sorts = definitions.map((sort) => translateSort(entity, sort))
   if (sorts.includes(null)) return null
-  const place = [`limit=${pageSize}`, ...(page > 1 ? [`offset=${(page - 1) * pageSize}`] : []), 'totalCount=true']
+  const place = [`limit=${pageSize}`, ...(offset === '0' ? [] : [`offset=${offset}`]), 'totalCount=true']
   return [...filters, ...sorts, `orderby.id=${directionOf(definitions.at(-1))}`, ...place].join('&')
+}
+
+/** How many rows a page skips; of a random page, a random number that is drawn as the page would be. */
+function offsetOf(page: string, pageSize: number): string {
+  const [range] = rangesOf(page)
+  const skipped = (number: number) => (number - 1) * pageSize
+  return range ? `{${skipped(range.low)}..${skipped(range.high)}/${pageSize}}` : String(skipped(Number(page)))
 }
 
 function decodeParameter(text: string): [name: string, value: string] {
@@ -100,7 +116,8 @@ function translateFilter(entity: Entity, name: string, text: string): string | n
   const [, prefix = '=', value = ''] = OPERAND.exec(text) ?? []
   const operator = OPERATORS[prefix]
   if (!property || !operator || value === '') return null
-  // The braces are a placeholder's.
+  if (operator === 'neq' && !NEVER_ABSENT.includes(property.name)) return null
+  // The braces are a random value's.
   const encoded = encodeURIComponent(value).replaceAll('%7B', '{').replaceAll('%7D', '}')
   return `where.${keyOf(property)}.${operator}=${encoded}`
 }
@@ -123,7 +140,7 @@ function keyOf({ column }: Property): string {
   return column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** `"Name":` → `"name":`. Not by way of JSON, since a placeholder is none. */
+/** `"Name":` → `"name":`. Not by way of JSON, since a random value is none. */
 function withOwnKeys({ body }: Operation): { body?: string } {
   return body === undefined
     ? {}

@@ -1,7 +1,7 @@
 import type { Results } from '../results.ts'
 import { ratio as ratioFigure } from './figure.ts'
 import { html, type Markup } from './markup.ts'
-import { headOf } from './ratios.ts'
+import { BEST_INDEXED, BEST_PEER, headOf } from './ratios.ts'
 import { ratiosOf, type Section, SUBJECT } from './summary.ts'
 
 /** What a list with a total should cost, and what it did in this run. */
@@ -23,13 +23,17 @@ const atLeast = (wanted: number, ratio: string, ...names: string[]): Wanted[] =>
 const atMost = (wanted: number, ratio: string, ...names: string[]): Wanted[] =>
   names.map((of) => ({ of, ratio, bound: 'at most', wanted }))
 
-const BEST_PEER = '× best peer'
 const NO_CACHE = '× no-cache'
 const ROWS = 'first page: fewest ÷ most rows'
 const DEPTH = 'page 20,000 ÷ page 1'
 
+const NEW_LISTS = ['new-lists', 'new-conditions', 'new-lists-under-writes', 'new-conditions-under-writes']
+
 /** For 1,000,000 absences. */
 const WANTED: readonly Wanted[] = [
+  ...atLeast(20, BEST_PEER, ...NEW_LISTS),
+  ...atLeast(6, BEST_INDEXED, ...NEW_LISTS),
+  ...atLeast(100, BEST_PEER, 'new-lists-random-pages'),
   ...atLeast(20, BEST_PEER, 'filter-sort'),
   ...atLeast(100, BEST_PEER, 'page-2000', 'page-20000', 'page-2000-sorted', 'page-20000-sorted'),
   ...atLeast(300, BEST_PEER, 'last-page'),
@@ -66,6 +70,7 @@ function sectionRatio({ of, ratio }: Wanted, { sections, heads }: Context): numb
   const rows = sections.find(({ scenario }) => scenario.name === of)?.rows
   const row = rows?.find(({ target }) => target === SUBJECT)
   if (ratio === BEST_PEER) return row?.toBestPeer?.ratio ?? null
+  if (ratio === BEST_INDEXED) return row?.toBestIndexed?.ratio ?? null
   return row?.ratios[heads.indexOf(ratio)] ?? null
 }
 

@@ -1,6 +1,6 @@
 import type { Results } from '../results.ts'
 import { goalsOf } from './goals.ts'
-import { headOf } from './ratios.ts'
+import { BEST_INDEXED, BEST_PEER, headOf } from './ratios.ts'
 import { ratiosOf, type Section, SUBJECT, summarise } from './summary.ts'
 
 /** The results; with each scenario Roster's ratios, by their heads on the page; and the goals. */
@@ -14,6 +14,10 @@ export function writeJson(results: Results): string {
 function ratiosIn({ rows }: Section, heads: readonly string[]): Record<string, number> {
   const row = rows.find(({ target }) => target === SUBJECT)
   const named = heads.map((head, index) => [head, row?.ratios[index] ?? null] as const)
-  const all = [...named, ['× best peer', row?.toBestPeer?.ratio ?? null] as const]
+  const duels = [
+    [BEST_PEER, row?.toBestPeer?.ratio ?? null] as const,
+    [BEST_INDEXED, row?.toBestIndexed?.ratio ?? null] as const,
+  ]
+  const all = [...named, ...duels]
   return Object.fromEntries(all.filter((entry): entry is readonly [string, number] => entry[1] !== null))
 }

@@ -53,6 +53,7 @@ function facts(results: Results): Markup {
       .join(', '),
     rows: `${grouped(rows.absences)} absences, ${grouped(rows.employees)} employees, ${grouped(rows.companies)} companies`,
     load: `${connections} connections, ${rounds} rounds of ${seconds} s for each target, ${workers} workers`,
+    ...(results.seed === undefined ? {} : { seed: String(results.seed) }),
   }
   return html`<dl>${Object.entries(entries).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
@@ -67,7 +68,8 @@ is the server with the list cache, which is how it runs by itself; <code>no-cach
 are requests/s divided by those of the server without the list cache and of the floors: a server that does nothing, a handler with
 the same SQL and nothing else, the same without the total, and the same SQL without a server. <em>Server CPU ×</em> is CPU
 time of a request and <em>p50 ×</em> the median time of an answer, so less is better. <em>× best peer</em> divides by
-the fastest other server; where the rounds of both overlap, this run does not tell who is faster. A void row is struck
+the fastest other server; where the rounds of both overlap, this run does not tell who is faster. Servers whose names end with
+<code>-indexed</code> are on tables with an index made for the list, and <em>× best peer with its index</em> divides by the fastest of them. A void row is struck
 out, and nothing is compared with it. The server logs warnings only (<code>LOG_LEVEL=warn</code>). Compare figures of one run only.</p>`
 
 function chapter(section: Section, index: number, styleOf: Parameters<typeof scenarioPlots>[2]): Markup {

@@ -5,6 +5,11 @@ export interface Ratio {
   readonly figure: Figure
 }
 
+/** Roster's requests/s divided by those of the fastest of the other servers. */
+export const BEST_PEER = '× best peer'
+/** The same of those that have an index made for what they are asked. */
+export const BEST_INDEXED = '× best peer with its index'
+
 type Figure = 'rate' | 'cpu' | 'p50'
 
 /** What is divided; null: it was not measured. How its column begins, on the page and on the console. */

@@ -1,4 +1,4 @@
-import { median, type Results, type Sample, type ScenarioResult, type TargetResult } from '../results.ts'
+import { INDEXED, median, type Results, type Sample, type ScenarioResult, type TargetResult } from '../results.ts'
 import { divide, type Ratio, ratiosAmong } from './ratios.ts'
 
 export const SUBJECT = 'roster'
@@ -21,6 +21,8 @@ export interface Row {
   readonly ratios: readonly (number | null)[]
   /** Roster's requests/s divided by that of the best peer; null on any other row, and where no peer counts. */
   readonly toBestPeer: Duel | null
+  /** The same beside the best peer that has an index made for what it is asked. */
+  readonly toBestIndexed: Duel | null
 }
 
 /** Middle, least and greatest of the rounds. */
@@ -52,9 +54,14 @@ export function targetsOf({ scenarios }: Results): string[] {
   return [...new Set([SUBJECT, ...scenarios.flatMap(({ targets }) => targets.map(({ target }) => target))])]
 }
 
-/** Whether the target is another server, which one could deploy instead. */
+/** Whether the target is another server, which one could deploy instead, on the same tables. */
 export function isPeer(target: string): boolean {
-  return !NO_PEERS.includes(target)
+  return !NO_PEERS.includes(target) && !isIndexed(target)
+}
+
+/** Whether it is a peer whose tables have an index made for what it is asked. */
+export function isIndexed(target: string): boolean {
+  return target.endsWith(INDEXED)
 }
 
 /** The rows of each scenario. A void row keeps its figures, and nothing is compared with it. */
@@ -65,7 +72,7 @@ export function summarise(results: Results, ratios: readonly Ratio[] = ratiosOf(
   })
 }
 
-type Ratios = Pick<Row, 'ratios' | 'toBestPeer'>
+type Ratios = Pick<Row, 'ratios' | 'toBestPeer' | 'toBestIndexed'>
 type Measured = Omit<Row, keyof Ratios>
 
 function measure({ target, rounds, void: reason }: TargetResult): Measured {
@@ -84,14 +91,22 @@ function measure({ target, rounds, void: reason }: TargetResult): Measured {
 }
 
 function compare(row: Measured, all: readonly Measured[], ratios: readonly Ratio[]): Ratios {
+  const beside = (isOther: (target: string) => boolean) =>
+    row.target === SUBJECT
+      ? duel(
+          row,
+          all.filter(({ target }) => isOther(target)),
+        )
+      : null
   return {
     ratios: ratios.map((ratio) => divide(ratio, row, all)),
-    toBestPeer: row.target === SUBJECT ? duel(row, all) : null,
+    toBestPeer: beside(isPeer),
+    toBestIndexed: beside(isIndexed),
   }
 }
 
-function duel(row: Measured, all: readonly Measured[]): Duel | null {
-  const peers = all.filter((other) => isPeer(other.target) && rateOf(other) !== null)
+function duel(row: Measured, others: readonly Measured[]): Duel | null {
+  const peers = others.filter((other) => rateOf(other) !== null)
   const best = peers.toSorted((a, b) => (rateOf(b) ?? 0) - (rateOf(a) ?? 0))[0]
   const ratio = best ? quotient(rateOf(row), rateOf(best)) : null
   if (!best?.requestsPerSecond || !row.requestsPerSecond || ratio === null) return null

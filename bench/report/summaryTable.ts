@@ -1,7 +1,7 @@
 import type { Results } from '../results.ts'
 import { figure, ratio } from './figure.ts'
 import { html, type Markup } from './markup.ts'
-import { headOf } from './ratios.ts'
+import { BEST_INDEXED, BEST_PEER, headOf } from './ratios.ts'
 import { type Duel, type Row, ratiosOf, type Section, SUBJECT } from './summary.ts'
 
 interface Column {
@@ -38,13 +38,15 @@ ${sections.map((section, index) => body(section, index, columns))}
 
 /** Those for which the results have something to compare with. */
 function ratioColumns(results: Results, sections: readonly Section[]): Column[] {
-  const hasPeers = sections.some(({ rows }) => rows.some(({ toBestPeer }) => toBestPeer !== null))
+  const has = (duel: 'toBestPeer' | 'toBestIndexed') =>
+    sections.some(({ rows }) => rows.some((row) => row[duel] !== null))
   return [
     ...ratiosOf(results).map((one, index) => ({
       head: headOf(one),
       cell: (row: Row) => ratio(row.ratios[index] ?? null),
     })),
-    ...(hasPeers ? [{ head: '× best peer', cell: verdict }] : []),
+    ...(has('toBestPeer') ? [{ head: BEST_PEER, cell: (row: Row) => verdict(row.toBestPeer) }] : []),
+    ...(has('toBestIndexed') ? [{ head: BEST_INDEXED, cell: (row: Row) => verdict(row.toBestIndexed) }] : []),
   ]
 }
 
@@ -76,7 +78,7 @@ function range(spread: Row['requestsPerSecond']): Markup {
   return html`${figure(spread?.least ?? null)} – ${figure(spread?.greatest ?? null)}`
 }
 
-function verdict({ toBestPeer: duel }: Row): Markup {
+function verdict(duel: Duel | null): Markup {
   if (duel === null) return html``
   return html`<span class="${duel.outcome}">${ratio(duel.ratio)} ${VERDICTS[duel.outcome]} ${duel.peer}</span>`
 }

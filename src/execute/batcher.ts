@@ -1,5 +1,5 @@
 import type { Batch, Batchable } from '../model/batch.ts'
-import type { Row } from '../model/sql.ts'
+import { arrayText, type Row } from '../model/sql.ts'
 import { Sending } from './sending.ts'
 import type { Observe } from './writeObserver.ts'
 
@@ -194,9 +194,4 @@ function distribute({ rows: kind, matches }: Batch, rows: readonly Row[], runs: 
 
 function isOf(row: Row, { values }: Batchable, matches: Batch['matches'] = []): boolean {
   return matches.every(({ value, column }) => row[column] === values[value])
-}
-
-/** PostgreSQL's text of an array. */
-function arrayText(values: readonly (string | null)[]): string {
-  return `{${values.map((value) => (value === null ? 'null' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
 }

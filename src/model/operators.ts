@@ -4,6 +4,14 @@ import { type Param, type Sql, sql } from './sql.ts'
 /** Whether a row's value matches: the value as PostgreSQL prints it, null for none. */
 export type ValueTest = (value: string | null) => boolean
 
+/** Which values an operator takes by where they lie: less than its operand, equal to it, greater; and rows without a value. */
+export interface Sides {
+  readonly less: boolean
+  readonly equal: boolean
+  readonly greater: boolean
+  readonly none: boolean
+}
+
 /** A filter's operator. This table is all there is: parser, compiler and predicates read it. Spec 4.2, Filtering 5. */
 export interface Operator {
   readonly prefix: string
@@ -12,6 +20,8 @@ export interface Operator {
   compile(column: Sql, value: Param): Sql
   /** What `compile` says, without PostgreSQL, of an operand as it would print it; null: it alone can decide. */
   test(kind: Kind, operand: string): ValueTest | null
+  /** What `test` says, by order alone; if the operand is empty, rows without a value are equal to it. Null: it needs more. */
+  readonly sides: Sides | null
   /** For an operand that is empty, "no value"; null: not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
   /** What `compileEmpty` says, without PostgreSQL. */
@@ -33,6 +43,7 @@ export const operators: readonly Operator[] = [
     serves: everyKind,
     compile: (column, value) => sql`${column} = ${value}`,
     test: (_, operand) => (value) => value === operand,
+    sides: { less: false, equal: true, greater: false, none: false },
     compileEmpty: (column, emptyToo) =>
       emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`,
     testEmpty: (emptyToo) => (value) => value === null || (emptyToo && value === ''),
@@ -43,6 +54,7 @@ export const operators: readonly Operator[] = [
     serves: everyKind,
     compile: (column, value) => sql`${column} is distinct from ${value}`,
     test: (_, operand) => (value) => value !== operand,
+    sides: { less: true, equal: false, greater: true, none: true },
     compileEmpty: (column, emptyToo) => (emptyToo ? sql`${column} <> ''` : sql`${column} is not null`),
     testEmpty: (emptyToo) => (value) => value !== null && !(emptyToo && value === ''),
   },
@@ -52,6 +64,7 @@ export const operators: readonly Operator[] = [
     serves: orderedKinds,
     compile: (column, value) => sql`${column} < ${value}`,
     test: testOrder((order) => order < 0),
+    sides: { less: true, equal: false, greater: false, none: false },
     compileEmpty: null,
     testEmpty: null,
   },
@@ -61,6 +74,7 @@ export const operators: readonly Operator[] = [
     serves: orderedKinds,
     compile: (column, value) => sql`${column} <= ${value}`,
     test: testOrder((order) => order <= 0),
+    sides: { less: true, equal: true, greater: false, none: false },
     compileEmpty: null,
     testEmpty: null,
   },
@@ -70,6 +84,7 @@ export const operators: readonly Operator[] = [
     serves: orderedKinds,
     compile: (column, value) => sql`${column} > ${value}`,
     test: testOrder((order) => order > 0),
+    sides: { less: false, equal: false, greater: true, none: false },
     compileEmpty: null,
     testEmpty: null,
   },
@@ -79,6 +94,7 @@ export const operators: readonly Operator[] = [
     serves: orderedKinds,
     compile: (column, value) => sql`${column} >= ${value}`,
     test: testOrder((order) => order >= 0),
+    sides: { less: false, equal: true, greater: true, none: false },
     compileEmpty: null,
     testEmpty: null,
   },

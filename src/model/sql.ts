@@ -77,3 +77,8 @@ export function toStatement(piece: Sql, first: readonly Param[] = []): Statement
 export function replaceParams(piece: Sql, replace: (param: Param) => Sql): Sql {
   return new Sql(piece.chunks.flatMap((chunk) => (typeof chunk === 'string' ? [chunk] : replace(chunk).chunks)))
 }
+
+/** PostgreSQL's text of an array. */
+export function arrayText(values: readonly (string | null)[]): string {
+  return `{${values.map((value) => (value === null ? 'null' : `"${value.replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
+}

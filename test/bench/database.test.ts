@@ -69,6 +69,33 @@ test(
 )
 
 test(
+  'a copy with more indexes is made once, and what was written there is undone',
+  async () => {
+    const { url, rows } = await cluster.indexedDatabase(200)
+    expect([url, rows.absences]).toEqual([cluster.url('bench_200_indexed'), 200])
+    const indexed = connect(url)
+    const find = () => indexed`select count(*)::int as value from absence where status = 'changed'`
+    const indexes = () => indexed`
+      select pg_get_indexdef(indexrelid) as made from pg_index
+      where indexrelid::regclass::text like 'absence_new%' order by 1`
+    expect((await indexes()).map(({ made }) => made.replace(/^.* USING btree /, ''))).toEqual([
+      '(start, id) INCLUDE (type, period_hours)',
+      '(status, start, id)',
+    ])
+    await indexed`update absence set status = 'changed' where id < 5`
+    written = ''
+    await cluster.indexedDatabase(200)
+    expect([written, (await find())[0]?.value]).toEqual(['', 0])
+    await indexed.unsafe('drop index absence_new_lists')
+    await indexed.end()
+    await cluster.indexedDatabase(200)
+    expect(written).toContain('copy with more indexes')
+    expect(await isLoadedNow(200)).toBe(false)
+  },
+  TIMEOUT_MS,
+)
+
+test(
   'what an earlier run has written is undone',
   async () => {
     await value(`delete from absence where id < 50; insert into company (name) values ('left behind')`)

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { drawRequests } from '../../bench/load/requests.mjs'
 import type { Operation } from '../../bench/operation.ts'
 import { draw, firstDifference } from '../../bench/peers/check.ts'
 import { dependencies } from '../../bench/peers/package.json'
@@ -43,6 +44,10 @@ describe('translation for Platformatic DB', () => {
       '/absence/?where.periodDays.gt=2&orderby.id=asc&limit=20&offset=39980&totalCount=true',
     ],
     [
+      '/Absences?Start=%3E%3D{2016-07-01..2025-11-01}&Start=%3C{60d..61d}&Type=!=Holiday&PageSize=10&page={1..9}',
+      '/absence/?where.start.gte={2016-07-01..2025-11-01}&where.start.lt={60d..61d}&where.type.neq=Holiday&orderby.id=asc&limit=10&offset={0..80/10}&totalCount=true',
+    ],
+    [
       '/Companies?sort=Enabled,-Name',
       '/company/?orderby.enabled=asc&orderby.name=desc&orderby.id=desc&limit=20&totalCount=true',
     ],
@@ -51,6 +56,17 @@ describe('translation for Platformatic DB', () => {
     test(`${path} becomes ${expected}`, () => {
       expect(translateToPlatformatic(get(path))).toEqual(get(expected))
     })
+
+  test('a random page is the same page, in the same order of requests', () => {
+    const list = get('/Absences?Start=%3E%3D{2016-07-01..2025-11-01}&page={1..400}')
+    const placesOf = (operation: Operation | null, name: string) =>
+      drawRequests(operation ? [operation] : [], 50, 7).map(({ path }) =>
+        Number(new RegExp(`${name}=(\\d+)`).exec(path)?.[1]),
+      )
+    const pages = placesOf(list, 'page')
+    expect(placesOf(translateToPlatformatic(list), 'offset')).toEqual(pages.map((page) => 20 * (page - 1)))
+    expect(new Set(pages).size).toBeGreaterThan(10)
+  })
 
   test('a POST has its own keys and status', () => {
     const body = '{"Name":"Company {1..9}","Enabled":true}'
@@ -126,6 +142,7 @@ describe('the check', () => {
   }
   const peer = (url: string): Peer => ({
     name: 'fastify',
+    isIndexed: false,
     url,
     pids: () => [],
     version: '',

@@ -18,7 +18,10 @@ beforeEach(() => {
   for (const page of [readme, benchmarks]) writeFileSync(page, PAGE)
 })
 
-const NAMES = ['one-by-id', 'different-lists', 'random-pages', 'filter-sort', 'page-20000-sorted', 'lists-under-writes']
+const NEW = ['new-lists', 'new-lists-random-pages', 'new-conditions', 'new-lists-under-writes']
+const OLD = ['one-by-id', 'different-lists', 'random-pages', 'filter-sort', 'page-20000-sorted', 'lists-under-writes']
+const NAMES = [...NEW, ...OLD]
+const titleOf = (name: string) => `${NEW.includes(name) ? 'never asked before: ' : ''}the title of ${name}`
 
 function target(name: string, rates: readonly number[], reason: string | null = null): TargetResult {
   const sample = { p50Ms: 1, p97_5Ms: 2, p99Ms: 4.56, errors: 0, unexpected: 0, serverCpuUs: 30, postgresCpuUs: 5 }
@@ -43,7 +46,10 @@ function runOf(more: Partial<Results> = {}): Results {
     connections: 32,
     workers: 1,
     rows: { absences: 1_000_000, employees: 200_000, companies: 100_000 },
-    scenarios: NAMES.map((name) => ({ name, title: `the title of ${name}`, targets: TARGETS })),
+    scenarios: NAMES.map((name) => {
+      const indexed = NEW.includes(name) ? [target('fastify-indexed', [450]), target('hono-indexed', [425])] : []
+      return { name, title: titleOf(name), targets: [...TARGETS, ...indexed] }
+    }),
     curves: [],
     ...more,
   }
@@ -70,11 +76,15 @@ describe('a published run', () => {
     expect(text).toBe(PAGE.replace('old\n', () => speedBlock(runOf())))
   })
 
-  test('has a row for each of six scenarios: median, least and most, without the cache, best peer that counts, p99', () => {
+  test('has a row for each of its scenarios: median, least and most, without the cache, best peer that counts, p99', () => {
     const block = speedBlock(runOf())
     const rows = block.split('\n').filter((line) => line.startsWith('| the title'))
-    expect(rows).toEqual(NAMES.map((name) => `| the title of ${name} | 1,000 (900–1,200) | 500 | 400 (hono) | 4.56 |`))
-    expect(block).toContain('| Never asked before | Roster | without the list cache | best peer | p99 ms |')
+    const peersOf = (name: string) => (NEW.includes(name) ? '400 (hono) | 450 (fastify)' : '400 (hono)')
+    const cells = (name: string) => `the title of ${name} | 1,000 (900–1,200) | 500 | ${peersOf(name)} | 4.56`
+    expect(rows).toEqual(NAMES.map((name) => `| ${cells(name)} |`))
+    const heads = '| Roster | without the list cache | best peer |'
+    expect(block).toStartWith(`| Never asked before ${heads} best peer with an index made for it | p99 ms |\n`)
+    expect(block).toContain(`\n| Asked again ${heads} p99 ms |\n`)
     expect(block).toContain('One run of commit abc1234 on 2026-01-31: A processor, 2 cores')
     expect(block).toContain('1,000,000 absences, 32 connections, 1 worker.')
     expect(block).toContain('(bench/published/2026-01-31T09-00-00Z.json)')
@@ -84,14 +94,22 @@ describe('a published run', () => {
     publishRun(runOf())
     const block = blockOf(readFileSync(benchmarks, 'utf8')) ?? ''
     expect(block).toBe(allBlock(runOf()))
-    const heads =
-      '| no cache | fastify | hono | platformatic | vs. best peer | p50, p99 ms | CPU µs: server, PostgreSQL |'
+    const duels = 'vs. best peer | vs. best with its index'
+    const heads = `| no cache | fastify | hono | platformatic | ${duels} | p50, p99 ms | CPU µs: server, PostgreSQL |`
     expect(block).toContain(`|  | Roster ${heads}`)
-    const cells = '1,000 (900–1,200) | 500 | 300 | 400 | void | 2.50 × | 1.00, 4.56 | 30.0, 5.00'
-    const rows = block.split('\n').filter((line) => line.startsWith('| the title'))
-    expect(rows).toEqual(NAMES.map((name) => `| the title of ${name} | ${cells} |`))
+    const rows = block.split('\n').filter((line) => line.includes('the title'))
+    const cells = (name: string) =>
+      `1,000 (900–1,200) | 500 | 300 | 400 | void | 2.50 × | ${NEW.includes(name) ? '2.22 ×' : '–'} | 1.00, 4.56 | 30.0, 5.00`
+    expect(rows).toEqual(NAMES.map((name) => `| ${titleOf(name)} | ${cells(name)} |`))
     expect(block).toContain('`npm run bench`. Bun 1.2.3.')
     expect(block).toContain('(../bench/published/2026-01-31T09-00-00Z.html)')
+  })
+
+  test('of before there were lists that were never asked before is shown as it was', () => {
+    const scenarios = runOf().scenarios.filter(({ name }) => OLD.includes(name))
+    const block = speedBlock(runOf({ scenarios }))
+    expect(block).toStartWith('| Another one each time | Roster | without the list cache | best peer | p99 ms |\n')
+    expect(allBlock(runOf({ scenarios }))).not.toContain('index')
   })
 
   test('is the same after it was published again', () => {
@@ -109,7 +127,8 @@ describe('is refused, and nothing is written', () => {
 
   test.each([
     ['a checkout with changes', runOf({ commit: 'abc1234+' }), 'a checkout with changes of its own'],
-    ['a run of some scenarios', runOf({ scenarios: runOf().scenarios.slice(1) }), 'the run has no scenario one-by-id'],
+    ['a run of some scenarios', runOf({ scenarios: runOf().scenarios.slice(1) }), 'the run has no scenario new-lists'],
+    ['a run without new lists', runOf({ scenarios: runOf().scenarios.slice(4) }), 'the run has no scenario new-lists'],
     [
       'a void row',
       runOf({ scenarios: withLast(voided) }),

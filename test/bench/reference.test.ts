@@ -50,6 +50,8 @@ describe('answers that are right pass', () => {
     '/Absences?sort=-Reason,+Employee&page=3&PageSize=2',
     '/Absences?sort=Period.Days,-End',
     '/Absences?Period.Days=>2.5&Type==Holiday&PageSize=75',
+    '/Absences?Reason=!=Cold&PageSize=50',
+    '/Absences?Period.Hours=>=16&Type=!=Holiday&Start=>={2017-01-01..2024-01-01}&Start=<{60d..400d}&sort=-Start',
     '/Companies?sort=Name',
     '/Companies?Enabled=true&sort=-Name',
     '/Employees?sort=-Manager&DisplayName=>=M',
@@ -129,7 +131,6 @@ test('writes and refusals are left out', async () => {
 })
 
 test('what the reference does not know is an error', async () => {
-  await expect(check('/Absences?Status=!=Approved')).rejects.toThrow('does not know the filter Status=!=Approved')
   await expect(check('/Absences?Reason=')).rejects.toThrow('does not know the filter Reason=')
   await expect(check('/Offices')).rejects.toThrow('does not know /Offices')
 })

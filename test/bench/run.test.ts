@@ -6,7 +6,7 @@ import { followLinks } from '../../bench/links.ts'
 import type { Operation } from '../../bench/operation.ts'
 import { ratiosAmong } from '../../bench/report/ratios.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
-import { runScenario } from '../../bench/suite.ts'
+import { runScenario, seedOf } from '../../bench/suite.ts'
 import { formatHead, formatScenario } from '../../bench/table.ts'
 import { overHttp, type Target } from '../../bench/targets.ts'
 import { copyCluster } from '../support/cluster.ts'
@@ -26,20 +26,34 @@ function bench(...args: string[]) {
 describe('the runner', () => {
   test('measures the server with the list cache and without, and its floors, on a real database, and writes what it has measured', async () => {
     copyCluster(data)
-    const small = ['--rows', '1000', '--seconds', '0.4', '--rounds', '1', '--connections', '4', '--workers', '1']
-    const program = bench(...small, '--no-curves', '--only', 'different-lists,patch,refused')
+    const small = [
+      '--seed',
+      '7',
+      '--rows',
+      '1000',
+      '--seconds',
+      '0.4',
+      '--rounds',
+      '1',
+      '--connections',
+      '4',
+      '--workers',
+      '1',
+    ]
+    const program = bench(...small, '--no-curves', '--only', 'new-lists,patch,refused')
     expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
     const [json = ''] = readdirSync(output).filter((name) => name.endsWith('.json'))
     const results = JSON.parse(readFileSync(join(output, json), 'utf8')) as Results
-    expect(results).toMatchObject({ seconds: 0.4, rounds: 1, connections: 4, workers: 1, curves: [] })
+    expect(results).toMatchObject({ seconds: 0.4, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
     expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 100 })
     expect(results.command).toContain('npm run bench -- --data')
     expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
-    expect(results.scenarios.map(({ name }) => name)).toEqual(['different-lists', 'patch', 'refused'])
+    expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'patch', 'refused'])
     for (const scenario of results.scenarios) expectMeasured(scenario)
     expectRatios(results)
     expect(readFileSync(join(output, json.replace('.json', '.html')), 'utf8')).toContain('change a random company')
     expect(program.output()).toMatch(/req\/s .* \/constant .* \/bare .* CPU \/bare/)
+    expect(program.output()).toContain('log level warn, seed 7\n')
     // Requests/s, least and most, three latencies, two of CPU, memory, and the ratios to the others.
     expect(program.output()).toMatch(/^ {2}roster +[\d,]+ +[\d,]+\.\.[\d,]+( +[\d.]+){3}( +[\d.,]+){3}( +[\d.-]+){9}$/m)
     expect(postmasterOf(data)).toBeNull()
@@ -97,8 +111,8 @@ function expectMeasured({ name, targets }: ScenarioResult) {
   const names = targets.map(({ target }) => target)
   const common = name === 'refused' ? ['roster', 'constant'] : ['roster', 'no-cache', 'constant', 'bare']
   expect(names.slice(0, common.length)).toEqual(common)
-  expect(names.includes('uncounted')).toBe(name === 'different-lists')
-  expect(names.length).toBe(common.length + (name === 'refused' ? 0 : name === 'different-lists' ? 2 : 1))
+  expect(names.includes('uncounted')).toBe(name === 'new-lists')
+  expect(names.length).toBe(common.length + (name === 'refused' ? 0 : name === 'new-lists' ? 2 : 1))
   for (const { target, rounds, void: reason } of targets) {
     expect([name, target, reason]).toEqual([name, target, null])
     expect(rounds).toHaveLength(1)
@@ -166,23 +180,48 @@ describe('a scenario', () => {
     ])
   })
 
-  test('is measured in turns, and set back after each target that writes', async () => {
+  test('has other random values in each round, and in each run of another seed', async () => {
+    const seeds: number[] = []
+    const measure = async ({ seed }: { seed: number }) => {
+      seeds.push(seed)
+      throw new Error('unmeasured')
+    }
+    const targets = ['a', 'b'].map((name): Target => ({ name, isStored: true, measure, stop: stay }))
+    for (const seed of [7, 8]) await runScenario(scenario([get]), targets, { ...plan, rounds: 2, seed })
+    expect(seeds).toEqual([7_001, 7_001, 7_002, 7_002, 8_001, 8_001, 8_002, 8_002])
+    expect(seedOf(7, 0)).toBe(7_000)
+  })
+
+  test('of new lists has the long lead-in in each round, not only in the first', async () => {
+    const leads: number[] = []
+    const measure = async ({ leadInSeconds }: { leadInSeconds: number }) => {
+      leads.push(leadInSeconds)
+      throw new Error('unmeasured')
+    }
+    const target: Target = { name: 'a', isStored: true, measure, stop: stay }
+    for (const isNew of [false, true])
+      await runScenario({ ...scenario([get]), isNew }, [target], { ...plan, seconds: 4, rounds: 2 })
+    expect(leads).toEqual([1, 0.15, 1, 1])
+  })
+
+  test('is measured in turns, and set back where a target has written', async () => {
     const order: string[] = []
-    const target = (name: string, isStored: boolean): Target => {
+    const target = (name: string, isStored: boolean, isIndexed = false): Target => {
       const measure = async () => {
         order.push(name)
         throw new Error('unmeasured')
       }
-      return { name, isStored, measure, stop: stay }
+      return { name, isStored, isIndexed, measure, stop: stay }
     }
-    const restore = async () => void order.push('restore')
-    const targets = [target('a', true), target('b', false), target('c', true)]
+    const restore = async ({ isIndexed }: Pick<Target, 'isIndexed'>) =>
+      void order.push(isIndexed ? 'restore indexed' : 'restore')
+    const targets = [target('a', true), target('b', false), target('c', true, true)]
     await runScenario(scenario([get]), targets, { ...plan, rounds: 3, restore })
     expect(order.join(' ')).toBe('a b c c b a a b c')
     order.length = 0
     const create: Operation = { method: 'POST', path: '/Companies', body: '{}', status: 201 }
     await runScenario(scenario([create]), targets, { ...plan, rounds: 1, restore })
-    expect(order.join(' ')).toBe('a restore b c restore')
+    expect(order.join(' ')).toBe('a restore b c restore indexed')
   })
 
   test('begins each round without what was learned before, where it is to be cold', async () => {

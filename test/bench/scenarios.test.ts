@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
+import { absence } from '../../bench/data/absence.ts'
 import { rowsFor } from '../../bench/data/table.ts'
 import { pgbenchVersion } from '../../bench/floors/pgbench.ts'
 import { type RandomValue, writeRandom } from '../../bench/floors/randomValue.ts'
@@ -25,7 +26,16 @@ describe('the table of scenarios', () => {
     const kinds = ['one-by-id', 'first-page', 'filter-sort', 'range-sort', 'employee-absences', 'page-2000']
     const more = ['page-20000', 'last-page', 'create', 'patch', 'crud-mix', 'lists-under-writes']
     const memory = ['different-lists', 'random-pages', 'page-20000-cursor', 'patch-absence-cached']
-    const others = [...memory, 'deep-pages-under-writes', 'create-employee', 'rename', 'unauthorized', 'refused']
+    const fresh = ['new-lists', 'new-lists-random-pages', 'new-conditions', 'new-lists-under-writes']
+    const others = [
+      ...memory,
+      ...fresh,
+      'deep-pages-under-writes',
+      'create-employee',
+      'rename',
+      'unauthorized',
+      'refused',
+    ]
     for (const name of [...kinds, ...more, ...others]) expect(names).toContain(name)
     for (const { title, operations } of all) expect([title !== '', operations.length > 0]).toEqual([true, true])
   })
@@ -51,6 +61,7 @@ describe('the table of scenarios', () => {
   test('a quick run leaves out what says little more, unless it is asked for', () => {
     const quick = scenariosFor(MANY, [], true).map(({ name }) => name)
     expect(all.map(({ name }) => name).filter((name) => !quick.includes(name))).toEqual([
+      'new-conditions-under-writes',
       'random-pages-all',
       'range-sort',
       'range-sort-week',
@@ -62,6 +73,7 @@ describe('the table of scenarios', () => {
   test('what writes and what is refused is known', () => {
     const namesOf = (is: (scenario: Scenario) => boolean) => all.filter(is).map(({ name }) => name)
     expect(namesOf(isWriting)).toEqual([
+      ...['new-lists-under-writes', 'new-conditions-under-writes'],
       ...['create', 'create-employee', 'patch', 'rename', 'patch-absence', 'patch-absence-cached', 'crud-mix'],
       ...['lists-under-writes', 'deep-pages-under-writes'],
     ])
@@ -75,6 +87,29 @@ describe('the table of scenarios', () => {
     }
     expect(lastOf('random-pages-all')).toBe(50_000)
     expect(lastOf('random-pages')).toBe(30_000)
+  })
+
+  test('a list that is called new is never one that was asked before, and its random page is there', () => {
+    const rows = rowsFor(20_000)
+    const columns = absence.columns
+    const approved = Array.from({ length: rows.absences }, (_, index) => absence.row(index + 1, rows))
+      .filter((row) => row[columns.indexOf('status')] === 'Approved')
+      .map((row) => row[columns.indexOf('start')] as string)
+    for (const { name, title, operations } of scenariosFor(rows).filter(({ isNew }) => isNew)) {
+      expect(title).toStartWith('never asked before: ')
+      const rounds = [1, 2, 3].map((round) => drawRequests(operations, 5_000, round * 1_000))
+      const paths = rounds.flat().map(({ path }) => path.replace(/&page=\d+$/, ''))
+      expect([name, new Set(paths).size]).toEqual([name, paths.length])
+    }
+    const [pages] = scenariosFor(rows, ['new-lists-random-pages']) as [Scenario]
+    for (const { path } of drawRequests(pages.operations, 300, 1)) {
+      const query = new URL(path, 'http://bench').searchParams
+      const [from = '', to = ''] = query.getAll('Start').map((bound) => bound.replace(/^[<>=]+/, ''))
+      expect((Date.parse(to) - Date.parse(from)) / 86_400_000).toBeWithin(60, 61.001)
+      const total = approved.filter((start) => start >= from && start < to).length
+      expect([path, 20 * (Number(query.get('page')) - 1) < total]).toEqual([path, true])
+    }
+    expect(new Set(drawRequests(pages.operations, 300, 1).map(({ path }) => /page=(\d+)/.exec(path)?.[1])).size).toBe(8)
   })
 
   test('the lists that are in memory while absences change differ', () => {
@@ -141,6 +176,18 @@ describe('the SQL of a floor', () => {
       { low: 1, high: 9, place: 1, factor: 10, summand: -10 },
     ])
     expect([1, 9].map((page) => writeRandom(values[1] as RandomValue, page))).toEqual(['0', '80'])
+  })
+
+  test('has the instants of a range, the second so long after the first', async () => {
+    const list = get('/Absences?Start=%3E%3D{2024-01-01..2024-01-02}&Start=%3C{2d..3d}')
+    const { values, pattern } = await floorStatement(list)
+    const low = Date.UTC(2024, 0, 1) / 1_000
+    expect(values).toEqual([
+      { low, high: low + 86_400, place: 0, factor: 1, summand: 0, instant: 'drawn' },
+      { low: 172_800, high: 259_200, place: 1, factor: 1, summand: 0, instant: 'later' },
+    ])
+    const [{ path } = list] = drawRequests([list], 1, 1)
+    expect(new RegExp(pattern).exec(path)?.slice(1)).toEqual([...path.matchAll(/\d{4}-[^&]+/g)].map(String))
   })
 
   test('may be without the total', async () => {
@@ -233,6 +280,14 @@ describe('floors on PostgreSQL', () => {
   for (const floor of floors)
     test(`${floor} finds random pages`, async () => {
       const statements = [await floorStatement(get('/Absences?page={1..10}'))]
+      const job = { databaseUrl, statements, connections: 2, seconds: 0.2, rate: null, seed: 1 }
+      expect((await runSqlFloor(floor, job)).requests).toBeGreaterThan(0)
+    })
+
+  for (const floor of floors)
+    test(`${floor} finds ranges of dates that differ`, async () => {
+      const path = '/Absences?Status=Approved&Start=%3E%3D{2023-01-01..2023-12-01}&Start=%3C{1d..9d}&sort=-Start'
+      const statements = [await floorStatement(get(path))]
       const job = { databaseUrl, statements, connections: 2, seconds: 0.2, rate: null, seed: 1 }
       expect((await runSqlFloor(floor, job)).requests).toBeGreaterThan(0)
     })

@@ -1,0 +1,53 @@
+import type { KindName } from '../model/kinds.ts'
+
+/** The number that stands for a value as PostgreSQL prints it; null: none can. */
+type Code = (text: string) => number | null
+
+/**
+ * The codes of each kind but texts, which have those of a dictionary. Two values have the same code if they are equal, and
+ * else codes in their order; -0 is none of them.
+ */
+export const numbers: Readonly<Record<Exclude<KindName, 'text'>, Code>> = {
+  boolean: (text) => Number(text === 't'),
+  integer: integerCode,
+  instant: instantCode,
+  decimal: decimalCode,
+}
+
+function integerCode(text: string): number | null {
+  const number = Number(text)
+  return Number.isSafeInteger(number) ? number : null
+}
+
+/** Digits that a float keeps: decimals of no more have different floats, and in their order. */
+const DIGITS_KEPT = 15
+
+function decimalCode(text: string): number | null {
+  if (text === 'NaN') return Number.POSITIVE_INFINITY // above all numbers, and a column with a scale has no infinity
+  return text.length <= DIGITS_KEPT || significantOf(text) <= DIGITS_KEPT ? Number(text) : null
+}
+
+function significantOf(text: string): number {
+  const written = text.includes('.') ? text.replace(/0+$/, '') : text
+  return written.replace(/^-?[0.]*/, '').replace('.', '').length
+}
+
+const INSTANT = /^(\d{4,6})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)\+00( BC)?$/
+
+/** Seconds since 2000. */
+function instantCode(text: string): number | null {
+  if (text === 'infinity') return Number.POSITIVE_INFINITY
+  if (text === '-infinity') return Number.NEGATIVE_INFINITY
+  const [, year, month, day, hour, minute, second, era] = INSTANT.exec(text) ?? []
+  if (year === undefined) return null
+  const days = daysOf(era ? 1 - Number(year) : Number(year), Number(month), Number(day))
+  return days * 86_400 + Number(hour) * 3_600 + Number(minute) * 60 + Number(second)
+}
+
+/** Days from 2000-01-01 to a date of the Gregorian calendar; years before 1 are 0, -1 and so on. */
+export function daysOf(year: number, month: number, day: number): number {
+  // Years that begin in March have their leap day at the end.
+  const from = month > 2 ? year : year - 1
+  const inYear = ((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) | 0
+  return 365 * from + Math.floor(from / 4) - Math.floor(from / 100) + Math.floor(from / 400) + inYear + day - 730_426
+}

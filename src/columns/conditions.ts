@@ -1,0 +1,129 @@
+import { plainDecimal } from '../model/decimal.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Kind } from '../model/kinds.ts'
+import type { Sides } from '../model/operators.ts'
+import type { Filter } from '../model/query.ts'
+import { EMPTY_TEXT, NO_TEXT } from './dictionary.ts'
+import { nextAbove, nextBelow } from './floats.ts'
+import type { RankTable } from './rankTable.ts'
+import type { RowCodes } from './rowCodes.ts'
+
+/** Rows whose code of a property is from the least to the greatest, or all others. */
+export interface Condition {
+  readonly place: number
+  readonly least: number
+  readonly greatest: number
+  readonly isComplement: boolean
+  /** Whether the range is one of ranks. */
+  readonly byRank: RankTable | null
+}
+
+/** What is needed of a table to say what filters ask of its codes. */
+export interface Coded {
+  readonly entity: Entity
+  readonly rowCodes: RowCodes
+  /** By property; null where no ranks are known. */
+  readonly ranks: readonly (RankTable | null)[]
+}
+
+/** So that texts of a rank less than it are less than the filter's operand. */
+export type Bounds = ReadonlyMap<Filter, number>
+
+/** What the filters ask of codes, two ranges of one property as one; null: codes cannot tell. */
+export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: Bounds): Condition[] | null {
+  const conditions: Condition[] = []
+  for (const filter of filters) {
+    const condition = conditionOf(table, filter, bounds)
+    if (!condition) return null
+    const other = conditions.findIndex((one) => canMeet(one, condition))
+    if (other < 0) conditions.push(condition)
+    else conditions[other] = met(conditions[other] as Condition, condition)
+  }
+  // Ranks are looked up row by row, so the fewer rows are left the better.
+  return conditions.sort((one, other) => Number(one.byRank !== null) - Number(other.byRank !== null))
+}
+
+function canMeet(one: Condition, other: Condition): boolean {
+  return one.place === other.place && one.byRank === other.byRank && !one.isComplement && !other.isComplement
+}
+
+function met(one: Condition, other: Condition): Condition {
+  const [least, greatest] = [Math.max(one.least, other.least), Math.min(one.greatest, other.greatest)]
+  return { ...one, least, greatest }
+}
+
+function conditionOf(table: Coded, filter: Filter, bounds?: Bounds): Condition | null {
+  const { property, operator, value } = filter
+  const { sides } = operator
+  const place = table.entity.properties.indexOf(property)
+  if (!sides) return null
+  const { kind } = property
+  const isText = kind.name === 'text'
+  if (value === null) {
+    const none = isText ? textsWithout(kind) : { least: -Infinity, greatest: Infinity }
+    return { place, ...none, isComplement: isText !== sides.equal, byRank: null }
+  }
+  const operand = kind.printFilter(value)
+  if (isText && isOrder(sides)) return rankCondition(table, place, sides, operand, bounds?.get(filter))
+  const code = table.rowCodes.find(place, operand)
+  const around = code === null && !isText ? aroundNone(kind, operand) : aroundCode(code)
+  return around && rangeOf(place, sides, around, null)
+}
+
+const textsWithout = (kind: Kind) => ({ least: NO_TEXT, greatest: kind.emptyIsNoValue ? EMPTY_TEXT : NO_TEXT })
+
+function isOrder({ less, greater }: Sides): boolean {
+  return less !== greater
+}
+
+/** The greatest code that is less than an operand's, its own, and the least that is greater. */
+interface Around {
+  readonly below: number
+  readonly equal: number | null
+  readonly above: number
+}
+
+function aroundCode(code: number | null): Around {
+  return {
+    below: code === null ? -Infinity : nextBelow(code),
+    equal: code,
+    above: code === null ? Infinity : nextAbove(code),
+  }
+}
+
+/** Of a number that has no code itself; null: it cannot be told. */
+function aroundNone(kind: Kind, operand: string): Around | null {
+  const nearest = Number(operand)
+  if (!kind.compare || Number.isNaN(nearest)) return null
+  // The one decimal with a code that could have this one.
+  const plain = plainDecimal(nearest.toPrecision(15))
+  const order = plain === null || kind.name !== 'decimal' ? 0 : kind.compare(kind.printFilter(plain), operand)
+  return {
+    below: order < 0 ? nearest : nextBelow(nearest),
+    equal: null,
+    above: order > 0 ? nearest : nextAbove(nearest),
+  }
+}
+
+/** By the ranks of texts; null: one is not known. */
+function rankCondition(table: Coded, place: number, sides: Sides, operand: string, bound?: number): Condition | null {
+  const ranks = table.ranks[place]
+  const dictionary = table.rowCodes.dictionaries[place]
+  if (!ranks || !dictionary || bound === undefined || !ranks.knows(dictionary.size)) return null
+  const code = dictionary.find(operand)
+  const equal = code === null ? null : ranks.rankOf(code)
+  return rangeOf(place, sides, { below: bound - 1, equal, above: equal === null ? bound : equal + 1 }, ranks)
+}
+
+/** Null: it is not one range. */
+function rangeOf(place: number, sides: Sides, around: Around, byRank: RankTable | null): Condition | null {
+  const isComplement = sides.none
+  const { less, equal, greater } = isComplement
+    ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater }
+    : sides
+  if (less && greater && !equal) return null
+  const own = equal ? around.equal : null
+  const least = less ? -Infinity : (own ?? (greater ? around.above : Infinity))
+  const greatest = greater ? Infinity : (own ?? (less ? around.below : -Infinity))
+  return { place, least, greatest, isComplement, byRank }
+}

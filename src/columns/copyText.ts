@@ -1,0 +1,101 @@
+// Rows as PostgreSQL's COPY writes them: fields between tabs, `\N` for null. PostgreSQL documentation, COPY, Text Format.
+import type { Row } from '../model/sql.ts'
+import { daysOf } from './codes.ts'
+
+export const TAB = 9
+export const BACKSLASH = 92
+const CAPITAL_N = 78
+const POINT = 46
+const ZERO = 48
+
+/** What stands behind a backslash for a character; all else stands for itself. */
+const escapes = new Uint8Array(256).map((_, code) => code)
+for (const [letter, character] of ['b\b', 'f\f', 'n\n', 'r\r', 't\t', 'v\v']) escapes[code(letter)] = code(character)
+
+function code(character = ''): number {
+  return character.charCodeAt(0)
+}
+
+// A text may begin with a byte order mark, which is part of it.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+export function isNull(bytes: Uint8Array, from: number, to: number): boolean {
+  return to - from === 2 && bytes[from] === BACKSLASH && bytes[from + 1] === CAPITAL_N
+}
+
+/** Writes what a field stands for into `into`, which has room for it; gives its length. */
+export function writeUnescaped(bytes: Uint8Array, from: number, to: number, into: Uint8Array): number {
+  let length = 0
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] as number
+    into[length++] = byte === BACKSLASH ? (escapes[bytes[++at] as number] as number) : byte
+  }
+  return length
+}
+
+/** The row of a line. */
+export function readLine(bytes: Uint8Array, from: number, to: number): Row {
+  const row: (string | null)[] = []
+  const into = new Uint8Array(to - from)
+  for (let start = from, at = from; at <= to; at++) {
+    if (at < to && bytes[at] !== TAB) continue
+    row.push(isNull(bytes, start, at) ? null : decoder.decode(into.subarray(0, writeUnescaped(bytes, start, at, into))))
+    start = at + 1
+  }
+  return row
+}
+
+// What follows gives NaN where a field is not as usual; codes.ts knows more.
+
+/** Its digits are exact in a float. */
+const LENGTH_MAX = 15
+
+export function integerAt(bytes: Uint8Array, from: number, to: number): number {
+  if (to - from > LENGTH_MAX) return Number.NaN
+  let number = 0
+  for (let at = from; at < to; at++) {
+    const digit = (bytes[at] as number) - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    number = number * 10 + digit
+  }
+  return number
+}
+
+/** Powers of ten that are exact. */
+const powers = Float64Array.from({ length: LENGTH_MAX + 1 }, (_, exponent) => 10 ** exponent)
+
+export function decimalAt(bytes: Uint8Array, from: number, to: number): number {
+  if (to - from > LENGTH_MAX) return Number.NaN
+  let number = 0
+  let scale = 0
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] as number
+    if (byte === POINT) {
+      scale = to - at - 1
+      continue
+    }
+    const digit = byte - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    number = number * 10 + digit
+  }
+  // The quotient of two exact floats is the float that is nearest to the decimal.
+  return number / (powers[scale] as number)
+}
+
+const INSTANT = '2024-01-31 09:00:00+00'
+
+export function instantAt(bytes: Uint8Array, from: number, to: number): number {
+  if (to - from !== INSTANT.length || bytes[from + 20] !== ZERO || bytes[from + 21] !== ZERO) return Number.NaN
+  const year = 100 * pairAt(bytes, from) + pairAt(bytes, from + 2)
+  const month = pairAt(bytes, from + 5)
+  const days = daysOf(year, month, pairAt(bytes, from + 8))
+  const seconds = pairAt(bytes, from + 11) * 3_600 + pairAt(bytes, from + 14) * 60 + pairAt(bytes, from + 17)
+  return month >= 1 && month <= 12 ? days * 86_400 + seconds : Number.NaN
+}
+
+/** A number of two digits; NaN where one of them is none. */
+function pairAt(bytes: Uint8Array, at: number): number {
+  const tens = (bytes[at] as number) - ZERO
+  const ones = (bytes[at + 1] as number) - ZERO
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
+}

@@ -1,0 +1,127 @@
+const encoder = new TextEncoder()
+// A text may begin with a byte order mark, which is part of it.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** The codes of a text that there is not, and of the empty one. */
+export const NO_TEXT = 0
+export const EMPTY_TEXT = 1
+
+/** Numbers for texts, from 2 on in the order in which they came. The texts lie in one buffer, as UTF-8. */
+export class Dictionary {
+  /** Codes by the hash of their text, 0 for none; at most half of them are in use. */
+  private slots = new Int32Array(1 << 6)
+  private hashes = new Int32Array(1 << 5)
+  /** Where each text ends, and the next begins. */
+  private ends = new Int32Array(1 << 5)
+  private octets = new Uint8Array(1 << 9)
+  private scratch = new Uint8Array(1 << 9)
+  private last = EMPTY_TEXT
+
+  /** One more than the greatest code. */
+  get size(): number {
+    return this.last + 1
+  }
+
+  get bytes(): number {
+    const { slots, hashes, ends, octets, scratch } = this
+    return slots.byteLength + hashes.byteLength + ends.byteLength + octets.length + scratch.length
+  }
+
+  /** The text's code; a new one if it has none. */
+  code(text: string): number {
+    const length = this.encode(text)
+    return this.codeOf(this.scratch, 0, length)
+  }
+
+  /** The same of UTF-8 in `bytes[from, to)`. */
+  codeOf(bytes: Uint8Array, from: number, to: number): number {
+    if (from === to) return EMPTY_TEXT
+    const hash = hashOf(bytes, from, to)
+    const slot = this.slotOf(bytes, from, to, hash)
+    return (this.slots[slot] as number) || this.add(bytes, from, to, hash, slot)
+  }
+
+  /** The text's code; null: it has none. */
+  find(text: string): number | null {
+    const length = this.encode(text)
+    if (length === 0) return EMPTY_TEXT
+    return (this.slots[this.slotOf(this.scratch, 0, length, hashOf(this.scratch, 0, length))] as number) || null
+  }
+
+  /** The text of a code from 1 on. */
+  text(code: number): string {
+    if (code === EMPTY_TEXT) return ''
+    return decoder.decode(this.octets.subarray(this.ends[code - 1], this.ends[code]))
+  }
+
+  /** Into the scratch, which may be another afterwards; gives the length. */
+  private encode(text: string): number {
+    if (3 * text.length > this.scratch.length) this.scratch = new Uint8Array(6 * text.length)
+    return encoder.encodeInto(text, this.scratch).written
+  }
+
+  /** Where the text's code is, or would be. */
+  private slotOf(bytes: Uint8Array, from: number, to: number, hash: number): number {
+    const { slots, hashes } = this
+    const mask = slots.length - 1
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const code = slots[slot] as number
+      if (code === 0 || (hashes[code] === hash && this.isText(code, bytes, from, to))) return slot
+    }
+  }
+
+  private isText(code: number, bytes: Uint8Array, from: number, to: number): boolean {
+    const { ends, octets } = this
+    const start = ends[code - 1] as number
+    if ((ends[code] as number) - start !== to - from) return false
+    for (let at = from, own = start; at < to; at++, own++) if (bytes[at] !== octets[own]) return false
+    return true
+  }
+
+  private add(bytes: Uint8Array, from: number, to: number, hash: number, slot: number): number {
+    const code = this.last + 1
+    const start = this.ends[this.last] as number
+    const end = start + to - from
+    if (code === this.ends.length) {
+      this.ends = widened(this.ends)
+      this.hashes = widened(this.hashes)
+    }
+    if (end > this.octets.length) this.makeRoom(end)
+    for (let at = from, own = start; at < to; at++, own++) this.octets[own] = bytes[at] as number
+    this.ends[code] = end
+    this.hashes[code] = hash
+    this.slots[slot] = code
+    this.last = code
+    if (2 * code > this.slots.length) this.spread()
+    return code
+  }
+
+  private makeRoom(bytes: number) {
+    const wider = new Uint8Array(2 * bytes)
+    wider.set(this.octets)
+    this.octets = wider
+  }
+
+  private spread() {
+    this.slots = new Int32Array(4 * this.slots.length)
+    const mask = this.slots.length - 1
+    for (let code = EMPTY_TEXT + 1; code <= this.last; code++) {
+      let slot = (this.hashes[code] as number) & mask
+      while (this.slots[slot] !== 0) slot = (slot + 1) & mask
+      this.slots[slot] = code
+    }
+  }
+}
+
+/** FNV-1a, its high bits mixed into the low ones. */
+function hashOf(bytes: Uint8Array, from: number, to: number): number {
+  let hash = 0x811c9dc5
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193)
+  return hash ^ (hash >>> 15)
+}
+
+function widened(numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const wider = new Int32Array(2 * numbers.length)
+  wider.set(numbers)
+  return wider
+}

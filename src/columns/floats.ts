@@ -1,0 +1,23 @@
+const float = new Float64Array(1)
+const bits = new BigInt64Array(float.buffer)
+
+/** The next float below; the least has none. */
+export function nextBelow(number: number): number {
+  if (number === 0) return -Number.MIN_VALUE
+  if (number === Number.NEGATIVE_INFINITY) return number
+  float[0] = number
+  bits[0] = (bits[0] as bigint) + (number > 0 ? -1n : 1n)
+  return float[0]
+}
+
+/** The next float above; the greatest has none. */
+export function nextAbove(number: number): number {
+  return -nextBelow(-number)
+}
+
+/** Its bits as a number in the order of floats, as in kernel.wat. */
+export function ordinalOf(number: number): bigint {
+  float[0] = number
+  const own = bits[0] as bigint
+  return own < 0n ? own ^ 0x7fff_ffff_ffff_ffffn : own
+}

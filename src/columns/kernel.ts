@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The memory that a kernel may have does not suffice. */
+export class KernelFull extends Error {}
+
+/** Rows of which a bitmap says one bit each; see kernel.wat for what each function does. Addresses are in bytes. */
+interface Ranges {
+  range32(column: number, rows: number, from: number, to: number, least: number, width: number, flip: number): void
+  range64(column: number, rows: number, from: number, to: number, least: number, greatest: number, flip: number): void
+}
+
+interface Calls extends Ranges {
+  rankRange(column: number, rows: number, from: number, to: number, ranks: number, least: number, width: number): void
+  popcount(bits: number, bytes: number): number
+  rank(column: number, bits: number, bytes: number, ranks: number, to: number): void
+  widen(column: number, rows: number, to: number): void
+  histogram32(...at: [...Cut<number>, counts: number]): void
+  histogram64(...at: [...Cut<bigint>, counts: number]): void
+  restrict32(...at: [...Cut<number>, only: number, to: number, reach: number]): number
+  restrict64(...at: [...Cut<bigint>, only: number, to: number, reach: number]): number
+  gather32(...at: [...Cut<number>, first: number, last: number, base: number, out: number]): number
+  gather64(...at: [...Cut<bigint>, first: number, last: number, base: number, out: number]): number
+}
+
+/** What becomes buckets: a column, some of its rows, and where the first bucket begins. */
+type Cut<Key> = [column: number, bits: number, bytes: number, least: Key, shift: number]
+
+/** What bitmaps and columns are made of, in bytes. */
+const BLOCK = 8_192
+const PAGE = 65_536
+/** For `scratch`. */
+const PAGES_MIN = 16
+/** The memory grows by at least so many pages of 64 KiB, as each growth makes the views anew. */
+const GROWTH_PAGES = 16
+
+/** Rows that `scratch.rows` has room for. */
+export const SCRATCH_ROWS = 1_024
+const COUNTS_BYTES = 4 * 4_096
+const REACH_BYTES = 16
+
+const read = (file: string) => readFileSync(join(import.meta.dir, file))
+
+/** Functions over columns, and the memory in which columns lie; it never shrinks, so what is given back is used again. */
+export class Kernel {
+  /** Views of the whole memory, made anew when it grows: not to be kept. */
+  words = new Int32Array()
+  floats = new Float64Array()
+  ordinals = new BigInt64Array()
+  octets = new Uint8Array()
+  readonly calls: Calls
+  /** Addresses of what is of use during one call: a histogram, two ordinals, numbers of rows, a column of a segment. */
+  readonly scratch: { readonly counts: number; readonly reach: number; readonly rows: number; readonly column: number }
+  private readonly memory: WebAssembly.Memory
+  private readonly blocksMax: number
+  /** Which blocks are in use. The first stays: 0 is no address. */
+  private readonly used: Uint8Array
+  private usedCount = 1
+  /** No block below is free. */
+  private firstFree = 1
+
+  /** 1 MiB at least; with vectors of 128 bits where the processor has them, unless `hasVectors` is given. */
+  constructor(bytesMax: number, hasVectors?: boolean) {
+    const pagesMax = Math.max(PAGES_MIN, Math.min(65_536, Math.floor(bytesMax / PAGE)))
+    this.blocksMax = (pagesMax * PAGE) / BLOCK
+    this.used = new Uint8Array(this.blocksMax).fill(1, 0, 1)
+    this.memory = new WebAssembly.Memory({ initial: 1, maximum: pagesMax })
+    const vectors = read('simd.wasm')
+    const every = this.open<Calls>(read('kernel.wasm'))
+    this.calls = (hasVectors ?? WebAssembly.validate(vectors)) ? { ...every, ...this.open<Ranges>(vectors) } : every
+    this.view()
+    const counts = this.reserve(COUNTS_BYTES + REACH_BYTES + 4 * SCRATCH_ROWS)
+    const reach = counts + COUNTS_BYTES
+    this.scratch = { counts, reach, rows: reach + REACH_BYTES, column: this.reserve(8 * 65_536) }
+  }
+
+  /** Bytes in use. */
+  get bytes(): number {
+    return this.usedCount * BLOCK
+  }
+
+  /** The address of so many bytes, all 0. @throws KernelFull */
+  reserve(bytes: number): number {
+    const count = Math.ceil(bytes / BLOCK)
+    const first = this.findFree(count)
+    const missing = (first + count) * BLOCK - this.octets.length
+    if (missing > 0) this.grow(Math.ceil(missing / PAGE))
+    this.used.fill(1, first, first + count)
+    this.usedCount += count
+    if (first === this.firstFree) this.firstFree += count
+    this.octets.fill(0, first * BLOCK, (first + count) * BLOCK)
+    return first * BLOCK
+  }
+
+  /** Gives back what `reserve` gave. */
+  free(address: number, bytes: number): void {
+    const [first, count] = [address / BLOCK, Math.ceil(bytes / BLOCK)]
+    this.used.fill(0, first, first + count)
+    this.usedCount -= count
+    if (first < this.firstFree) this.firstFree = first
+  }
+
+  private findFree(count: number): number {
+    let found = 0
+    for (let at = this.firstFree; at < this.blocksMax; at++) {
+      found = this.used[at] === 0 ? found + 1 : 0
+      if (found === count) return at + 1 - count
+    }
+    throw new KernelFull(`no ${count * BLOCK} bytes of ${this.blocksMax * BLOCK} are free in one piece`)
+  }
+
+  private grow(pages: number) {
+    const left = (this.blocksMax * BLOCK - this.octets.length) / PAGE
+    try {
+      this.memory.grow(Math.min(left, Math.max(pages, GROWTH_PAGES)))
+    } catch (cause) {
+      throw new KernelFull('the system has no more memory', { cause })
+    }
+    this.view()
+  }
+
+  private view() {
+    const { buffer } = this.memory
+    this.words = new Int32Array(buffer)
+    this.floats = new Float64Array(buffer)
+    this.ordinals = new BigInt64Array(buffer)
+    this.octets = new Uint8Array(buffer)
+  }
+
+  private open<Exports>(program: Uint8Array): Exports {
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(program), { '': { memory: this.memory } })
+    return exports as Exports
+  }
+}

@@ -1,0 +1,368 @@
+;; What is done to every row of a column, over columns and bitmaps in memory that the host gives. A bitmap has one bit for
+;; a row; rows come in multiples of 64. `from` and `to` may be the same bitmap.
+(module
+  (import "" "memory" (memory 1 65536))
+
+  ;; Leaves of the rows in a bitmap those whose code of 32 bits, less the least, is at most the width, both unsigned; with a
+  ;; flip of 0xffff, the others.
+  (func (export "range32")
+    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least i32) (param $width i32) (param $flip i32)
+    (local $end i32) (local $bit i64) (local $word i64) (local $flips i64)
+    (local.set $flips (i64.sub (i64.const 0) (i64.extend_i32_u (i32.ne (local.get $flip) (i32.const 0)))))
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
+    (loop $next
+      (local.set $word (i64.const 0))
+      (local.set $bit (i64.const 0))
+      (loop $row
+        (local.set $word
+          (i64.or
+            (local.get $word)
+            (i64.shl
+              (i64.extend_i32_u
+                (i32.le_u (i32.sub (i32.load (local.get $column)) (local.get $least)) (local.get $width)))
+              (local.get $bit))))
+        (local.set $column (i32.add (local.get $column) (i32.const 4)))
+        (local.set $bit (i64.add (local.get $bit) (i64.const 1)))
+        (br_if $row (i64.lt_u (local.get $bit) (i64.const 64))))
+      (i64.store (local.get $to) (i64.and (i64.load (local.get $from)) (i64.xor (local.get $flips) (local.get $word))))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; The same of floats from the least to the greatest. NaN, which is no value, is in no range.
+  (func (export "range64")
+    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $least f64) (param $greatest f64) (param $flip i32)
+    (local $end i32) (local $bit i64) (local $word i64) (local $flips i64)
+    (local.set $flips (i64.sub (i64.const 0) (i64.extend_i32_u (i32.ne (local.get $flip) (i32.const 0)))))
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 3))))
+    (loop $next
+      (local.set $word (i64.const 0))
+      (local.set $bit (i64.const 0))
+      (loop $row
+        (local.set $word
+          (i64.or
+            (local.get $word)
+            (i64.shl
+              (i64.extend_i32_u
+                (i32.and
+                  (f64.ge (f64.load (local.get $column)) (local.get $least))
+                  (f64.le (f64.load (local.get $column)) (local.get $greatest))))
+              (local.get $bit))))
+        (local.set $column (i32.add (local.get $column) (i32.const 8)))
+        (local.set $bit (i64.add (local.get $bit) (i64.const 1)))
+        (br_if $row (i64.lt_u (local.get $bit) (i64.const 64))))
+      (i64.store (local.get $to) (i64.and (i64.load (local.get $from)) (i64.xor (local.get $flips) (local.get $word))))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; The same of the ranks of codes, by a table. Every code of the column has an entry there.
+  (func (export "rankRange")
+    (param $column i32) (param $rows i32) (param $from i32) (param $to i32) (param $ranks i32) (param $least i32) (param $width i32)
+    (local $end i32) (local $left i64) (local $row i64) (local $word i64)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
+    (loop $next
+      (local.set $word (i64.const 0))
+      (local.set $left (i64.load (local.get $from)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i64.ctz (local.get $left)))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $word
+            (i64.or
+              (local.get $word)
+              (i64.shl
+                (i64.extend_i32_u
+                  (i32.le_u
+                    (i32.sub
+                      (i32.load (i32.add (local.get $ranks) (i32.shl
+                        (i32.load (i32.add (local.get $column) (i32.shl (i32.wrap_i64 (local.get $row)) (i32.const 2))))
+                        (i32.const 2))))
+                      (local.get $least))
+                    (local.get $width)))
+                (local.get $row))))
+          (br $bit)))
+      (i64.store (local.get $to) (local.get $word))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+
+  ;; How many rows a bitmap has.
+  (func (export "popcount") (param $bits i32) (param $bytes i32) (result i32)
+    (local $end i32) (local $sum i64)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $sum (i64.add (local.get $sum) (i64.popcnt (i64.load (local.get $bits)))))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
+    (i32.wrap_i64 (local.get $sum)))
+
+  ;; Rows fall into 4,096 buckets by their key, a code: the bucket is the key, less the least, shifted to the right, all
+  ;; unsigned; the last one has the rows without a value. Adds to the counts how many rows of a bitmap are in each.
+  (func (export "histogram32")
+    (param $column i32) (param $bits i32) (param $bytes i32) (param $least i32) (param $shift i32) (param $counts i32)
+    (local $end i32) (local $left i64) (local $row i32) (local $key i32) (local $bucket i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $key
+            (i32.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 2)))))
+          (local.set $bucket
+            (select
+              (i32.const 4095)
+              (i32.shr_u (i32.sub (local.get $key) (local.get $least)) (local.get $shift))
+              (i32.eq (local.get $key) (i32.const 0x80000000))))
+          (local.set $bucket (i32.add (local.get $counts) (i32.shl (local.get $bucket) (i32.const 2))))
+          (i32.store (local.get $bucket) (i32.add (i32.load (local.get $bucket)) (i32.const 1)))
+          (br $bit)))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
+
+  ;; Leaves of the rows in a bitmap those that are in one bucket; gives how many. Writes the least key and the greatest to
+  ;; `reach`, as numbers of 64 bits, where those are less and greater than what is there.
+  (func (export "restrict32")
+    (param $column i32) (param $from i32) (param $bytes i32) (param $least i32) (param $shift i32)
+    (param $only i32) (param $to i32) (param $reach i32) (result i32)
+    (local $end i32) (local $left i64) (local $row i32) (local $key i32) (local $bucket i32)
+    (local $word i64) (local $sum i64) (local $low i64) (local $high i64)
+    (local.set $low (i64.load (local.get $reach)))
+    (local.set $high (i64.load offset=8 (local.get $reach)))
+    (local.set $end (i32.add (local.get $from) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $from)))
+      (local.set $word (i64.const 0))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $key
+            (i32.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 2)))))
+          (local.set $bucket
+            (select
+              (i32.const 4095)
+              (i32.shr_u (i32.sub (local.get $key) (local.get $least)) (local.get $shift))
+              (i32.eq (local.get $key) (i32.const 0x80000000))))
+          (if (i32.eq (local.get $bucket) (local.get $only))
+            (then
+              (local.set $word
+                (i64.or (local.get $word) (i64.shl (i64.const 1) (i64.extend_i32_u (local.get $row)))))
+              (if (i64.lt_s (i64.extend_i32_s (local.get $key)) (local.get $low))
+                (then (local.set $low (i64.extend_i32_s (local.get $key)))))
+              (if (i64.gt_s (i64.extend_i32_s (local.get $key)) (local.get $high))
+                (then (local.set $high (i64.extend_i32_s (local.get $key)))))))
+          (br $bit)))
+      (i64.store (local.get $to) (local.get $word))
+      (local.set $sum (i64.add (local.get $sum) (i64.popcnt (local.get $word))))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $from) (local.get $end))))
+    (i64.store (local.get $reach) (local.get $low))
+    (i64.store offset=8 (local.get $reach) (local.get $high))
+    (i32.wrap_i64 (local.get $sum)))
+
+  ;; Writes the numbers, from the base on, of those rows in a bitmap that are in the buckets from the first to the last; gives
+  ;; where it ended.
+  (func (export "gather32")
+    (param $column i32) (param $bits i32) (param $bytes i32) (param $least i32) (param $shift i32)
+    (param $first i32) (param $last i32) (param $base i32) (param $out i32) (result i32)
+    (local $end i32) (local $left i64) (local $row i32) (local $key i32) (local $bucket i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $key
+            (i32.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 2)))))
+          (local.set $bucket
+            (select
+              (i32.const 4095)
+              (i32.shr_u (i32.sub (local.get $key) (local.get $least)) (local.get $shift))
+              (i32.eq (local.get $key) (i32.const 0x80000000))))
+          (if
+            (i32.le_u
+              (i32.sub (local.get $bucket) (local.get $first))
+              (i32.sub (local.get $last) (local.get $first)))
+            (then
+              (i32.store (local.get $out) (i32.add (local.get $base) (local.get $row)))
+              (local.set $out (i32.add (local.get $out) (i32.const 4)))))
+          (br $bit)))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $base (i32.add (local.get $base) (i32.const 64)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
+    (local.get $out))
+
+  ;; The same of floats: the key is the bits of one, made a number in the order of floats.
+  (func (export "histogram64")
+    (param $column i32) (param $bits i32) (param $bytes i32) (param $least i64) (param $shift i32) (param $counts i32)
+    (local $end i32) (local $left i64) (local $row i32) (local $key i64) (local $bucket i32) (local $value f64)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $value
+            (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 3)))))
+          (local.set $key (i64.reinterpret_f64 (local.get $value)))
+          (local.set $key
+            (i64.xor
+              (local.get $key)
+              (i64.shr_u (i64.shr_s (local.get $key) (i64.const 63)) (i64.const 1))))
+          (local.set $bucket
+            (select
+              (i32.const 4095)
+              (i32.wrap_i64
+                (i64.shr_u (i64.sub (local.get $key) (local.get $least)) (i64.extend_i32_u (local.get $shift))))
+              (f64.ne (local.get $value) (local.get $value))))
+          (local.set $bucket (i32.add (local.get $counts) (i32.shl (local.get $bucket) (i32.const 2))))
+          (i32.store (local.get $bucket) (i32.add (i32.load (local.get $bucket)) (i32.const 1)))
+          (br $bit)))
+      (local.set $column (i32.add (local.get $column) (i32.const 512)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
+
+  ;; The same of floats.
+  (func (export "restrict64")
+    (param $column i32) (param $from i32) (param $bytes i32) (param $least i64) (param $shift i32)
+    (param $only i32) (param $to i32) (param $reach i32) (result i32)
+    (local $end i32) (local $left i64) (local $row i32) (local $key i64) (local $bucket i32) (local $value f64)
+    (local $word i64) (local $sum i64) (local $low i64) (local $high i64)
+    (local.set $low (i64.load (local.get $reach)))
+    (local.set $high (i64.load offset=8 (local.get $reach)))
+    (local.set $end (i32.add (local.get $from) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $from)))
+      (local.set $word (i64.const 0))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $value
+            (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 3)))))
+          (local.set $key (i64.reinterpret_f64 (local.get $value)))
+          (local.set $key
+            (i64.xor
+              (local.get $key)
+              (i64.shr_u (i64.shr_s (local.get $key) (i64.const 63)) (i64.const 1))))
+          (local.set $bucket
+            (select
+              (i32.const 4095)
+              (i32.wrap_i64
+                (i64.shr_u (i64.sub (local.get $key) (local.get $least)) (i64.extend_i32_u (local.get $shift))))
+              (f64.ne (local.get $value) (local.get $value))))
+          (if (i32.eq (local.get $bucket) (local.get $only))
+            (then
+              (local.set $word
+                (i64.or (local.get $word) (i64.shl (i64.const 1) (i64.extend_i32_u (local.get $row)))))
+              (if (i64.lt_s (local.get $key) (local.get $low))
+                (then (local.set $low (local.get $key))))
+              (if (i64.gt_s (local.get $key) (local.get $high))
+                (then (local.set $high (local.get $key))))))
+          (br $bit)))
+      (i64.store (local.get $to) (local.get $word))
+      (local.set $sum (i64.add (local.get $sum) (i64.popcnt (local.get $word))))
+      (local.set $column (i32.add (local.get $column) (i32.const 512)))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (local.set $from (i32.add (local.get $from) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $from) (local.get $end))))
+    (i64.store (local.get $reach) (local.get $low))
+    (i64.store offset=8 (local.get $reach) (local.get $high))
+    (i32.wrap_i64 (local.get $sum)))
+
+  ;; The same of floats.
+  (func (export "gather64")
+    (param $column i32) (param $bits i32) (param $bytes i32) (param $least i64) (param $shift i32)
+    (param $first i32) (param $last i32) (param $base i32) (param $out i32) (result i32)
+    (local $end i32) (local $left i64) (local $row i32) (local $key i64) (local $bucket i32) (local $value f64)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (local.set $value
+            (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 3)))))
+          (local.set $key (i64.reinterpret_f64 (local.get $value)))
+          (local.set $key
+            (i64.xor
+              (local.get $key)
+              (i64.shr_u (i64.shr_s (local.get $key) (i64.const 63)) (i64.const 1))))
+          (local.set $bucket
+            (select
+              (i32.const 4095)
+              (i32.wrap_i64
+                (i64.shr_u (i64.sub (local.get $key) (local.get $least)) (i64.extend_i32_u (local.get $shift))))
+              (f64.ne (local.get $value) (local.get $value))))
+          (if
+            (i32.le_u
+              (i32.sub (local.get $bucket) (local.get $first))
+              (i32.sub (local.get $last) (local.get $first)))
+            (then
+              (i32.store (local.get $out) (i32.add (local.get $base) (local.get $row)))
+              (local.set $out (i32.add (local.get $out) (i32.const 4)))))
+          (br $bit)))
+      (local.set $column (i32.add (local.get $column) (i32.const 512)))
+      (local.set $base (i32.add (local.get $base) (i32.const 64)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
+    (local.get $out))
+
+  ;; Writes a column of the ranks of codes, by a table, where a bitmap has a row; elsewhere, anything.
+  (func (export "rank")
+    (param $column i32) (param $bits i32) (param $bytes i32) (param $ranks i32) (param $to i32)
+    (local $end i32) (local $left i64) (local $offset i32)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (local.set $offset (i32.shl (i32.wrap_i64 (i64.ctz (local.get $left))) (i32.const 2)))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (i32.store
+            (i32.add (local.get $to) (local.get $offset))
+            (i32.load
+              (i32.add
+                (local.get $ranks)
+                (i32.shl (i32.load (i32.add (local.get $column) (local.get $offset))) (i32.const 2)))))
+          (br $bit)))
+      (local.set $column (i32.add (local.get $column) (i32.const 256)))
+      (local.set $to (i32.add (local.get $to) (i32.const 256)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
+
+  ;; Writes a column of 32 bits as one of floats, of which NaN is no value.
+  (func (export "widen") (param $column i32) (param $rows i32) (param $to i32)
+    (local $end i32) (local $code i32)
+    (local.set $end (i32.add (local.get $column) (i32.shl (local.get $rows) (i32.const 2))))
+    (loop $next
+      (local.set $code (i32.load (local.get $column)))
+      (f64.store
+        (local.get $to)
+        (select
+          (f64.const nan)
+          (f64.convert_i32_s (local.get $code))
+          (i32.eq (local.get $code) (i32.const 0x80000000))))
+      (local.set $to (i32.add (local.get $to) (i32.const 8)))
+      (local.set $column (i32.add (local.get $column) (i32.const 4)))
+      (br_if $next (i32.lt_u (local.get $column) (local.get $end)))))
+)

@@ -1,0 +1,104 @@
+import type { Entity } from '../model/entity.ts'
+import type { KindName } from '../model/kinds.ts'
+import type { Row } from '../model/sql.ts'
+import { numbers } from './codes.ts'
+import { BACKSLASH, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
+import { Dictionary, NO_TEXT } from './dictionary.ts'
+
+const LETTER_T = 116 // PostgreSQL prints t and f
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** The codes of an entity's rows, one for each property. NaN: no value, but in texts, where that is `NO_TEXT`. */
+export class RowCodes {
+  /** Of the row that was coded last. */
+  readonly codes: Float64Array
+  /** Null: the property has no texts. */
+  readonly dictionaries: readonly (Dictionary | null)[]
+  private readonly kinds: readonly KindName[]
+  private unescaped = new Uint8Array(1_024)
+
+  constructor({ properties }: Entity) {
+    this.kinds = properties.map(({ kind }) => kind.name)
+    this.codes = new Float64Array(this.kinds.length)
+    this.dictionaries = this.kinds.map((kind) => (kind === 'text' ? new Dictionary() : null))
+  }
+
+  get bytes(): number {
+    return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
+  }
+
+  /** Codes a row; false: one of its values has no code. Its texts have one in any case, so that they can be ranked. */
+  code(row: Row): boolean {
+    let isWhole = true
+    for (let place = 0; place < this.kinds.length; place++) {
+      const text = row[place] as string | null
+      const dictionary = this.dictionaries[place]
+      const code = dictionary && text !== null ? dictionary.code(text) : this.find(place, text)
+      if (code === null) isWhole = false
+      else this.codes[place] = code
+    }
+    return isWhole
+  }
+
+  /** The same of a row that need not be there, so that new texts get no code; false, then. */
+  look(row: Row): boolean {
+    for (let place = 0; place < this.kinds.length; place++) {
+      const code = this.find(place, row[place] as string | null)
+      if (code === null) return false
+      this.codes[place] = code
+    }
+    return true
+  }
+
+  /** The code of one value; null: it has none. */
+  find(place: number, text: string | null): number | null {
+    const dictionary = this.dictionaries[place]
+    if (text === null) return dictionary ? NO_TEXT : Number.NaN
+    return dictionary ? dictionary.find(text) : numbers[this.kinds[place] as Exclude<KindName, 'text'>](text)
+  }
+
+  /** Codes the row of a line of COPY; false: one of its values has no code. */
+  codeLine(bytes: Uint8Array, from: number, to: number): boolean {
+    const { codes, kinds } = this
+    let start = from
+    for (let place = 0; place < kinds.length; place++) {
+      let end = start
+      let hasEscapes = false
+      for (; end < to && bytes[end] !== TAB; end++) if (bytes[end] === BACKSLASH) hasEscapes = true
+      const code = hasEscapes ? this.escaped(place, bytes, start, end) : this.plain(place, bytes, start, end)
+      if (code === null) return false
+      codes[place] = code
+      start = end + 1
+    }
+    return true
+  }
+
+  private plain(place: number, bytes: Uint8Array, from: number, to: number): number | null {
+    const code = this.quick(place, bytes, from, to)
+    return Number.isNaN(code) ? this.find(place, decoder.decode(bytes.subarray(from, to))) : code
+  }
+
+  /** NaN: the value is not as usual. */
+  private quick(place: number, bytes: Uint8Array, from: number, to: number): number {
+    switch (this.kinds[place]) {
+      case 'text':
+        return (this.dictionaries[place] as Dictionary).codeOf(bytes, from, to)
+      case 'integer':
+        return integerAt(bytes, from, to)
+      case 'instant':
+        return instantAt(bytes, from, to)
+      case 'decimal':
+        return decimalAt(bytes, from, to)
+      default:
+        return Number(bytes[from] === LETTER_T)
+    }
+  }
+
+  /** Of texts alone: what else is printed has no backslash, but for null. */
+  private escaped(place: number, bytes: Uint8Array, from: number, to: number): number | null {
+    const dictionary = this.dictionaries[place]
+    if (isNull(bytes, from, to) || !dictionary) return this.find(place, null)
+    if (this.unescaped.length < to - from) this.unescaped = new Uint8Array(2 * (to - from))
+    return dictionary.codeOf(this.unescaped, 0, writeUnescaped(bytes, from, to, this.unescaped))
+  }
+}

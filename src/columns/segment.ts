@@ -1,0 +1,133 @@
+import type { Kernel } from './kernel.ts'
+
+/** Rows of a segment. */
+export const ROWS = 65_536
+/** Bytes of a bitmap of them. */
+const BITMAP = ROWS / 8
+/** No value, where codes are of 32 bits; NaN where they are floats. */
+export const NO_CODE = -(2 ** 31)
+
+const BITMAPS = 3 * BITMAP
+const NARROW = 4 * ROWS
+const WIDE = 8 * ROWS
+
+/**
+ * Rows in columns of codes, one for each property: of 32 bits, until one does not fit; from then on, of floats. A row is live
+ * until it is removed; its codes stay.
+ */
+export class Segment {
+  /** Rows that are or were there; new ones come behind them. */
+  rows = 0
+  live = 0
+  /** Bitmaps: which rows are live; two for whoever selects some. */
+  readonly liveBits: number
+  readonly matchBits: number
+  readonly workBits: number
+  /** The addresses of the columns. */
+  readonly columns: number[]
+  readonly isWide: boolean[]
+  /** No code that is or was there is less, or greater. */
+  readonly least: Float64Array
+  readonly greatest: Float64Array
+  /** Whether a row is or was without a value; never of texts, whose codes have a number for that. */
+  readonly hasNone: boolean[]
+
+  /** @throws KernelFull */
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly hasTexts: readonly boolean[],
+  ) {
+    this.liveBits = kernel.reserve(BITMAPS)
+    this.matchBits = this.liveBits + BITMAP
+    this.workBits = this.matchBits + BITMAP
+    this.columns = []
+    this.isWide = hasTexts.map(() => false)
+    this.hasNone = hasTexts.map(() => false)
+    this.least = new Float64Array(hasTexts.length).fill(Number.POSITIVE_INFINITY)
+    this.greatest = new Float64Array(hasTexts.length).fill(Number.NEGATIVE_INFINITY)
+    try {
+      for (const _ of hasTexts) this.columns.push(kernel.reserve(NARROW))
+    } catch (error) {
+      this.release()
+      throw error
+    }
+  }
+
+  /** So many bytes of its bitmaps are in use, and 8 times so many rows are looked at. */
+  get bitmapBytes(): number {
+    return ((this.rows + 63) & ~63) / 8
+  }
+
+  get bytes(): number {
+    return this.isWide.reduce((sum, isWide) => sum + (isWide ? WIDE : NARROW), BITMAPS)
+  }
+
+  /** @throws KernelFull; the row is then as it was. */
+  put(row: number, codes: Float64Array): void {
+    for (let place = 0; place < codes.length; place++)
+      if (!this.isWide[place] && !isNarrow(codes[place] as number)) this.widen(place)
+    const { words, floats } = this.kernel
+    for (let place = 0; place < codes.length; place++) {
+      const code = codes[place] as number
+      const column = this.columns[place] as number
+      if (this.isWide[place]) floats[(column >> 3) + row] = code
+      else words[(column >> 2) + row] = Number.isNaN(code) ? NO_CODE : code
+      this.bound(place, code)
+    }
+    if (!this.isLive(row)) {
+      words[this.wordOf(row)] = (words[this.wordOf(row)] as number) | (1 << (row & 31))
+      this.live++
+    }
+    if (row >= this.rows) this.rows = row + 1
+  }
+
+  remove(row: number): void {
+    const { words } = this.kernel
+    words[this.wordOf(row)] = (words[this.wordOf(row)] as number) & ~(1 << (row & 31))
+    this.live--
+  }
+
+  isLive(row: number): boolean {
+    return (((this.kernel.words[this.wordOf(row)] as number) >>> (row & 31)) & 1) === 1
+  }
+
+  codeAt(row: number, place: number): number {
+    const column = this.columns[place] as number
+    if (this.isWide[place]) return this.kernel.floats[(column >> 3) + row] as number
+    const code = this.kernel.words[(column >> 2) + row] as number
+    return code === NO_CODE && !this.hasTexts[place] ? Number.NaN : code
+  }
+
+  release(): void {
+    this.kernel.free(this.liveBits, BITMAPS)
+    this.columns.forEach((column, place) => {
+      this.kernel.free(column, this.isWide[place] ? WIDE : NARROW)
+    })
+  }
+
+  private wordOf(row: number): number {
+    return (this.liveBits >> 2) + (row >> 5)
+  }
+
+  private bound(place: number, code: number) {
+    if (Number.isNaN(code)) {
+      this.hasNone[place] = true
+      return
+    }
+    if (code < (this.least[place] as number)) this.least[place] = code
+    if (code > (this.greatest[place] as number)) this.greatest[place] = code
+  }
+
+  private widen(place: number) {
+    const from = this.columns[place] as number
+    const to = this.kernel.reserve(WIDE)
+    this.kernel.calls.widen(from, ROWS, to)
+    this.columns[place] = to
+    this.isWide[place] = true
+    this.kernel.free(from, NARROW)
+  }
+}
+
+function isNarrow(code: number): boolean {
+  return Number.isNaN(code) || (code === (code | 0) && code !== NO_CODE)
+}

@@ -1,0 +1,131 @@
+import type { Kernel } from './kernel.ts'
+import { ROWS, Segment } from './segment.ts'
+
+/** The id is each entity's first property. */
+const ID = 0
+/** About what a map takes for an entry. */
+const STRAY_BYTES = 48
+
+/** A segment of rows in the order of ids: its first slot and least id. */
+interface Run {
+  readonly segment: Segment
+  readonly first: number
+  readonly least: number
+}
+
+/** The rows of a table by number, which is their slot, and by id. */
+export class Slots {
+  readonly segments: Segment[] = []
+  rows = 0
+  /** Slots of rows that did not come in the order of ids; of the others, ids ascend with the slots. */
+  private readonly strays = new Map<number, number>()
+  /** Those of them that have been removed. */
+  private readonly spare: number[] = []
+  /** The segments of the others, with their least ids. */
+  private readonly ordered: Run[] = []
+  private greatest = Number.NEGATIVE_INFINITY
+  private straySegment: { readonly segment: Segment; readonly first: number } | null = null
+
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly hasTexts: readonly boolean[],
+  ) {}
+
+  get bytes(): number {
+    return this.segments.reduce((sum, { bytes }) => sum + bytes, this.strays.size * STRAY_BYTES)
+  }
+
+  /** The slot of a row; -1: it is not there. */
+  find(id: number): number {
+    const stray = this.strays.get(id)
+    if (stray !== undefined) return stray
+    if (!(id <= this.greatest)) return -1
+    const at = lastWhere(this.ordered.length, (index) => (this.ordered[index] as Run).least <= id)
+    if (at < 0) return -1
+    const { segment, first } = this.ordered[at] as Run
+    const row = lastWhere(segment.rows, (row) => segment.codeAt(row, ID) <= id)
+    return segment.codeAt(row, ID) === id && segment.isLive(row) ? first + row : -1
+  }
+
+  codeAt(slot: number, place: number): number {
+    return this.segmentOf(slot).codeAt(slot % ROWS, place)
+  }
+
+  /** Whether a row has these codes, all of them. */
+  isAs(slot: number, codes: Float64Array): boolean {
+    for (let place = 0; place < codes.length; place++) {
+      const [here, there] = [this.codeAt(slot, place), codes[place] as number]
+      if (here !== there && !(Number.isNaN(here) && Number.isNaN(there))) return false
+    }
+    return true
+  }
+
+  /** @throws KernelFull */
+  add(codes: Float64Array): void {
+    const id = codes[ID] as number
+    if (id > this.greatest) this.append(codes, id)
+    else this.stray(codes, id)
+    this.rows++
+  }
+
+  /** Writes over a row; its id stays. @throws KernelFull */
+  replace(slot: number, codes: Float64Array): void {
+    this.segmentOf(slot).put(slot % ROWS, codes)
+  }
+
+  remove(slot: number, id: number): void {
+    this.segmentOf(slot).remove(slot % ROWS)
+    if (this.strays.delete(id)) this.spare.push(slot)
+    this.rows--
+  }
+
+  release(): void {
+    for (const segment of this.segments) segment.release()
+    this.segments.length = 0
+  }
+
+  private segmentOf(slot: number): Segment {
+    return this.segments[Math.floor(slot / ROWS)] as Segment
+  }
+
+  private append(codes: Float64Array, id: number) {
+    let last = this.ordered.at(-1)
+    if (!last || last.segment.rows === ROWS) {
+      last = { ...this.open(), least: id }
+      this.ordered.push(last)
+    }
+    last.segment.put(last.segment.rows, codes)
+    this.greatest = id
+  }
+
+  private stray(codes: Float64Array, id: number) {
+    const spare = this.spare.pop()
+    if (spare !== undefined) {
+      this.replace(spare, codes)
+      this.strays.set(id, spare)
+      return
+    }
+    if (!this.straySegment || this.straySegment.segment.rows === ROWS) this.straySegment = this.open()
+    const { segment, first } = this.straySegment
+    const slot = first + segment.rows
+    segment.put(segment.rows, codes)
+    this.strays.set(id, slot)
+  }
+
+  private open(): { segment: Segment; first: number } {
+    const segment = new Segment(this.kernel, this.hasTexts)
+    this.segments.push(segment)
+    return { segment, first: (this.segments.length - 1) * ROWS }
+  }
+}
+
+/** The last index at which a test holds that holds for all before it; -1: for none. */
+function lastWhere(length: number, holds: (index: number) => boolean): number {
+  let [low, high] = [0, length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (holds(middle)) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}

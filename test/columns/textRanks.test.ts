@@ -1,0 +1,456 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { Collation, type Reader } from '../../src/columns/collation.ts'
+import type { Texts } from '../../src/columns/textPieces.ts'
+import { TextRanks } from '../../src/columns/textRanks.ts'
+import { ApiError } from '../../src/errors.ts'
+import { Database } from '../../src/execute/database.ts'
+import { defineEntity, identity, type Property, text } from '../../src/model/entity.ts'
+import type { Statement } from '../../src/model/sql.ts'
+import { hostileTexts } from '../support/hostile.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { Random } from '../support/random.ts'
+import { firstSeed, rounds } from '../support/rounds.ts'
+
+const TIMEOUT_MS = 60_000
+
+const word = defineEntity('Word', { id: identity(), name: text(), sign: text(), number: text() })
+const propertyOf = (key: string) => word.byName.get(key) as Property
+/** Each with another collation: as people order names, by code points, and by the values of digits. */
+const properties = ['name', 'sign', 'number'].map(propertyOf)
+const name = propertyOf('name')
+
+let sql: postgres.Sql
+let database: Database
+let unprepared: Database
+/** Asks the database, and keeps what it was asked. */
+let reader: Reader
+let asked: Statement[]
+
+beforeAll(async () => {
+  const url = await createDatabase('empty')
+  sql = connect(url)
+  await sql`create collation by_numbers (provider = icu, locale = 'und-u-kn-true')`
+  await sql`create table word (
+    id bigint, name text collate "und-x-icu", sign text collate "C", number text collate by_numbers
+  )`
+  database = new Database({ url, poolSize: 2, prepare: true })
+  unprepared = new Database({ url, poolSize: 2, prepare: false })
+}, TIMEOUT_MS)
+afterAll(() => Promise.all([database.end(0), unprepared.end(0), sql.end()]))
+beforeEach(() => {
+  asked = []
+  reader = {
+    read(statement) {
+      asked.push(statement)
+      return database.read(statement)
+    },
+  }
+})
+
+/** Texts with the codes that a dictionary gives them: 1 for the empty one, then as they come. */
+class Dictionary implements Texts {
+  private readonly texts: string[]
+
+  constructor(texts: readonly string[] = []) {
+    this.texts = ['', ...texts]
+  }
+
+  get size(): number {
+    return 1 + this.texts.length
+  }
+
+  text(code: number): string {
+    if (this.texts[code - 1] === undefined) throw new Error(`no text has the code ${code}`)
+    return this.texts[code - 1] as string
+  }
+
+  add(texts: readonly string[]): void {
+    this.texts.push(...texts)
+  }
+
+  /** In ascending order of their ranks, each of which stands for one text. */
+  by(ranks: Int32Array): string[] {
+    const ordered: string[] = []
+    for (let code = 1; code < ranks.length; code++) ordered[ranks[code] as number] = this.text(code)
+    return ordered
+  }
+}
+
+const PARTS = [
+  ...['a', 'A', 'á', 'Á', 'a\u0301', 'ä', 'b', 'B', 'ß', 'ss', 'ﬁ', 'fi', 'i', 'ı', 'İ', 'I', 'z', 'Z', 'æ', 'ñ', 'll'],
+  ...[' ', '  ', '\u00a0', '-', '_', "'", '"', '\\', ',', '.', '{', '}', '%', '\n', '\t', '\u200b', '\ufeff', '\u00ad'],
+  ...['0', '1', '2', '9', '10', '09', '100', '٣', '½', '²', 'β', 'Β', 'σ', 'ς', 'ж', 'Ж', 'ё', 'א', 'ب', 'क', 'ไ', 'ก'],
+  ...[
+    '李',
+    '王',
+    '한',
+    '글',
+    'が',
+    'か\u3099',
+    'ｶ',
+    'カ',
+    '😀',
+    '👩‍🚀',
+    '🇩🇪',
+    '\u{10ffff}',
+    '\uffff',
+    '\u{1d400}',
+    'null',
+    'Mc',
+    'O’',
+  ],
+]
+
+/** `count` texts that all differ, none of them empty, in no order. */
+function randomTexts(random: Random, count: number): string[] {
+  const texts = new Set<string>(hostileTexts.filter((text) => !text.includes('\0')).slice(0, count))
+  while (texts.size < count) texts.add(random.pick(PARTS) + random.times(6, () => random.pick(PARTS)).join(''))
+  return [...texts]
+    .map((text) => [random.below(2 ** 30), text] as const)
+    .sort(([one], [other]) => one - other)
+    .map(([, text]) => text)
+}
+
+/** The table's only rows are these texts, in each property. */
+async function fill(texts: readonly string[]): Promise<void> {
+  await sql`truncate word`
+  await sql`insert into word (name, sign, number) select t, t, t from unnest(${texts}::text[]) as t`
+}
+
+const ordered = async ({ column }: Property): Promise<string[]> =>
+  (await sql`select ${sql(column)} as text from word order by ${sql(column)}`).map((row) => row.text)
+
+/** How many texts of the table are less than each operand. */
+async function bounds({ column }: Property, operands: readonly string[]): Promise<number[]> {
+  const rows = await sql`
+    select (select count(*)::int from word where ${sql(column)} < operand) as count
+    from unnest(${operands}::text[]) with ordinality as given(operand, place) order by place`
+  return rows.map((row) => row.count)
+}
+
+test('PostgreSQL compares as the column does, whose name alone the statements have', async () => {
+  const collation = new Collation(word, name, reader)
+  expect(await collation.order(['b', 'B', 'a'])).toEqual([2, 0, 1])
+  expect(await collation.places(['a', 'b', 'A', 'Z'], ['a', 'B'])).toEqual([1, 1, 1, 2])
+  expect(asked.map(({ text }) => text)).toEqual([
+    `select string_agg(("N" - 1)::text, ',' order by coalesce("V", (select "name" from "word" where false))) ` +
+      `from unnest($1::text[]) with ordinality as given("V", "N")`,
+    `select string_agg((width_bucket(coalesce("V", (select "name" from "word" where false)), $2::text[]))::text, ',' ` +
+      `order by "N") from unnest($1::text[]) with ordinality as given("V", "N")`,
+  ])
+})
+
+describe('ranks are in the order of the column', () => {
+  const random = new Random(firstSeed)
+  const texts = randomTexts(random, 1_500)
+  beforeAll(() => fill(['', ...texts]))
+
+  for (const property of properties)
+    test(property.name, async () => {
+      const dictionary = new Dictionary(texts)
+      for (const each of [reader, unprepared]) {
+        const ranks = new TextRanks(word, property, dictionary, each)
+        expect(await ranks.extend()).toBe(true)
+        expect(ranks.ranks.length).toBe(dictionary.size)
+        expect(dictionary.by(ranks.ranks)).toEqual(await ordered(property))
+      }
+      expect(asked.length).toBe(1)
+    })
+
+  test('and the columns differ in it', async () => {
+    const [one, ...others] = await Promise.all(properties.map(ordered))
+    for (const other of others) expect(other).not.toEqual(one as string[])
+    expect(others[0]).not.toEqual(others[1] as string[])
+  })
+
+  test('whatever order they come in, and in whatever pieces', async () => {
+    for (const property of properties)
+      for (let round = rounds(1, 10); round > 0; round--) {
+        const dictionary = new Dictionary()
+        const ranks = new TextRanks(word, property, dictionary, reader)
+        const all = await ordered(property)
+        const places = new Map(all.map((text, place) => [text, place]))
+        const coming = randomOrder(random, texts)
+        while (coming.length > 0) {
+          dictionary.add(coming.splice(0, 1 + random.below(random.pick([3, 40, 700]))))
+          const before = ranks.ranks
+          const copy = before.slice()
+          expect(await ranks.extend()).toBe(true)
+          const now = dictionary.by(ranks.ranks).map((text) => places.get(text) as number)
+          expect(now.length).toBe(dictionary.size - 1)
+          expect(now.filter((place, index) => index > 0 && place <= (now[index - 1] as number))).toEqual([])
+          // Who counts by it may have it still.
+          expect(before).toEqual(copy)
+        }
+      }
+  })
+
+  test('a few that come are compared with a few, one beside the other too', async () => {
+    const dictionary = new Dictionary(texts)
+    const ranks = new TextRanks(word, name, dictionary, reader)
+    await ranks.extend()
+    asked = []
+    for (let number = 100; number < 140; number++) {
+      dictionary.add([`Invoice ${number}`])
+      await ranks.extend()
+    }
+    const invoices = dictionary.by(ranks.ranks).filter((text) => text.startsWith('Invoice '))
+    expect(invoices).toEqual(Array.from({ length: 40 }, (_, index) => `Invoice ${100 + index}`))
+    expect(asked.length).toBe(2 * 40)
+    for (const { values } of asked) expect(elements(values)).toBeLessThan(120)
+  })
+})
+
+describe('of more texts than one statement takes', () => {
+  test('the order is the same, and no statement is large', async () => {
+    const random = new Random(firstSeed)
+    const texts = randomTexts(random, 14_000)
+    await fill(['', ...texts])
+    const dictionary = new Dictionary(texts.slice(0, 13_000))
+    const ranks = new TextRanks(word, name, dictionary, reader)
+    await ranks.extend()
+    for (const from of [13_000, 13_001, 13_040, 13_500]) {
+      dictionary.add(texts.slice(dictionary.size - 2, from))
+      await ranks.extend()
+    }
+    dictionary.add(texts.slice(dictionary.size - 2))
+    await ranks.extend()
+    expect(dictionary.by(ranks.ranks)).toEqual(await ordered(name))
+    expect(asked.length).toBeGreaterThan(10)
+    for (const { values } of asked)
+      for (const value of values) {
+        expect(elements([value])).toBeLessThanOrEqual(2_048)
+        expect(value?.length).toBeLessThan(150_000)
+      }
+  })
+
+  test(
+    'long texts too',
+    async () => {
+      const random = new Random(firstSeed)
+      const texts = Array.from(
+        { length: 40 },
+        () => `${random.pick(PARTS)}${random.below(9)} `.repeat(4_000) + random.below(2 ** 30),
+      )
+      await fill(['', ...texts])
+      const dictionary = new Dictionary(texts)
+      const ranks = new TextRanks(word, name, dictionary, reader)
+      await ranks.extend()
+      expect(dictionary.by(ranks.ranks).map(Bun.hash)).toEqual((await ordered(name)).map(Bun.hash))
+      const operands = texts.slice(0, 6).map((text) => `${text.slice(0, -9)}5`)
+      for (const [index, bound] of (await bounds(name, operands)).entries())
+        expect(await ranks.boundOf(operands[index] as string)).toBe(bound)
+      // Of 128 Ki characters, or of one text.
+      for (const { values } of asked) for (const value of values) expect(value?.length).toBeLessThan(200_000)
+    },
+    TIMEOUT_MS,
+  )
+
+  test('a million are ordered, more are not', async () => {
+    const ranks = new TextRanks(word, name, { size: 1_000_001, text: () => 'unasked' }, reader)
+    expect(await ranks.extend()).toBe(false)
+    expect(ranks.ranks.length).toBe(1)
+    expect(asked).toEqual([])
+  })
+
+  test(
+    'texts that a collation calls equal are refused',
+    async () => {
+      await sql`create collation of_letters (provider = icu, locale = 'und-u-ks-level1', deterministic = false)`
+      await sql`create table letter (name text collate of_letters)`
+      const letter = defineEntity('Letter', { id: identity(), name: text() })
+      const texts = ['a', 'A'].map((letter) => letter.repeat(33_000))
+      const ranks = new TextRanks(letter, letter.byName.get('name') as Property, new Dictionary(texts), reader)
+      await expect(ranks.extend()).rejects.toThrow('the collation of a column calls different texts equal')
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('the bound of an operand is how many texts are less', () => {
+  const random = new Random(firstSeed)
+  const texts = randomTexts(random, 1_200)
+  /** Of a text that is there, beside one, anywhere, at both ends. */
+  const operands = [
+    ...[
+      '',
+      ' ',
+      '\u0001',
+      '\u{10ffff}\u{10ffff}\u{10ffff}',
+      '\uffff'.repeat(9),
+      'zzzzzzzz',
+      '999999999',
+      '힣힣',
+      ...texts.slice(0, 40),
+    ],
+    ...texts.slice(60, 90).flatMap((text) => [`${text}a`, text.slice(0, -1), text.toUpperCase(), text.toLowerCase()]),
+    ...randomTexts(random, 100).slice(70),
+  ].filter((operand) => operand.isWellFormed())
+  beforeAll(() => fill(['', ...texts]))
+
+  for (const property of properties)
+    test(property.name, async () => {
+      const dictionary = new Dictionary(texts)
+      const ranks = new TextRanks(word, property, dictionary, reader)
+      await ranks.extend()
+      const counts = await bounds(property, operands)
+      expect(new Set(counts).size).toBeGreaterThan(100)
+      expect(Math.max(...counts)).toBe(texts.length + 1)
+      for (const [index, operand] of operands.entries()) {
+        const bound = await ranks.boundOf(operand)
+        expect({ operand, bound }).toEqual({ operand, bound: counts[index] as number })
+        expect(ranks.knownBound(operand)).toBe(bound)
+      }
+      const before = asked.length
+      for (const operand of operands) await ranks.boundOf(operand)
+      expect(asked.length).toBe(before)
+    })
+
+  test('of texts that ICU here orders in the same way, one statement finds it, or none where the text is there', async () => {
+    const names = Array.from({ length: 1_200 }, (_, index) => `Name ${10_000 + 7 * index}`)
+    const ranks = new TextRanks(word, name, new Dictionary(names), reader)
+    await ranks.extend()
+    asked = []
+    for (const text of names.slice(0, 100)) await ranks.boundOf(text)
+    expect(asked).toEqual([])
+    for (let number = 0; number < 100; number++) await ranks.boundOf(`Name ${10_001 + 77 * number}`)
+    expect(asked.length).toBe(100)
+    for (const { values } of asked) expect(elements(values)).toBeLessThanOrEqual(17)
+  })
+
+  test(
+    'also after texts have come on both of its sides',
+    async () => {
+      for (const property of properties) {
+        const dictionary = new Dictionary()
+        const ranks = new TextRanks(word, property, dictionary, reader)
+        expect(await ranks.boundOf('m')).toBe(0)
+        const some = operands.filter((_, index) => index % 4 === 0)
+        const coming = randomOrder(random, texts)
+        while (coming.length > 0) {
+          dictionary.add(coming.splice(0, 1 + random.below(600)))
+          await ranks.extend()
+          const there = new Set(dictionary.by(ranks.ranks))
+          await fill([...there])
+          const counts = await bounds(property, some)
+          for (const [index, operand] of some.entries()) {
+            const bound = counts[index] as number
+            const known = ranks.knownBound(operand)
+            expect({ operand, known: known ?? bound }).toEqual({ operand, known: bound })
+            expect({ operand, bound: await ranks.boundOf(operand) }).toEqual({ operand, bound })
+          }
+        }
+      }
+      await fill(['', ...texts])
+    },
+    TIMEOUT_MS,
+  )
+
+  test('those that were asked for longest ago are forgotten', async () => {
+    const ranks = new TextRanks(word, name, new Dictionary(texts), reader)
+    await ranks.extend()
+    const known = texts.slice(0, 500).map((text) => text.padEnd(400, 'x'))
+    for (const operand of known) await ranks.boundOf(operand)
+    const kept = known.filter((operand) => ranks.knownBound(operand) !== null).length
+    expect(kept).toBeGreaterThan(100)
+    expect(kept).toBeLessThanOrEqual((256 * 1_024) / 800)
+  })
+})
+
+describe('at once', () => {
+  const texts = randomTexts(new Random(firstSeed), 600)
+
+  test('those who ask for the same share it, and texts that come meanwhile are waited for', async () => {
+    await fill(['', ...texts])
+    const dictionary = new Dictionary(texts.slice(0, 300))
+    const ranks = new TextRanks(word, name, dictionary, reader)
+    const first = [ranks.extend(), ranks.extend(), ranks.extend()]
+    dictionary.add(texts.slice(300, 500))
+    const second = [ranks.extend(), ranks.extend()]
+    dictionary.add(texts.slice(500))
+    await Promise.all(first)
+    expect(ranks.ranks.length).toBeGreaterThanOrEqual(302)
+    await Promise.all(second)
+    expect(ranks.ranks.length).toBeGreaterThanOrEqual(502)
+    await ranks.extend()
+    expect(dictionary.by(ranks.ranks)).toEqual(await ordered(name))
+    expect(asked.length).toBeLessThanOrEqual(3)
+    asked = []
+    const found = await Promise.all(Array.from({ length: 50 }, () => ranks.boundOf('Mum')))
+    expect(new Set(found)).toEqual(new Set(await bounds(name, ['Mum'])))
+    expect(asked.length).toBe(1)
+  })
+
+  test('a bound that is found while texts come is that of the ranks there are then', async () => {
+    await fill(['', ...texts])
+    const dictionary = new Dictionary(texts.slice(0, 100))
+    const ranks = new TextRanks(word, name, dictionary, reader)
+    await ranks.extend()
+    const operands = texts.slice(0, 40).map((text) => `${text}~`)
+    const expected = await bounds(name, operands)
+    let isThere = false
+    const found = operands.map(async (operand) => {
+      await ranks.boundOf(operand)
+      return isThere ? ranks.knownBound(operand) : null
+    })
+    dictionary.add(texts.slice(100))
+    await ranks.extend()
+    isThere = true
+    for (const [index, bound] of (await Promise.all(found)).entries())
+      expect(bound ?? expected[index]).toBe(expected[index])
+    expect(await Promise.all(operands.map((operand) => ranks.boundOf(operand)))).toEqual(expected)
+  })
+
+  test('more than a hundred operands are refused', async () => {
+    const ranks = new TextRanks(word, name, new Dictionary(texts), reader)
+    await ranks.extend()
+    const found = await Promise.allSettled(Array.from({ length: 150 }, (_, index) => ranks.boundOf(`Mum ${index}`)))
+    expect(found.map(({ status }) => status)).toEqual([
+      ...Array.from({ length: 100 }, () => 'fulfilled' as const),
+      ...Array.from({ length: 50 }, () => 'rejected' as const),
+    ])
+    expect(found.at(-1)).toMatchObject({ reason: { code: 'ServiceUnavailable' } })
+    expect(await ranks.boundOf('Mum 149')).toBeGreaterThan(0)
+  })
+})
+
+test('an error of the database is passed on, changes nothing, and is forgotten', async () => {
+  const texts = randomTexts(new Random(firstSeed), 300)
+  await fill(['', ...texts])
+  const ended = new Database({ url: await createDatabase('empty'), poolSize: 1, prepare: true })
+  await ended.end(0)
+  let of: Reader = ended
+  const dictionary = new Dictionary(texts)
+  const ranks = new TextRanks(word, name, dictionary, { read: (statement) => of.read(statement) })
+  const none = ranks.ranks
+  const failed = await Promise.allSettled([ranks.extend(), ranks.extend()])
+  for (const result of failed)
+    expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ServiceUnavailable' } })
+  expect((failed[0] as PromiseRejectedResult).reason).toBeInstanceOf(ApiError)
+  expect(ranks.ranks).toBe(none)
+  of = database
+  await ranks.extend()
+  expect(dictionary.by(ranks.ranks)).toEqual(await ordered(name))
+  const there = ranks.ranks
+  of = ended
+  dictionary.add(['Mum'])
+  expect(ranks.extend()).rejects.toBeInstanceOf(ApiError)
+  expect(ranks.boundOf('Mummy')).rejects.toBeInstanceOf(ApiError)
+  await Promise.allSettled([ranks.extend(), ranks.boundOf('Mummy')])
+  expect(ranks.ranks).toBe(there)
+  expect(ranks.knownBound('Mummy')).toBeNull()
+  of = database
+  expect([await ranks.boundOf('Mummy')]).toEqual(await bounds(name, ['Mummy']))
+  await ranks.extend()
+  expect(ranks.ranks.length).toBe(there.length + 1)
+  expect(await ranks.boundOf('Mummy')).toBe(((await bounds(name, ['Mummy']))[0] as number) + 1)
+})
+
+const elements = (values: Statement['values']) =>
+  values.reduce((count, value) => count + (value ?? '').split('","').length, 0)
+
+function randomOrder<T>(random: Random, items: readonly T[]): T[] {
+  const left = [...items]
+  return items.map(() => left.splice(random.below(left.length), 1)[0] as T)
+}
