@@ -25,7 +25,8 @@ async function start() {
   mkdirSync(dataDir)
   chmodSync(folder.path, 0o755) // PostgreSQL may run as the user `nobody`
   copyCluster(from)
-  const copyAndStart = `chmod 755 '${dataDir}'; cp -a '${from}/.' '${dataDir}'; exec "$0" --no-env-file src/main.ts`
+  // Without holes, which would be filled when the disk is full: PostgreSQL gives its log all its room from the start.
+  const copyAndStart = `chmod 755 '${dataDir}'; cp -a --sparse=never '${from}/.' '${dataDir}'; exec "$0" --no-env-file src/main.ts`
   const command = withDisk(dataDir, DISK_MIB, ['sh', '-c', copyAndStart, process.execPath])
   const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMIT_CLIENTS: '2' }
   const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '2', DEMO_DATA: '0', BOOTSTRAP_API_KEY: KEY, ...limits }
