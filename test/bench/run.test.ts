@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { hasColumns } from '../../bench/columns.ts'
 import { startConstant } from '../../bench/floors/servers.ts'
 import { followLinks } from '../../bench/links.ts'
 import type { Operation } from '../../bench/operation.ts'
@@ -44,13 +45,14 @@ describe('the runner', () => {
     expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
     const [json = ''] = readdirSync(output).filter((name) => name.endsWith('.json'))
     const results = JSON.parse(readFileSync(join(output, json), 'utf8')) as Results
-    expect(results).toMatchObject({ seconds: 0.4, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
+    expect(results).toMatchObject({ seconds: 0.3, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
     expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 100 })
     expect(results.command).toContain('npm run bench -- --data')
     expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
     expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'patch', 'refused'])
     for (const scenario of results.scenarios) expectMeasured(scenario)
     expectRatios(results)
+    expectColumns(results)
     expect(readFileSync(join(output, json.replace('.json', '.html')), 'utf8')).toContain('change a random company')
     expect(program.output()).toMatch(/req\/s .* \/constant .* \/bare .* CPU \/bare/)
     expect(program.output()).toContain('log level warn, seed 7\n')
@@ -60,7 +62,18 @@ describe('the runner', () => {
   }, 180_000)
 
   test('ends all that it has started when it is interrupted', async () => {
-    const program = bench('--rows', '1000', '--seconds', '0.5', '--only', 'one-by-id', '--no-curves', '--workers', '1')
+    const program = bench(
+      '--rows',
+      '1000',
+      '--seconds',
+      '0.5',
+      '--only',
+      'one-by-id',
+      '--no-curves',
+      '--no-columns',
+      '--workers',
+      '1',
+    )
     const [, port] = await program.waitFor(/http:\/\/127\.0\.0\.1:(\d+)/)
     const postmaster = postmasterOf(data) as number
     expect(isAlive(postmaster)).toBe(true)
@@ -124,6 +137,17 @@ function expectMeasured({ name, targets }: ScenarioResult) {
       expect(sample.latency.length).toBeGreaterThan(0)
       if (process.platform === 'linux') expect(sample.postgresCpuUs).not.toBeNull()
     }
+  }
+}
+
+/** What absences in columns cost, where the server can have them. */
+function expectColumns({ columns = [] }: Results) {
+  expect(columns).toHaveLength(hasColumns() ? 1 : 0)
+  for (const { listensMs, firstListMs, loadMs, mb, with: withColumns, without } of columns) {
+    expect(listensMs).toBeGreaterThan(0)
+    expect(firstListMs).toBeGreaterThan(listensMs + loadMs / 2)
+    expect(mb).toBeGreaterThan(0)
+    for (const { writesPerSecond } of [withColumns, without]) expect(writesPerSecond).toBeGreaterThan(0)
   }
 }
 
