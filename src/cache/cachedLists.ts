@@ -7,6 +7,7 @@ import type { Asker } from '../model/asker.ts'
 import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { ListQuery } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
 import type { Found } from '../respond/page.ts'
 import type { Reply, TextReply } from '../respond/reply.ts'
 import type { Baseline } from './entries.ts'
@@ -81,6 +82,8 @@ export class CachedLists implements ListSource {
       if (reply) return copyOf(reply)
     }
     const isQuick = isNarrow(query) && this.wide.get(key) === undefined
+    const ordering = isQuick ? null : cache.orderTexts(this.entity, query)
+    if (ordering !== null) await ordering
     const baseline = isQuick ? null : cache.baseline(selectionOf(this.entity, query.filters, tableMask))
     if (!baseline) {
       const found = await this.countAndRead(query, null, asker)
@@ -142,6 +145,7 @@ export class CachedLists implements ListSource {
     asker: Asker,
   ): Promise<Located | 'moved' | null> {
     const { cache, fence, tableMask } = this.access
+    if (plan.ids !== null) return this.readByIds(plan, plan.ids, baseline)
     const rows = await this.reads.read(plan.statement, asker)
     const snapshot = rows[0]?.[0] ?? null
     // All rows there are: in-flight writes need not be published to count them.
@@ -154,12 +158,29 @@ export class CachedLists implements ListSource {
     return plan.holds(atSnapshot) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
   }
 
+  /** Reads rows of which it is known where they lie. 'moved', null: as `follow`. */
+  private async readByIds(
+    plan: PagePlan,
+    ids: readonly number[],
+    baseline: Baseline,
+  ): Promise<Located | 'moved' | null> {
+    const read = await this.reads.readQuick(plan.statement)
+    const rows = inOrder(read, ids)
+    const snapshot = read[0]?.[0] ?? null
+    if (rows.length < ids.length || snapshot === null) return 'moved'
+    const atSnapshot = await this.access.cache.totalAt(baseline, snapshot)
+    if (atSnapshot === null) return null
+    return plan.holds(atSnapshot) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
+  }
+
   /** The total and the page in one statement; the total is kept from then on. */
   private async countAndRead(query: ListQuery, baseline: Baseline | null, asker: Asker): Promise<Located> {
     const { cache, fence, tableMask } = this.access
     const reading = this.reads.read(compileList(this.entity, query, 'totalAndSnapshot'), asker, ownerOf(query))
     const isNew = baseline !== null && baseline.total === null
+    const startMs = performance.now()
     const rows = await (isNew ? this.counting.start(baseline.selection.key, reading) : reading)
+    if (baseline !== null) cache.noteCount(baseline, performance.now() - startMs)
     const [total = '0', snapshot = null] = rows[0]?.[0]?.split(' ') ?? []
     await fence.rows(tableMask, snapshot)
     if (baseline && snapshot !== null) cache.learnTotal(baseline, Number(total), snapshot)
@@ -193,6 +214,12 @@ export class CachedLists implements ListSource {
       rows && snapshot ? { positions: rows.map((row) => row.slice(1)), step, snapshot } : null,
     )
   }
+}
+
+/** The rows, each behind a snapshot, in the order of these ids; without those that are not there. */
+function inOrder(rows: readonly Row[], ids: readonly number[]): Row[] {
+  const byId = new Map(rows.map((row) => [Number(row[1]), row]))
+  return ids.map((id) => byId.get(id)).filter((row) => row !== undefined)
 }
 
 /** Its client has left, and others have not. @throws any other error */

@@ -1,5 +1,6 @@
 import type { Change } from '../changes/change.ts'
 import type { Snapshot } from '../changes/snapshot.ts'
+import type { TableCopy } from '../columns/tableCopy.ts'
 import type { Anchor, PositionIndex } from './positionIndex.ts'
 import type { Selection } from './selection.ts'
 
@@ -41,6 +42,8 @@ export interface Baseline {
   readonly total: number | null
   /** Under which the total was counted. */
   readonly counted: Snapshot | null
+  /** The table in columns, if it is so as of the baseline; null: there is none. */
+  readonly columns: TableCopy | null
 }
 
 /** The total of a selection under the very snapshot that a page was read under. */

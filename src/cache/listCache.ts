@@ -1,7 +1,10 @@
 import { type InFlightWrites, seenBy } from '../changes/settling.ts'
 import { Snapshot } from '../changes/snapshot.ts'
 import type { ChangeSubscriber } from '../changes/subscriber.ts'
+import type { ColumnStore } from '../columns/columnStore.ts'
+import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
+import type { ListQuery } from '../model/query.ts'
 import type { Baseline, PageEntry, TotalAtSnapshot, TotalEntry } from './entries.ts'
 import { Freshness, unseenBy } from './freshness.ts'
 import { IndexCache } from './indexCache.ts'
@@ -47,6 +50,8 @@ export class ListCache<T> {
     subscriber: ChangeSubscriber,
     private readonly inFlight: InFlightWrites,
     bytesMax: number,
+    /** Null: tables are not kept in columns. */
+    private readonly columns: ColumnStore | null = null,
   ) {
     this.freshness = new Freshness(subscriber, inFlight)
     this.totals = new LruCache(bytesMax / 8, (_, key) => TOTAL_BYTES + 2 * key.length)
@@ -62,7 +67,23 @@ export class ListCache<T> {
     const entry = freshness.current(this.totals, selection.key)
     const known = entry && this.count(entry) ? entry : null
     const next = freshness.next(selection.table)
-    return { selection, generation, next, total: known?.total ?? null, counted: known?.snapshot ?? null }
+    const copy = this.columns?.current(selection.entity) ?? null
+    const columns = copy?.isAsOf(generation, next) ? copy : null
+    const baseline = { selection, generation, next, columns }
+    if (known !== null) return { ...baseline, total: known.total, counted: known.snapshot }
+    // Not kept: it costs less to count again than those kept cost that it would push out.
+    const total = columns?.count(selection.filters) ?? null
+    return { ...baseline, total, counted: columns?.snapshot ?? null }
+  }
+
+  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: nothing has to be asked. */
+  orderTexts(entity: Entity, query: ListQuery): Promise<void> | null {
+    return this.columns?.orderTexts(entity, query) ?? null
+  }
+
+  /** Notes that the database has counted the selection of the baseline, which took so long. */
+  noteCount({ selection }: Baseline, ms: number): void {
+    this.columns?.noteCount(selection.entity, ms)
   }
 
   /** Keeps a total that was counted after the baseline, under the snapshot of this text. */

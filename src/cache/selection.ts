@@ -7,6 +7,8 @@ import type { Row } from '../model/sql.ts'
 
 /** The rows of one table that match some filters, by a test that is equal to the SQL's. */
 export interface Selection {
+  readonly entity: Entity
+  readonly filters: readonly Filter[]
   readonly table: string
   /** The bit of the table in the marks of writes. */
   readonly tableMask: number
@@ -22,6 +24,8 @@ export function selectionOf(entity: Entity, filters: readonly Filter[], tableMas
     JSON.stringify([property.column, operator.prefix, value]),
   )
   return {
+    entity,
+    filters,
     table: entity.table,
     tableMask,
     key: `${entity.table} ${parts.sort().join()}`,

@@ -1,6 +1,7 @@
 /** Which transactions a statement saw the work of. PostgreSQL documentation, 9.28.7, pg_snapshot. */
 export class Snapshot {
-  private readonly oldest: number
+  /** The first transaction that had not ended: the work of all before it was there, or was undone. */
+  readonly oldest: number
   /** The first transaction that had not begun. */
   readonly next: number
   private readonly running: ReadonlySet<number>

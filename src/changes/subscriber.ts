@@ -25,6 +25,8 @@ export class ChangeSubscriber {
   generation = 0
   /** As of the last `catchUp`. False: the lease has run out, or an outcome is unknown, so the cache is off. */
   isLive = false
+  /** Called before changes of the table are forgotten: what follows them can still take them in. */
+  onForget: ((table: string) => void) | null = null
 
   /** `bytesMax`: the size of the changes retained for one table. An entry that has fallen behind the oldest is dropped. */
   constructor(
@@ -80,7 +82,9 @@ export class ChangeSubscriber {
     kept.changes.push(change)
     kept.bytes.push(bytes)
     kept.allBytes += bytes
-    if (kept.allBytes > this.bytesMax) forgetHalf(kept)
+    if (kept.allBytes <= this.bytesMax) return
+    this.onForget?.(table)
+    forgetHalf(kept)
   }
 
   private notePublished(transaction: number) {

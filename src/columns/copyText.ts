@@ -16,7 +16,8 @@ function code(character = ''): number {
   return character.charCodeAt(0)
 }
 
-const decoder = new TextDecoder()
+// A text may begin with a byte order mark, which is part of it.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export function isNull(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from === 2 && bytes[from] === BACKSLASH && bytes[from + 1] === CAPITAL_N

@@ -1,5 +1,6 @@
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
+// A text may begin with a byte order mark, which is part of it.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** The codes of a text that there is not, and of the empty one. */
 export const NO_TEXT = 0

@@ -29,6 +29,9 @@ export interface Config {
   readonly trustedProxies: string | null
   readonly listCache: boolean
   readonly listCacheMb: number
+  /** 0: no table is kept in columns. */
+  readonly columnsMb: number
+  readonly columnsLoad: 'demand' | 'start'
   readonly logLevel: LogLevel
   /** Null: by what stdout is. */
   readonly logFormat: LogFormat | null
@@ -86,6 +89,8 @@ export function readConfig(
     trustedProxies: read('TRUSTED_PROXIES'),
     listCache: read<string>('LIST_CACHE') === 'on',
     listCacheMb: read('LIST_CACHE_MB'),
+    columnsMb: read('COLUMNS_MB'),
+    columnsLoad: read('COLUMNS_LOAD'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
   }

@@ -136,6 +136,18 @@ export const settings = {
     allowed: 'an integer from 1 to 10000',
     meaning: 'Memory of each worker for what it knows of lists.',
   },
+  COLUMNS_MB: {
+    schema: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+    default: '256',
+    allowed: 'an integer from 0 to 1000000',
+    meaning: 'Memory of each worker for tables in columns, which answer lists not asked for before; 0: none.',
+  },
+  COLUMNS_LOAD: {
+    schema: Type.Union([Type.Literal('demand'), Type.Literal('start')]),
+    default: 'demand',
+    allowed: 'demand or start',
+    meaning: 'When a table is read into columns: once that has cost less than its lists, or when a worker starts.',
+  },
   LOG_LEVEL: {
     schema: oneOf(LOG_LEVELS),
     default: 'info',

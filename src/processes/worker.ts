@@ -4,15 +4,9 @@ import { Keyring } from '../admit/keyring.ts'
 import { type LimiterTables, limiterSettings } from '../admit/limiterFiles.ts'
 import { Limiters } from '../admit/limiters.ts'
 import { RedisWindows } from '../admit/redis.ts'
-import type { CacheParts } from '../cache/cacheParts.ts'
-import { ListCache } from '../cache/listCache.ts'
 import { onWake } from '../changes/demand.ts'
-import { FlagReader, FlagWriter } from '../changes/inFlight.ts'
-import { addUnknownOutcome, ChangeLogReader, ChangeLogWriter } from '../changes/log.ts'
+import { addUnknownOutcome } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
-import { ChangePublisher } from '../changes/publisher.ts'
-import { InFlightWrites } from '../changes/settling.ts'
-import { ChangeSubscriber } from '../changes/subscriber.ts'
 import { compileProbe } from '../compile/entity.ts'
 import type { Config } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
@@ -30,9 +24,10 @@ import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
-import { openRegion, type Region } from '../os/region.ts'
+import { openRegion } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
 import { ownDescriptors } from './descriptorNeeds.ts'
+import { openMemory } from './listMemory.ts'
 
 /** A running worker, for the process that it is. */
 export interface Worker {
@@ -115,7 +110,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const entities = await loadEntities(surroundings.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
-  const memory = changes && region && openMemory(config, changes, region)
+  const memory = changes && region && openMemory(config, { databaseUrl, database, changes, region, log })
+  if (config.columnsLoad === 'start' && !isWaiting) memory?.columns?.loadAll(entities)
   const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings, database)
   let draining = false
   let baseUrl = config.publicUrl ?? ''
@@ -157,6 +153,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       await requireTables(entities, database)
       cursors.replaceSecret(cursorSecret)
       isWaiting = false
+      if (config.columnsLoad === 'start') memory?.columns?.loadAll(entities)
     },
     async stop(leaveMs) {
       draining = true
@@ -167,23 +164,11 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       // What still runs is answered 503 when its connection ends; so the listener goes last.
-      await Promise.all([database.end(0), lists.end(0), longWrites.end()])
+      await Promise.all([database.end(0), lists.end(0), longWrites.end(), memory?.columns?.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
       close()
     },
-  }
-}
-
-function openMemory({ listCacheMb }: Config, { ring }: ChangeLogAccess, region: Region): CacheParts {
-  const bytes = listCacheMb * 2 ** 20
-  const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
-  const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
-  return {
-    cache: new ListCache(subscriber, inFlight, bytes),
-    inFlight,
-    publisher: new ChangePublisher(new ChangeLogWriter(region, ring), region),
-    flags: new FlagWriter(region, ring),
   }
 }
 

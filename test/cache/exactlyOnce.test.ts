@@ -10,6 +10,7 @@ import { bumpEpoch, ChangeLogReader, ChangeLogWriter, expireLease, renewLease } 
 import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { InFlightWrites } from '../../src/changes/settling.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
+import company from '../../src/entities/company.ts'
 import type { Position } from '../../src/model/order.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
@@ -17,6 +18,8 @@ import { ModelDatabase, type ModelSnapshot, type ModelWrite } from '../support/m
 import { privateRegion } from '../support/region.ts'
 
 const TABLE = 'row'
+/** Not asked for: there are no columns here. */
+const OF = { entity: company, filters: [] }
 const WRITERS = 2
 const IDS = 12
 const STEP = 2
@@ -24,10 +27,10 @@ const STEP = 2
 /** A row is its id, whether it is in, and its rank. */
 const isIn = (row: Row) => row[1] === 't'
 const selections: { selection: Selection; truth: (row: Row) => boolean }[] = [
-  { selection: { table: TABLE, tableMask: 1, key: 'in', matches: isIn }, truth: isIn },
-  { selection: { table: TABLE, tableMask: 1, key: 'all', matches: () => true }, truth: () => true },
+  { selection: { ...OF, table: TABLE, tableMask: 1, key: 'in', matches: isIn }, truth: isIn },
+  { selection: { ...OF, table: TABLE, tableMask: 1, key: 'all', matches: () => true }, truth: () => true },
   // Only PostgreSQL knows which rows it has.
-  { selection: { table: TABLE, tableMask: 1, key: 'untestable', matches: null }, truth: isIn },
+  { selection: { ...OF, table: TABLE, tableMask: 1, key: 'untestable', matches: null }, truth: isIn },
 ]
 const byRank: Ordering = {
   key: 'rank',

@@ -17,15 +17,18 @@ import {
 import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { InFlightWrites } from '../../src/changes/settling.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
+import company from '../../src/entities/company.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
 import { privateRegion } from '../support/region.ts'
 
 const TABLE = 'company'
 const TABLES = 1
-const enabled: Selection = { table: TABLE, tableMask: TABLES, key: 'enabled', matches: (row) => row[1] === 't' }
-const all: Selection = { table: TABLE, tableMask: TABLES, key: 'all', matches: () => true }
-const untestable: Selection = { table: TABLE, tableMask: TABLES, key: 'untestable', matches: null }
+/** Not asked for: there are no columns here. */
+const OF = { entity: company, filters: [] }
+const enabled: Selection = { ...OF, table: TABLE, tableMask: TABLES, key: 'enabled', matches: (row) => row[1] === 't' }
+const all: Selection = { ...OF, table: TABLE, tableMask: TABLES, key: 'all', matches: () => true }
+const untestable: Selection = { ...OF, table: TABLE, tableMask: TABLES, key: 'untestable', matches: null }
 const byId: Ordering = {
   key: 'id',
   positionOf: (row) => [row[0] as string],

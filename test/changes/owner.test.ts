@@ -26,7 +26,8 @@ const AT_ONCE_MS = 9_000
 const entities = await loadEntities()
 const INSERT = "insert into company (name) values ('a')"
 const [ABSENCES, COMPANIES, EMPLOYEES] = entities.map((entity): Selection => {
-  return { table: entity.table, tableMask: tableMask(entities, [entity]), key: entity.table, matches: () => true }
+  const { table } = entity
+  return { entity, filters: [], table, tableMask: tableMask(entities, [entity]), key: table, matches: () => true }
 }) as [Selection, Selection, Selection]
 
 let url: string

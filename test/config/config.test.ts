@@ -34,6 +34,8 @@ test('nothing set: the defaults', () => {
     trustedProxies: null,
     listCache: true,
     listCacheMb: 16,
+    columnsMb: 256,
+    columnsLoad: 'demand',
     logLevel: 'info',
     logFormat: null,
   })
@@ -67,6 +69,8 @@ test('all set', () => {
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
     LIST_CACHE: 'off',
     LIST_CACHE_MB: '64',
+    COLUMNS_MB: '1024',
+    COLUMNS_LOAD: 'start',
     LOG_LEVEL: 'debug',
     LOG_FORMAT: 'json',
   }
@@ -90,6 +94,8 @@ test('all set', () => {
     trustedProxies: '10.0.0.0/8, ::1',
     listCache: false,
     listCacheMb: 64,
+    columnsMb: 1024,
+    columnsLoad: 'start',
     logLevel: 'debug',
     logFormat: 'json',
   })

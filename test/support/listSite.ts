@@ -2,13 +2,16 @@ import type { CacheParts } from '../../src/cache/cacheParts.ts'
 import { ListCache } from '../../src/cache/listCache.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
-import { ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
+import { bumpEpoch, ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
 import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { InFlightWrites } from '../../src/changes/settling.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
+import { ColumnStore } from '../../src/columns/columnStore.ts'
+import { TableReader } from '../../src/columns/tableReader.ts'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
+import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
 import { Resource } from '../../src/operations/resource.ts'
@@ -66,9 +69,13 @@ export class ListProcess {
   private readonly longWrites: LongWrites
   private readonly resources: ReadonlyMap<string, Resource>
 
-  constructor(url: string, memory: CacheParts | null) {
+  private readonly memory: CacheParts | null
+
+  constructor(url: string, memoryOf: (database: Database) => CacheParts | null) {
     const options = { url, poolSize: 4, prepare: true }
     this.database = new WatchedDatabase(options)
+    const memory = memoryOf(this.database)
+    this.memory = memory
     this.longWrites = new LongWrites(this.database, options)
     const cursors = new Cursors('secret')
     const listReads = new ListReads({
@@ -88,8 +95,13 @@ export class ListProcess {
     this.resources = new Map(entities.map((entity) => [entity.plural, resourceOf(entity)]))
   }
 
+  /** Reads all tables into columns. */
+  async loadColumns(): Promise<void> {
+    await this.memory?.columns?.loadAll(entities)
+  }
+
   async end(): Promise<void> {
-    await Promise.all([this.database.end(1_000), this.longWrites.end()])
+    await Promise.all([this.database.end(1_000), this.longWrites.end(), this.memory?.columns?.end()])
   }
 
   /** `path`: `/Absences?page=2`. */
@@ -142,23 +154,35 @@ export class ListSite {
   readonly region: Region = privateRegion(changeLogWords(2))
   readonly processes: readonly [ListProcess, ListProcess]
   readonly plain: ListProcess
-  private readonly pulse: ReturnType<typeof setInterval>
+  private pulse: ReturnType<typeof setInterval>
 
-  constructor(url: string, cacheBytes = 16 * 2 ** 20) {
+  /** `columnBytes`: for tables in columns, of each process; 0: there are none. */
+  constructor(
+    private readonly url: string,
+    cacheBytes = 16 * 2 ** 20,
+    private readonly columnBytes = 0,
+  ) {
     this.hear()
     // No other client writes, except in tests that do so without a notification.
     this.pulse = setInterval(() => this.hear(), 20)
     this.processes = [
-      new ListProcess(url, this.memory(0, cacheBytes)),
-      new ListProcess(url, this.memory(1, cacheBytes)),
+      new ListProcess(url, (database) => this.memory(0, cacheBytes, database)),
+      new ListProcess(url, (database) => this.memory(1, cacheBytes, database)),
     ]
-    this.plain = new ListProcess(url, null)
+    this.plain = new ListProcess(url, () => null)
   }
 
   /** From now on no process hears of the writes of others. */
   deafen(): void {
     clearInterval(this.pulse)
     expireLease(this.region)
+  }
+
+  /** They hear again, and drop what they knew, as after a listener's loss. */
+  hearAgain(): void {
+    bumpEpoch(this.region)
+    this.pulse = setInterval(() => this.hear(), 20)
+    this.hear()
   }
 
   private hear() {
@@ -170,12 +194,21 @@ export class ListSite {
     for (const process of [...this.processes, this.plain]) await process.end()
   }
 
-  private memory(writer: number, bytes: number) {
+  private memory(writer: number, bytes: number, database: Database) {
     const { region } = this
     const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
     const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
+    const options = {
+      subscriber,
+      database,
+      reader: new TableReader(this.url),
+      bytesMax: this.columnBytes,
+      log: createLog('error', null),
+    }
+    const columns = this.columnBytes === 0 ? null : new ColumnStore(options)
     return {
-      cache: new ListCache<Reply>(subscriber, inFlight, bytes),
+      cache: new ListCache<Reply>(subscriber, inFlight, bytes, columns),
+      columns,
       inFlight,
       publisher: new ChangePublisher(new ChangeLogWriter(region, writer), region),
       flags: new FlagWriter(region, writer),

@@ -1,0 +1,225 @@
+import type { ChangeSubscriber } from '../changes/subscriber.ts'
+import type { Log } from '../log.ts'
+import type { Entity } from '../model/entity.ts'
+import type { ListQuery } from '../model/query.ts'
+import type { Reader } from './collation.ts'
+import { Kernel, KernelFull } from './kernel.ts'
+import { TableCopy } from './tableCopy.ts'
+import type { TableReader } from './tableReader.ts'
+
+/** What a copy costs to make, the worker's and PostgreSQL's part together: at once, and for each row. */
+const LOAD_MS = 25
+const LOAD_MS_OF_ROW = 0.0024
+/** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
+const ROW_BYTES = 100
+const CODE_BYTES = 4
+/** Refreshes take at most one part in so many of the time. */
+const REFRESH_SHARE = 20
+/** After so many refreshes in a row that no list could use, there is a pause. */
+const VAIN_MAX = 3
+const VAIN_PAUSE_MS = 30_000
+/** What failed, or did not fit, is tried again after this time. */
+const RETRY_MS = 60_000
+/** In this time the number of lists that were asked for counts half. */
+const HALF_LIFE_MS = 60_000
+
+/** One table, and what is known of it. */
+interface Tracked {
+  readonly entity: Entity
+  copy: TableCopy | null
+  isReading: boolean
+  /** What counting its lists has cost while there was no copy. */
+  spentMs: number
+  /** What a copy would cost; null: not known yet. */
+  priceMs: number | null
+  /** No reading before. */
+  notBeforeMs: number
+  /** Refreshes in a row that no list has used. */
+  vain: number
+  /** How many lists were asked for of late, as of `askedMs`. */
+  asked: number
+  askedMs: number
+}
+
+export interface ColumnStoreOptions {
+  readonly subscriber: ChangeSubscriber
+  readonly reader: TableReader
+  /** Says how texts lie in their order. */
+  readonly database: Reader
+  /** For the copies of all tables together. */
+  readonly bytesMax: number
+  readonly log: Log
+}
+
+/**
+ * Copies of tables in columns, for totals and pages of lists that were not asked for before. A copy is made once counting
+ * without it has cost more than making it would, in the background; one that has lost track of its table is refreshed by
+ * the rows that have changed. Where the memory does not do for all tables, those have one that are asked for most.
+ */
+export class ColumnStore {
+  private readonly tables = new Map<string, Tracked>()
+  private readonly kernel: Kernel
+  private isEnded = false
+
+  constructor(private readonly options: ColumnStoreOptions) {
+    this.kernel = new Kernel(options.bytesMax)
+    options.subscriber.onForget = (table) => this.keepUp(table)
+  }
+
+  /** The copy of the entity's table, as of the last `catchUp` of the subscriber; null: there is none. */
+  current(entity: Entity): TableCopy | null {
+    const tracked = this.tables.get(entity.table)
+    if (tracked === undefined || tracked.copy === null) return null
+    noteAsked(tracked)
+    if (tracked.isReading) return null
+    const isCurrent = this.catchUp(tracked, tracked.copy)
+    if (isCurrent) tracked.vain = 0
+    else if (mayRead(tracked)) this.read(tracked, () => this.refresh(tracked))
+    return isCurrent ? tracked.copy : null
+  }
+
+  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: nothing has to be asked. */
+  orderTexts(entity: Entity, query: ListQuery): Promise<void> | null {
+    return this.tables.get(entity.table)?.copy?.orderTexts(query) ?? null
+  }
+
+  /** Notes that the database has counted a list of the entity, which took so long. */
+  noteCount(entity: Entity, ms: number): void {
+    const tracked = this.track(entity)
+    if (tracked.copy !== null) return
+    noteAsked(tracked)
+    tracked.spentMs += ms
+    if (tracked.spentMs > (tracked.priceMs ?? LOAD_MS) && mayRead(tracked)) this.read(tracked, () => this.load(tracked))
+  }
+
+  /** Makes a copy of each of these now, one after the other. */
+  async loadAll(entities: readonly Entity[]): Promise<void> {
+    for (const entity of entities) {
+      const tracked = this.track(entity)
+      tracked.spentMs = Number.POSITIVE_INFINITY
+      if (!tracked.isReading) await this.read(tracked, () => this.load(tracked))
+    }
+  }
+
+  /** Ends what is being read. */
+  async end(): Promise<void> {
+    this.isEnded = true
+    await this.options.reader.end()
+  }
+
+  private track(entity: Entity): Tracked {
+    let tracked = this.tables.get(entity.table)
+    if (tracked === undefined) {
+      const never = { copy: null, isReading: false, spentMs: 0, priceMs: null, notBeforeMs: 0 }
+      tracked = { entity, ...never, vain: 0, asked: 0, askedMs: 0 }
+      this.tables.set(entity.table, tracked)
+    }
+    return tracked
+  }
+
+  private keepUp(table: string) {
+    const tracked = this.tables.get(table)
+    if (tracked?.copy && !tracked.isReading) this.catchUp(tracked, tracked.copy)
+  }
+
+  /** False: the copy has lost track, or has grown beyond the memory there is. */
+  private catchUp(tracked: Tracked, copy: TableCopy): boolean {
+    try {
+      return copy.catchUp(this.options.subscriber)
+    } catch (error) {
+      if (!(error instanceof KernelFull)) throw error
+      this.giveUp(tracked)
+      this.noteFull(tracked)
+      return false
+    }
+  }
+
+  private async read(tracked: Tracked, work: () => Promise<void>) {
+    tracked.isReading = true
+    const { table } = tracked.entity
+    try {
+      await work()
+    } catch (error) {
+      tracked.notBeforeMs = performance.now() + RETRY_MS
+      if (error instanceof KernelFull) this.noteFull(tracked)
+      else if (!this.isEnded)
+        this.options.log.warn('a table cannot be read into columns', { table, error: String(error) })
+    } finally {
+      tracked.isReading = false
+    }
+  }
+
+  private async load(tracked: Tracked) {
+    const { entity } = tracked
+    const { reader, bytesMax, log } = this.options
+    const size = await reader.size(entity)
+    const rows = size.rows ?? size.bytes / ROW_BYTES
+    tracked.priceMs = LOAD_MS + LOAD_MS_OF_ROW * rows
+    if (tracked.spentMs < tracked.priceMs) return
+    if (rows * (entity.properties.length * CODE_BYTES + 1 / 8) > bytesMax) throw new KernelFull()
+    const startMs = performance.now()
+    const copy = await TableCopy.load(entity, this.kernel, this.options)
+    tracked.copy = copy
+    tracked.spentMs = 0
+    log.info('a table is in columns', {
+      table: entity.table,
+      rows: copy.table.rows,
+      mb: Math.ceil(copy.table.bytes / 2 ** 20),
+      ms: Math.round(performance.now() - startMs),
+    })
+  }
+
+  private async refresh(tracked: Tracked) {
+    const { subscriber, reader } = this.options
+    const copy = tracked.copy as TableCopy
+    const startMs = performance.now()
+    try {
+      if (!(await copy.refresh(subscriber, reader))) this.giveUp(tracked)
+    } catch (error) {
+      if (error instanceof KernelFull) this.giveUp(tracked)
+      throw error
+    } finally {
+      const endMs = performance.now()
+      const isVain = ++tracked.vain >= VAIN_MAX
+      tracked.notBeforeMs = endMs + Math.max(REFRESH_SHARE * (endMs - startMs), isVain ? VAIN_PAUSE_MS : 0)
+    }
+    // What cannot be refreshed is worth loading: lists have asked for it.
+    if (tracked.copy === null) tracked.spentMs = Number.POSITIVE_INFINITY
+  }
+
+  private giveUp(tracked: Tracked) {
+    tracked.copy?.table.release()
+    tracked.copy = null
+    tracked.spentMs = 0
+  }
+
+  /** Its memory goes to this table where another is asked for much less. */
+  private noteFull(tracked: Tracked) {
+    const { log, bytesMax } = this.options
+    const mb = bytesMax / 2 ** 20
+    const others = [...this.tables.values()].filter((other) => other !== tracked && other.copy && !other.isReading)
+    const [least] = others.sort((one, other) => askedOf(one) - askedOf(other))
+    tracked.notBeforeMs = performance.now() + RETRY_MS
+    if (least && 2 * askedOf(least) < askedOf(tracked)) {
+      this.giveUp(least)
+      least.notBeforeMs = tracked.notBeforeMs
+      tracked.notBeforeMs = 0
+      return
+    }
+    const { table } = tracked.entity
+    log.info('COLUMNS_MB is too little for a table: the database counts its lists', { table, mb })
+  }
+}
+
+function mayRead({ isReading, notBeforeMs }: Tracked): boolean {
+  return !isReading && performance.now() >= notBeforeMs
+}
+
+function noteAsked(tracked: Tracked) {
+  tracked.asked = askedOf(tracked) + 1
+  tracked.askedMs = performance.now()
+}
+
+function askedOf({ asked, askedMs }: Tracked): number {
+  return asked * 0.5 ** ((performance.now() - askedMs) / HALF_LIFE_MS)
+}

@@ -1,0 +1,89 @@
+import type { Entity, Property } from '../model/entity.ts'
+import type { Filter, ListQuery, Sort } from '../model/query.ts'
+import type { Reader } from './collation.ts'
+import type { ColumnTable } from './columnTable.ts'
+import { TextRanks } from './textRanks.ts'
+
+/** A list waits for so many new texts to be ordered; more of them are ordered in the background. */
+const AWAITED_MAX = 500
+
+/** The orders of a copy's texts, asked of PostgreSQL for the properties by which lists are sorted or compared. */
+export class OrderedTexts {
+  private readonly ranks = new Map<Property, TextRanks>()
+  /** What the table has of them. */
+  private readonly used = new Map<Property, Int32Array>()
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly table: ColumnTable,
+    private readonly reader: Reader,
+  ) {}
+
+  /** Resolves when the order is known that the list needs, or cannot be had soon; null: it is known. Never rejects. */
+  prepare({ filters, sorts }: ListQuery): Promise<void> | null {
+    const waits: Promise<unknown>[] = []
+    for (const { property } of sorts) if (isText(property)) this.extend(property, waits)
+    for (const filter of filters) if (isOrdered(filter)) this.findBound(filter.property, filter.value as string, waits)
+    if (waits.length === 0) return null
+    // Without an order the database answers.
+    return Promise.all(waits).then(ignore, ignore)
+  }
+
+  /** The bounds of filters that compare texts, as far as they are known. */
+  boundsOf(filters: readonly Filter[]): ReadonlyMap<Filter, number> | undefined {
+    let bounds: Map<Filter, number> | undefined
+    for (const filter of filters) {
+      if (!isOrdered(filter)) continue
+      const bound = this.use(filter.property)?.knownBound(filter.value as string) ?? null
+      if (bound !== null) bounds = (bounds ?? new Map()).set(filter, bound)
+    }
+    return bounds
+  }
+
+  /** Makes the table sort by the orders that there are. */
+  useFor(sorts: readonly Sort[]): void {
+    for (const { property } of sorts) if (isText(property)) this.use(property)
+  }
+
+  private use(property: Property): TextRanks | null {
+    const ranks = this.ranks.get(property) ?? null
+    if (ranks !== null && this.used.get(property) !== ranks.ranks) {
+      this.used.set(property, ranks.ranks)
+      this.table.useRanks(property, ranks.ranks)
+    }
+    return ranks
+  }
+
+  private extend(property: Property, waits: Promise<unknown>[]): TextRanks {
+    const texts = this.table.textsOf(property)
+    let ranks = this.ranks.get(property)
+    if (ranks === undefined)
+      this.ranks.set(property, (ranks = new TextRanks(this.entity, property, texts, this.reader)))
+    const missing = texts.size - ranks.ranks.length
+    if (missing > 0) {
+      const extending = ranks.extend()
+      if (missing <= AWAITED_MAX) waits.push(extending)
+      else extending.catch(ignore)
+    }
+    return ranks
+  }
+
+  private findBound(property: Property, operand: string, waits: Promise<unknown>[]) {
+    const before: Promise<unknown>[] = []
+    const ranks = this.extend(property, before)
+    if (before.length > 0) waits.push(Promise.all(before).then(() => ranks.boundOf(operand)))
+    else if (ranks.ranks.length > 1 && ranks.knownBound(operand) === null) waits.push(ranks.boundOf(operand))
+  }
+}
+
+function ignore() {}
+
+function isText({ kind }: Property): boolean {
+  return kind.name === 'text'
+}
+
+/** Whether it asks which texts are less than its operand. */
+function isOrdered({ property, operator, value }: Filter): boolean {
+  const { sides } = operator
+  return isText(property) && value !== null && sides !== null && sides.less !== sides.greater
+}

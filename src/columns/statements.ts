@@ -1,0 +1,36 @@
+import { columns } from '../compile/columns.ts'
+import type { Entity } from '../model/entity.ts'
+import { integer, name, param, type Statement, sql, toStatement } from '../model/sql.ts'
+
+/** All rows of the table by their ids, one a line, in COPY's text format. PostgreSQL documentation, COPY, Text Format. */
+export function compileAllRows(entity: Entity): Statement {
+  return toStatement(sql`copy (select ${columns(entity)} from ${name(entity.table)} order by id) to stdout`)
+}
+
+/**
+ * The rows, in the same format, that a snapshot with this oldest transaction may not have seen as they are now. Row
+ * versions that are older than 2^31 transactions may come too: they are as they were.
+ */
+export function compileRowsSince(entity: Entity, oldest: number): Statement {
+  const age = sql`age('${integer(oldest % 2 ** 32)}'::xid)`
+  return toStatement(
+    sql`copy (select ${columns(entity)} from ${name(entity.table)} where age(xmin) <= ${age}) to stdout`,
+  )
+}
+
+/**
+ * The snapshot of the transaction (PostgreSQL documentation, 9.28.7), and a name of the server's run: another one after a
+ * start, a failover, and a recovery, which begins the statistics anew. Only within one run is no commit ever undone.
+ */
+export const MOMENT = toStatement(sql`
+  select pg_current_snapshot()::text, pg_postmaster_start_time()::text || ' ' || (select stats_reset::text from pg_stat_bgwriter)`)
+
+export function compileCount(entity: Entity): Statement {
+  return toStatement(sql`select count(*)::text from ${name(entity.table)}`)
+}
+
+/** How many rows the table has as the planner knows it, and how many bytes; -1 rows: it was never analyzed. */
+export function compileSize(entity: Entity): Statement {
+  return toStatement(sql`
+    select reltuples::bigint::text, pg_relation_size(oid)::text from pg_class where oid = ${param(entity.table)}::regclass`)
+}

@@ -1,0 +1,113 @@
+import type { ChangeSubscriber } from '../changes/subscriber.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Filter, ListQuery } from '../model/query.ts'
+import type { Reader } from './collation.ts'
+import { ColumnTable } from './columnTable.ts'
+import { readLine } from './copyText.ts'
+import type { Kernel } from './kernel.ts'
+import { OrderedTexts } from './orderedTexts.ts'
+import type { Moment, TableReader } from './tableReader.ts'
+
+interface Sources {
+  readonly subscriber: ChangeSubscriber
+  readonly reader: TableReader
+  /** Says how texts lie in their order. */
+  readonly database: Reader
+}
+
+/** No generation of a subscriber. */
+const LOST = -1
+
+/**
+ * A table in columns, and as of what it is so: it includes all changes of the table before number `next` of the log, and
+ * those that its snapshot sees, which are never taken in again.
+ */
+export class TableCopy {
+  private generation = LOST
+  private next = 0
+
+  private readonly texts: OrderedTexts
+
+  private constructor(
+    private readonly entity: Entity,
+    readonly table: ColumnTable,
+    private moment: Moment,
+    database: Reader,
+  ) {
+    this.texts = new OrderedTexts(entity, table, database)
+  }
+
+  /** Reads the table. @throws KernelFull, and what the driver throws */
+  static async load(entity: Entity, kernel: Kernel, { subscriber, reader, database }: Sources): Promise<TableCopy> {
+    // The log's end before the rows: a change before it is in their snapshot, and of each later one that snapshot says so.
+    const end = endOf(subscriber, entity)
+    const table = new ColumnTable(entity, kernel)
+    try {
+      const moment = await reader.all(entity, (bytes, from, to) => table.addLine(bytes, from, to))
+      return Object.assign(new TableCopy(entity, table, moment, database), end)
+    } catch (error) {
+      table.release()
+      throw error
+    }
+  }
+
+  /** Which changes before `next` are not in the log's way: what a total of now was counted under. */
+  get snapshot(): Moment['snapshot'] {
+    return this.moment.snapshot
+  }
+
+  /** Whether it is as of these of the log. */
+  isAsOf(generation: number, next: number): boolean {
+    return this.generation === generation && this.next === next
+  }
+
+  /** How many rows match, by the codes and what waits; null: these cannot tell. */
+  count(filters: readonly Filter[]): number | null {
+    return this.table.count(filters, this.texts.boundsOf(filters))
+  }
+
+  /** The ids of rows [offset, offset + size), in the order of the sorts; null: codes cannot tell, or changes wait. */
+  page({ filters, sorts, page, pageSize }: ListQuery): readonly number[] | null {
+    this.texts.useFor(sorts)
+    const found = this.table.page(filters, sorts, (page - 1) * pageSize, pageSize, this.texts.boundsOf(filters))
+    return found?.ids ?? null
+  }
+
+  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: that is known. */
+  orderTexts(query: ListQuery): Promise<void> | null {
+    return this.texts.prepare(query)
+  }
+
+  /** Takes in what the subscriber has taken in. False: some of it is not known, and the copy must be refreshed. */
+  catchUp(subscriber: ChangeSubscriber): boolean {
+    if (this.generation !== subscriber.generation) return false
+    const changes = subscriber.since(this.entity.table, this.next)
+    if (changes === null) return false
+    if (changes.length === 0) return true
+    this.next += changes.length
+    this.table.take(changes.filter(({ transaction }) => !this.snapshot.sees(transaction)))
+    return true
+  }
+
+  /**
+   * Reads what has changed since its snapshot. False: that cannot be told, or rows were deleted meanwhile, and the copy is of
+   * no use any more. Where it throws, the copy is lost, and the next refresh reads the same again.
+   */
+  async refresh(subscriber: ChangeSubscriber, reader: TableReader): Promise<boolean> {
+    const { table, entity } = this
+    this.generation = LOST
+    const end = endOf(subscriber, entity)
+    table.forgetWaiting()
+    const read = await reader.since(entity, this.moment, (bytes, from, to) => table.put(readLine(bytes, from, to)))
+    // Each row that is there is among those read, or as it was: so there can only be rows too many here.
+    if (read === null || read.rows !== table.rows) return false
+    this.moment = read.moment
+    Object.assign(this, end)
+    return true
+  }
+}
+
+function endOf(subscriber: ChangeSubscriber, { table }: Entity): { generation: number; next: number } {
+  subscriber.catchUp()
+  return { generation: subscriber.generation, next: subscriber.next(table) }
+}

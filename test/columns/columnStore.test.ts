@@ -1,0 +1,208 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
+import { loadMany } from '../support/manyRows.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+import { Random } from '../support/random.ts'
+import { firstSeed, rounds } from '../support/rounds.ts'
+
+const ROWS = 4_000
+const ROUNDS = rounds(150, 1_000)
+const TIMEOUT_MS = 120_000
+const COUNT = /count\(\*\)/
+const BY_IDS = /any \(\$1::bigint\[\]\)/
+
+let url: string
+let sql: postgres.Sql
+let site: ListSite
+let one: ListProcess
+let other: ListProcess
+beforeAll(async () => {
+  url = await createDatabase()
+  sql = connect(url)
+  await loadMany(sql, { company: 20, employee: 40, absence: ROWS })
+  await sql`analyze`
+}, TIMEOUT_MS)
+afterAll(() => sql.end())
+beforeEach(() => {
+  site = new ListSite(url, 16 * 2 ** 20, 64 * 2 ** 20)
+  ;[one, other] = site.processes
+})
+afterEach(() => site.end())
+
+const totalOf = ({ headers }: ListAnswer) => Number(headers['X-Total-Count'])
+
+/** The answer of a process is what PostgreSQL alone says. */
+async function expectRight(process: ListProcess, path: string) {
+  const [answer, right] = [await process.list(path), await site.plain.list(path)]
+  expect({ path, ...answer }).toEqual({ path, ...right })
+}
+
+let fresh = 0
+/** A list that nobody asked for before, of some hundreds of rows. */
+const never = () => `/Absences?Period.Hours=>=${(100 + ++fresh / 1_000_000).toFixed(6)}&Status=Status 1&sort=-Start`
+
+/** Whether the process answers such a list by columns. */
+async function isByColumns(process: ListProcess): Promise<boolean> {
+  const texts = await process.readingOf(() => process.list(never()))
+  return texts.length === 1 && BY_IDS.test(texts[0] as string)
+}
+const untilByColumns = (process: ListProcess) => until(() => isByColumns(process))
+
+describe('a table is read into columns', () => {
+  test('once its lists have cost more than that; from then on they are counted there', async () => {
+    expect(await isByColumns(one)).toBe(false)
+    await untilByColumns(one)
+    const texts = await one.readingOf(() => expectRight(one, never()))
+    expect(texts.filter((text) => COUNT.test(text))).toEqual([])
+  })
+
+  test('at once, where it is asked to be', async () => {
+    await one.loadColumns()
+    expect(await isByColumns(one)).toBe(true)
+    expect(await isByColumns(other)).toBe(false)
+  })
+})
+
+describe('a list by columns', () => {
+  beforeEach(() => Promise.all(site.processes.map((process) => process.loadColumns())))
+
+  test.each(['/Absences', '/Absences?sort=Start', '/Absences?sort=-Id'])(
+    'is not what the first page of all rows is, which an index has: %s',
+    async (path) => {
+      const texts = await one.readingOf(() => expectRight(one, path))
+      expect(texts.filter((text) => COUNT.test(text) || BY_IDS.test(text))).toEqual([])
+    },
+  )
+
+  test('that no row matches is empty, and so is a page behind the last', async () => {
+    for (const path of ['/Absences?Status=None such', '/Absences?Status=Status 1&page=999999']) {
+      const texts = await one.readingOf(() => expectRight(one, path))
+      expect(texts.filter((text) => COUNT.test(text))).toEqual([])
+    }
+  })
+
+  test('shows a write that another process has answered', async () => {
+    const path = never()
+    const total = totalOf(await one.list(path))
+    const { body } = await other.write('create', '/Absences', { Status: 'Status 1', Period: { Hours: 5000 } })
+    expect(totalOf(await one.list(never()))).toBe(total + 1)
+    await other.write('patch', `/Absences/${body.id}`, { Status: 'Status 2' })
+    expect(totalOf(await one.list(never()))).toBe(total)
+    await other.write('remove', `/Absences/${body.id}`)
+    await expectRight(one, never())
+  })
+
+  test('has the right rows where another process writes between the look and the question', async () => {
+    const { body } = await other.write('create', '/Absences', { Status: 'Status 1', Period: { Hours: 6000 } })
+    for (const write of [
+      () => other.write('patch', `/Absences/${body.id}`, { Status: 'Status 1', Start: '2031-01-01T00:00:00Z' }),
+      () => other.write('create', '/Absences', { Status: 'Status 1', Period: { Hours: 6001 } }),
+      () => other.write('remove', `/Absences/${body.id}`),
+    ]) {
+      const path = `/Absences?Period.Hours=>5999.${++fresh}&Status=Status 1&sort=-Start`
+      one.database.instead(BY_IDS, async (read) => {
+        await write()
+        return read()
+      })
+      await expectRight(one, path)
+      expect(one.database.isWaiting).toBe(false)
+    }
+    await sql`delete from absence where period_hours > 5999`
+  })
+
+  test('comes from the database while the lease has run out', async () => {
+    site.deafen()
+    await sql`insert into absence (status, period_hours) values ('Status 1', 7000)`
+    const texts = await one.readingOf(() => expectRight(one, never()))
+    expect(texts.some((text) => BY_IDS.test(text))).toBe(false)
+    await sql`delete from absence where period_hours = 7000`
+  })
+})
+
+describe('a copy that has lost track', () => {
+  beforeEach(() => one.loadColumns())
+
+  test('by a rename is refreshed with the rows that it changed', async () => {
+    await one.write('patch', '/Employees/5', { LastName: `Renamed ${++fresh}` })
+    expect(await isByColumns(one)).toBe(false)
+    await untilByColumns(one)
+    await expectRight(one, `/Absences?Employee=First 155 Middle 5 Renamed ${fresh}`)
+    for (const sort of ['Employee', '-Employee,Start'])
+      await expectRight(one, `${never()}&page=2`.replace('-Start', sort))
+  })
+
+  test('is loaded anew where rows were deleted meanwhile', async () => {
+    const { body } = await one.write('create', '/Absences', { Status: 'Status 1', Period: { Hours: 8000 } })
+    await untilByColumns(one)
+    site.deafen()
+    await sql`delete from absence where id = ${body.id}`
+    site.hearAgain()
+    await untilByColumns(one)
+    expect(totalOf(await one.list('/Absences?Period.Hours=8000&Status=Status 1'))).toBe(0)
+  })
+})
+
+test('a table that does not fit is counted by the database', async () => {
+  const small = new ListSite(url, 16 * 2 ** 20, 2 ** 20)
+  try {
+    await small.processes[0].loadColumns()
+    const path = never()
+    const texts = await small.processes[0].readingOf(() => small.processes[0].list(path))
+    expect(texts.some((text) => COUNT.test(text))).toBe(true)
+  } finally {
+    await small.end()
+  }
+})
+
+test(
+  'lists equal PostgreSQL’s answers after any writes of this machine and others',
+  async () => {
+    await Promise.all(site.processes.map((process) => process.loadColumns()))
+    const random = new Random(15 + firstSeed)
+    const instant = () => `20${15 + random.below(11)}-0${1 + random.below(9)}-1${random.below(10)}T00:00:00Z`
+    const conditions = [
+      () => `Status=${random.pick(['', '!='])}Status ${random.below(6)}`,
+      () => `Start=>=${instant()}`,
+      () => `End=<${instant()}`,
+      () => `Period.Hours=>${random.below(1_300)}`,
+      () => `Period.Days=<=${random.below(40)}`,
+      () => `Reason=${random.pick(['=', '>', '<=', '!='])}Reason ${random.below(999)}`,
+      () => `Employee=${random.pick(['>=', '<'])}First ${random.below(99)}`,
+      () => `EmployeeId=!=${1 + random.below(40)}`,
+      () => `Period.Prefered=`,
+    ]
+    const sorts = [
+      '',
+      '-Start',
+      'Status',
+      'Period.Days,-Start',
+      '-Employee',
+      'Reason,-Period.Hours',
+      '-Id',
+      'End,-Type',
+    ]
+    const created: string[] = []
+    const write = async () => {
+      const process = random.pick(site.processes)
+      const id = random.chance(50) && created.length > 0 ? random.pick(created) : `${1 + random.below(ROWS)}`
+      const values = { Status: `Status ${random.below(5)}`, Start: instant(), Reason: `Reason ${random.below(2_000)}` }
+      if (random.chance(30)) created.push(`${(await process.write('create', '/Absences', values)).body.id}`)
+      else if (random.chance(20)) await process.write('remove', `/Absences/${created.pop() ?? 'x'}`).catch(() => null)
+      else if (random.chance(3)) await process.write('patch', '/Employees/7', { LastName: `Last ${random.below(99)}` })
+      else await process.write('patch', `/Absences/${id}`, values).catch(() => null)
+    }
+    let byColumns = 0
+    for (let round = 0; round < ROUNDS; round++) {
+      if (random.chance(50)) await Promise.all(Array.from({ length: 1 + random.below(4) }, write))
+      const filters = Array.from({ length: random.below(4) }, () => random.pick(conditions)()).join('&')
+      const path = `/Absences?${filters}&sort=${random.pick(sorts)}&page=${1 + random.below(random.pick([2, 50]))}`
+      const process = random.pick(site.processes)
+      const texts = await process.readingOf(() => expectRight(process, path))
+      if (texts.some((text) => BY_IDS.test(text))) byColumns++
+    }
+    expect(byColumns).toBeGreaterThan(ROUNDS / 4)
+  },
+  TIMEOUT_MS,
+)

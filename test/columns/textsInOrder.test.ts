@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { ColumnTable } from '../../src/columns/columnTable.ts'
+import { Kernel } from '../../src/columns/kernel.ts'
+import { TextRanks } from '../../src/columns/textRanks.ts'
+import { compileList } from '../../src/compile/list.ts'
+import absence from '../../src/entities/absence.ts'
+import { Database } from '../../src/execute/database.ts'
+import type { Property } from '../../src/model/entity.ts'
+import { operators } from '../../src/model/operators.ts'
+import type { Filter, Sort } from '../../src/model/query.ts'
+import type { Row } from '../../src/model/sql.ts'
+import { parseFilter } from '../../src/parse/filter.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { Random } from '../support/random.ts'
+import { firstSeed, rounds } from '../support/rounds.ts'
+import { operandNear, storedValue } from '../support/values.ts'
+
+const TIMEOUT_MS = 60_000
+const ROWS = 600
+const random = new Random(firstSeed)
+const propertyOf = (name: string) => absence.byName.get(name) as Property
+const properties = ['status', 'type', 'reason', 'period.days', 'start'].map(propertyOf)
+const textProperties = properties.filter(({ kind }) => kind.name === 'text')
+
+let database: Database
+let columns: ColumnTable
+let ranks: ReadonlyMap<Property, TextRanks>
+let rows: Row[]
+
+beforeAll(async () => {
+  const url = await createDatabase()
+  const sql = connect(url)
+  const texts = () =>
+    random.chance(10) ? null : random.chance(50) ? storedValue('text', random) : `name ${random.below(300)}`
+  const made = Array.from({ length: ROWS }, () => ({
+    status: random.pick(['Approved', 'Requested', '', null]),
+    type: texts(),
+    reason: texts(),
+    period_days: random.pick(['1', '2.5', '100', null]),
+    start: random.pick(['2024-01-31 09:00:00+00', '2024-02-01 09:00:00+00', null]),
+  }))
+  await sql`insert into absence ${sql(made)}`
+  await sql.end()
+  database = new Database({ url, poolSize: 2, prepare: true })
+  rows = await allRows()
+  columns = new ColumnTable(absence, new Kernel(64 * 2 ** 20))
+  for (const row of rows) columns.add(row)
+  ranks = new Map(
+    textProperties.map((property) => [property, new TextRanks(absence, property, columns.textsOf(property), database)]),
+  )
+}, TIMEOUT_MS)
+afterAll(() => database.end(0))
+
+async function allRows(): Promise<Row[]> {
+  const all: Row[] = []
+  for (let page = 1; all.length < ROWS; page++) all.push(...(await list([], [], page, 50)).rows)
+  return all
+}
+
+async function list(filters: readonly Filter[], sorts: readonly Sort[], page: number, pageSize: number) {
+  const answer = await database.read(
+    compileList(absence, { ...parseList(absence, ''), filters, sorts, page, pageSize }),
+  )
+  const found = answer.filter((row) => row[1] !== null)
+  return { total: Number(answer[0]?.[0] ?? 0), rows: found.map((row) => row.slice(1, 1 + absence.properties.length)) }
+}
+
+/** Gives the columns what they have to know of texts, as whoever asks them does. */
+async function boundsOf(filters: readonly Filter[]): Promise<Map<Filter, number>> {
+  const ordered = filters.filter(({ property, operator: { prefix } }) => ranks.has(property) && /[<>]/.test(prefix))
+  for (const { property, value } of ordered) await ranks.get(property)?.boundOf(value as string)
+  return new Map(
+    ordered.map((filter) => [filter, ranks.get(filter.property)?.knownBound(filter.value as string) as number]),
+  )
+}
+
+async function rank(): Promise<void> {
+  for (const [property, of] of ranks) {
+    await of.extend()
+    columns.useRanks(property, of.ranks)
+  }
+}
+
+function randomFilter(): Filter {
+  const property = random.pick(random.chance(70) ? textProperties : properties)
+  const served = operators.filter(({ serves }) => serves(property.kind))
+  const near = random.pick(rows)[absence.properties.indexOf(property)] ?? null
+  const operand = operandNear(property.kind.name, near, random)
+  return parseFilter(absence, { name: property.name, value: random.pick(served).prefix + operand, raw: '' })
+}
+
+function randomSorts(): Sort[] {
+  const sorted = new Map(
+    random.times(2, () => [random.pick(properties), random.pick(['ascending', 'descending'] as const)]),
+  )
+  return [...sorted].map(([property, direction]) => ({ property, direction }))
+}
+
+/** Lists of the columns that differ from PostgreSQL's. */
+async function differences(count: number): Promise<unknown[]> {
+  const found: unknown[] = []
+  let matching = 0
+  for (let number = 0; number < count; number++) {
+    const [filters, sorts] = [random.times(2, randomFilter), randomSorts()]
+    const bounds = await boundsOf(filters)
+    const pageSize = 5 + random.below(46)
+    const page = 1 + random.below(random.pick([1, 3, 20]))
+    const expected = await list(filters, sorts, page, pageSize)
+    const counted = columns.count(filters, bounds)
+    const own = columns.page(filters, sorts, (page - 1) * pageSize, pageSize, bounds)
+    const ids = expected.rows.map(([id]) => Number(id))
+    // Page 1 of nothing is no row, so its total is not there either.
+    const total = page === 1 && ids.length === 0 ? 0 : expected.total
+    matching += ids.length
+    if (counted === total && own?.total === total && own.ids.join() === ids.join()) continue
+    const shown = filters.map(
+      ({ property, operator, value }) => `${property.name}${operator.prefix}${JSON.stringify(value)}`,
+    )
+    found.push({
+      shown,
+      sorts: sorts.map(({ property, direction }) => `${property.name} ${direction}`),
+      page,
+      counted,
+      total,
+      own: own?.ids,
+      ids,
+    })
+  }
+  expect(matching).toBeGreaterThan(count)
+  return found
+}
+
+describe('columns with the ranks of texts', () => {
+  test(
+    'have the totals and pages of PostgreSQL, by any texts',
+    async () => {
+      await rank()
+      expect(await differences(rounds(250, 3_000))).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'say nothing of the order while a text has no rank, and are right again when it has one',
+    async () => {
+      const [before] = rows.splice(7, 1) as [Row]
+      const after = before.map((value, place) =>
+        absence.properties[place] === propertyOf('type') ? 'name 77 and a half' : value,
+      )
+      const filter = parseFilter(absence, { name: 'Type', value: '<=name 77 and a half', raw: '' })
+      await database.write({
+        text: 'update absence set type = $1 where id = $2',
+        values: ['name 77 and a half', before[0] as string],
+      })
+      columns.take([{ transaction: 1, before, after }])
+      rows.push(after)
+      const bounds = await boundsOf([filter])
+      const sorts: Sort[] = [{ property: propertyOf('type'), direction: 'descending' }]
+      expect(columns.count([filter], bounds)).toBeNull()
+      expect(columns.page([], sorts, 0, 20)).toBeNull()
+      await rank()
+      expect(columns.count([filter], await boundsOf([filter]))).toBe((await list([filter], [], 1, 5)).total)
+      expect(await differences(rounds(60, 500))).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+})
+
+test('a text that begins with a byte order mark keeps it', () => {
+  const mark = '\ufeffa'
+  const table = new ColumnTable(absence, new Kernel(64 * 2 ** 20))
+  const lineOf = (id: number, type: string, days: string) =>
+    new TextEncoder().encode([id, '\\N', '\\N', '\\N', type, '\\N', '\\N', '\\N', '\\N', days, '\\N'].join('\t'))
+  // The second row has no code for its days, so it stays as it is.
+  for (const [index, days] of ['1.00000000', '1234567890.12345678'].entries()) {
+    const line = lineOf(1 + index, mark, days)
+    table.addLine(line, 0, line.length)
+  }
+  const texts = table.textsOf(propertyOf('type'))
+  expect(Array.from({ length: texts.size - 2 }, (_, index) => texts.text(2 + index))).toEqual([mark])
+  expect(table.count([parseFilter(absence, { name: 'Type', value: `=${mark}`, raw: '' })])).toBe(2)
+  expect(table.count([parseFilter(absence, { name: 'Type', value: '=a', raw: '' })])).toBe(0)
+})
