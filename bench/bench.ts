@@ -1,4 +1,4 @@
-import { hasColumns, measureColumns } from './columns.ts'
+import { measureColumns } from './columns.ts'
 import { type Cluster, type Database, openCluster } from './database.ts'
 import { exhaust, makeExhaustedKey } from './exhaustedKey.ts'
 import { startBare, startConstant, startUncounted } from './floors/servers.ts'
@@ -58,7 +58,7 @@ export async function startBench(options: Options, scenarios: readonly Scenario[
   const hasIndexed = options.peers.length > 0 && scenarios.some(({ isNew }) => isNew)
   const indexed = hasIndexed ? await cluster.indexedDatabase(options.rows) : null
   // Before the others start: a write of a server tells those that listen beside it, which costs it more than columns do.
-  const columns = options.columns && hasColumns() ? await measureColumns({ cluster, database }, options) : null
+  const columns = options.columns ? await measureColumns({ cluster, database }, options) : null
   const exhausted = await makeExhaustedKey(database.url)
   const server = await startServer({ databaseUrl: database.url, workers: options.workers })
   started.push(server)

@@ -1,5 +1,4 @@
 import postgres from 'postgres'
-import { settings } from '../src/config/settings.ts'
 import { cpuUsBetween, readCpu } from './cpu.ts'
 import { restore } from './data/restore.ts'
 import type { Rows } from './data/table.ts'
@@ -26,11 +25,6 @@ const LISTS_PER_SECOND = 10
 const LEAD_IN_SECONDS_MAX = 1
 /** No seed of the scenarios. */
 const SEED_OF_COLUMNS = 500
-
-/** Whether this server keeps tables in columns at all. */
-export function hasColumns(): boolean {
-  return 'COLUMNS_MB' in settings
-}
 
 /** A server that nothing else is asked of; the database must have no other one. */
 interface Place {

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasColumns } from '../../bench/columns.ts'
 import { startConstant } from '../../bench/floors/servers.ts'
 import { followLinks } from '../../bench/links.ts'
 import type { Operation } from '../../bench/operation.ts'
@@ -27,20 +26,8 @@ function bench(...args: string[]) {
 describe('the runner', () => {
   test('measures the server with the list cache and without, and its floors, on a real database, and writes what it has measured', async () => {
     copyCluster(data)
-    const small = [
-      '--seed',
-      '7',
-      '--rows',
-      '1000',
-      '--seconds',
-      '0.4',
-      '--rounds',
-      '1',
-      '--connections',
-      '4',
-      '--workers',
-      '1',
-    ]
+    const load = ['--seconds', '0.3', '--rounds', '1', '--connections', '4', '--workers', '1']
+    const small = ['--seed', '7', '--rows', '1000', ...load]
     const program = bench(...small, '--no-curves', '--only', 'new-lists,patch,refused')
     expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
     const [json = ''] = readdirSync(output).filter((name) => name.endsWith('.json'))
@@ -62,18 +49,8 @@ describe('the runner', () => {
   }, 180_000)
 
   test('ends all that it has started when it is interrupted', async () => {
-    const program = bench(
-      '--rows',
-      '1000',
-      '--seconds',
-      '0.5',
-      '--only',
-      'one-by-id',
-      '--no-curves',
-      '--no-columns',
-      '--workers',
-      '1',
-    )
+    const small = ['--rows', '1000', '--seconds', '0.1', '--workers', '1']
+    const program = bench(...small, '--only', 'one-by-id', '--no-curves', '--no-columns')
     const [, port] = await program.waitFor(/http:\/\/127\.0\.0\.1:(\d+)/)
     const postmaster = postmasterOf(data) as number
     expect(isAlive(postmaster)).toBe(true)
@@ -140,9 +117,9 @@ function expectMeasured({ name, targets }: ScenarioResult) {
   }
 }
 
-/** What absences in columns cost, where the server can have them. */
+/** What absences in columns cost. */
 function expectColumns({ columns = [] }: Results) {
-  expect(columns).toHaveLength(hasColumns() ? 1 : 0)
+  expect(columns).toHaveLength(1)
   for (const { listensMs, firstListMs, loadMs, mb, with: withColumns, without } of columns) {
     expect(listensMs).toBeGreaterThan(0)
     expect(firstListMs).toBeGreaterThan(listensMs + loadMs / 2)
