@@ -2,6 +2,7 @@
 // run compare with each other.
 import { Command, Option } from 'commander'
 import { bodyCases } from './body.ts'
+import { columnCases } from './columns.ts'
 import { compileCases } from './compile.ts'
 import { jsonCases } from './json.ts'
 import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
@@ -14,10 +15,11 @@ const parts: Record<string, () => Case[] | Promise<Case[]>> = {
   compile: compileCases,
   json: jsonCases,
   window: windowCases,
+  columns: () => columnCases(),
 }
 
 const { only } = new Command('micro')
-  .description('Measures the parser, the compiler, the JSON writers and the sliding window.')
+  .description('Measures the parser, the compiler, the JSON writers, the sliding window and tables in columns.')
   .addOption(new Option('--only <part...>', 'parts to measure').choices(Object.keys(parts)).default(Object.keys(parts)))
   .parse()
   .opts<{ only: string[] }>()

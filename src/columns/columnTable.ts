@@ -1,22 +1,22 @@
 import type { Change } from '../changes/change.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { order } from '../model/order.ts'
-import { compilePredicate } from '../model/predicate.ts'
 import type { Filter, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { type Bounds, type Coded, conditionsOf } from './conditions.ts'
+import { type Bounds, type Coded, type Condition, conditionsOf } from './conditions.ts'
 import { readLine } from './copyText.ts'
 import type { Kernel } from './kernel.ts'
 import { matchesOf } from './matches.ts'
-import { type PageKey, PageSearch, SCRATCH } from './page.ts'
+import { type PageKey, PageSearch } from './page.ts'
 import { RankTable } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
+import { rowTestOf } from './rowTest.ts'
 import { Slots } from './slots.ts'
 import type { Texts } from './textPieces.ts'
 import { Waiting } from './waiting.ts'
 
-/** So many rows without codes are looked at for a list; with more of them PostgreSQL is asked. */
-const ODD_ROWS_MAX = 1_000
+/** So many rows that lie beside the columns are looked at for a list; with more of them codes cannot tell. */
+const OTHERS_MAX = 1_000
 /** About what a map, an array and its texts take. */
 const ODD_ROW_BYTES = 1_024
 
@@ -31,9 +31,8 @@ export class ColumnTable {
   /** Rows of which a value has no code. */
   private readonly odd = new Map<string, Row>()
   private readonly changes = new Waiting()
-  private readonly scratch: number
 
-  /** `kernel`: whose memory it lies in; `release` gives it back. @throws KernelFull */
+  /** `kernel`: whose memory it lies in; `release` gives it back. */
   constructor(
     private readonly entity: Entity,
     private readonly kernel: Kernel,
@@ -44,7 +43,6 @@ export class ColumnTable {
       entity.properties.map(({ kind }) => kind.name === 'text'),
     )
     this.coded = { entity, rowCodes: this.rowCodes, ranks: entity.properties.map(() => null) }
-    this.scratch = kernel.reserve(SCRATCH)
   }
 
   /** Rows that there are. */
@@ -60,7 +58,7 @@ export class ColumnTable {
   /** Of the kernel's memory and of the program's own. */
   get bytes(): number {
     const ranks = this.coded.ranks.reduce((sum, table) => sum + (table?.bytes ?? 0), 0)
-    return this.slots.bytes + this.rowCodes.bytes + SCRATCH + ranks + this.odd.size * ODD_ROW_BYTES
+    return this.slots.bytes + this.rowCodes.bytes + ranks + this.odd.size * ODD_ROW_BYTES
   }
 
   /** A row of the load, of which ids ascend: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
@@ -97,17 +95,28 @@ export class ColumnTable {
   count(filters: readonly Filter[], bounds?: Bounds): number | null {
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!conditions) return null
-    const others = this.countOthers(filters)
+    const others = this.countOthers(filters, conditions)
     return others === null ? null : matchesOf(this.kernel, this.slots.segments, conditions).total + others
   }
 
-  private countOthers(filters: readonly Filter[]): number | null {
-    if (this.odd.size === 0 && this.changes.size === 0) return 0
-    const matches = this.odd.size > ODD_ROWS_MAX ? null : compilePredicate(this.entity, filters)
-    if (!matches) return null
-    let sum = this.changes.sum(matches)
-    for (const row of this.odd.values()) if (matches(row)) sum++
+  /** What rows without codes and changes that wait add to a count; null: it cannot be told, or they are too many. */
+  private countOthers(filters: readonly Filter[], conditions: readonly Condition[]): number | null {
+    const others = this.odd.size + this.changes.size
+    if (others === 0) return 0
+    const test = others > OTHERS_MAX ? null : rowTestOf(this.coded, filters, conditions)
+    if (!test) return null
+    let sum = 0
+    for (const [row, by] of this.others()) {
+      const matches = test(row)
+      if (matches === null) return null
+      if (matches) sum += by
+    }
     return sum
+  }
+
+  private *others(): Generator<[row: Row, by: number]> {
+    for (const row of this.odd.values()) yield [row, 1]
+    yield* this.changes.rows()
   }
 
   /**
@@ -123,9 +132,9 @@ export class ColumnTable {
   ): { total: number; ids: number[] } | null {
     const keys = this.keysOf(sorts)
     const conditions = conditionsOf(this.coded, filters, bounds)
-    if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters) !== 0) return null
+    if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters, conditions) !== 0) return null
     const matches = matchesOf(this.kernel, this.slots.segments, conditions)
-    const found = new PageSearch(this.kernel, this.slots, keys, this.scratch).find(matches, offset, size)
+    const found = new PageSearch(this.kernel, this.slots, keys).find(matches, offset, size)
     return { total: matches.total, ids: found.map((slot) => this.slots.codeAt(slot, 0)) }
   }
 
@@ -158,7 +167,6 @@ export class ColumnTable {
   release(): void {
     this.slots.release()
     for (const ranks of this.coded.ranks) ranks?.release()
-    this.kernel.free(this.scratch, SCRATCH)
   }
 
   /** Puts a change in where the row is as the change found it. */

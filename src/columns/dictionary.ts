@@ -29,7 +29,8 @@ export class Dictionary {
 
   /** The text's code; a new one if it has none. */
   code(text: string): number {
-    return this.codeOf(this.scratch, 0, this.encode(text))
+    const length = this.encode(text)
+    return this.codeOf(this.scratch, 0, length)
   }
 
   /** The same of UTF-8 in `bytes[from, to)`. */
@@ -53,6 +54,7 @@ export class Dictionary {
     return decoder.decode(this.octets.subarray(this.ends[code - 1], this.ends[code]))
   }
 
+  /** Into the scratch, which may be another afterwards; gives the length. */
   private encode(text: string): number {
     if (3 * text.length > this.scratch.length) this.scratch = new Uint8Array(6 * text.length)
     return encoder.encodeInto(text, this.scratch).written

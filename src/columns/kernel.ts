@@ -13,21 +13,31 @@ interface Ranges {
 interface Calls extends Ranges {
   rankRange(column: number, rows: number, from: number, to: number, ranks: number, least: number, width: number): void
   popcount(bits: number, bytes: number): number
-  histogram(...at: [...Keys, counts: number]): void
-  restrict(column: number, from: number, to: number, ...rest: [...Omitted, bucket: number]): number
-  gather(...at: [...Keys, first: number, last: number, base: number, out: number]): number
+  rank(column: number, bits: number, bytes: number, ranks: number, to: number): void
+  widen(column: number, rows: number, to: number): void
+  histogram32(...at: [...Cut<number>, counts: number]): void
+  histogram64(...at: [...Cut<bigint>, counts: number]): void
+  restrict32(...at: [...Cut<number>, only: number, to: number, reach: number]): number
+  restrict64(...at: [...Cut<bigint>, only: number, to: number, reach: number]): number
+  gather32(...at: [...Cut<number>, first: number, last: number, base: number, out: number]): number
+  gather64(...at: [...Cut<bigint>, first: number, last: number, base: number, out: number]): number
 }
-type Omitted = [bytes: number, kind: KeyKind, ranks: number, least: bigint, shift: bigint]
-type Keys = [column: number, bits: number, ...Omitted]
 
-/** How a row's key is read: a code of 32 bits, the rank of that, one among floats, a float. */
-export type KeyKind = 0 | 1 | 2 | 3
+/** What becomes buckets: a column, some of its rows, and where the first bucket begins. */
+type Cut<Key> = [column: number, bits: number, bytes: number, least: Key, shift: number]
 
 /** What bitmaps and columns are made of, in bytes. */
 const BLOCK = 8_192
 const PAGE = 65_536
+/** For `scratch`. */
+const PAGES_MIN = 16
 /** The memory grows by at least so many pages of 64 KiB, as each growth makes the views anew. */
 const GROWTH_PAGES = 16
+
+/** Rows that `scratch.rows` has room for. */
+export const SCRATCH_ROWS = 1_024
+const COUNTS_BYTES = 4 * 4_096
+const REACH_BYTES = 16
 
 const read = (file: string) => readFileSync(join(import.meta.dir, file))
 
@@ -36,8 +46,11 @@ export class Kernel {
   /** Views of the whole memory, made anew when it grows: not to be kept. */
   words = new Int32Array()
   floats = new Float64Array()
+  ordinals = new BigInt64Array()
   octets = new Uint8Array()
   readonly calls: Calls
+  /** Addresses of what is of use during one call: a histogram, two ordinals, numbers of rows, a column of a segment. */
+  readonly scratch: { readonly counts: number; readonly reach: number; readonly rows: number; readonly column: number }
   private readonly memory: WebAssembly.Memory
   private readonly blocksMax: number
   /** Which blocks are in use. The first stays: 0 is no address. */
@@ -46,9 +59,9 @@ export class Kernel {
   /** No block below is free. */
   private firstFree = 1
 
-  /** With vectors of 128 bits where the processor has them, if not told otherwise. */
+  /** 1 MiB at least; with vectors of 128 bits where the processor has them, unless `hasVectors` is given. */
   constructor(bytesMax: number, hasVectors?: boolean) {
-    const pagesMax = Math.max(1, Math.min(65_536, Math.floor(bytesMax / PAGE)))
+    const pagesMax = Math.max(PAGES_MIN, Math.min(65_536, Math.floor(bytesMax / PAGE)))
     this.blocksMax = (pagesMax * PAGE) / BLOCK
     this.used = new Uint8Array(this.blocksMax).fill(1, 0, 1)
     this.memory = new WebAssembly.Memory({ initial: 1, maximum: pagesMax })
@@ -56,6 +69,9 @@ export class Kernel {
     const every = this.open<Calls>(read('kernel.wasm'))
     this.calls = (hasVectors ?? WebAssembly.validate(vectors)) ? { ...every, ...this.open<Ranges>(vectors) } : every
     this.view()
+    const counts = this.reserve(COUNTS_BYTES + REACH_BYTES + 4 * SCRATCH_ROWS)
+    const reach = counts + COUNTS_BYTES
+    this.scratch = { counts, reach, rows: reach + REACH_BYTES, column: this.reserve(8 * 65_536) }
   }
 
   /** Bytes in use. */
@@ -107,6 +123,7 @@ export class Kernel {
     const { buffer } = this.memory
     this.words = new Int32Array(buffer)
     this.floats = new Float64Array(buffer)
+    this.ordinals = new BigInt64Array(buffer)
     this.octets = new Uint8Array(buffer)
   }
 

@@ -1,5 +1,5 @@
 import { ordinalOf } from './floats.ts'
-import type { Kernel, KeyKind } from './kernel.ts'
+import { type Kernel, SCRATCH_ROWS } from './kernel.ts'
 import type { Matches } from './matches.ts'
 import type { RankTable } from './rankTable.ts'
 import { ROWS, type Segment } from './segment.ts'
@@ -17,12 +17,13 @@ const BUCKETS = 4_096
 /** Of rows without a value: they lie behind all others, where these ascend. */
 const NONE = BUCKETS - 1
 /** So many rows are sorted at once. */
-const SORTED_MAX = 1_024
+const SORTED_MAX = SCRATCH_ROWS
 
 /** Where rows fall into buckets: by which key, from which least ordinal on, and of what width, 2^shift. */
 interface Cut {
   readonly level: number
-  readonly kind: KeyKind
+  /** Whether ordinals are those of floats, as a column of the key has some. */
+  readonly isWide: boolean
   readonly least: bigint
   readonly shift: bigint
 }
@@ -42,19 +43,11 @@ interface Run {
  * ones, or, where it holds one value, by the next key. So the cost grows with the rows that match, not with `from`.
  */
 export class PageSearch {
-  private readonly counts: number
-  private readonly out: number
-
-  /** `scratch`: the address of `SCRATCH` bytes. */
   constructor(
     private readonly kernel: Kernel,
     private readonly slots: Slots,
     private readonly keys: readonly PageKey[],
-    scratch: number,
-  ) {
-    this.counts = scratch
-    this.out = scratch + 4 * BUCKETS
-  }
+  ) {}
 
   find({ bits, total }: Matches, from: number, size: number): number[] {
     const found: number[] = []
@@ -68,24 +61,27 @@ export class PageSearch {
     let bits = matches
     let skipped = 0
     for (let cut = this.cutOf(bits, 0); ; ) {
-      const run = this.runOf(
-        this.histogram(bits, cut),
-        (this.keys[cut.level] as PageKey).isDescending,
-        from - skipped,
-        end - skipped,
-      )
+      const { isDescending } = this.keyAt(cut.level)
+      const run = this.runOf(this.histogram(bits, cut), isDescending, from - skipped, end - skipped)
       skipped += run.before
       if (run.rows <= SORTED_MAX) return this.sorted(bits, cut, run).slice(from - skipped, end - skipped)
-      bits = this.restrict(bits, cut, run.first)
-      const isOneValue = run.first === NONE || cut.shift === 0n
-      cut = isOneValue ? this.cutOf(bits, cut.level + 1) : finer(cut, run.first)
+      const restricted = this.restrict(bits, cut, run.first)
+      bits = restricted.bits
+      const isOneValue = run.first === NONE || restricted.least === restricted.greatest
+      cut = isOneValue
+        ? this.cutOf(bits, cut.level + 1)
+        : between(cut.level, cut.isWide, restricted.least, restricted.greatest)
     }
+  }
+
+  private keyAt(level: number): PageKey {
+    return this.keys[level] as PageKey
   }
 
   /** The cut of all that the rows of some segments can have by a key. */
   private cutOf(bits: readonly number[], level: number): Cut {
-    const { place, ranks } = this.keys[level] as PageKey
-    if (ranks) return between({ level, kind: 1 }, BigInt(ranks.least), BigInt(ranks.greatest))
+    const { place, ranks } = this.keyAt(level)
+    if (ranks) return between(level, false, BigInt(ranks.least), BigInt(ranks.greatest))
     let [least, greatest, isWide] = [Infinity, -Infinity, false]
     this.slots.segments.forEach((segment, index) => {
       if (bits[index] === 0) return
@@ -93,19 +89,21 @@ export class PageSearch {
       greatest = Math.max(greatest, segment.greatest[place] as number)
       isWide ||= segment.isWide[place] as boolean
     })
-    if (least > greatest) return { level, kind: isWide ? 2 : 0, least: 0n, shift: 0n }
-    if (isWide) return between({ level, kind: 2 }, ordinalOf(least), ordinalOf(greatest))
-    return between({ level, kind: 0 }, BigInt(least), BigInt(greatest))
+    if (least > greatest) return { level, isWide, least: 0n, shift: 0n }
+    return isWide
+      ? between(level, isWide, ordinalOf(least), ordinalOf(greatest))
+      : between(level, isWide, BigInt(least), BigInt(greatest))
   }
 
   private histogram(bits: readonly number[], cut: Cut): Int32Array {
-    const { kernel, counts } = this
-    const from = counts >> 2
-    kernel.words.fill(0, from, from + BUCKETS)
-    this.each(bits, cut, (column, address, bytes, kind, ranks) => {
-      kernel.calls.histogram(column, address, bytes, kind, ranks, cut.least, cut.shift, counts)
+    const { words, calls, scratch } = this.kernel
+    const shift = Number(cut.shift)
+    words.fill(0, scratch.counts >> 2, (scratch.counts >> 2) + BUCKETS)
+    this.each(bits, cut, (column, from, bytes) => {
+      if (cut.isWide) calls.histogram64(column, from, bytes, cut.least, shift, scratch.counts)
+      else calls.histogram32(column, from, bytes, Number(cut.least), shift, scratch.counts)
     })
-    return kernel.words.subarray(from, from + BUCKETS)
+    return words.subarray(scratch.counts >> 2, (scratch.counts >> 2) + BUCKETS)
   }
 
   /** The buckets in which the rows [from, end) lie; not all of them, if that were too many rows to sort. */
@@ -130,29 +128,36 @@ export class PageSearch {
     throw new Error(`no row ${from} in the histogram`)
   }
 
-  private restrict(bits: readonly number[], cut: Cut, bucket: number): number[] {
-    const { kernel, slots } = this
+  /** The rows of one bucket, with their least and greatest ordinals. */
+  private restrict(bits: readonly number[], cut: Cut, bucket: number) {
+    const { ordinals, calls, scratch } = this.kernel
+    const shift = Number(cut.shift)
     const restricted = bits.map(() => 0)
-    this.each(bits, cut, (column, from, bytes, kind, ranks, index) => {
-      const to = (slots.segments[index] as Segment).workBits
-      const { least, shift } = cut
-      const rows = kernel.calls.restrict(column, from, to, bytes, kind, ranks, least, shift, bucket)
+    ordinals.set([ORDINAL_MAX, -ORDINAL_MAX], scratch.reach >> 3)
+    this.each(bits, cut, (column, from, bytes, index) => {
+      const to = (this.slots.segments[index] as Segment).workBits
+      const rows = cut.isWide
+        ? calls.restrict64(column, from, bytes, cut.least, shift, bucket, to, scratch.reach)
+        : calls.restrict32(column, from, bytes, Number(cut.least), shift, bucket, to, scratch.reach)
       if (rows > 0) restricted[index] = to
     })
-    return restricted
+    const [least = 0n, greatest = 0n] = ordinals.subarray(scratch.reach >> 3)
+    return { bits: restricted, least, greatest }
   }
 
   /** The rows of the buckets, in order. */
   private sorted(bits: readonly number[], cut: Cut, { first, last, rows }: Run): number[] {
-    const { kernel, out } = this
-    const [low, high] = [Math.min(first, last), Math.max(first, last)]
-    let to = out
-    this.each(bits, cut, (column, address, bytes, kind, ranks, index) => {
-      const { least, shift } = cut
-      to = kernel.calls.gather(column, address, bytes, kind, ranks, least, shift, low, high, index * ROWS, to)
+    const { words, calls, scratch } = this.kernel
+    const shift = Number(cut.shift)
+    const [low, high] = first < last ? [first, last] : [last, first]
+    let to = scratch.rows
+    this.each(bits, cut, (column, from, bytes, index) => {
+      to = cut.isWide
+        ? calls.gather64(column, from, bytes, cut.least, shift, low, high, index * ROWS, to)
+        : calls.gather32(column, from, bytes, Number(cut.least), shift, low, high, index * ROWS, to)
     })
-    if (to - out !== 4 * rows) throw new Error(`${(to - out) / 4} rows where ${rows} were counted`)
-    return this.sort([...kernel.words.subarray(out >> 2, to >> 2)], cut.level)
+    if (to - scratch.rows !== 4 * rows) throw new Error(`${(to - scratch.rows) / 4} rows where ${rows} were counted`)
+    return this.sort([...words.subarray(scratch.rows >> 2, to >> 2)], cut.level)
   }
 
   /** By the keys from a level on; those before are equal. */
@@ -181,33 +186,30 @@ export class PageSearch {
     return code === 0 ? Number.NaN : ranks.rankOf(code)
   }
 
-  /** Of each segment that has rows, what a kernel function begins with. */
+  /** Of each segment that has rows, what a kernel function begins with: the column has the keys, ranks or floats if need be. */
   private each(
     bits: readonly number[],
-    { level, kind }: Cut,
-    call: (column: number, bits: number, bytes: number, kind: KeyKind, ranks: number, index: number) => void,
+    { level, isWide }: Cut,
+    call: (column: number, bits: number, bytes: number, index: number) => void,
   ) {
-    const { place, ranks } = this.keys[level] as PageKey
+    const { calls, scratch } = this.kernel
+    const { place, ranks } = this.keyAt(level)
     this.slots.segments.forEach((segment, index) => {
-      const address = bits[index] as number
-      if (address === 0) return
-      const own = kind === 2 && segment.isWide[place] ? 3 : kind
-      call(segment.columns[place] as number, address, segment.bitmapBytes, own, ranks?.address ?? 0, index)
+      const [own, from, bytes] = [segment.columns[place] as number, bits[index] as number, segment.bitmapBytes]
+      if (from === 0) return
+      const isMade = ranks !== null || (isWide && !segment.isWide[place])
+      if (ranks) calls.rank(own, from, bytes, ranks.address, scratch.column)
+      else if (isMade) calls.widen(own, 8 * bytes, scratch.column)
+      call(isMade ? scratch.column : own, from, bytes, index)
     })
   }
 }
 
-/** Bytes for counts and for the rows to be sorted. */
-export const SCRATCH = 4 * BUCKETS + 4 * SORTED_MAX
-
-function finer({ level, kind, least, shift }: Cut, bucket: number): Cut {
-  const from = least + (BigInt(bucket) << shift)
-  return between({ level, kind }, from, from + (1n << shift) - 1n)
-}
+const ORDINAL_MAX = 2n ** 63n - 1n
 
 /** Buckets from the least ordinal to the greatest, those of rows without a value not among them. */
-function between(cut: Pick<Cut, 'level' | 'kind'>, least: bigint, greatest: bigint): Cut {
+function between(level: number, isWide: boolean, least: bigint, greatest: bigint): Cut {
   let shift = 0n
   while ((greatest - least) >> shift >= BigInt(NONE)) shift++
-  return { ...cut, least, shift }
+  return { level, isWide, least, shift }
 }

@@ -6,7 +6,7 @@ import { BACKSLASH, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped
 import { Dictionary, NO_TEXT } from './dictionary.ts'
 
 const LETTER_T = 116 // PostgreSQL prints t and f
-const decoder = new TextDecoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** The codes of an entity's rows, one for each property. NaN: no value, but in texts, where that is `NO_TEXT`. */
 export class RowCodes {
@@ -27,16 +27,17 @@ export class RowCodes {
     return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
   }
 
-  /** Codes a row; false: one of its values has no code. */
+  /** Codes a row; false: one of its values has no code. Its texts have one in any case, so that they can be ranked. */
   code(row: Row): boolean {
+    let isWhole = true
     for (let place = 0; place < this.kinds.length; place++) {
       const text = row[place] as string | null
       const dictionary = this.dictionaries[place]
       const code = dictionary && text !== null ? dictionary.code(text) : this.find(place, text)
-      if (code === null) return false
-      this.codes[place] = code
+      if (code === null) isWhole = false
+      else this.codes[place] = code
     }
-    return true
+    return isWhole
   }
 
   /** The same of a row that need not be there, so that new texts get no code; false, then. */

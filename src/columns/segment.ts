@@ -121,8 +121,7 @@ export class Segment {
   private widen(place: number) {
     const from = this.columns[place] as number
     const to = this.kernel.reserve(WIDE)
-    const { floats } = this.kernel
-    for (let row = 0; row < this.rows; row++) floats[(to >> 3) + row] = this.codeAt(row, place)
+    this.kernel.calls.widen(from, ROWS, to)
     this.columns[place] = to
     this.isWide[place] = true
     this.kernel.free(from, NARROW)

@@ -30,13 +30,13 @@ export class Waiting {
     if (leadsBack(changes)) this.changes.delete(id)
   }
 
-  /** How many rows more match by what waits. */
-  sum(matches: (row: Row) => boolean): number {
-    let sum = 0
+  /** The rows that come by what waits, by 1, and those that go, by -1. */
+  *rows(): Generator<[row: Row, by: number]> {
     for (const changes of this.changes.values())
-      for (const { before, after } of changes)
-        sum += Number(after !== null && matches(after)) - Number(before !== null && matches(before))
-    return sum
+      for (const { before, after } of changes) {
+        if (before !== null) yield [before, -1]
+        if (after !== null) yield [after, 1]
+      }
   }
 
   forget(): void {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { bodies, bodyCases } from '../../bench/micro/body.ts'
+import { columnCases } from '../../bench/micro/columns.ts'
 import { compileCases } from '../../bench/micro/compile.ts'
 import { jsonCases } from '../../bench/micro/json.ts'
 import { type Case, measure } from '../../bench/micro/measure.ts'
@@ -22,8 +23,17 @@ function make<T>(cases: Case[], name: string, operation: string, turn: number): 
   return found.work(turn) as T
 }
 
+const fewColumnCases = () => columnCases(2_000)
+
 describe('every part gives a cost for each of its cases', () => {
-  for (const [part, casesOf] of Object.entries({ bodyCases, compileCases, jsonCases, queryCases, windowCases }))
+  for (const [part, casesOf] of Object.entries({
+    bodyCases,
+    fewColumnCases,
+    compileCases,
+    jsonCases,
+    queryCases,
+    windowCases,
+  }))
     test(part, async () => {
       const cases = await casesOf()
       const costs = await measure(cases, 0.05, 1)

@@ -2,76 +2,66 @@ import type { Change } from '../../src/changes/change.ts'
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
-import { comparePositions, order } from '../../src/model/order.ts'
+import { order } from '../../src/model/order.ts'
 import { compilePredicate } from '../../src/model/predicate.ts'
+import { compareCodes } from '../../src/model/printed.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
+import { comparePositions } from './positions.ts'
 import type { Random } from './random.ts'
 import { operandNear } from './values.ts'
 
-/** As PostgreSQL prints what a column of the kind can hold; of each but texts, values in the order that they have. */
-const printed: Record<string, readonly string[]> = {
+/** As PostgreSQL prints what a column of the kind can hold, and no client would write often. */
+const extremes: Record<string, readonly string[]> = {
   text: [
     '',
     ' ',
     'a',
     'A',
     'á',
-    'ab',
+    '\ufeffa',
     'a\\b',
     '\\N',
-    'Approved',
-    'Requested',
     '😀',
     '\u{10ffff}',
     '\t',
     '\n\r',
     "a'b",
     '<b>',
+    'x'.repeat(400),
   ],
   boolean: ['f', 't'],
-  integer: ['1', '2', '3', '70', '71', '2147483647', '2147483648', '9007199254740991', '9007199254740993'],
+  integer: ['1', '2147483647', '2147483648', '9007199254740991', '9007199254740993', '9223372036854775807'],
   instant: [
     ...['-infinity', '0044-03-15 00:00:00+00 BC', '0001-01-01 00:00:00+00', '1931-12-13 20:45:51+00'],
-    ...['1931-12-13 20:45:52+00', '1999-12-31 23:59:59+00', '2000-01-01 00:00:00+00', '2024-01-31 09:00:00+00'],
-    ...['2024-02-29 23:59:59+00', '2068-01-19 03:14:07+00', '9999-12-31 23:59:59+00', '10000-01-01 00:00:00+00'],
-    ...['294276-12-31 23:59:59+00', 'infinity'],
+    ...['1931-12-13 20:45:52+00', '1999-12-31 23:59:59+00', '2000-01-01 00:00:00+00', '2068-01-19 03:14:07+00'],
+    ...['9999-12-31 23:59:59+00', '10000-01-01 00:00:00+00', '294276-12-31 23:59:59+00', 'infinity'],
   ],
   decimal: [
-    ...[
-      '-9.50000000',
-      '0.00000000',
-      '0.00000001',
-      '0.10000000',
-      '0.30000001',
-      '1.00000000',
-      '7.50000000',
-      '8.00000000',
-    ],
-    ...[
-      '1234567.12345678',
-      '1234567.12345679',
-      '1234567890.00000000',
-      '9999999999.99999998',
-      '9999999999.99999999',
-      'NaN',
-    ],
+    ...['-9.50000000', '0.00000000', '0.00000001', '0.10000000', '0.30000001', '1234567.12345678', '1234567.12345679'],
+    ...['1234567890.00000000', '9999999999.99999998', '9999999999.99999999', 'NaN'],
   ],
 }
-/** Of each kind, values without an extreme. */
-const plain: Record<string, (random: Random) => string> = {
+
+const pair = (number: number) => String(number).padStart(2, '0')
+
+/** What clients do write, as PostgreSQL prints it: many rows tie. */
+const usual: Record<string, (random: Random) => string> = {
   text: (random) => `text ${random.below(40)}`,
   boolean: (random) => random.pick(['f', 't']),
   integer: (random) => String(1 + random.below(500)),
   instant: (random) =>
-    `20${10 + random.below(20)}-0${1 + random.below(9)}-${10 + random.below(19)} 0${random.below(10)}:00:00+00`,
+    `${2010 + random.below(20)}-${pair(1 + random.below(12))}-${pair(1 + random.below(28))} ${pair(random.below(24))}:00:00+00`,
   decimal: (random) => `${random.below(30)}.${random.pick(['00000000', '50000000', '25000000', '12345678'])}`,
 }
 
-/** Rows of an entity, all random, and what the project's own predicate and order say of them. */
+type Matches = (row: Row) => boolean
+
+/** Rows of an entity, all random, and what the project's own predicates and order say of them. Texts are in no collation. */
 export class RandomTable {
   private readonly byId = new Map<number, Row>()
+  private readonly hasExtremes: readonly boolean[]
   private lastId = 0
 
   constructor(
@@ -79,7 +69,8 @@ export class RandomTable {
     readonly random: Random,
     count: number,
   ) {
-    for (let n = 0; n < count; n++) this.insert()
+    this.hasExtremes = entity.properties.map(() => random.chance(50))
+    for (let added = 0; added < count; added++) this.insert()
   }
 
   get rows(): Row[] {
@@ -88,66 +79,103 @@ export class RandomTable {
 
   private insert(): Row {
     this.lastId += 1 + this.random.below(3)
-    const row = this.entity.properties.map((property) => this.valueOf(property))
+    const row = this.entity.properties.map((_, place) => this.valueAt(place))
     row[0] = String(this.lastId)
     this.byId.set(this.lastId, row)
     return row
   }
 
-  private valueOf({ kind }: Property): string | null {
+  private propertyAt(place: number): Property {
+    return this.entity.properties[place] as Property
+  }
+
+  private valueAt(place: number): string | null {
+    const { kind } = this.propertyAt(place)
     if (kind.nullable && this.random.chance(12)) return null
-    if (this.random.chance(97)) return (plain[kind.name] as (random: Random) => string)(this.random)
-    return this.random.pick(printed[kind.name] as readonly string[])
+    if (!this.hasExtremes[place] || this.random.chance(97)) return usual[kind.name]?.(this.random) as string
+    return this.random.pick(extremes[kind.name] as readonly string[])
   }
 
   /** Changes some rows, a few of them again and again; gives the changes in their order. */
-  change(count: number): Change[] {
-    const { random } = this
-    return Array.from({ length: count }, () => {
-      const transaction = 1
-      if (random.chance(10)) return { transaction, before: null, after: this.insert() }
-      const ids = [...this.byId.keys()]
-      const id = random.chance(50) ? random.pick(ids) : (ids[random.below(8)] as number)
-      const before = this.byId.get(id) as Row
-      if (random.chance(10)) {
-        this.byId.delete(id)
-        return { transaction, before, after: null }
-      }
-      const place = 1 + random.below(before.length - 1)
-      const property = this.entity.properties[place] as Property
-      const after = before.map((value, at) => (at === place ? this.valueOf(property) : value))
-      this.byId.set(id, after)
-      return { transaction, before, after }
+  change(count: number, deletes = true): Change[] {
+    return Array.from({ length: count }, () => this.changeOne(deletes))
+  }
+
+  private changeOne(deletes: boolean): Change {
+    const { random, byId } = this
+    const transaction = 1
+    if (random.chance(10)) return { transaction, before: null, after: this.insert() }
+    const ids = [...byId.keys()]
+    const id = random.chance(50) ? random.pick(ids) : (ids[random.below(8)] as number)
+    const before = byId.get(id) as Row
+    if (deletes && random.chance(10)) {
+      byId.delete(id)
+      return { transaction, before, after: null }
+    }
+    const place = 1 + random.below(before.length - 1)
+    const after = before.map((value, at) => (at === place ? this.valueAt(place) : value))
+    byId.set(id, after)
+    return { transaction, before, after }
+  }
+
+  /** Some filters, with operands near the values of rows. */
+  filters(): Filter[] {
+    return this.random.times(3, () => {
+      const place = this.random.below(this.entity.properties.length)
+      const { kind, name } = this.propertyAt(place)
+      const { prefix, compileEmpty } = this.random.pick(operators.filter(({ serves }) => serves(kind)))
+      const isEmpty = compileEmpty !== null && this.random.chance(10)
+      const near = this.random.pick(this.rows)[place] ?? null
+      const operand = isEmpty ? '' : operandNear(kind.name, near, this.random)
+      return parseFilter(this.entity, { name, value: prefix + operand, raw: '' })
     })
   }
 
-  /** Filters near the values of rows, and the bounds of those by the order of texts. */
-  filters(columns: ColumnTable): { filters: Filter[]; bounds: Map<Filter, number> } {
-    const filters = this.random.times(3, () => this.filter())
-    void columns
-    return { filters, bounds: new Map() }
+  /** Some sorts. */
+  sorts(): Sort[] {
+    const { random } = this
+    const directions = ['ascending', 'descending'] as const
+    const sorts = new Map(random.times(3, () => [random.pick(this.entity.properties), random.pick(directions)]))
+    return [...sorts].map(([property, direction]) => ({ property, direction }))
   }
 
-  private filter(): Filter {
-    for (;;) {
-      const place = this.random.below(this.entity.properties.length)
-      const property = this.entity.properties[place] as Property
-      const served = operators.filter(({ serves }) => serves(property.kind))
-      const { prefix, compileEmpty } = this.random.pick(served)
-      if (property.kind.name === 'text' && prefix !== '=' && prefix !== '!=') continue
-      const isEmpty = compileEmpty !== null && this.random.chance(10)
-      const near = this.random.pick(this.rows)[place] ?? null
-      const operand = isEmpty ? '' : operandNear(property.kind.name, near, this.random)
-      return parseFilter(this.entity, { name: property.name, value: prefix + operand, raw: '' })
-    }
-  }
-
+  /** Lets the columns know the order of their texts. */
   rank(columns: ColumnTable): void {
-    void columns
+    for (const property of this.entity.properties)
+      if (property.kind.name === 'text') {
+        const ranks = new Int32Array(columns.textsOf(property).size)
+        sortedTexts(columns, property).forEach(([code], rank) => {
+          ranks[code] = 2 * rank - 100
+        })
+        columns.useRanks(property, ranks)
+      }
   }
 
-  private matching(filters: readonly Filter[]): (row: Row) => boolean {
-    return compilePredicate(this.entity, filters) as (row: Row) => boolean
+  /** The rank below which the texts are that are less than the operand of each filter by the order of texts. */
+  boundsOf(columns: ColumnTable, filters: readonly Filter[]): Map<Filter, number> {
+    const ordered = filters.filter((filter) => compilePredicate(this.entity, [filter]) === null)
+    return new Map(
+      ordered.map((filter) => {
+        const texts = sortedTexts(columns, filter.property).map(([, text]) => text)
+        const less = texts.filter((text) => compareCodes(text, filter.value as string) < 0).length
+        return [filter, 2 * less - 100]
+      }),
+    )
+  }
+
+  private matching(filters: readonly Filter[]): Matches {
+    const tests = filters.map((filter) => compilePredicate(this.entity, [filter]) ?? this.textTest(filter))
+    return (row) => tests.every((test) => test(row))
+  }
+
+  private textTest({ property, operator: { sides }, value }: Filter): Matches {
+    const place = this.entity.properties.indexOf(property)
+    return (row) => {
+      const text = row[place] ?? null
+      if (text === null) return false
+      const order = compareCodes(text, value as string)
+      return Boolean(order < 0 ? sides?.less : order > 0 ? sides?.greater : sides?.equal)
+    }
   }
 
   count(filters: readonly Filter[]): number {
@@ -164,38 +192,43 @@ export class RandomTable {
     )
   }
 
-  /** Whether a row matches that no codes can stand for. */
+  /** Whether a row matches that has a number for which there is no code. */
   hasOdd(filters: readonly Filter[]): boolean {
-    const places = this.entity.properties.flatMap(({ kind }, place) => (kind.name === 'text' ? [] : [place]))
+    const odd = ['9007199254740993', '9223372036854775807', '9999999999.99999998', '9999999999.99999999']
+    const numbers = this.entity.properties.flatMap(({ kind }, place) => (kind.name === 'text' ? [] : [place]))
     return this.rows
       .filter(this.matching(filters))
-      .some((row) =>
-        places.some((place) => (row[place] ?? '').replace(/\D/g, '').length > 15 || row[place]?.length === 0),
-      )
+      .some((row) => numbers.some((place) => odd.includes(row[place] as string)))
   }
 
-  /** Where to look for a page among so many rows, and in what order. */
-  place(total: number): { sorts: Sort[]; offset: number; size: number } {
-    const { random } = this
-    const sortable = this.entity.properties.filter(({ kind }) => kind.name !== 'text')
-    const sorts = new Map(
-      random.times(3, () => [random.pick(sortable), random.pick(['ascending', 'descending'] as const)]),
-    )
-    return {
-      sorts: [...sorts].map(([property, direction]) => ({ property, direction })),
-      offset: random.below(total + 3),
-      size: 5 + random.below(46),
-    }
-  }
-
+  /** Of the rows that match, in order. */
   ids(filters: readonly Filter[], sorts: readonly Sort[]): number[] {
-    const keys = order(this.entity, sorts)
-    const places = keys.map(({ property }) => this.entity.properties.indexOf(property))
-    const compare = comparePositions(keys) as (one: Row, other: Row) => number
+    const keys = order(this.entity, sorts).map(({ property, descending }) => ({
+      place: this.entity.properties.indexOf(property),
+      compare: property.kind.compare ?? compareCodes,
+      sign: descending ? -1 : 1,
+    }))
+    const compare = (one: Row, other: Row) => {
+      for (const { place, compare, sign } of keys) {
+        const [first = null, second = null] = [one[place], other[place]]
+        const order =
+          first === null || second === null ? Number(first === null) - Number(second === null) : compare(first, second)
+        if (order !== 0) return sign * order
+      }
+      return 0
+    }
     return this.rows
       .filter(this.matching(filters))
-      .map((row) => [places.map((place) => row[place] as string | null), Number(row[0])] as const)
-      .sort(([one], [other]) => compare(one, other))
-      .map(([, id]) => id)
+      .sort(compare)
+      .map(([id]) => Number(id))
   }
+}
+
+/** The codes and texts of a property, by the texts' code units. */
+function sortedTexts(columns: ColumnTable, property: Property): [code: number, text: string][] {
+  const texts = columns.textsOf(property)
+  return Array.from({ length: texts.size - 1 }, (_, index): [number, string] => [
+    index + 1,
+    index === 0 ? '' : texts.text(index + 1),
+  ]).sort(([, one], [, other]) => compareCodes(one, other))
 }
