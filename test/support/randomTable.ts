@@ -8,7 +8,6 @@ import { compareCodes } from '../../src/model/printed.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
-import { comparePositions } from './positions.ts'
 import type { Random } from './random.ts'
 import { operandNear } from './values.ts'
 
