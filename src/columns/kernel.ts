@@ -52,6 +52,8 @@ export class Kernel {
   /** Which blocks are in use. The first stays: 0 is no address. */
   private readonly used: Uint8Array
   private usedCount = 1
+  /** From this block on, none was ever in use. */
+  private untouched = 1
   /** No block below is free. */
   private firstFree = 1
 
@@ -84,7 +86,9 @@ export class Kernel {
     this.used.fill(1, first, first + count)
     this.usedCount += count
     if (first === this.firstFree) this.firstFree += count
-    this.octets.fill(0, first * BLOCK, (first + count) * BLOCK)
+    // What was never in use is 0, and takes no memory of the machine until something else is written there.
+    this.octets.fill(0, first * BLOCK, Math.max(first, Math.min(first + count, this.untouched)) * BLOCK)
+    this.untouched = Math.max(this.untouched, first + count)
     return first * BLOCK
   }
 
