@@ -1,3 +1,4 @@
+import { measureColumns } from './columns.ts'
 import { type Cluster, type Database, openCluster } from './database.ts'
 import { exhaust, makeExhaustedKey } from './exhaustedKey.ts'
 import { startBare, startConstant, startUncounted } from './floors/servers.ts'
@@ -8,6 +9,7 @@ import type { Operation } from './operation.ts'
 import type { Options } from './options.ts'
 import { checkPeers, type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
+import type { ColumnsRound } from './results.ts'
 import { isRefusal, readsOf, type Scenario } from './scenarios.ts'
 import { type Server, startServer } from './server.ts'
 import { silenceOthers } from './silence.ts'
@@ -24,6 +26,8 @@ export interface Bench {
   readonly peers: readonly Peer[]
   /** The database of those peers that have more indexes; null: there are none. */
   readonly indexed: Database | null
+  /** What absences in columns cost; null: not measured. */
+  readonly columns: readonly ColumnsRound[] | null
   readonly sqlFloor: SqlFloor
   /** With a key whose limit is used up. */
   readonly exhausted: Readonly<Record<string, string>>
@@ -53,6 +57,8 @@ export async function startBench(options: Options, scenarios: readonly Scenario[
   const database = await cluster.database(options.rows)
   const hasIndexed = options.peers.length > 0 && scenarios.some(({ isNew }) => isNew)
   const indexed = hasIndexed ? await cluster.indexedDatabase(options.rows) : null
+  // Before the others start: a write of a server tells those that listen beside it, which costs it more than columns do.
+  const columns = options.columns ? await measureColumns({ cluster, database }, options) : null
   const exhausted = await makeExhaustedKey(database.url)
   const server = await startServer({ databaseUrl: database.url, workers: options.workers })
   started.push(server)
@@ -66,7 +72,7 @@ export async function startBench(options: Options, scenarios: readonly Scenario[
     if (on && options.peers.length > 0)
       peers.push(...(await startPeers({ databaseUrl: on.url, names: options.peers, processes, isIndexed })))
   started.push(...peers)
-  return { cluster, database, server, noCache, peers, indexed, sqlFloor: sqlFloor(), exhausted }
+  return { cluster, database, server, noCache, peers, indexed, columns, sqlFloor: sqlFloor(), exhausted }
 }
 
 /** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */

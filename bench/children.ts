@@ -63,10 +63,11 @@ async function stop(child: ChildProcess, ended: Promise<unknown>) {
 export async function startAndWait(
   command: readonly string[],
   pattern: RegExp,
-  options: Omit<Options, 'onLine'> = {},
+  options: Options = {},
 ): Promise<Child & { readonly found: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const onLine = (line: string) => {
+    options.onLine?.(line)
     const match = pattern.exec(line)
     if (match) resolve(match[1] as string)
   }

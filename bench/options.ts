@@ -20,6 +20,7 @@ export interface Options {
   /** Of all random values. */
   readonly seed: number
   readonly curves: boolean
+  readonly columns: boolean
   /** Nothing is measured: the server runs until it is interrupted, for load programs of others. */
   readonly serve: boolean
   /** Nothing is measured: this file of an earlier run is published; null: none. */
@@ -31,7 +32,7 @@ export interface Options {
 }
 
 /** About a minute on two quiet cores; what it says of speed is rough. */
-const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false }
+const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false, columns: false }
 /** The database and the load have the others. */
 const WORKERS = Math.max(1, availableParallelism() >> 1)
 const DEFAULTS = { rows: 1_000_000, seconds: 4, connections: 32, rounds: 3 }
@@ -61,6 +62,7 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
     .addOption(count('--workers <n>', 'of the server, and processes of each peer', WORKERS, 1, 256))
     .addOption(count('--seed <n>', 'of all random values, to repeat those of a run', null, 0, SEED_MAX))
     .option('--no-curves', 'leave out cost by depth, rows, connections and load')
+    .option('--no-columns', 'leave out what a table in columns costs to read, to keep true and in memory')
     .option(
       '--serve',
       'measure nothing: run the loaded server until Ctrl-C, and print how to load it with wrk, oha and k6',

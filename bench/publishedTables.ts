@@ -1,6 +1,7 @@
+import { columnsLines } from './report/columns.ts'
 import { figureText } from './report/figure.ts'
 import { isIndexed, isPeer, NO_CACHE, type Row, type Section, SUBJECT, summarise, targetsOf } from './report/summary.ts'
-import { fileNameOf, INDEXED, type Results } from './results.ts'
+import { type ColumnsRound, fileNameOf, INDEXED, type Results } from './results.ts'
 
 /** A run that is not fit to be published, or a page without a place for it; the message says why. */
 export class NotPublished extends Error {}
@@ -49,7 +50,18 @@ export function allBlock(results: Results): string {
   const duels = ['vs. best peer', ...(targetsOf(results).some(isIndexed) ? ['vs. best with its index'] : [])]
   const heads = ['', 'Roster', 'no cache', ...peers, ...duels, 'p50, p99 ms', 'CPU µs: server, PostgreSQL']
   const lines = summarise(results).map((section) => lineOf(section, peers, duels.length > 1))
-  return `\`${results.command}\`. ${versionsText(results)}.\n\n${markdown(heads, lines)}\n${circumstances(results, `../${FOLDER}`)}`
+  const columns = results.columns ? `\n${columnsText(results.columns, results.rows)}` : ''
+  const table = `${markdown(heads, lines)}${columns}`
+  return `\`${results.command}\`. ${versionsText(results)}.\n\n${table}\n${circumstances(results, `../${FOLDER}`)}`
+}
+
+/** What a table in columns costs, as a table of its own. */
+function columnsText(rounds: readonly ColumnsRound[], rows: Results['rows']): string {
+  const lines = columnsLines(rounds, rows).map(({ what, figure }) => {
+    const spread = figure && ` (${figureText(figure.least)}–${figureText(figure.greatest)})`
+    return [what, figure ? figureText(figure.middle) + spread : ABSENT]
+  })
+  return markdown(['Absences in columns', 'Roster'], lines)
 }
 
 /** A peer's versions are several. */

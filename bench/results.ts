@@ -17,6 +17,32 @@ export interface Results {
   readonly rows: { readonly absences: number; readonly employees: number; readonly companies: number }
   readonly scenarios: readonly ScenarioResult[]
   readonly curves: readonly Curve[]
+  /** What it costs to have absences in columns, by round; not there where it was not measured. */
+  readonly columns?: readonly ColumnsRound[]
+}
+
+/** One start of a server with one worker, and the one without columns beside it. CPU time is null where it is not measured. */
+export interface ColumnsRound {
+  /** From its start until it listens, and until the first list was answered after the absences were read into columns. */
+  readonly listensMs: number
+  readonly firstListMs: number
+  /** As its log says. */
+  readonly loadMs: number
+  readonly mb: number
+  /** CPU time of the load. */
+  readonly loadServerMs: number | null
+  readonly loadPostgresMs: number | null
+  readonly with: WriteCost
+  readonly without: WriteCost
+}
+
+/** Changes of absences, 1,000 a second, beside ten new lists a second. */
+export interface WriteCost {
+  readonly writesPerSecond: number
+  /** For a write, with what the lists cost. */
+  readonly serverCpuUs: number | null
+  /** At the end, of the worker. */
+  readonly rssMb: number | null
 }
 
 export interface ScenarioResult {

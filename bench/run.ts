@@ -15,6 +15,7 @@ import { type Options, readOptions, WRONG_USAGE } from './options.ts'
 import { peerNames } from './peers.ts'
 import { publish } from './publish.ts'
 import { NotPublished } from './publishedTables.ts'
+import { formatColumns } from './report/columns.ts'
 import { writeJson } from './report/json.ts'
 import { writePage } from './report/page.ts'
 import { ratiosAmong } from './report/ratios.ts'
@@ -62,7 +63,8 @@ async function run(bench: Bench) {
     console.log(formatScenario(results, result, ratios))
   }
   const curves: Curve[] = options.curves ? await measureCurves(bench, options) : []
-  save({ ...results, scenarios: measured, curves })
+  if (bench.columns) console.log(formatColumns(bench.columns, bench.database.rows))
+  save({ ...results, scenarios: measured, curves, ...(bench.columns ? { columns: bench.columns } : {}) })
 }
 
 async function measure(bench: Bench, scenario: Scenario): Promise<ScenarioResult> {

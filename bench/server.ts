@@ -28,6 +28,10 @@ interface Options {
   readonly root?: string
   /** False: every list is asked of the database. Default: as the checkout has it by itself. */
   readonly listCache?: boolean
+  /** In place of those of the bench, or beside them. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Called with each line of its log. */
+  onLine?(line: string): void
 }
 
 const KEY = 'bench-key-0123456789'
@@ -49,15 +53,23 @@ const SETTINGS = {
 }
 
 /** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
-export async function startServer({ databaseUrl, workers = null, root = ROOT, listCache }: Options): Promise<Server> {
+export async function startServer({
+  databaseUrl,
+  workers = null,
+  root = ROOT,
+  listCache,
+  settings = {},
+  onLine,
+}: Options): Promise<Server> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // It ends when its launcher does, which are we.
   const launcher = { ROSTER_LAUNCHER: String(process.pid) }
   const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(listCache === false ? { LIST_CACHE: 'off' } : {}) }
-  const environment = { ...SETTINGS, ...launcher, ...own }
+  const environment = { ...SETTINGS, ...launcher, ...own, ...settings }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
     cwd: root,
     environment: workers === null ? environment : { ...environment, WORKERS: String(workers) },
+    ...(onLine === undefined ? {} : { onLine }),
   }).catch((error) => {
     forget(dataDir)
     throw error

@@ -1,4 +1,5 @@
 import type { Results } from '../results.ts'
+import { columnsTable } from './columns.ts'
 import { curvePlot } from './curvePlot.ts'
 import { figureText } from './figure.ts'
 import { goalsOf, goalsTable } from './goals.ts'
@@ -33,7 +34,7 @@ ${score(sections)}
 ${summaryTable(results, sections)}
 ${HOW_TO_READ}</section>
 ${goalsTable(goalsOf(results, sections))}${sections.map((section, index) => chapter(section, index, styleOf))}
-${curves(results)}
+${columnsTable(results)}${curves(results)}
 </main>
 </body>
 </html>

@@ -26,7 +26,7 @@ export interface Row {
 }
 
 /** Middle, least and greatest of the rounds. */
-interface Spread {
+export interface Spread {
   readonly middle: number
   readonly least: number
   readonly greatest: number
@@ -127,7 +127,7 @@ function quotient(dividend: number | null, divisor: number | null): number | nul
   return dividend === null || divisor === null || divisor === 0 ? null : dividend / divisor
 }
 
-function spreadOf(values: readonly (number | null)[]): Spread | null {
+export function spreadOf(values: readonly (number | null)[]): Spread | null {
   const known = values.filter((value) => value !== null && Number.isFinite(value)) as number[]
   if (known.length === 0) return null
   return { middle: median(known), least: Math.min(...known), greatest: Math.max(...known) }

@@ -1,7 +1,5 @@
 import type { ReadFence } from '../changes/readFence.ts'
-import { compileAnchors } from '../compile/anchors.ts'
 import { compileList, isNarrow, ownerOf } from '../compile/list.ts'
-import { ApiError } from '../errors.ts'
 import { Abandoned, type ListReads } from '../execute/listReads.ts'
 import type { Asker } from '../model/asker.ts'
 import type { Entity } from '../model/entity.ts'
@@ -11,12 +9,11 @@ import type { Row } from '../model/sql.ts'
 import type { Found } from '../respond/page.ts'
 import type { Reply, TextReply } from '../respond/reply.ts'
 import type { Baseline } from './entries.ts'
-import { indexKey } from './indexCache.ts'
 import type { ListCache } from './listCache.ts'
 import type { ListSource } from './listSource.ts'
-import { type PagePlan, planPage, stepFor } from './pagePlan.ts'
+import { type PagePlan, planPage } from './pagePlan.ts'
 import { Pending } from './pending.ts'
-import { type Ordering, orderingOf, selectionOf } from './selection.ts'
+import { selectionOf } from './selection.ts'
 
 /** An estimate, in bytes: a reply beside its body. */
 const REPLY_BYTES = 1_500
@@ -58,8 +55,6 @@ export class CachedLists implements ListSource {
   private readonly asked = new Map<string, Asked>()
   /** By selection: totals that are being counted. */
   private readonly counting = new Pending<unknown>()
-  /** By selection and order: indexes that are being built; false: the build failed. */
-  private readonly building = new Pending<boolean>()
   /** Narrow lists that were found to have many rows. */
   private readonly wide = new LruCache<true>(WIDE_BYTES_MAX, (_, key) => 64 + 2 * key.length)
 
@@ -118,13 +113,9 @@ export class CachedLists implements ListSource {
     // Not awaited where there is none: a list that is asked for in the same moment must find this one's count.
     let baseline: Baseline | null = counting ? await this.afterCount(counting, first) : first
     for (let attempt = 1; baseline?.total != null && attempt <= ATTEMPTS_MAX; attempt++) {
-      const plan = planPage(this.entity, query, cache.indexes, baseline, baseline.total)
-      if (plan === null) {
-        if (!(await this.buildIndex(query, baseline, baseline.total, asker))) break
-      } else {
-        const located = await this.follow(plan, query, baseline, asker)
-        if (located !== 'moved') return located ?? this.countAndRead(query, baseline, asker)
-      }
+      const plan = planPage(this.entity, query, baseline, baseline.total)
+      const located = await this.follow(plan, query, baseline, asker)
+      if (located !== 'moved') return located ?? this.countAndRead(query, baseline, asker)
       baseline = cache.baseline(baseline.selection)
     }
     return this.countAndRead(query, baseline, asker)
@@ -146,7 +137,9 @@ export class CachedLists implements ListSource {
   ): Promise<Located | 'moved' | null> {
     const { cache, fence, tableMask } = this.access
     if (plan.ids !== null) return this.readByIds(plan, plan.ids, baseline)
+    const startMs = performance.now()
     const rows = await this.reads.read(plan.statement, asker)
+    cache.noteCost(baseline, performance.now() - startMs)
     const snapshot = rows[0]?.[0] ?? null
     // All rows there are: in-flight writes need not be published to count them.
     if (query.seek === null && query.page === 1 && rows.length < query.pageSize) {
@@ -180,39 +173,11 @@ export class CachedLists implements ListSource {
     const isNew = baseline !== null && baseline.total === null
     const startMs = performance.now()
     const rows = await (isNew ? this.counting.start(baseline.selection.key, reading) : reading)
-    if (baseline !== null) cache.noteCount(baseline, performance.now() - startMs)
+    if (baseline !== null) cache.noteCost(baseline, performance.now() - startMs)
     const [total = '0', snapshot = null] = rows[0]?.[0]?.split(' ') ?? []
     await fence.rows(tableMask, snapshot)
     if (baseline && snapshot !== null) cache.learnTotal(baseline, Number(total), snapshot)
     return { rows, total: Number(total), baseline, snapshot }
-  }
-
-  /** Builds the position index of the page's order, once for all pages that need it meanwhile. False: there is none. */
-  private buildIndex(query: ListQuery, baseline: Baseline, total: number, asker: Asker): Promise<boolean> | boolean {
-    const { indexes } = this.access.cache
-    const ordering = orderingOf(this.entity, query.sorts)
-    const key = indexKey(baseline.selection, ordering)
-    const building = this.building.get(key)
-    if (building) return building
-    if (!indexes.isWorthwhile(baseline, ordering)) return false
-    return this.building.start(key, this.readAnchors(query, baseline, ordering, total, asker))
-  }
-
-  /** One scan of a database index. */
-  private async readAnchors(query: ListQuery, baseline: Baseline, ordering: Ordering, total: number, asker: Asker) {
-    const { indexes } = this.access.cache
-    const step = stepFor(total, indexes.anchorsMax)
-    const rows = await this.reads.read(compileAnchors(this.entity, query, step), staying(asker)).catch((error) => {
-      // Too much for one statement, or the database is away: the page is counted.
-      if (error instanceof ApiError) return null
-      throw error
-    })
-    const snapshot = rows?.[0]?.[0]
-    return indexes.learn(
-      baseline,
-      ordering,
-      rows && snapshot ? { positions: rows.map((row) => row.slice(1)), step, snapshot } : null,
-    )
   }
 }
 
@@ -227,13 +192,6 @@ function nullIfAbandoned(error: unknown): null {
   if (error instanceof Abandoned) return null
   throw error
 }
-
-/** For what serves others too, whether or not its client waits. */
-function staying({ key }: Asker): Asker {
-  return { key, request: STAYING }
-}
-
-const STAYING = { signal: new AbortController().signal }
 
 /** As bytes, which each answer would make anew from a text. */
 function encoded(reply: TextReply) {

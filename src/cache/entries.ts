@@ -1,7 +1,6 @@
 import type { Change } from '../changes/change.ts'
 import type { Snapshot } from '../changes/snapshot.ts'
 import type { TableCopy } from '../columns/tableCopy.ts'
-import type { Anchor, PositionIndex } from './positionIndex.ts'
 import type { Selection } from './selection.ts'
 
 /**
@@ -17,14 +16,6 @@ export interface CacheEntry {
 export interface TotalEntry extends CacheEntry {
   total: number
   readonly snapshot: Snapshot
-}
-
-export interface IndexEntry extends CacheEntry {
-  readonly snapshot: Snapshot
-  readonly index: PositionIndex
-  readonly bytes: number
-  /** How many pages were found by it. */
-  served: number
 }
 
 export interface PageEntry<T> extends CacheEntry {
@@ -52,10 +43,4 @@ export interface TotalAtSnapshot {
   readonly total: number
   /** The changes since the baseline that the snapshot sees. */
   readonly seen: readonly Change[]
-}
-
-/** An anchor as of a baseline. */
-export interface KnownAnchor extends Anchor {
-  /** Under which it was read. */
-  readonly snapshot: Snapshot
 }

@@ -7,14 +7,13 @@ import { LruCache } from '../model/lruCache.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Baseline, PageEntry, TotalAtSnapshot, TotalEntry } from './entries.ts'
 import { Freshness, unseenBy } from './freshness.ts'
-import { IndexCache } from './indexCache.ts'
 import { type Selection, sumOf } from './selection.ts'
 
 /** An estimate, in bytes: a total with its snapshot, its test and its key. */
 const TOTAL_BYTES = 600
 
 /**
- * What this process has kept of lists: totals of selections, position indexes of them, and pages as they were sent.
+ * What this process has kept of lists: totals of selections, and pages as they were sent.
  * docs/cache.md argues step by step that every answer is exact; in short:
  *
  * **Each change once.** Every process publishes each commit of its own before its client is answered, with the transaction
@@ -25,7 +24,7 @@ const TOTAL_BYTES = 600
  *
  * **One moment.** Rows come from the database, the total beside them may not. `totalAt` adds the changes since the baseline
  * that the page's snapshot sees. A commit that is not published yet would be missed, so writes that are in flight and that
- * the snapshot may see are waited for. A page found from an anchor is right if none of those changes has shifted the anchor.
+ * the snapshot may see are waited for. A page by ids that columns gave is right if none of those changes touches the list.
  *
  * **Reads never go back.** Between its commit and its record in the log a write shows in what the database answers, and not
  * yet in what is kept. So every answer of the database waits in the same way (`readFence.ts`). A write that takes too long
@@ -41,7 +40,6 @@ const TOTAL_BYTES = 600
  * Writes from elsewhere set no flag: between their commit and their notification a page may show them, its total not yet.
  */
 export class ListCache<T> {
-  readonly indexes: IndexCache
   private readonly totals: LruCache<TotalEntry>
   private readonly pages: LruCache<PageEntry<T>>
   private readonly freshness: Freshness
@@ -55,8 +53,7 @@ export class ListCache<T> {
   ) {
     this.freshness = new Freshness(subscriber, inFlight)
     this.totals = new LruCache(bytesMax / 8, (_, key) => TOTAL_BYTES + 2 * key.length)
-    this.indexes = new IndexCache(this.freshness, bytesMax)
-    this.pages = new LruCache(bytesMax / 2, ({ bytes }, key) => bytes + 2 * key.length)
+    this.pages = new LruCache(0.75 * bytesMax, ({ bytes }, key) => bytes + 2 * key.length)
   }
 
   /** To be called before the database is asked. Null: the list must come from the database, and is not kept. */
@@ -81,9 +78,9 @@ export class ListCache<T> {
     return this.columns?.orderTexts(entity, query) ?? null
   }
 
-  /** Notes that the database has counted the selection of the baseline, which took so long. */
-  noteCount({ selection }: Baseline, ms: number): void {
-    this.columns?.noteCount(selection.entity, ms)
+  /** Notes that the database has counted, or looked for, rows of the baseline's selection, which took so long. */
+  noteCost({ selection }: Baseline, ms: number): void {
+    this.columns?.noteCost(selection.entity, ms)
   }
 
   /** Keeps a total that was counted after the baseline, under the snapshot of this text. */

@@ -1,8 +1,7 @@
 import type { Change } from '../changes/change.ts'
 import type { Entity } from '../model/entity.ts'
-import { comparePositions, type OrderKey, order, type Position } from '../model/order.ts'
 import { compilePredicate } from '../model/predicate.ts'
-import type { Filter, Sort } from '../model/query.ts'
+import type { Filter } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 
 /** The rows of one table that match some filters, by a test that is equal to the SQL's. */
@@ -47,22 +46,4 @@ export function sumOf({ matches }: Selection, changes: readonly Change[]): numbe
   for (const { before, after } of changes)
     sum += Number(after !== null && matches(after)) - Number(before !== null && matches(before))
   return sum
-}
-
-/** An order of the rows of an entity. */
-export interface Ordering {
-  readonly key: string
-  positionOf(row: Row): Position
-  /** Null: PostgreSQL alone knows which position comes first. */
-  readonly compare: ((one: Position, other: Position) => number) | null
-}
-
-export function orderingOf(entity: Entity, sorts: readonly Sort[]): Ordering {
-  const keys: readonly OrderKey[] = order(entity, sorts)
-  const places = keys.map(({ property }) => entity.properties.indexOf(property))
-  return {
-    key: keys.map(({ property, descending }) => `${property.column}${descending ? ' desc' : ''}`).join(),
-    positionOf: (row) => places.map((place) => row[place] as string | null),
-    compare: comparePositions(keys),
-  }
 }

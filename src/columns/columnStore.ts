@@ -28,7 +28,7 @@ interface Tracked {
   readonly entity: Entity
   copy: TableCopy | null
   isReading: boolean
-  /** What counting its lists has cost while there was no copy. */
+  /** What its lists have cost while there was no copy. */
   spentMs: number
   /** What a copy would cost; null: not known yet. */
   priceMs: number | null
@@ -83,8 +83,8 @@ export class ColumnStore {
     return this.tables.get(entity.table)?.copy?.orderTexts(query) ?? null
   }
 
-  /** Notes that the database has counted a list of the entity, which took so long. */
-  noteCount(entity: Entity, ms: number): void {
+  /** Notes that the database has found a list of the entity, which took so long. */
+  noteCost(entity: Entity, ms: number): void {
     const tracked = this.track(entity)
     if (tracked.copy !== null) return
     noteAsked(tracked)

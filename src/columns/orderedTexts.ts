@@ -2,6 +2,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Filter, ListQuery, Sort } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import type { ColumnTable } from './columnTable.ts'
+import { KernelFull } from './kernel.ts'
 import { TextRanks } from './textRanks.ts'
 
 /** A list waits for so many new texts to be ordered; more of them are ordered in the background. */
@@ -49,9 +50,18 @@ export class OrderedTexts {
     const ranks = this.ranks.get(property) ?? null
     if (ranks !== null && this.used.get(property) !== ranks.ranks) {
       this.used.set(property, ranks.ranks)
-      this.table.useRanks(property, ranks.ranks)
+      this.give(property, ranks.ranks)
     }
     return ranks
+  }
+
+  private give(property: Property, ranks: Int32Array) {
+    try {
+      this.table.useRanks(property, ranks)
+    } catch (error) {
+      // The table has no order of them then, and the database answers.
+      if (!(error instanceof KernelFull)) throw error
+    }
   }
 
   private extend(property: Property, waits: Promise<unknown>[]): TextRanks {

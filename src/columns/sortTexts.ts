@@ -1,5 +1,5 @@
 import type { Collation } from './collation.ts'
-import { concat, PIECE_TEXTS_MAX, type Texts, takePiece } from './textPieces.ts'
+import { concat, PIECE_TEXTS_MAX, type Texts, takePiece, turn } from './textPieces.ts'
 
 /** Texts of a sample for each part that all texts are parted into, so that parts are of much the same size. */
 const SAMPLES_OF_PART = 32
@@ -17,6 +17,7 @@ export async function sortTexts(codes: Int32Array, texts: Texts, collation: Coll
   const first = takePiece(codes, 0, texts)
   if (first.length === codes.length) return pick(codes, await collation.order(first))
   if (vain === VAIN_MAX) throw new Error('the collation of a column calls different texts equal')
+  await turn()
   const thresholds = await sample(codes, first.length, texts, collation)
   const parts: number[][] = Array.from({ length: thresholds.length + 1 }, () => [])
   for (let from = 0; from < codes.length; ) {

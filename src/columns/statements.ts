@@ -19,11 +19,16 @@ export function compileRowsSince(entity: Entity, oldest: number): Statement {
 }
 
 /**
- * The snapshot of the transaction (PostgreSQL documentation, 9.28.7), and a name of the server's run: another one after a
- * start, a failover, and a recovery, which begins the statistics anew. Only within one run is no commit ever undone.
+ * The snapshot of the transaction (PostgreSQL documentation, 9.28.7), and a name of the server's run and of the table's
+ * collations. The run is another one after a start, a failover, and a recovery, which begins the statistics anew: only
+ * within one run is no commit ever undone, and the order of texts, which comes from a library, the same.
  */
-export const MOMENT = toStatement(sql`
-  select pg_current_snapshot()::text, pg_postmaster_start_time()::text || ' ' || (select stats_reset::text from pg_stat_bgwriter)`)
+export function compileMoment(entity: Entity): Statement {
+  const collations = sql`select string_agg(attcollation::text, ' ' order by attnum) from pg_attribute where attnum > 0 and attrelid = ${param(entity.table)}::regclass`
+  return toStatement(sql`
+    select pg_current_snapshot()::text,
+      concat_ws(' ', pg_postmaster_start_time(), (select stats_reset from pg_stat_bgwriter), (${collations}))`)
+}
 
 export function compileCount(entity: Entity): Statement {
   return toStatement(sql`select count(*)::text from ${name(entity.table)}`)

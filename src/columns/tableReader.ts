@@ -9,10 +9,10 @@ import * as statements from './statements.ts'
 /** Gets each row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
 export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 
-/** Which commits were seen, in which run of the server. */
+/** Which commits were seen, in which run of the server, and with which collations. */
 export interface Moment {
   readonly snapshot: Snapshot
-  /** Another one where commits may have been undone since: after a failover, a recovery, a start. */
+  /** Another one after a failover, a recovery, a start: commits may be undone; and where texts have another order. */
   readonly run: string
 }
 
@@ -54,7 +54,7 @@ export class TableReader {
 
   /** All rows by their ids, as of one moment, which is returned. */
   all(entity: Entity, take: TakeLine): Promise<Moment> {
-    return this.atOneMoment(async (transaction, moment) => {
+    return this.atOneMoment(entity, async (transaction, moment) => {
       await readLines(transaction, statements.compileAllRows(entity), take)
       return moment
     })
@@ -65,7 +65,7 @@ export class TableReader {
    * moment. Null: they cannot be told from the others, since commits may have been undone, or too many came since.
    */
   since(entity: Entity, earlier: Moment, take: TakeLine): Promise<{ moment: Moment; rows: number } | null> {
-    return this.atOneMoment(async (transaction, moment) => {
+    return this.atOneMoment(entity, async (transaction, moment) => {
       const { oldest } = earlier.snapshot
       if (moment.run !== earlier.run || moment.snapshot.next - oldest > AGE_MAX) return null
       await readLines(transaction, statements.compileRowsSince(entity, oldest), take)
@@ -79,12 +79,16 @@ export class TableReader {
     await this.connection?.end({ timeout: 0 })
   }
 
-  private atOneMoment<T>(work: (transaction: postgres.TransactionSql, moment: Moment) => Promise<T>): Promise<T> {
+  private atOneMoment<T>(
+    entity: Entity,
+    work: (transaction: postgres.TransactionSql, moment: Moment) => Promise<T>,
+  ): Promise<T> {
     // After an error in the midst of COPY the driver's own one, at its rollback, would take its place.
     let fault: { readonly error: unknown } | null = null
     const begun = async (transaction: postgres.TransactionSql) => {
       try {
-        const [row] = await transaction.unsafe(statements.MOMENT.text).values()
+        const { text, values } = statements.compileMoment(entity)
+        const [row] = await transaction.unsafe(text, values as string[]).values()
         const [snapshot, run] = row as unknown as [string, string]
         return await work(transaction, { snapshot: new Snapshot(snapshot), run })
       } catch (error) {

@@ -1,7 +1,7 @@
 import { LruCache } from '../model/lruCache.ts'
 import type { Collation } from './collation.ts'
 import type { TextOrder } from './textOrder.ts'
-import { type Texts, takePiece } from './textPieces.ts'
+import { type Texts, takeAll } from './textPieces.ts'
 
 /** Between which texts an operand lies, by their codes; 0 stands for either end of all texts. */
 interface Gap {
@@ -57,21 +57,26 @@ export class TextBounds {
     return bound
   }
 
-  /** Compares the operand with the texts of some ranks of the range, as many as one statement takes. */
-  private async narrow({ codes }: TextOrder, operand: string, range: Range, ranks: readonly number[]): Promise<Range> {
-    const thresholds = takePiece(
+  /** Compares the operand with the texts of some ranks of the range; of fewer, where one statement does not take all. */
+  private async narrow(order: TextOrder, operand: string, range: Range, some: readonly number[]): Promise<Range> {
+    let ranks = some
+    let thresholds = this.textsOf(order, ranks)
+    for (; thresholds === null; thresholds = this.textsOf(order, ranks))
+      ranks = ranks.filter((_, index) => index % 2 === 1)
+    const equal = thresholds.indexOf(operand)
+    if (equal >= 0) return { from: ranks[equal] as number, to: ranks[equal] as number }
+    const [place] = (await this.collation.places([operand], thresholds)) as [number]
+    return {
+      from: place > 0 ? (ranks[place - 1] as number) + 1 : range.from,
+      to: ranks[place] ?? range.to,
+    }
+  }
+
+  private textsOf({ codes }: TextOrder, ranks: readonly number[]): string[] | null {
+    return takeAll(
       Int32Array.from(ranks, (rank) => codes[rank] as number),
-      0,
       this.texts,
     )
-    const equal = thresholds.indexOf(operand)
-    const place = equal >= 0 ? equal + 1 : ((await this.collation.places([operand], thresholds))[0] as number)
-    const below = place > 0 ? (ranks[place - 1] as number) : null
-    if (equal >= 0) return { from: below as number, to: below as number }
-    return {
-      from: below === null ? range.from : below + 1,
-      to: place < thresholds.length ? (ranks[place] as number) : range.to,
-    }
   }
 
   /** Ranks around the place that the operand would have by ICU here, which orders most texts as PostgreSQL's does. */

@@ -1,6 +1,6 @@
 import type { Collation } from './collation.ts'
 import { sortTexts } from './sortTexts.ts'
-import { concat, PIECE_TEXTS_MAX, type Texts, takeAll, takePiece } from './textPieces.ts'
+import { concat, PIECE_TEXTS_MAX, type Texts, takeAll, takePiece, turn } from './textPieces.ts'
 
 /** An order of the texts with codes from 1 to some code. It never changes: there is another when other texts have come. */
 export interface TextOrder {
@@ -37,11 +37,16 @@ function codesBetween(first: number, end: number): Int32Array {
 
 async function ranksOf(codes: Int32Array): Promise<Int32Array> {
   const ranks = new Int32Array(codes.length + 1)
-  for (let rank = 0; rank < codes.length; rank++) {
-    if (rank % SLICE === SLICE - 1) await turn()
-    ranks[codes[rank] as number] = rank
+  for (let from = 0; from < codes.length; from += SLICE) {
+    if (from > 0) await turn()
+    writeRanks(ranks, codes, from, Math.min(from + SLICE, codes.length))
   }
   return ranks
+}
+
+/** By itself, as a loop that never waits runs at many times the speed. */
+function writeRanks(ranks: Int32Array, codes: Int32Array, from: number, to: number): void {
+  for (let rank = from; rank < to; rank++) ranks[codes[rank] as number] = rank
 }
 
 /**
@@ -108,9 +113,4 @@ function everyNth(codes: Int32Array, step: number): Int32Array {
   const every = new Int32Array(Math.max(0, Math.ceil(codes.length / step) - 1))
   for (let index = 0; index < every.length; index++) every[index] = codes[(index + 1) * step] as number
   return every
-}
-
-/** Lets the event loop do what waits. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -38,3 +38,8 @@ export function concat(parts: readonly Int32Array[]): Int32Array {
   }
   return whole
 }
+
+/** Lets the event loop do what waits. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -33,31 +33,6 @@ export function nearestRows(
   return sql`select * from (${near}) as near order by ${orderBy(keys)} ${limit}`
 }
 
-/** From where pages are found by counting rows: behind a position or before it; without one, from the list's end on that side. */
-export interface Start {
-  readonly side: Seek['side']
-  readonly position: Seek['position'] | null
-}
-
-/**
- * The ids of the rows beside a start, the nearest first, from an index alone where it has all that the filters ask for.
- * `reach`: of no more rows than that, so that the planner knows how few they are whatever the operands.
- */
-export function nearestIds(
-  entity: Entity,
-  sorts: readonly Sort[],
-  { side, position }: Start,
-  filters: readonly Sql[],
-  operands: readonly Param[],
-  reach: number,
-): Sql {
-  const keys = keysFrom(entity, sorts, side)
-  const ranges = position === null ? [{ conditions: [], keys }] : rangesBehind(layoutOf(keys, position, operands))
-  const columns = keys.map(({ property }) => name(property.column))
-  const near = union(entity, join(columns, sql`, `), ranges, filters, sql`limit ${integer(reach)}`)
-  return sql`select id from (${near}) as near order by ${orderBy(keys)}`
-}
-
 function keysFrom(entity: Entity, sorts: readonly Sort[], side: Seek['side']): OrderKey[] {
   const forwards = order(entity, sorts)
   return side === 'behind' ? forwards : opposite(forwards)

@@ -141,7 +141,7 @@ export class Database {
         if (this.shortage.isOn) this.shortage.freed()
         return rows
       } catch (error) {
-        const verdict = this.verdictOn(error, pool, sending)
+        const verdict = this.verdictOn(error, sending)
         if (sending && isUnknown(error, verdict)) this.giveUp(observer, pool, sending)
         else observer?.settle([])
         sending?.end()
@@ -171,7 +171,7 @@ export class Database {
       statement.values as string[],
       (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object,
     )
-    follower?.handOver(query as unknown as DriverQuery)
+    follower?.handOver(query as unknown as DriverQuery, pool)
     pool.running++
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => missedDeadline())
@@ -186,24 +186,27 @@ export class Database {
   }
 
   /** What an error means for a statement, where also is known whether a connection has taken it. */
-  private verdictOn(error: unknown, pool: Pool, sending: Sending | null): Verdict {
+  private verdictOn(error: unknown, sending: Sending | null): Verdict {
     const verdict = classify(error)
     if (!sending?.isUnsent || !isUnknown(error, verdict)) return verdict
-    if (verdict !== 'lost') this.withdraw(pool, sending)
+    if (verdict !== 'lost') this.withdraw(sending)
     return 'notSent'
   }
 
   private missed(pool: Pool, sending: Sending | null, statement: Batchable | null): Error {
-    if (sending) this.withdraw(pool, sending)
+    if (sending) this.withdraw(sending)
     const cause = this.shortage.isOn ? this.shortage.error : new Error('a query missed its deadline')
     // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
     if (!this.shortage.isOn && this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
     return sending?.mayBeDone ? outcomeUnknown(cause, Boolean(statement?.once)) : missedDeadline(cause)
   }
 
-  /** A connection that opens for a statement that was taken back stays without use, so the pool is replaced. */
-  private withdraw(pool: Pool, sending: Sending) {
-    if (sending.withdraw() && this.pool === pool && !this.isEnded) this.renew()
+  /**
+   * A connection that opens for a statement that was taken back stays without use, so the pool is replaced: the one that has
+   * the statement now, not the one that was there when it was asked for.
+   */
+  private withdraw(sending: Sending) {
+    if (sending.withdraw() === this.pool && !this.isEnded) this.renew()
   }
 
   /**

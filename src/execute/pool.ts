@@ -15,7 +15,7 @@ export interface PoolOptions {
   name?: string
   /** For how long PostgreSQL itself lets a statement run; default: 3 s. */
   statementMsMax?: number
-  /** For how long a statement may wait for a lock; default: as long as it may run. */
+  /** For how long a statement may wait for a lock; default, and behind a pooler: as long as it may run. */
   lockMsMax?: number
 }
 
@@ -73,7 +73,8 @@ function connect(
       TimeZone: 'UTC',
       DateStyle: 'ISO',
       statement_timeout: statementMsMax ?? STATEMENT_MS_MAX,
-      ...(lockMsMax === undefined ? {} : { lock_timeout: lockMsMax }),
+      // A pooler would refuse it, unless an operator lets it through to no effect.
+      ...(lockMsMax === undefined || !prepare ? {} : { lock_timeout: lockMsMax }),
       // Compiling a plan costs more than any of our statements.
       jit: 'off',
       // In this isolation the trigger sees which machines listen; in others it notifies always.

@@ -8,8 +8,8 @@ export interface DriverQuery {
 
 /** Follows a statement through the driver. */
 export interface Follower {
-  /** Called each time that it is handed to the driver. */
-  handOver(query: DriverQuery): void
+  /** Called each time that it is handed to the driver, for one of these connections. */
+  handOver(query: DriverQuery, connections: object): void
 }
 
 /** What is known of a write, for the answer to a client that waits no longer. */
@@ -19,6 +19,7 @@ export class Sending implements Follower {
   /** The batch that it is part of at the moment. */
   private batch: Sending | null = null
   private query: DriverQuery | null = null
+  private connections: object | null = null
 
   /** Of these as one batch. */
   static together(parts: readonly { readonly sending: Sending | null }[]): Sending {
@@ -33,8 +34,9 @@ export class Sending implements Follower {
     this.batch = null
   }
 
-  handOver(query: DriverQuery): void {
+  handOver(query: DriverQuery, connections: object): void {
     this.query = query
+    this.connections = connections
   }
 
   /** It was answered, or it is known what has become of it. */
@@ -47,13 +49,13 @@ export class Sending implements Follower {
     return this.query !== null && this.query.state === null
   }
 
-  /** Takes it back where no connection has taken it. False: there is nothing to take back. */
-  withdraw(): boolean {
+  /** Takes it back where no connection has taken it. Returns those that it was for; null: there is nothing to take back. */
+  withdraw(): object | null {
     if (this.batch) return this.batch.withdraw()
-    if (!this.isUnsent) return false
+    if (!this.isUnsent) return null
     this.query?.cancel()
     this.query = null
-    return true
+    return this.connections
   }
 
   /** Whether it may have been done, or may still be. */

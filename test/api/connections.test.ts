@@ -50,8 +50,8 @@ describe('CONNECT', () => {
  * Sends a head and 64 KiB of the body that it promises, and once there is an answer more and more of it, until the server
  * closes the connection.
  */
-function flood(head: string, piece: Buffer): Promise<{ answer: string; sentBytes: number }> {
-  const { hostname, port } = new URL(server.url)
+function flood(head: string, piece: Buffer, { url } = server): Promise<{ answer: string; sentBytes: number }> {
+  const { hostname, port } = new URL(url)
   return new Promise((done) => {
     let answer = ''
     let sentBytes = 0
@@ -107,6 +107,23 @@ describe('a body that does not end, and is not asked for,', () => {
     const chunked = await flood(`${head}Transfer-Encoding: chunked\r\n\r\n`, CHUNK)
     expect(chunked.answer).toContain('\r\nConnection: close\r\n')
     expect(chunked.sentBytes).toBeLessThan(100_000_000)
+  })
+
+  test('is charged as any request is, and refused when the limit is reached', async () => {
+    const limited = await startServer({ environment: { RATE_LIMITS: '3/1h' } })
+    const answers: unknown[] = []
+    for (const method of ['GET', 'GET', 'DELETE', 'GET']) {
+      const head = `${method} /Companies HTTP/1.1\r\nHost: x\r\n${key}Content-Length: 5000000000\r\n\r\n`
+      const { answer } = await flood(head, BYTES, limited)
+      answers.push([...statusesOf(answer), /^X-RateLimit-Remaining: (\d+)/im.exec(answer)?.[1]])
+    }
+    await limited.stop()
+    expect(answers).toEqual([
+      [200, '2'],
+      [200, '1'],
+      [405, '0'],
+      [429, '0'],
+    ])
   })
 
   test('of no bytes leaves the connection open', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { COPIES_MAX } from '../../src/compile/entity.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { until } from '../support/process.ts'
+import { type Answer, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -29,6 +30,29 @@ describe('a rename takes all copies along, however many', () => {
     const answer = await server.patch(`/Companies/${company}`, { Name: 'after' })
     expect([answer.status, answer.body]).toEqual([200, { id: company, name: 'after', enabled: false }])
     expect(await namesOf(company)).toEqual(employees === 0 ? [] : [['after', employees]])
+  })
+
+  test('under an Idempotency-Key once: another with it is InProgress meanwhile, and answered as the first then', async () => {
+    const company = await companyOf(COPIES_MAX + 1)
+    const headers = { 'Idempotency-Key': 'rename-of-many' }
+    const rename = (name = 'after') => server.send('PATCH', `/Companies/${company}`, { Name: name }, headers)
+    const versions = () => server.sql`select xmin from employee where company_id = ${company} order by id`
+    let first: Promise<Answer> | undefined
+    await server.sql.begin(async (transaction) => {
+      await transaction`select from employee where company_id = ${company} for update`
+      first = rename()
+      await until(async () => (await server.sql`select from pg_locks where not granted`).count > 0)
+      const meanwhile = await rename()
+      expect([meanwhile.status, meanwhile.body.Error.Code]).toEqual([409, 'InProgress'])
+    })
+    const answer = (await first) as Answer
+    expect([answer.status, answer.body]).toEqual([200, { id: company, name: 'after', enabled: false }])
+    const written = await versions()
+    const again = await rename()
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([200, answer.text, 'true'])
+    expect((await rename('other')).body.Error.Code).toBe('IdempotencyMismatch')
+    expect(await versions()).toEqual(written)
+    expect(await namesOf(company)).toEqual([['after', COPIES_MAX + 1]])
   })
 
   test('that take longer than the deadline of other statements, while others are answered', async () => {

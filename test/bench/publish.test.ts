@@ -105,6 +105,17 @@ describe('a published run', () => {
     expect(block).toContain('(../bench/published/2026-01-31T09-00-00Z.html)')
   })
 
+  test('has what absences in columns cost beneath its scenarios', () => {
+    const write = { writesPerSecond: 990, serverCpuUs: 210, rssMb: 190 }
+    const cpu = { loadServerMs: 1_000, loadPostgresMs: null }
+    const round = { listensMs: 400, firstListMs: 5_000, loadMs: 1_100, mb: 64, ...cpu, with: write, without: write }
+    const block = allBlock(runOf({ columns: [round, { ...round, loadMs: 1_300 }] }))
+    expect(block).toContain('\n\n| Absences in columns | Roster |\n| --- | --- |\n')
+    expect(block).toContain('\n| the load, ms | 1,300 (1,100–1,300) |\n')
+    expect(block).toContain('\n| CPU time of the load in PostgreSQL, ms | – |\n')
+    expect(allBlock(runOf())).not.toContain('in columns')
+  })
+
   test('of before there were lists that were never asked before is shown as it was', () => {
     const scenarios = runOf().scenarios.filter(({ name }) => OLD.includes(name))
     const block = speedBlock(runOf({ scenarios }))

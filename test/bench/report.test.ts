@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { formatColumns } from '../../bench/report/columns.ts'
 import { figureText, tickText } from '../../bench/report/figure.ts'
 import type { Goal } from '../../bench/report/goals.ts'
 import { writeJson } from '../../bench/report/json.ts'
@@ -247,6 +248,27 @@ describe('the comparison with the best peer', () => {
   })
 })
 
+describe('the comparison with peers that have an index for the list', () => {
+  const page = writePage(
+    resultsOf([
+      target('roster', [900]),
+      target('hono', [30]),
+      ...[100, 90].map((rate, index) => target(`${['fastify', 'hono'][index]}-indexed`, [rate])),
+    ]),
+  )
+
+  test('is beside that with the others, and neither counts for the other', () => {
+    expect(page).toContain('<th scope="col">× best peer</th><th scope="col">× best peer with its index</th>')
+    expect(summaryOf(page).roster?.slice(-2)).toEqual([[30], [9]])
+    expect(page).toContain('▲ ahead of hono')
+    expect(page).toContain('▲ ahead of fastify-indexed')
+  })
+
+  test('is not there without such peers', () => {
+    expect(writePage(ordinary)).not.toContain('with its index</th>')
+  })
+})
+
 describe('a void row', () => {
   const spoiled = { ...target('hono', [20_000, 20_000]), void: '14 answers were 500 instead of 200' }
   const page = writePage(resultsOf([target('roster', [12_000]), target('fastify', [9_000]), spoiled]))
@@ -472,6 +494,38 @@ test('every colour stands out from its background by 3 : 1 at least', () => {
     }
 })
 
+describe('absences in columns', () => {
+  const write = { writesPerSecond: 1_000, serverCpuUs: 210, rssMb: 190 }
+  const round = { listensMs: 400, firstListMs: 5_000, loadMs: 1_100, mb: 64, loadServerMs: 1_000, loadPostgresMs: 900 }
+  const columns = [90, 80, 100].map((rssMb) => ({
+    ...{ ...round, with: write },
+    without: { ...write, rssMb, serverCpuUs: null },
+  }))
+
+  test('are a table of their medians, least and most, and a dash for what was not measured', () => {
+    const page = writePage(resultsOf([], { columns }))
+    expectWellFormed(page)
+    const [, table = ''] = /aria-label="Absences in columns"[^>]*>(.*?)<\/table>/s.exec(page) ?? []
+    const cells = [...table.matchAll(/<th scope="row">(.*?)<\/th><td>(.*?)<\/td><td>(.*?)<\/td>/gs)].map((cells) =>
+      cells.slice(1).map((cell) => textOf(cell)),
+    )
+    expect(cells).toContainEqual(['resident memory more than without columns, MB', '100', '90.0 – 110'])
+    expect(cells).toContainEqual(['the same for a million absences, MB', '100', '90.0 – 110'])
+    expect(cells).toContainEqual(['CPU time of the server for a change, µs', '210', '210 – 210'])
+    expect(cells).toContainEqual(['the same without columns, µs', '–', '– – –'])
+  })
+
+  test('of few rows say nothing of a million', () => {
+    const rows = { absences: 20_000, employees: 4_000, companies: 2_000 }
+    expect(formatColumns(columns, rows)).toContain('\n  the same for a million absences, MB: -\n')
+    expect(formatColumns(columns, { ...rows, absences: 500_000 })).toContain('a million absences, MB: 200 (180..220)\n')
+  })
+
+  test('are not there where nothing was measured', () => {
+    expect(writePage(ordinary)).not.toContain('Absences in columns')
+  })
+})
+
 describe('the goals', () => {
   const scenario = (name: string, targets: readonly TargetResult[]) => ({ name, title: name, targets })
   const series = (label: string, ...points: [number, number][]) => ({ label, points })
@@ -485,6 +539,7 @@ describe('the goals', () => {
         target('fastify', [40]),
       ]),
       scenario('patch', [target('roster', [96]), target('no-cache', [100])]),
+      scenario('new-lists', [target('roster', [840]), target('fastify', [40]), target('fastify-indexed', [150])]),
     ],
     curves: [
       { ...curve, name: 'rows', series: [series('first page', [10_000, 130], [100_000, 1], [1_000_000, 100])] },
@@ -495,6 +550,8 @@ describe('the goals', () => {
 
   test('are judged by the ratios of the run', () => {
     expect(found.goals.map(({ of, found, isMet }: Goal) => [of, Number(found.toFixed(4)), isMet])).toEqual([
+      ['new-lists', 21, true],
+      ['new-lists', 5.6, false],
       ['filter-sort', 25, true],
       ['filter-sort', 1.3, false],
       ['filter-sort', 1.25, true],
@@ -508,8 +565,8 @@ describe('the goals', () => {
   test('stand on the page', () => {
     const page = writePage(results)
     expectWellFormed(page)
-    expect(page).toContain('Met: 4 of 7.')
-    expect(page.match(/✗ missed/g)).toHaveLength(3)
+    expect(page).toContain('Met: 5 of 9.')
+    expect(page.match(/✗ missed/g)).toHaveLength(4)
   })
 
   test('of which a run does not tell are left out, and those of what is void', () => {

@@ -26,31 +26,20 @@ function bench(...args: string[]) {
 describe('the runner', () => {
   test('measures the server with the list cache and without, and its floors, on a real database, and writes what it has measured', async () => {
     copyCluster(data)
-    const small = [
-      '--seed',
-      '7',
-      '--rows',
-      '1000',
-      '--seconds',
-      '0.4',
-      '--rounds',
-      '1',
-      '--connections',
-      '4',
-      '--workers',
-      '1',
-    ]
+    const load = ['--seconds', '0.3', '--rounds', '1', '--connections', '4', '--workers', '1']
+    const small = ['--seed', '7', '--rows', '1000', ...load]
     const program = bench(...small, '--no-curves', '--only', 'new-lists,patch,refused')
     expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
     const [json = ''] = readdirSync(output).filter((name) => name.endsWith('.json'))
     const results = JSON.parse(readFileSync(join(output, json), 'utf8')) as Results
-    expect(results).toMatchObject({ seconds: 0.4, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
+    expect(results).toMatchObject({ seconds: 0.3, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
     expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 100 })
     expect(results.command).toContain('npm run bench -- --data')
     expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
     expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'patch', 'refused'])
     for (const scenario of results.scenarios) expectMeasured(scenario)
     expectRatios(results)
+    expectColumns(results)
     expect(readFileSync(join(output, json.replace('.json', '.html')), 'utf8')).toContain('change a random company')
     expect(program.output()).toMatch(/req\/s .* \/constant .* \/bare .* CPU \/bare/)
     expect(program.output()).toContain('log level warn, seed 7\n')
@@ -60,7 +49,8 @@ describe('the runner', () => {
   }, 180_000)
 
   test('ends all that it has started when it is interrupted', async () => {
-    const program = bench('--rows', '1000', '--seconds', '0.5', '--only', 'one-by-id', '--no-curves', '--workers', '1')
+    const small = ['--rows', '1000', '--seconds', '0.1', '--workers', '1']
+    const program = bench(...small, '--only', 'one-by-id', '--no-curves', '--no-columns')
     const [, port] = await program.waitFor(/http:\/\/127\.0\.0\.1:(\d+)/)
     const postmaster = postmasterOf(data) as number
     expect(isAlive(postmaster)).toBe(true)
@@ -124,6 +114,17 @@ function expectMeasured({ name, targets }: ScenarioResult) {
       expect(sample.latency.length).toBeGreaterThan(0)
       if (process.platform === 'linux') expect(sample.postgresCpuUs).not.toBeNull()
     }
+  }
+}
+
+/** What absences in columns cost. */
+function expectColumns({ columns = [] }: Results) {
+  expect(columns).toHaveLength(1)
+  for (const { listensMs, firstListMs, loadMs, mb, with: withColumns, without } of columns) {
+    expect(listensMs).toBeGreaterThan(0)
+    expect(firstListMs).toBeGreaterThan(listensMs + loadMs / 2)
+    expect(mb).toBeGreaterThan(0)
+    for (const { writesPerSecond } of [withColumns, without]) expect(writesPerSecond).toBeGreaterThan(0)
   }
 }
 

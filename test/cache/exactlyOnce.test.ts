@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Baseline, KnownAnchor } from '../../src/cache/entries.ts'
-import { isUnshifted } from '../../src/cache/indexCache.ts'
+import type { Baseline } from '../../src/cache/entries.ts'
 import { ListCache } from '../../src/cache/listCache.ts'
-import type { Ordering, Selection } from '../../src/cache/selection.ts'
+import type { Selection } from '../../src/cache/selection.ts'
 import { FlagReader } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
 import { bumpEpoch, ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
@@ -11,7 +10,6 @@ import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { InFlightWrites } from '../../src/changes/settling.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import company from '../../src/entities/company.ts'
-import type { Position } from '../../src/model/order.ts'
 import type { Row } from '../../src/model/sql.ts'
 import type { Region } from '../../src/os/region.ts'
 import { ModelDatabase, type ModelSnapshot, type ModelWrite } from '../support/modelDatabase.ts'
@@ -22,7 +20,6 @@ const TABLE = 'row'
 const OF = { entity: company, filters: [] }
 const WRITERS = 2
 const IDS = 12
-const STEP = 2
 
 /** A row is its id, whether it is in, and its rank. */
 const isIn = (row: Row) => row[1] === 't'
@@ -32,13 +29,6 @@ const selections: { selection: Selection; truth: (row: Row) => boolean }[] = [
   // Only PostgreSQL knows which rows it has.
   { selection: { ...OF, table: TABLE, tableMask: 1, key: 'untestable', matches: null }, truth: isIn },
 ]
-const byRank: Ordering = {
-  key: 'rank',
-  positionOf: (row) => [row[2] as string, row[0] as string],
-  compare: (one, other) => Number(one[0]) - Number(other[0]) || Number(one[1]) - Number(other[1]),
-}
-const compare = byRank.compare as (one: Position, other: Position) => number
-
 interface Written {
   readonly write: ModelWrite
   readonly writer: number
@@ -50,14 +40,13 @@ interface Written {
 
 /** A question to the database, from its baseline to its answer. */
 interface Question {
-  readonly kind: 'total' | 'page' | 'notes' | 'placed' | 'ready'
+  readonly kind: 'total' | 'page' | 'ready'
   readonly which: number
   readonly baseline: Baseline
-  readonly place: KnownAnchor | null
   snapshot: ModelSnapshot | null
 }
 
-const kinds = ['total', 'page', 'notes', 'placed', 'placed', 'ready'] as const
+const kinds = ['total', 'page', 'ready'] as const
 const operations = {
   begin: 5,
   commit: 5,
@@ -84,7 +73,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 })
 
 /** So often something came from the cache, and was compared with the model. */
-const compared = { totals: 0, places: 0, pages: 0, looks: 0 }
+const compared = { totals: 0, pages: 0, looks: 0 }
 
 /** Waits for no write: all that is committed is published at once. */
 class SettledAtOnce extends InFlightWrites {
@@ -174,9 +163,7 @@ class Site {
       this.publish(n >> 2)
       this.cache.isFresh(baseline)
     }
-    const place = kind === 'placed' ? this.cache.indexes.anchorBefore(baseline, byRank, (n >> 5) % IDS) : null
-    if (kind === 'placed' && place === null) return
-    this.questions.push({ kind, which, baseline, place, snapshot: null })
+    this.questions.push({ kind, which, baseline, snapshot: null })
   }
 
   run(n: number) {
@@ -230,7 +217,7 @@ class Site {
     renewLease(this.region)
   }
 
-  private async learn({ kind, which, baseline, place }: Question, snapshot: ModelSnapshot) {
+  private async learn({ kind, which, baseline }: Question, snapshot: ModelSnapshot) {
     const { selection, truth } = selections[which] as (typeof selections)[number]
     const rows = snapshot.rows.filter(truth)
     if (kind === 'total') return this.cache.learnTotal(baseline, rows.length, snapshot.text)
@@ -238,18 +225,10 @@ class Site {
       this.ready.set(selection.key, snapshot)
       return this.cache.keepPage(selection.key, baseline, snapshot.text, contentOf(rows), 100)
     }
-    const positions = rows.map(byRank.positionOf).sort(compare)
-    if (kind === 'notes') {
-      const noted = positions.filter((_, index) => (index + 1) % STEP === 0)
-      return void this.cache.indexes.learn(baseline, byRank, { positions: noted, step: STEP, snapshot: snapshot.text })
-    }
     const atSnapshot = await this.cache.totalAt(baseline, snapshot.text)
     if (atSnapshot === null) return
     compared.totals++
     expect(atSnapshot.total).toBe(rows.length)
-    if (place === null || !isUnshifted(baseline, byRank, place, atSnapshot)) return
-    compared.places++
-    expect(positions.filter((other) => compare(other, place.position) <= 0)).toHaveLength(place.rows)
   }
 
   private unpublished() {
@@ -281,7 +260,7 @@ function contentOf(rows: readonly Row[]): string {
   return JSON.stringify([...rows].sort((one, other) => Number(one[0]) - Number(other[0])))
 }
 
-test('totals, anchors and pages equal the database’s for every order of commits, records and snapshots', async () => {
+test('totals and pages equal the database’s for every order of commits, records and snapshots', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 150, maxLength: 300 }), (steps) => new Site().follow(steps)),
     { numRuns: 1_000 },

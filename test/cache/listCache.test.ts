@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
 import type { Baseline } from '../../src/cache/entries.ts'
-import { isUnshifted } from '../../src/cache/indexCache.ts'
 import { ListCache } from '../../src/cache/listCache.ts'
-import type { Ordering, Selection } from '../../src/cache/selection.ts'
+import type { Selection } from '../../src/cache/selection.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
 import {
@@ -29,11 +28,6 @@ const OF = { entity: company, filters: [] }
 const enabled: Selection = { ...OF, table: TABLE, tableMask: TABLES, key: 'enabled', matches: (row) => row[1] === 't' }
 const all: Selection = { ...OF, table: TABLE, tableMask: TABLES, key: 'all', matches: () => true }
 const untestable: Selection = { ...OF, table: TABLE, tableMask: TABLES, key: 'untestable', matches: null }
-const byId: Ordering = {
-  key: 'id',
-  positionOf: (row) => [row[0] as string],
-  compare: (one, other) => Number(one[0]) - Number(other[0]),
-}
 const row = (id: number, isEnabled: boolean): Row => [`${id}`, isEnabled ? 't' : 'f']
 /** Everything below 100 is seen, nothing from 100 on. */
 const SNAPSHOT = '100:100:'
@@ -259,80 +253,6 @@ describe('the total at a snapshot', () => {
   })
 })
 
-describe('an anchor', () => {
-  const note = (positions: string[], step: number, selection = all, snapshot = SNAPSHOT) =>
-    cache.indexes.learn(baseline(selection), byId, { positions: positions.map((id) => [id]), step, snapshot })
-  const placeAt = (rows: number) => cache.indexes.anchorBefore(baseline(all), byId, rows)
-
-  test('is the last one with at most so many rows up to it, as of the baseline', () => {
-    expect(placeAt(10)).toBe(null)
-    expect(note(['10', '20', '30'], 10)).toBe(true)
-    expect([9, 10, 19, 20, 1_000].map((rows) => placeAt(rows)?.rows ?? null)).toEqual([null, 10, 10, 20, 30])
-    tell(101, null, row(15, true))
-    tell(99, null, row(16, true)) // was noted
-    expect(placeAt(25)).toMatchObject({ position: ['20'], rows: 21 })
-    expect(placeAt(20)).toMatchObject({ position: ['10'], rows: 10 })
-  })
-
-  test('is unshifted where nothing that the snapshot sees came before it', async () => {
-    learn(all, 30)
-    note(['10', '20', '30'], 10)
-    const ask = async (change: () => void, snapshot: string) => {
-      const before = baseline(all)
-      const place = cache.indexes.anchorBefore(before, byId, 20)
-      change()
-      const atSnapshot = await cache.totalAt(before, snapshot)
-      if (!place || !atSnapshot) throw new Error('nothing is known')
-      return isUnshifted(before, byId, place, atSnapshot)
-    }
-    expect(await ask(() => undefined, SNAPSHOT)).toBe(true)
-    expect(await ask(() => tell(101, null, row(25, true)), LATER)).toBe(true)
-    expect(await ask(() => tell(102, null, row(15, true)), LATER)).toBe(false)
-    expect(await ask(() => tell(250, null, row(15, true)), LATER)).toBe(true)
-    expect(await ask(() => tell(99, null, row(15, true)), LATER)).toBe(true)
-  })
-
-  test('is not known of another moment than the baseline', () => {
-    note(['10', '20', '30'], 10)
-    const before = baseline(all)
-    tell(101, null, row(5, true))
-    expect(cache.isFresh(baseline(all))).toBe(true)
-    expect(cache.indexes.anchorBefore(before, byId, 20)).toBe(null)
-    expect(placeAt(20)).toMatchObject({ rows: 11 })
-  })
-
-  test.each([
-    ['a reset, which does not name the rows that have changed', () => publisher.publishReset(TABLE)],
-    ['changes were lost', () => bumpEpoch(region)],
-  ])('is not known any more after %s', (_, disturb) => {
-    note(['10', '20', '30'], 10)
-    disturb()
-    expect(placeAt(20)).toBe(null)
-    expect(note(['10', '20', '30'], 10, all, LATER)).toBe(true)
-    expect(placeAt(20)).toMatchObject({ rows: 20 })
-  })
-
-  test('is read for the second page that needs it, and after that not soon again', () => {
-    const should = () => cache.indexes.isWorthwhile(baseline(all), byId)
-    expect([should(), should(), should()]).toEqual([false, true, false])
-    note(['10'], 10)
-    publisher.publishReset(TABLE)
-    expect(placeAt(20)).toBe(null)
-    const asked = Array.from({ length: 100 }, should)
-    expect(asked.filter(Boolean)).toHaveLength(1)
-    expect(asked.indexOf(true)).toBeGreaterThan(20)
-  })
-
-  test('is not kept of an empty list, nor where the index takes too much memory', () => {
-    expect(cache.indexes.learn(baseline(all), byId, null)).toBe(false)
-    expect(note([], 10)).toBe(false)
-    cache = viewsOf(10_000)
-    const many = Array.from({ length: 1_000 }, (_, index) => `${index}`)
-    expect(note(many, 10)).toBe(false)
-    expect(placeAt(20)).toBe(null)
-  })
-})
-
 describe('a page', () => {
   test('is not used when a row was changed that a write in flight may have moved out of it', () => {
     cache.keepPage('key', baseline(enabled), null, 'content', 100)
@@ -500,19 +420,5 @@ describe('memory is bounded, and the least recently used goes first', () => {
     )
     expect(kept.length).toBeLessThan(60)
     expect(kept.length).toBeGreaterThan(10)
-  })
-
-  test('of positions', () => {
-    cache = viewsOf(200_000)
-    const positions = Array.from({ length: 50 }, (_, index) => [`${index}`])
-    const ordering = (index: number): Ordering => ({ ...byId, key: `order ${index}` })
-    const placeIn = (index: number) => cache.indexes.anchorBefore(baseline(all), ordering(index), 10)
-    for (let index = 0; index < COUNT; index++) {
-      cache.indexes.learn(baseline(all), ordering(index), { positions, step: 1, snapshot: SNAPSHOT })
-      expect(placeIn(0)).not.toBe(null)
-    }
-    const kept = Array.from({ length: COUNT }, (_, index) => placeIn(index)).filter((place) => place !== null)
-    expect(kept.length).toBeLessThan(30)
-    expect(kept.length).toBeGreaterThan(3)
   })
 })

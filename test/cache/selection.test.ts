@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { orderingOf, selectionOf, sumOf, touches } from '../../src/cache/selection.ts'
+import { selectionOf, sumOf, touches } from '../../src/cache/selection.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Entity } from '../../src/model/entity.ts'
@@ -7,7 +7,6 @@ import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 
 const of = (entity: Entity, query: string) => selectionOf(entity, parseList(entity, query).filters, 1)
-const orderOf = (query: string) => orderingOf(absence, parseList(absence, query).sorts)
 
 describe('the key of a selection', () => {
   test('is one for the same filters in any order and spelling, whatever the sort and the page', () => {
@@ -54,18 +53,5 @@ describe('what a change does to a selection', () => {
     expect(sumOf(untestable, [change(null, row('a'))])).toBe(null)
     expect(touches(untestable, change(null, row('a')))).toBe(true)
     expect(sumOf(untestable, [])).toBe(0)
-  })
-})
-
-describe('an ordering', () => {
-  test('has a key of its own for each property, direction and place, up to the id', () => {
-    const sorts = ['', '-Id', 'Start', '-Start', 'Start,End', 'End,Start', 'Start,-End']
-    expect(new Set(sorts.map((sort) => orderOf(`sort=${sort}`).key)).size).toBe(sorts.length)
-    expect(orderOf('sort=Start,Id,End').key).toBe(orderOf('sort=Start').key)
-  })
-
-  test('takes the values of its keys from a row', () => {
-    const row = absence.properties.map(({ name }) => name)
-    expect(orderOf('sort=-Period.Days,Start').positionOf(row)).toEqual(['Period.Days', 'Start', 'Id'])
   })
 })

@@ -142,6 +142,30 @@ describe('an answer of the database that shows a write which is not published ye
   )
 })
 
+test(
+  'the answer of a write under an Idempotency-Key that another process has committed and not published is held back too',
+  async () => {
+    const create = (process: ListProcess) =>
+      process.write('create', '/Companies', { Name: 'new', Enabled: true }, { 'Idempotency-Key': 'a' })
+    // What is kept of such a write; then both are removed, before any list is in memory.
+    const { body } = await create(site.plain)
+    const [kept] = await sql`delete from idempotency_key returning id, request, answer`
+    await sql`delete from company where id = ${body.id}`
+    const before = totalOf(await other.list(REMEMBERED))
+    const { write, row } = await committed(sql`
+      with kept as (insert into idempotency_key (id, request, answer) values (${kept?.id}, ${kept?.request}, ${kept?.answer}))
+      insert into company (id, name, enabled) overriding system value values (${body.id}, 'new', true)
+        returning id::text, name, case when enabled then 't' else 'f' end, pg_current_xact_id()::text`)
+    const answer = create(one)
+    expect(await isHeldBack(answer)).toBe(true)
+    expect(totalOf(await other.list(REMEMBERED))).toBe(before)
+    publish(write, Number(row[3]), null, row.slice(0, 3))
+    expect(await answer).toMatchObject({ status: 201, body, headers: { 'Idempotency-Replayed': 'true' } })
+    expect(totalOf(await other.list(REMEMBERED))).toBe(before + 1)
+  },
+  AGAIN,
+)
+
 test('a row that has copied a name from a rename which is not published yet is held back, though another write left it', async () => {
   const write = new FlagWriter(site.region, WRITER).begin(COMPANY | tableBit(2))
   const [row] = await sql`update company set name = 'renamed' where id = ${Number(oldId) + 1}

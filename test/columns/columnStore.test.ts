@@ -11,7 +11,7 @@ const ROWS = 4_000
 const ROUNDS = rounds(150, 1_000)
 const TIMEOUT_MS = 120_000
 const COUNT = /count\(\*\)/
-const BY_IDS = /any \(\$1::bigint\[\]\)/
+const BY_IDS = /any \(\$1::text::bigint\[\]\)/
 
 let url: string
 let sql: postgres.Sql

@@ -76,6 +76,14 @@ test('a write that was under way at a moment comes with what has changed since',
   expect((await reading((take) => reader.since(company, moment, take))).lines).toEqual(['1\tlate\t\\N'])
 })
 
+test('after a column has got another collation it is not known what has changed', async () => {
+  await sql`insert into company (name) values ('old')`
+  const { result: moment } = await all()
+  expect((await reading((take) => reader.since(company, moment, take))).result).not.toBeNull()
+  await sql`alter table company alter column name type text collate "und-x-icu"`
+  expect((await reading((take) => reader.since(company, moment, take))).result).toBeNull()
+})
+
 test('a fault of what takes the rows is passed on, and the reader goes on', async () => {
   await sql`insert into company (name) select md5(i::text) from generate_series(1, 20000) as i`
   const full = () => {

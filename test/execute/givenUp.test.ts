@@ -32,26 +32,38 @@ async function written(): Promise<number> {
   return rows.count
 }
 
-/** Accepts connections, and passes on what comes over them once it is asked to. */
+/** Accepts connections, and passes on what comes over them while it is open; later, over those that it let `wait`. */
 async function startGate(target: URL) {
   const sockets = new Set<Socket>()
+  const waiting: Socket[] = []
   let isOpen = false
   const gate = createServer((client) => {
     sockets.add(client)
     client.on('error', () => undefined)
-    if (!isOpen) return
+    if (isOpen) passOn(client)
+    else waiting.push(client)
+  })
+  function passOn(client: Socket) {
     const server = connectSocket(Number(target.port), target.hostname)
     sockets.add(server)
     server.on('error', () => undefined)
     client.pipe(server).pipe(client)
-  })
+  }
   await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
   return {
     url: Object.assign(new URL(target), { port: String((gate.address() as { port: number }).port) }).href,
     open: () => {
       isOpen = true
     },
-    close() {
+    close: () => {
+      isOpen = false
+    },
+    /** How many connections wait. */
+    waiting: () => waiting.length,
+    letIn: () => {
+      for (const client of waiting.splice(0)) passOn(client)
+    },
+    end() {
       gate.close()
       for (const socket of sockets) socket.destroy()
     },
@@ -132,7 +144,31 @@ describe('a write whose client got 503', () => {
       await database.write(create('next'))
       expect(await written()).toBe(1)
       await database.end(100)
+      gate.end()
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'does not block the connections that it was taken back from, where they had replaced others meanwhile',
+    async () => {
+      const gate = await startGate(new URL(url))
+      const database = new Database({ url: gate.url, poolSize: 1, prepare: true, queryMsMax: 1_500 })
+      gate.open()
+      await database.read({ text: 'select 1', values: [] })
       gate.close()
+      const text =
+        "with gone as (select pg_terminate_backend(pg_backend_pid())) insert into company (name) select 'a' from gone"
+      const once = { key: crypto.randomUUID(), request: crypto.randomUUID() }
+      const [answer] = await Promise.allSettled([database.write({ text, values: [], once })])
+      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'OutcomeUnknown' } })
+      expect(gate.waiting()).toBe(1)
+      gate.open()
+      gate.letIn()
+      await database.write(create('next'))
+      expect(await written()).toBe(1)
+      await database.end(100)
+      gate.end()
     },
     TIMEOUT_MS,
   )

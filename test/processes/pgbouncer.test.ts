@@ -30,8 +30,8 @@ function pgBouncerTests() {
     folder.remove()
   })
 
-  async function ask(method: string, path: string, body?: object, key = KEY) {
-    const headers = { authorization: `ApiKey ${key}`, 'content-type': 'application/json' }
+  async function ask(method: string, path: string, body?: object, key = KEY, more: Record<string, string> = {}) {
+    const headers = { authorization: `ApiKey ${key}`, 'content-type': 'application/json', ...more }
     const answer = await fetch(url + path, { method, headers, body: body ? JSON.stringify(body) : null })
     const text = await answer.text()
     return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) }
@@ -75,6 +75,34 @@ function pgBouncerTests() {
     expect(new Set(deleted.map(({ status }) => status))).toEqual(new Set([204]))
     expect((await ask('GET', '/Employees')).headers.get('x-total-count')).toBe('0')
     expect((await ask('DELETE', `/Companies/${companyId}`)).status).toBe(204)
+  })
+
+  test('a write with an Idempotency-Key is done once, sent by many at once and again, though connections are shared', async () => {
+    const keys = Array.from({ length: 30 }, (_, index) => `through a pooler ${index}`)
+    const send = async (method: string, path: string, key: string, body?: object) => {
+      const under = { 'Idempotency-Key': `"${method} ${key}"` }
+      let answer = await ask(method, path, body, KEY, under)
+      while (answer.status === 409 && answer.body.Error.Code === 'InProgress')
+        answer = await ask(method, path, body, KEY, under)
+      return answer
+    }
+    const create = (name: string) => send('POST', '/Companies', name, { Name: name })
+    const first = await Promise.all(keys.flatMap((key) => [create(key), create(key), create(key)]))
+    expect(new Set(first.map(({ status }) => status))).toEqual(new Set([201]))
+    expect(first.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(30)
+    const ids = first.filter((_, index) => index % 3 === 0).map(({ body }) => body.id)
+    expect((await ask('GET', '/Companies')).headers.get('x-total-count')).toBe('30')
+
+    const rename = (index: number) =>
+      send('PATCH', `/Companies/${ids[index]}`, keys[index] as string, { Name: `renamed ${index}` })
+    const renamed = await Promise.all(keys.flatMap((_, index) => [rename(index), rename(index)]))
+    expect(new Set(renamed.map(({ status }) => status))).toEqual(new Set([200]))
+    const remove = (index: number) => send('DELETE', `/Companies/${ids[index]}`, keys[index] as string)
+    const removed = await Promise.all(keys.flatMap((_, index) => [remove(index), remove(index)]))
+    expect(new Set(removed.map(({ status }) => status))).toEqual(new Set([204]))
+    expect((await create(keys[0] as string)).body).toEqual(first[0]?.body)
+    expect((await rename(0)).body.name).toBe('renamed 0')
+    expect((await ask('GET', '/Companies')).headers.get('x-total-count')).toBe('0')
   })
 
   test('a key is made and revoked through it', async () => {

@@ -7,7 +7,7 @@ import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/p
 import { connect, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, run, until, workersOf } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
-import { canHaveSmallMemory, withMemory } from '../support/smallMemory.ts'
+import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
 
 const TIMEOUT_MS = 120_000
 const onLinux = process.platform === 'linux'
@@ -225,7 +225,7 @@ describe('the memory of the limits', () => {
     TIMEOUT_MS,
   )
 
-  if (canHaveSmallMemory) {
+  if (canHaveSmallDisk) {
     // Not in the folder of the tests, which may lie in the /dev/shm that these servers do not see.
     let dataDir: string
     beforeEach(() => {
@@ -238,7 +238,7 @@ describe('the memory of the limits', () => {
     const server = (mebibytes: number, settings: Record<string, string>) => {
       const common = { DATA_DIR: dataDir, PORT: String(place.port), DATABASE_URL: place.DATABASE_URL }
       const environment = { ...common, BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'pretty', DATABASE_POOL: '1', ...settings }
-      return run(withMemory(mebibytes, [process.execPath, '--no-env-file', 'src/main.ts']), environment)
+      return run(withDisk('/dev/shm', mebibytes, [process.execPath, '--no-env-file', 'src/main.ts']), environment)
     }
 
     test(

@@ -122,10 +122,15 @@ export class ListProcess {
   }
 
   /** @throws ApiError */
-  async write(method: 'create' | 'replace' | 'patch' | 'remove', path: string, body: object = {}): Promise<ListAnswer> {
+  async write(
+    method: 'create' | 'replace' | 'patch' | 'remove',
+    path: string,
+    body: object = {},
+    more: Record<string, string> = {},
+  ): Promise<ListAnswer> {
     const [plural = '', id = ''] = path.slice(1).split('/')
     const url = `${BASE}${path}`
-    const headers = { 'content-type': 'application/json' }
+    const headers = { 'content-type': 'application/json', ...more }
     const request = new Request(url, { method: 'POST', body: JSON.stringify(body), headers })
     return answerOf(await this.resource(plural)[method]({ request, url, query: '', id, mayRead: true, key: 'a' }))
   }

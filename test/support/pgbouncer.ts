@@ -35,7 +35,7 @@ export async function startPgBouncer(databaseUrl: string, poolSize: number): Pro
     'auth_type = any',
     'pool_mode = transaction',
     `default_pool_size = ${poolSize}`,
-    'ignore_startup_parameters = statement_timeout,lock_timeout,jit',
+    'ignore_startup_parameters = statement_timeout,jit',
     ...user,
   ]
   writeFileSync(file, `${lines.join('\n')}\n`)

@@ -1,13 +1,16 @@
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import postgres from 'postgres'
 import { isReady } from '../../src/postgres/postmaster.ts'
-import { endOf, prepareRunner, type RunnerOptions } from '../../src/postgres/runner.ts'
+import { endOf, prepareRunner, type Runner, type RunnerOptions } from '../../src/postgres/runner.ts'
 import { freePort, temporaryFolder, until } from './process.ts'
 
 /** A PostgreSQL as an operator's would be: every setting that could matter to us is PostgreSQL's own default. */
 export interface PlainPostgres {
   /** Of a database without tables, as its superuser. */
   readonly url: string
+  /** Where its files lie. */
+  readonly cluster: string
   /** What it has written to its log. */
   log(): string
   stop(): Promise<void>
@@ -26,10 +29,9 @@ export async function startPlainPostgres({
   asRoot,
 }: Options = {}): Promise<PlainPostgres> {
   const folder = dataDir === undefined ? temporaryFolder() : { path: dataDir, remove: () => undefined }
-  chmodSync(folder.path, 0o755) // PostgreSQL may run as the user `nobody`
   // A cluster that stays is for the embedded one, which is of the packaged version.
   const native = dataDir === undefined ? process.env.TEST_POSTGRES : undefined
-  const runner = prepareRunner(folder.path, { ...(native ? { native } : {}), ...(asRoot ? { asRoot } : {}) })
+  const runner = runnerIn(folder.path, { ...(native ? { native } : {}), ...(asRoot ? { asRoot } : {}) })
   mkdirSync(runner.cluster, { mode: 0o700 })
   runner.give(runner.cluster)
   const password = join(folder.path, 'password')
@@ -37,12 +39,54 @@ export async function startPlainPostgres({
   runner.give(password)
   const logFile = join(folder.path, 'plain.log')
   const file = openSync(logFile, 'a')
-  const log = () => readFileSync(logFile, 'utf8')
   const cluster = ['-D', runner.cluster, '-U', superuser, '--auth=scram-sha-256', `--pwfile=${password}`]
   const code = await endOf(runner.launch('initdb', [...cluster, '--encoding=UTF8', '--locale=C', '--no-sync'], file))
-  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${log()}`)
+  closeSync(file)
+  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${readFileSync(logFile, 'utf8')}`)
+  return launch(runner, superuser, logFile, () => {
+    rmSync(password)
+    folder.remove()
+  })
+}
+
+/** Makes a hot standby of one that runs: a copy of its files, which follows it, and can be read meanwhile. */
+export async function startStandby(primary: PlainPostgres): Promise<PlainPostgres> {
+  const folder = temporaryFolder()
+  const native = process.env.TEST_POSTGRES
+  const runner = runnerIn(folder.path, native ? { native } : {})
+  const sql = postgres(primary.url, { max: 1, onnotice: () => undefined })
+  await sql`select pg_backup_start('standby', true)`
+  const { exitCode, stderr } = Bun.spawnSync(['cp', '-a', primary.cluster, runner.cluster])
+  if (exitCode !== 0) throw new Error(`the cluster could not be copied: ${stderr}`)
+  const [stopped] = await sql`select labelfile from pg_backup_stop(false)`
+  await sql.end()
+  rmSync(join(runner.cluster, 'postmaster.pid'))
+  const files = { backup_label: String(stopped?.labelfile), 'standby.signal': '' }
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(runner.cluster, name), text)
+    runner.give(join(runner.cluster, name))
+  }
+  const { hostname, port, username, password } = new URL(primary.url)
+  const follow = `primary_conninfo=host=${hostname} port=${port} user=${username} password=${password}`
+  return launch(runner, username, join(folder.path, 'plain.log'), folder.remove, [follow])
+}
+
+function runnerIn(folder: string, options: RunnerOptions): Runner {
+  chmodSync(folder, 0o755) // PostgreSQL may run as the user `nobody`
+  return prepareRunner(folder, options)
+}
+
+async function launch(
+  runner: Runner,
+  superuser: string,
+  logFile: string,
+  remove: () => void,
+  more: readonly string[] = [],
+): Promise<PlainPostgres> {
+  const file = openSync(logFile, 'a')
+  const log = () => readFileSync(logFile, 'utf8')
   const port = freePort()
-  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off']
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', ...more]
   const child = runner.launch(
     'postgres',
     ['-D', runner.cluster, ...settings.flatMap((setting) => ['-c', setting])],
@@ -57,12 +101,12 @@ export async function startPlainPostgres({
   const server = `postgres://${superuser}:plain@127.0.0.1:${port}`
   return {
     url: `${server}/postgres`,
+    cluster: runner.cluster,
     log,
     async stop() {
       child.kill('SIGINT')
       await ended
-      rmSync(password)
-      folder.remove()
+      remove()
     },
   }
 }

@@ -28,6 +28,8 @@ export class MarkedRows {
   private readonly rows: { id: number; bounds: Bounds }[] = []
   private newest = 1
   isOver = false
+  /** How many were moved. */
+  moved = 0
 
   /** `name`: another for each run, since the outcome of statements of earlier ones may be unknown. */
   constructor(
@@ -88,6 +90,7 @@ export class MarkedRows {
     const { status } = await this.cluster.ask(`/Absences/${id}`, 'PATCH', { Type: to.mark, Reason: 'moved' })
     this.findings.count(`marked ${status}`)
     if (status !== 200) return
+    this.moved++
     this.rows.push({ id, bounds: to })
     if (to === bounds) return
     bounds.removedDone++

@@ -1,3 +1,4 @@
+import { until } from '../../../support/process.ts'
 import type { Random } from '../../../support/random.ts'
 import type { Findings } from '../check.ts'
 import type { Cluster } from '../cluster.ts'
@@ -13,6 +14,8 @@ import { Timeline } from './timeline.ts'
 import { Writer } from './writer.ts'
 
 const LISTS = 16
+/** What a proof is too weak without. */
+const [JUDGED, JUDGED_MIN] = [['fresh', 'pages by cursor'], 25]
 const READERS = 8
 const BACKGROUND_WRITERS = 3
 /** Before a fault, and behind it, while clients go on. */
@@ -46,7 +49,11 @@ export async function proveStates(
     ...Array.from({ length: conditions.backgroundWriters }, () => writeInBackground(cluster, random, background)),
   ])
   if (fault) await cause(cluster, random, conditions, fault)
-  else await Bun.sleep(forMs)
+  else {
+    await Bun.sleep(forMs)
+    // A busy machine does little in that time.
+    await until(() => JUDGED.every((what) => (findings.counts[what] ?? 0) >= JUDGED_MIN))
+  }
   isOver = true
   await ended
   await reader.untilJudged()

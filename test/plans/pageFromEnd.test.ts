@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { compileAnchors, compileFromAnchor } from '../../src/compile/anchors.ts'
-import { compileList } from '../../src/compile/list.ts'
-import type { Start } from '../../src/compile/seek.ts'
+import { compilePageFromEnd } from '../../src/compile/pageFromEnd.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
-import { order } from '../../src/model/order.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { allNodes, explain, type PlanNode } from '../support/explain.ts'
@@ -13,8 +10,6 @@ import { usePlanSite } from '../support/planSite.ts'
 const COUNTS = { company: 10_000, employee: 10_000, absence: 10_000 }
 const TIMEOUT_MS = 60_000
 const [SKIP, SIZE, REACH] = [400, 20, 512]
-/** Many rows without a value lie on either side of it, whatever the property. */
-const MIDDLE_ID = '5000'
 
 const site = usePlanSite(COUNTS, vacuumWhole)
 const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
@@ -29,32 +24,15 @@ async function vacuumWhole(sql: postgres.Sql) {
   }
 }
 
-/** From both ends of the list, and behind a row amid it, which has a value or none. */
-async function startsOf(entity: Entity, sort: string, { kind }: Property): Promise<Start[]> {
-  const query = parseList(entity, `sort=${sort}&page=250`)
-  const [row] = await site.database.read(compileList(entity, query))
-  const position = order(entity, query.sorts).map(
-    ({ property }) => row?.[1 + entity.properties.indexOf(property)] as string | null,
-  )
-  const starts: Start[] = [
-    { side: 'behind', position: null },
-    { side: 'before', position: null },
-    { side: 'behind', position },
-  ]
-  return kind.nullable ? [...starts, { side: 'behind', position: [null, MIDDLE_ID] }] : starts
-}
-
-async function* placesBy(entity: Entity, property: Property) {
-  for (const sign of ['-', '%2B']) {
-    const sort = `${sign}${property.name}`
-    for (const start of await startsOf(entity, sort, property))
+function* placesBy(entity: Entity, property: Property) {
+  for (const sign of ['-', '%2B'])
+    for (const end of ['first', 'last'] as const)
       yield {
-        start,
+        end,
         // A list that descends is its index backwards, and so is one that ascends, from its end.
-        direction: (sign === '-') === (start.side === 'behind') ? 'Backward' : 'Forward',
-        statement: compileFromAnchor(entity, parseList(entity, `sort=${sort}`), start, SKIP, SIZE),
+        direction: (sign === '-') === (end === 'first') ? 'Backward' : 'Forward',
+        statement: compilePageFromEnd(entity, parseList(entity, `sort=${sign}${property.name}`), end, SKIP, SIZE),
       }
-  }
 }
 
 /** The index that has the orders of a property, and which way a step reads it. */
@@ -83,15 +61,15 @@ function wholeSorts(plan: PlanNode): PlanNode[] {
   return allNodes(plan).filter((node) => isSort(node) && !isBound(node))
 }
 
-describe('rows from a start, in the order of any property', () => {
+describe('rows from an end, in the order of any property', () => {
   test.each(['values known', 'generic_plan'] as const)(
     'ids from ranges of indexes alone, never sorted; the rows by their ids: %s',
     async (kind) => {
       for (const entity of entities)
         for (const property of entity.properties)
-          for await (const { start, direction, statement } of placesBy(entity, property)) {
+          for (const { end, direction, statement } of placesBy(entity, property)) {
             const plan = await explain(site.database, statement, kind === 'generic_plan' ? kind : undefined)
-            const context = [entity.name, property.name, start]
+            const context = [entity.name, property.name, end]
             const ids = idNodesOf(plan)
             const idScans = ids.filter((node) => scansOf(plan).includes(node))
             expect([context, idScans.length > 0]).toEqual([context, true])
@@ -113,37 +91,13 @@ describe('rows from a start, in the order of any property', () => {
     async () => {
       for (const entity of entities)
         for (const property of entity.properties)
-          for await (const { start, statement } of placesBy(entity, property)) {
+          for (const { end, statement } of placesBy(entity, property)) {
             const plan = await explain(site.database, statement, 'analyze')
             const ids = idNodesOf(plan)
             for (const scan of scansOf(plan)) {
               const most = ids.includes(scan) ? REACH : SIZE
-              expect([start, (scan['Actual Rows'] ?? 0) <= most ? '' : scan]).toEqual([start, ''])
+              expect([end, (scan['Actual Rows'] ?? 0) <= most ? '' : scan]).toEqual([end, ''])
             }
-          }
-    },
-    TIMEOUT_MS,
-  )
-})
-
-describe('notes in the order of any property', () => {
-  test(
-    'are read in one pass over the index of that order',
-    async () => {
-      for (const entity of entities)
-        for (const property of entity.properties)
-          for (const [sign, direction] of [
-            ['-', 'Backward'],
-            ['%2B', 'Forward'],
-          ] as const) {
-            const statement = compileAnchors(entity, parseList(entity, `sort=${sign}${property.name}`), 256)
-            const plan = await explain(site.database, statement)
-            const context = [entity.name, sign, property.name]
-            // What is sorted are the notes: nothing below their numbers.
-            const numbers = allNodes(plan).filter((node) => node['Node Type'] === 'WindowAgg')
-            expect([context, numbers.length, numbers.flatMap(wholeSorts)]).toEqual([context, 1, []])
-            expect([context, scansOf(plan).map((scan) => scan['Node Type'])]).toEqual([context, ['Index Only Scan']])
-            expect([context, scansOf(plan).map(readOf)]).toEqual([context, [indexOf(entity, property, direction)]])
           }
     },
     TIMEOUT_MS,

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { ColumnTable } from '../../src/columns/columnTable.ts'
+import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
+import { OrderedTexts } from '../../src/columns/orderedTexts.ts'
+import company from '../../src/entities/company.ts'
+import { Database } from '../../src/execute/database.ts'
+import type { Row } from '../../src/model/sql.ts'
+import { parseList } from '../../src/parse/list.ts'
+import { createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+
+let database: Database
+let ended: Database
+/** What answers. */
+let of: Database
+let kernel: Kernel
+let table: ColumnTable
+let texts: OrderedTexts
+beforeAll(async () => {
+  const url = await createDatabase()
+  database = new Database({ url, poolSize: 2, prepare: true })
+  ended = new Database({ url, poolSize: 1, prepare: true })
+  await ended.end(0)
+})
+afterAll(() => database.end(0))
+beforeEach(() => {
+  of = database
+  kernel = new Kernel(16 * 2 ** 20)
+  table = new ColumnTable(company, kernel)
+  texts = new OrderedTexts(company, table, { read: (statement) => of.read(statement) })
+  for (const [index, name] of ['b', 'C', 'a', null].entries()) table.add(rowOf(1 + index, name))
+})
+
+const rowOf = (id: number, name: string | null): Row => [String(id), name, 't']
+
+/** The total and the page of a list as the table has them; null: it has none. */
+function listed(query: string) {
+  const { filters, sorts } = parseList(company, query)
+  texts.useFor(sorts)
+  return table.page(filters, sorts, 0, 20, texts.boundsOf(filters))
+}
+
+test('a list that compares or sorts no text has nothing to wait for', () => {
+  for (const query of ['', 'Name=b', 'Name=!=b', 'Name=', 'Enabled=true', 'Id=>=2', 'sort=-Id'])
+    expect(texts.prepare(parseList(company, query))).toBeNull()
+})
+
+test('one that does has waited once, and is right then', async () => {
+  for (const [query, ids] of [
+    ['sort=Name', [3, 1, 2, 4]],
+    ['sort=-Name', [4, 2, 1, 3]],
+    ['Name=>=b&sort=Id', [1, 2]],
+    ['Name=<b&sort=Id', [3]],
+    ['Name=>B&Name=<=zz&sort=-Name', [2]],
+  ] as const) {
+    const own = parseList(company, query)
+    if (texts.prepare(own) !== null) await texts.prepare(own)
+    expect({ query, ...listed(query) }).toEqual({ query, total: ids.length, ids: [...ids] })
+    expect(texts.prepare(own)).toBeNull()
+  }
+})
+
+test('many new texts are not waited for, but soon known', async () => {
+  for (let id = 5; id < 1_000; id++) table.add(rowOf(id, `name ${id}`))
+  expect(texts.prepare(parseList(company, 'sort=Name'))).toBeNull()
+  expect(listed('sort=Name')).toBeNull()
+  await until(() => listed('sort=Name') !== null)
+  expect(listed('sort=Name')?.ids.slice(0, 3)).toEqual([3, 1, 2])
+})
+
+test('without the database a list waits for an error at most, and nothing is known', async () => {
+  of = ended
+  for (const query of ['sort=Name', 'Name=<b']) {
+    expect(await texts.prepare(parseList(company, query))).toBeUndefined()
+    expect(listed(query)).toBeNull()
+  }
+  of = database
+  await texts.prepare(parseList(company, 'Name=<b'))
+  expect(listed('Name=<b')?.ids).toEqual([3])
+})
+
+test('where the memory does not do for an order there is none', async () => {
+  await texts.prepare(parseList(company, 'Name=<b&sort=Name'))
+  expect(() => {
+    for (;;) kernel.reserve(8_192)
+  }).toThrow(KernelFull)
+  expect(listed('Name=<b')).toBeNull()
+  expect(listed('sort=Name')).toBeNull()
+  expect(listed('Name=b')?.ids).toEqual([1])
+})

@@ -1,0 +1,20 @@
+/** How this machine lets a process have a mount of its own; null: in no way. */
+const method = [
+  ['unshare', '-m'],
+  ['unshare', '-Urm'],
+].find((words) => {
+  const [program, ...options] = words as [string, ...string[]]
+  return Bun.which(program) && Bun.spawnSync([program, ...options, ...mounting('/dev/shm', 1), 'true']).success
+})
+
+/** Whether `withDisk` works here. Docker does not allow it without `--cap-add SYS_ADMIN`. */
+export const canHaveSmallDisk = method !== undefined
+
+/** The command line of a program that finds at `folder` an empty disk of so many MiB, in memory, which no other program sees. */
+export function withDisk(folder: string, mebibytes: number, command: readonly string[]): string[] {
+  return [...(method ?? []), ...mounting(folder, mebibytes), ...command]
+}
+
+function mounting(folder: string, mebibytes: number): string[] {
+  return ['sh', '-c', `mount -t tmpfs -o size=${mebibytes}m tmpfs '${folder}' && exec "$0" "$@"`]
+}
