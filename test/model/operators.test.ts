@@ -96,5 +96,6 @@ test('the sides of an operator say what its test says', () => {
 
 test('an empty operand is equal to no value', () => {
   for (const { testEmpty, sides } of operators)
-    if (testEmpty) expect([testEmpty(true)(null), testEmpty(true)('x')]).toEqual([sides?.equal, !sides?.equal])
+    if (testEmpty)
+      expect([testEmpty(true)(null), !testEmpty(true)('x')]).toEqual([sides?.equal === true, sides?.equal === true])
 })
