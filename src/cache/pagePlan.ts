@@ -1,9 +1,9 @@
 import { compileRows, compileSnapshot } from '../compile/list.ts'
 import { compilePageFromEnd, type End } from '../compile/pageFromEnd.ts'
 import { compileRowsById } from '../compile/rowsById.ts'
+import type { Batchable } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
-import type { Statement } from '../model/sql.ts'
 import type { Baseline, TotalAtSnapshot } from './entries.ts'
 import { unseenBy } from './freshness.ts'
 import { touches } from './selection.ts'
@@ -12,7 +12,7 @@ const ALWAYS = () => true
 
 /** How the rows of a page are found without counting all that lie before them. */
 export interface PagePlan {
-  readonly statement: Statement
+  readonly statement: Batchable
   /** Set where the statement asks for these rows, and gets them in no order. */
   readonly ids: readonly number[] | null
   /** Whether it led to those rows under the snapshot that the statement ran under. */

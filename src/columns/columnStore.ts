@@ -36,6 +36,8 @@ interface Tracked {
   notBeforeMs: number
   /** Refreshes in a row that no list has used. */
   vain: number
+  /** Whether it was said that there is no room for it. */
+  isSaid: boolean
   /** How many lists were asked for of late, as of `askedMs`. */
   asked: number
   askedMs: number
@@ -111,7 +113,7 @@ export class ColumnStore {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
       const never = { copy: null, isReading: false, spentMs: 0, priceMs: null, notBeforeMs: 0 }
-      tracked = { entity, ...never, vain: 0, asked: 0, askedMs: 0 }
+      tracked = { entity, ...never, vain: 0, isSaid: false, asked: 0, askedMs: 0 }
       this.tables.set(entity.table, tracked)
     }
     return tracked
@@ -161,6 +163,7 @@ export class ColumnStore {
     const copy = await TableCopy.load(entity, this.kernel, this.options)
     tracked.copy = copy
     tracked.spentMs = 0
+    tracked.isSaid = false
     log.info('a table is in columns', {
       table: entity.table,
       rows: copy.table.rows,
@@ -206,6 +209,8 @@ export class ColumnStore {
       tracked.notBeforeMs = 0
       return
     }
+    if (tracked.isSaid) return
+    tracked.isSaid = true
     const { table } = tracked.entity
     log.info('COLUMNS_MB is too little for a table: the database counts its lists', { table, mb })
   }

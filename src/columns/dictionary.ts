@@ -33,10 +33,9 @@ export class Dictionary {
     return this.codeOf(this.scratch, 0, length)
   }
 
-  /** The same of UTF-8 in `bytes[from, to)`. */
-  codeOf(bytes: Uint8Array, from: number, to: number): number {
+  /** The same of UTF-8 in `bytes[from, to)`, whose hash may be known. */
+  codeOf(bytes: Uint8Array, from: number, to: number, hash = hashOf(bytes, from, to)): number {
     if (from === to) return EMPTY_TEXT
-    const hash = hashOf(bytes, from, to)
     const slot = this.slotOf(bytes, from, to, hash)
     return (this.slots[slot] as number) || this.add(bytes, from, to, hash, slot)
   }
@@ -64,7 +63,7 @@ export class Dictionary {
   private slotOf(bytes: Uint8Array, from: number, to: number, hash: number): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = mixed(hash) & mask; ; slot = (slot + 1) & mask) {
       const code = slots[slot] as number
       if (code === 0 || (hashes[code] === hash && this.isText(code, bytes, from, to))) return slot
     }
@@ -106,17 +105,29 @@ export class Dictionary {
     this.slots = new Int32Array(4 * this.slots.length)
     const mask = this.slots.length - 1
     for (let code = EMPTY_TEXT + 1; code <= this.last; code++) {
-      let slot = (this.hashes[code] as number) & mask
+      let slot = mixed(this.hashes[code] as number) & mask
       while (this.slots[slot] !== 0) slot = (slot + 1) & mask
       this.slots[slot] = code
     }
   }
 }
 
-/** FNV-1a, its high bits mixed into the low ones. */
+/** Of no bytes; see `hashed`. */
+export const HASH_SEED = 0x811c9dc5 | 0
+
+/** The hash of one more byte: FNV-1a, which is as quick as a hash of single bytes can be. */
+export function hashed(hash: number, byte: number): number {
+  return Math.imul(hash ^ byte, 0x01000193)
+}
+
 function hashOf(bytes: Uint8Array, from: number, to: number): number {
-  let hash = 0x811c9dc5
-  for (let at = from; at < to; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193)
+  let hash = HASH_SEED
+  for (let at = from; at < to; at++) hash = hashed(hash, bytes[at] as number)
+  return hash
+}
+
+/** The high bits of a hash are the better ones. */
+function mixed(hash: number): number {
   return hash ^ (hash >>> 15)
 }
 

@@ -21,3 +21,9 @@ export function ordinalOf(number: number): bigint {
   const own = bits[0] as bigint
   return own < 0n ? own ^ 0x7fff_ffff_ffff_ffffn : own
 }
+
+/** The float of an ordinal. */
+export function floatOf(ordinal: bigint): number {
+  bits[0] = ordinal < 0n ? ordinal ^ 0x7fff_ffff_ffff_ffffn : ordinal
+  return float[0] as number
+}

@@ -15,16 +15,12 @@ interface Calls extends Ranges {
   popcount(bits: number, bytes: number): number
   rank(column: number, bits: number, bytes: number, ranks: number, to: number): void
   widen(column: number, rows: number, to: number): void
-  histogram32(...at: [...Cut<number>, counts: number]): void
-  histogram64(...at: [...Cut<bigint>, counts: number]): void
-  restrict32(...at: [...Cut<number>, only: number, to: number, reach: number]): number
-  restrict64(...at: [...Cut<bigint>, only: number, to: number, reach: number]): number
-  gather32(...at: [...Cut<number>, first: number, last: number, base: number, out: number]): number
-  gather64(...at: [...Cut<bigint>, first: number, last: number, base: number, out: number]): number
+  histogram32(column: number, bits: number, bytes: number, least: number, shift: number, counts: number): void
+  histogram64(column: number, bits: number, bytes: number, least: bigint, shift: number, counts: number): void
+  reach32(column: number, bits: number, bytes: number, reach: number): void
+  reach64(column: number, bits: number, bytes: number, reach: number): void
+  gather(bits: number, bytes: number, base: number, out: number): number
 }
-
-/** What becomes buckets: a column, some of its rows, and where the first bucket begins. */
-type Cut<Key> = [column: number, bits: number, bytes: number, least: Key, shift: number]
 
 /** What bitmaps and columns are made of, in bytes. */
 const BLOCK = 8_192
@@ -56,6 +52,8 @@ export class Kernel {
   /** Which blocks are in use. The first stays: 0 is no address. */
   private readonly used: Uint8Array
   private usedCount = 1
+  /** From this block on, none was ever in use. */
+  private untouched = 1
   /** No block below is free. */
   private firstFree = 1
 
@@ -88,7 +86,9 @@ export class Kernel {
     this.used.fill(1, first, first + count)
     this.usedCount += count
     if (first === this.firstFree) this.firstFree += count
-    this.octets.fill(0, first * BLOCK, (first + count) * BLOCK)
+    // What was never in use is 0, and takes no memory of the machine until something else is written there.
+    this.octets.fill(0, first * BLOCK, Math.max(first, Math.min(first + count, this.untouched)) * BLOCK)
+    this.untouched = Math.max(this.untouched, first + count)
     return first * BLOCK
   }
 

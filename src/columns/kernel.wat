@@ -126,56 +126,12 @@
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
 
-  ;; Leaves of the rows in a bitmap those that are in one bucket; gives how many. Writes the least key and the greatest to
-  ;; `reach`, as numbers of 64 bits, where those are less and greater than what is there.
-  (func (export "restrict32")
-    (param $column i32) (param $from i32) (param $bytes i32) (param $least i32) (param $shift i32)
-    (param $only i32) (param $to i32) (param $reach i32) (result i32)
-    (local $end i32) (local $left i64) (local $row i32) (local $key i32) (local $bucket i32)
-    (local $word i64) (local $sum i64) (local $low i64) (local $high i64)
+  ;; Writes the least key and the greatest of the rows in a bitmap to `reach`, as numbers of 64 bits, where those are less and
+  ;; greater than what is there. Each row has a value.
+  (func (export "reach32") (param $column i32) (param $bits i32) (param $bytes i32) (param $reach i32)
+    (local $end i32) (local $left i64) (local $row i32) (local $key i32) (local $low i64) (local $high i64)
     (local.set $low (i64.load (local.get $reach)))
     (local.set $high (i64.load offset=8 (local.get $reach)))
-    (local.set $end (i32.add (local.get $from) (local.get $bytes)))
-    (loop $next
-      (local.set $left (i64.load (local.get $from)))
-      (local.set $word (i64.const 0))
-      (block $done
-        (loop $bit
-          (br_if $done (i64.eqz (local.get $left)))
-          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
-          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
-          (local.set $key
-            (i32.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 2)))))
-          (local.set $bucket
-            (select
-              (i32.const 4095)
-              (i32.shr_u (i32.sub (local.get $key) (local.get $least)) (local.get $shift))
-              (i32.eq (local.get $key) (i32.const 0x80000000))))
-          (if (i32.eq (local.get $bucket) (local.get $only))
-            (then
-              (local.set $word
-                (i64.or (local.get $word) (i64.shl (i64.const 1) (i64.extend_i32_u (local.get $row)))))
-              (if (i64.lt_s (i64.extend_i32_s (local.get $key)) (local.get $low))
-                (then (local.set $low (i64.extend_i32_s (local.get $key)))))
-              (if (i64.gt_s (i64.extend_i32_s (local.get $key)) (local.get $high))
-                (then (local.set $high (i64.extend_i32_s (local.get $key)))))))
-          (br $bit)))
-      (i64.store (local.get $to) (local.get $word))
-      (local.set $sum (i64.add (local.get $sum) (i64.popcnt (local.get $word))))
-      (local.set $column (i32.add (local.get $column) (i32.const 256)))
-      (local.set $to (i32.add (local.get $to) (i32.const 8)))
-      (local.set $from (i32.add (local.get $from) (i32.const 8)))
-      (br_if $next (i32.lt_u (local.get $from) (local.get $end))))
-    (i64.store (local.get $reach) (local.get $low))
-    (i64.store offset=8 (local.get $reach) (local.get $high))
-    (i32.wrap_i64 (local.get $sum)))
-
-  ;; Writes the numbers, from the base on, of those rows in a bitmap that are in the buckets from the first to the last; gives
-  ;; where it ended.
-  (func (export "gather32")
-    (param $column i32) (param $bits i32) (param $bytes i32) (param $least i32) (param $shift i32)
-    (param $first i32) (param $last i32) (param $base i32) (param $out i32) (result i32)
-    (local $end i32) (local $left i64) (local $row i32) (local $key i32) (local $bucket i32)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
     (loop $next
       (local.set $left (i64.load (local.get $bits)))
@@ -186,24 +142,16 @@
           (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
           (local.set $key
             (i32.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 2)))))
-          (local.set $bucket
-            (select
-              (i32.const 4095)
-              (i32.shr_u (i32.sub (local.get $key) (local.get $least)) (local.get $shift))
-              (i32.eq (local.get $key) (i32.const 0x80000000))))
-          (if
-            (i32.le_u
-              (i32.sub (local.get $bucket) (local.get $first))
-              (i32.sub (local.get $last) (local.get $first)))
-            (then
-              (i32.store (local.get $out) (i32.add (local.get $base) (local.get $row)))
-              (local.set $out (i32.add (local.get $out) (i32.const 4)))))
+          (if (i64.lt_s (i64.extend_i32_s (local.get $key)) (local.get $low))
+            (then (local.set $low (i64.extend_i32_s (local.get $key)))))
+          (if (i64.gt_s (i64.extend_i32_s (local.get $key)) (local.get $high))
+            (then (local.set $high (i64.extend_i32_s (local.get $key)))))
           (br $bit)))
       (local.set $column (i32.add (local.get $column) (i32.const 256)))
-      (local.set $base (i32.add (local.get $base) (i32.const 64)))
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
-    (local.get $out))
+    (i64.store (local.get $reach) (local.get $low))
+    (i64.store offset=8 (local.get $reach) (local.get $high)))
 
   ;; The same of floats: the key is the bits of one, made a number in the order of floats.
   (func (export "histogram64")
@@ -238,59 +186,10 @@
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end)))))
 
   ;; The same of floats.
-  (func (export "restrict64")
-    (param $column i32) (param $from i32) (param $bytes i32) (param $least i64) (param $shift i32)
-    (param $only i32) (param $to i32) (param $reach i32) (result i32)
-    (local $end i32) (local $left i64) (local $row i32) (local $key i64) (local $bucket i32) (local $value f64)
-    (local $word i64) (local $sum i64) (local $low i64) (local $high i64)
+  (func (export "reach64") (param $column i32) (param $bits i32) (param $bytes i32) (param $reach i32)
+    (local $end i32) (local $left i64) (local $row i32) (local $key i64) (local $low i64) (local $high i64) (local $value f64)
     (local.set $low (i64.load (local.get $reach)))
     (local.set $high (i64.load offset=8 (local.get $reach)))
-    (local.set $end (i32.add (local.get $from) (local.get $bytes)))
-    (loop $next
-      (local.set $left (i64.load (local.get $from)))
-      (local.set $word (i64.const 0))
-      (block $done
-        (loop $bit
-          (br_if $done (i64.eqz (local.get $left)))
-          (local.set $row (i32.wrap_i64 (i64.ctz (local.get $left))))
-          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
-          (local.set $value
-            (f64.load (i32.add (local.get $column) (i32.shl (local.get $row) (i32.const 3)))))
-          (local.set $key (i64.reinterpret_f64 (local.get $value)))
-          (local.set $key
-            (i64.xor
-              (local.get $key)
-              (i64.shr_u (i64.shr_s (local.get $key) (i64.const 63)) (i64.const 1))))
-          (local.set $bucket
-            (select
-              (i32.const 4095)
-              (i32.wrap_i64
-                (i64.shr_u (i64.sub (local.get $key) (local.get $least)) (i64.extend_i32_u (local.get $shift))))
-              (f64.ne (local.get $value) (local.get $value))))
-          (if (i32.eq (local.get $bucket) (local.get $only))
-            (then
-              (local.set $word
-                (i64.or (local.get $word) (i64.shl (i64.const 1) (i64.extend_i32_u (local.get $row)))))
-              (if (i64.lt_s (local.get $key) (local.get $low))
-                (then (local.set $low (local.get $key))))
-              (if (i64.gt_s (local.get $key) (local.get $high))
-                (then (local.set $high (local.get $key))))))
-          (br $bit)))
-      (i64.store (local.get $to) (local.get $word))
-      (local.set $sum (i64.add (local.get $sum) (i64.popcnt (local.get $word))))
-      (local.set $column (i32.add (local.get $column) (i32.const 512)))
-      (local.set $to (i32.add (local.get $to) (i32.const 8)))
-      (local.set $from (i32.add (local.get $from) (i32.const 8)))
-      (br_if $next (i32.lt_u (local.get $from) (local.get $end))))
-    (i64.store (local.get $reach) (local.get $low))
-    (i64.store offset=8 (local.get $reach) (local.get $high))
-    (i32.wrap_i64 (local.get $sum)))
-
-  ;; The same of floats.
-  (func (export "gather64")
-    (param $column i32) (param $bits i32) (param $bytes i32) (param $least i64) (param $shift i32)
-    (param $first i32) (param $last i32) (param $base i32) (param $out i32) (result i32)
-    (local $end i32) (local $left i64) (local $row i32) (local $key i64) (local $bucket i32) (local $value f64)
     (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
     (loop $next
       (local.set $left (i64.load (local.get $bits)))
@@ -306,21 +205,30 @@
             (i64.xor
               (local.get $key)
               (i64.shr_u (i64.shr_s (local.get $key) (i64.const 63)) (i64.const 1))))
-          (local.set $bucket
-            (select
-              (i32.const 4095)
-              (i32.wrap_i64
-                (i64.shr_u (i64.sub (local.get $key) (local.get $least)) (i64.extend_i32_u (local.get $shift))))
-              (f64.ne (local.get $value) (local.get $value))))
-          (if
-            (i32.le_u
-              (i32.sub (local.get $bucket) (local.get $first))
-              (i32.sub (local.get $last) (local.get $first)))
-            (then
-              (i32.store (local.get $out) (i32.add (local.get $base) (local.get $row)))
-              (local.set $out (i32.add (local.get $out) (i32.const 4)))))
+          (if (i64.lt_s (local.get $key) (local.get $low))
+            (then (local.set $low (local.get $key))))
+          (if (i64.gt_s (local.get $key) (local.get $high))
+            (then (local.set $high (local.get $key))))
           (br $bit)))
       (local.set $column (i32.add (local.get $column) (i32.const 512)))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
+      (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))
+    (i64.store (local.get $reach) (local.get $low))
+    (i64.store offset=8 (local.get $reach) (local.get $high)))
+
+  ;; Writes the numbers, from the base on, of the rows in a bitmap; gives where it ended.
+  (func (export "gather") (param $bits i32) (param $bytes i32) (param $base i32) (param $out i32) (result i32)
+    (local $end i32) (local $left i64)
+    (local.set $end (i32.add (local.get $bits) (local.get $bytes)))
+    (loop $next
+      (local.set $left (i64.load (local.get $bits)))
+      (block $done
+        (loop $bit
+          (br_if $done (i64.eqz (local.get $left)))
+          (i32.store (local.get $out) (i32.add (local.get $base) (i32.wrap_i64 (i64.ctz (local.get $left)))))
+          (local.set $out (i32.add (local.get $out) (i32.const 4)))
+          (local.set $left (i64.and (local.get $left) (i64.sub (local.get $left) (i64.const 1))))
+          (br $bit)))
       (local.set $base (i32.add (local.get $base) (i32.const 64)))
       (local.set $bits (i32.add (local.get $bits) (i32.const 8)))
       (br_if $next (i32.lt_u (local.get $bits) (local.get $end))))

@@ -27,13 +27,34 @@ export function matchesOf(kernel: Kernel, segments: readonly Segment[], conditio
   return { bits, total }
 }
 
+/** Those of some rows that meet one more condition. The bitmaps hold until the next call; those of `matches` stay. */
+export function restrict(
+  kernel: Kernel,
+  segments: readonly Segment[],
+  matches: Matches,
+  condition: Condition,
+): Matches {
+  let total = 0
+  const bits = segments.map((segment, index) => {
+    const from = matches.bits[index] as number
+    const verdict = from === 0 ? 'none' : verdictOf(segment, condition)
+    if (verdict === 'none') return 0
+    if (verdict === 'some') test(kernel, segment, condition, from, segment.workBits)
+    const to = verdict === 'some' ? segment.workBits : from
+    const count = kernel.calls.popcount(to, segment.bitmapBytes)
+    total += count
+    return count === 0 ? 0 : to
+  })
+  return { bits, total }
+}
+
 function matchSegment(kernel: Kernel, segment: Segment, conditions: readonly Condition[]): number {
   if (segment.live === 0) return 0
   for (const condition of conditions) if (verdictOf(segment, condition) === 'none') return 0
   let from = segment.liveBits
   for (const condition of conditions) {
     if (verdictOf(segment, condition) === 'all') continue
-    test(kernel, segment, condition, from)
+    test(kernel, segment, condition, from, segment.matchBits)
     from = segment.matchBits
   }
   return from
@@ -57,13 +78,12 @@ function rangeIn(segment: Segment, { place, least, greatest }: Condition): [leas
   return [Math.max(Math.ceil(least), NO_CODE + 1), Math.min(Math.floor(greatest), NARROW_MAX)]
 }
 
-function test({ calls }: Kernel, segment: Segment, condition: Condition, from: number): void {
+function test({ calls }: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
   const { place, isComplement, byRank } = condition
   const [least, greatest] = rangeIn(segment, condition)
   const column = segment.columns[place] as number
   const rows = segment.bitmapBytes * 8
   const flip = isComplement ? 0xffff : 0
-  const to = segment.matchBits
   if (segment.isWide[place]) calls.range64(column, rows, from, to, least, greatest, flip)
   else if (byRank) calls.rankRange(column, rows, from, to, byRank.address, least, greatest - least)
   else calls.range32(column, rows, from, to, least, greatest - least, flip)

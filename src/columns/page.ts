@@ -1,8 +1,10 @@
-import { ordinalOf } from './floats.ts'
+import type { Condition } from './conditions.ts'
+import { NO_TEXT } from './dictionary.ts'
+import { floatOf, ordinalOf } from './floats.ts'
 import { type Kernel, SCRATCH_ROWS } from './kernel.ts'
-import type { Matches } from './matches.ts'
+import { type Matches, restrict } from './matches.ts'
 import type { RankTable } from './rankTable.ts'
-import { ROWS, type Segment } from './segment.ts'
+import { ROWS } from './segment.ts'
 import type { Slots } from './slots.ts'
 
 /** One key of an order. */
@@ -22,13 +24,15 @@ const SORTED_MAX = SCRATCH_ROWS
 /** Where rows fall into buckets: by which key, from which least ordinal on, and of what width, 2^shift. */
 interface Cut {
   readonly level: number
+  readonly key: PageKey
   /** Whether ordinals are those of floats, as a column of the key has some. */
   readonly isWide: boolean
   readonly least: bigint
+  readonly greatest: bigint
   readonly shift: bigint
 }
 
-/** Buckets next to each other in the order of the page. */
+/** Buckets next to each other in the order of the page; the one of rows without a value is alone. */
 interface Run {
   readonly first: number
   readonly last: number
@@ -49,39 +53,31 @@ export class PageSearch {
     private readonly keys: readonly PageKey[],
   ) {}
 
-  find({ bits, total }: Matches, from: number, size: number): number[] {
+  find(matches: Matches, from: number, size: number): number[] {
     const found: number[] = []
-    const end = Math.min(from + size, total)
-    while (from + found.length < end) found.push(...this.next(bits, from + found.length, end))
+    const end = Math.min(from + size, matches.total)
+    while (from + found.length < end) found.push(...this.next(matches, from + found.length, end))
     return found
   }
 
   /** Some rows from `from` on, one at least. */
-  private next(matches: readonly number[], from: number, end: number): number[] {
-    let bits = matches
-    let skipped = 0
-    for (let cut = this.cutOf(bits, 0); ; ) {
-      const { isDescending } = this.keyAt(cut.level)
-      const run = this.runOf(this.histogram(bits, cut), isDescending, from - skipped, end - skipped)
+  private next(matches: Matches, from: number, end: number): number[] {
+    let [rows, skipped] = [matches, 0]
+    for (let cut = this.cutOf(rows, 0); rows.total > SORTED_MAX; ) {
+      const run = this.runOf(this.histogram(rows, cut), cut.key.isDescending, from - skipped, end - skipped)
       skipped += run.before
-      if (run.rows <= SORTED_MAX) return this.sorted(bits, cut, run).slice(from - skipped, end - skipped)
-      const restricted = this.restrict(bits, cut, run.first)
-      bits = restricted.bits
-      const isOneValue = run.first === NONE || restricted.least === restricted.greatest
-      cut = isOneValue
-        ? this.cutOf(bits, cut.level + 1)
-        : between(cut.level, cut.isWide, restricted.least, restricted.greatest)
+      rows = restrict(this.kernel, this.slots.segments, rows, rangeOf(cut, run))
+      if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
+      if (rows.total > SORTED_MAX) cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
     }
+    return this.sorted(rows).slice(from - skipped, end - skipped)
   }
 
-  private keyAt(level: number): PageKey {
-    return this.keys[level] as PageKey
-  }
-
-  /** The cut of all that the rows of some segments can have by a key. */
-  private cutOf(bits: readonly number[], level: number): Cut {
-    const { place, ranks } = this.keyAt(level)
-    if (ranks) return between(level, false, BigInt(ranks.least), BigInt(ranks.greatest))
+  /** The cut of all that rows can have by a key. */
+  private cutOf({ bits }: Matches, level: number): Cut {
+    const key = this.keys[level] as PageKey
+    const { place, ranks } = key
+    if (ranks) return between({ level, key, isWide: false }, BigInt(ranks.least), BigInt(ranks.greatest))
     let [least, greatest, isWide] = [Infinity, -Infinity, false]
     this.slots.segments.forEach((segment, index) => {
       if (bits[index] === 0) return
@@ -89,19 +85,31 @@ export class PageSearch {
       greatest = Math.max(greatest, segment.greatest[place] as number)
       isWide ||= segment.isWide[place] as boolean
     })
-    if (least > greatest) return { level, isWide, least: 0n, shift: 0n }
+    if (least > greatest) [least, greatest] = [0, 0]
     return isWide
-      ? between(level, isWide, ordinalOf(least), ordinalOf(greatest))
-      : between(level, isWide, BigInt(least), BigInt(greatest))
+      ? between({ level, key, isWide }, ordinalOf(least), ordinalOf(greatest))
+      : between({ level, key, isWide }, BigInt(least), BigInt(greatest))
   }
 
-  private histogram(bits: readonly number[], cut: Cut): Int32Array {
+  /** The cut of rows that fell into one bucket: by the same key, or, where that is one value, by the next. */
+  private finer(rows: Matches, cut: Cut): Cut {
+    const { ordinals, calls, scratch } = this.kernel
+    ordinals.set([ORDINAL_MAX, -ORDINAL_MAX], scratch.reach >> 3)
+    this.each(rows, cut, (column, bits, bytes) => {
+      if (cut.isWide) calls.reach64(column, bits, bytes, scratch.reach)
+      else calls.reach32(column, bits, bytes, scratch.reach)
+    })
+    const [least = 0n, greatest = 0n] = ordinals.subarray(scratch.reach >> 3)
+    return least === greatest ? this.cutOf(rows, cut.level + 1) : between(cut, least, greatest)
+  }
+
+  private histogram(rows: Matches, cut: Cut): Int32Array {
     const { words, calls, scratch } = this.kernel
-    const shift = Number(cut.shift)
+    const [shift, narrowLeast] = [Number(cut.shift), Number(cut.least)]
     words.fill(0, scratch.counts >> 2, (scratch.counts >> 2) + BUCKETS)
-    this.each(bits, cut, (column, from, bytes) => {
-      if (cut.isWide) calls.histogram64(column, from, bytes, cut.least, shift, scratch.counts)
-      else calls.histogram32(column, from, bytes, Number(cut.least), shift, scratch.counts)
+    this.each(rows, cut, (column, bits, bytes) => {
+      if (cut.isWide) calls.histogram64(column, bits, bytes, cut.least, shift, scratch.counts)
+      else calls.histogram32(column, bits, bytes, narrowLeast, shift, scratch.counts)
     })
     return words.subarray(scratch.counts >> 2, (scratch.counts >> 2) + BUCKETS)
   }
@@ -119,7 +127,7 @@ export class PageSearch {
       let last = first
       while (++at < BUCKETS && before + rows < end) {
         const next = isDescending ? BUCKETS - 1 - at : at
-        if (rows + (counts[next] as number) > SORTED_MAX) break
+        if (first === NONE || next === NONE || rows + (counts[next] as number) > SORTED_MAX) break
         rows += counts[next] as number
         last = next
       }
@@ -128,41 +136,19 @@ export class PageSearch {
     throw new Error(`no row ${from} in the histogram`)
   }
 
-  /** The rows of one bucket, with their least and greatest ordinals. */
-  private restrict(bits: readonly number[], cut: Cut, bucket: number) {
-    const { ordinals, calls, scratch } = this.kernel
-    const shift = Number(cut.shift)
-    const restricted = bits.map(() => 0)
-    ordinals.set([ORDINAL_MAX, -ORDINAL_MAX], scratch.reach >> 3)
-    this.each(bits, cut, (column, from, bytes, index) => {
-      const to = (this.slots.segments[index] as Segment).workBits
-      const rows = cut.isWide
-        ? calls.restrict64(column, from, bytes, cut.least, shift, bucket, to, scratch.reach)
-        : calls.restrict32(column, from, bytes, Number(cut.least), shift, bucket, to, scratch.reach)
-      if (rows > 0) restricted[index] = to
-    })
-    const [least = 0n, greatest = 0n] = ordinals.subarray(scratch.reach >> 3)
-    return { bits: restricted, least, greatest }
-  }
-
-  /** The rows of the buckets, in order. */
-  private sorted(bits: readonly number[], cut: Cut, { first, last, rows }: Run): number[] {
+  /** The slots of rows, in order. */
+  private sorted({ bits }: Matches): number[] {
     const { words, calls, scratch } = this.kernel
-    const shift = Number(cut.shift)
-    const [low, high] = first < last ? [first, last] : [last, first]
     let to = scratch.rows
-    this.each(bits, cut, (column, from, bytes, index) => {
-      to = cut.isWide
-        ? calls.gather64(column, from, bytes, cut.least, shift, low, high, index * ROWS, to)
-        : calls.gather32(column, from, bytes, Number(cut.least), shift, low, high, index * ROWS, to)
+    this.slots.segments.forEach(({ bitmapBytes }, index) => {
+      const from = bits[index] as number
+      if (from !== 0) to = calls.gather(from, bitmapBytes, index * ROWS, to)
     })
-    if (to - scratch.rows !== 4 * rows) throw new Error(`${(to - scratch.rows) / 4} rows where ${rows} were counted`)
-    return this.sort([...words.subarray(scratch.rows >> 2, to >> 2)], cut.level)
+    return this.sort([...words.subarray(scratch.rows >> 2, to >> 2)])
   }
 
-  /** By the keys from a level on; those before are equal. */
-  private sort(slots: readonly number[], level: number): number[] {
-    const keys = this.keys.slice(level).map((key) => ({
+  private sort(slots: readonly number[]): number[] {
+    const keys = this.keys.map((key) => ({
       isDescending: key.isDescending,
       values: Float64Array.from(slots, (slot) => this.valueOf(slot, key)),
     }))
@@ -186,21 +172,20 @@ export class PageSearch {
     return code === 0 ? Number.NaN : ranks.rankOf(code)
   }
 
-  /** Of each segment that has rows, what a kernel function begins with: the column has the keys, ranks or floats if need be. */
+  /** Of each segment that has rows, a column of keys, made for the call where the segment's own is of others, and its rows. */
   private each(
-    bits: readonly number[],
-    { level, isWide }: Cut,
-    call: (column: number, bits: number, bytes: number, index: number) => void,
+    { bits }: Matches,
+    { key: { place, ranks }, isWide }: Cut,
+    call: (column: number, bits: number, bytes: number) => void,
   ) {
     const { calls, scratch } = this.kernel
-    const { place, ranks } = this.keyAt(level)
     this.slots.segments.forEach((segment, index) => {
       const [own, from, bytes] = [segment.columns[place] as number, bits[index] as number, segment.bitmapBytes]
       if (from === 0) return
       const isMade = ranks !== null || (isWide && !segment.isWide[place])
       if (ranks) calls.rank(own, from, bytes, ranks.address, scratch.column)
       else if (isMade) calls.widen(own, 8 * bytes, scratch.column)
-      call(isMade ? scratch.column : own, from, bytes, index)
+      call(isMade ? scratch.column : own, from, bytes)
     })
   }
 }
@@ -208,8 +193,20 @@ export class PageSearch {
 const ORDINAL_MAX = 2n ** 63n - 1n
 
 /** Buckets from the least ordinal to the greatest, those of rows without a value not among them. */
-function between(level: number, isWide: boolean, least: bigint, greatest: bigint): Cut {
+function between({ level, key, isWide }: Pick<Cut, 'level' | 'key' | 'isWide'>, least: bigint, greatest: bigint): Cut {
   let shift = 0n
   while ((greatest - least) >> shift >= BigInt(NONE)) shift++
-  return { level, isWide, least, shift }
+  return { level, key, isWide, least, greatest, shift }
+}
+
+/** What the rows of some buckets have in common. */
+function rangeOf({ key: { place, ranks }, isWide, least, greatest, shift }: Cut, { first, last }: Run): Condition {
+  if (first === NONE && ranks) return { place, least: NO_TEXT, greatest: NO_TEXT, isComplement: false, byRank: null }
+  if (first === NONE) return { place, least: -Infinity, greatest: Infinity, isComplement: true, byRank: null }
+  const [low, high] = first < last ? [first, last] : [last, first]
+  const from = least + (BigInt(low) << shift)
+  const to = least + (BigInt(high + 1) << shift) - 1n
+  const end = to < greatest ? to : greatest
+  const numberOf = isWide ? floatOf : Number
+  return { place, least: numberOf(from), greatest: numberOf(end), isComplement: false, byRank: ranks }
 }

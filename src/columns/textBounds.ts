@@ -45,16 +45,21 @@ export class TextBounds {
     return from === to ? to : null
   }
 
-  /** The same, looked for. @throws ApiError 500, 503 */
+  /** The same, looked for and kept. @throws ApiError 500, 503 */
   async find(order: TextOrder, operand: string): Promise<number> {
-    let range = rangeOf(order, this.gaps.get(operand) ?? EVERYWHERE)
+    const bound = await this.search(order, operand, this.gaps.get(operand))
+    this.gaps.set(operand, { below: order.codes[bound - 1] ?? 0, above: order.codes[bound] ?? 0 })
+    return bound
+  }
+
+  /** The same, not kept. @throws ApiError 500, 503 */
+  async search(order: TextOrder, operand: string, gap = EVERYWHERE): Promise<number> {
+    let range = rangeOf(order, gap)
     for (let isFirst = true; range.from < range.to; isFirst = false) {
       const ranks = isFirst ? this.near(order, operand, range) : spread(range)
       range = await this.narrow(order, operand, range, ranks)
     }
-    const bound = range.to
-    this.gaps.set(operand, { below: order.codes[bound - 1] ?? 0, above: order.codes[bound] ?? 0 })
-    return bound
+    return range.to
   }
 
   /** Compares the operand with the texts of some ranks of the range; of fewer, where one statement does not take all. */

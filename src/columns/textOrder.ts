@@ -1,6 +1,4 @@
-import type { Collation } from './collation.ts'
-import { sortTexts } from './sortTexts.ts'
-import { concat, PIECE_TEXTS_MAX, type Texts, takeAll, takePiece, turn } from './textPieces.ts'
+import { turn } from './textPieces.ts'
 
 /** An order of the texts with codes from 1 to some code. It never changes: there is another when other texts have come. */
 export interface TextOrder {
@@ -14,103 +12,18 @@ export const NO_ORDER: TextOrder = { codes: new Int32Array(0), ranks: new Int32A
 
 /** Ranks that are written at once. */
 const SLICE = 32_768
-/** Texts that are put among ordered ones; more of them are ordered together with those. */
-const FEW_MAX = 500
 
-/**
- * The order of the texts there are, made from one that lacks those that came since. It asks one statement after the
- * other, and holds the event loop up for some milliseconds at most. @throws ApiError 500, 503
- */
-export async function extendOrder(order: TextOrder, texts: Texts, collation: Collation): Promise<TextOrder> {
-  const added = codesBetween(order.ranks.length, texts.size)
-  const codes =
-    (await insert(order.codes, added, texts, collation)) ??
-    (await sortTexts(concat([order.codes, added]), texts, collation))
-  return { codes, ranks: await ranksOf(codes) }
-}
-
-function codesBetween(first: number, end: number): Int32Array {
-  const codes = new Int32Array(end - first)
-  for (let index = 0; index < codes.length; index++) codes[index] = first + index
-  return codes
-}
-
-async function ranksOf(codes: Int32Array): Promise<Int32Array> {
+/** The order of codes that are in it. */
+export async function orderOf(codes: Int32Array): Promise<TextOrder> {
   const ranks = new Int32Array(codes.length + 1)
   for (let from = 0; from < codes.length; from += SLICE) {
     if (from > 0) await turn()
     writeRanks(ranks, codes, from, Math.min(from + SLICE, codes.length))
   }
-  return ranks
+  return { codes, ranks }
 }
 
 /** By itself, as a loop that never waits runs at many times the speed. */
 function writeRanks(ranks: Int32Array, codes: Int32Array, from: number, to: number): void {
   for (let rank = from; rank < to; rank++) ranks[codes[rank] as number] = rank
-}
-
-/**
- * Puts a few codes among those that are in order: finds by thresholds between which each lies, and orders what lies there
- * with them. Null: that would be as much work as to order all.
- */
-async function insert(
-  codes: Int32Array,
-  added: Int32Array,
-  texts: Texts,
-  collation: Collation,
-): Promise<Int32Array | null> {
-  const found = thresholdsAmong(codes, added.length, texts)
-  if (!found) return null
-  const { thresholds, step } = found
-  const inserted = await placesOf(added, thresholds, texts, collation)
-  const near: Int32Array[] = [added]
-  for (const place of inserted.keys()) near.push(codes.subarray(place * step, (place + 1) * step))
-  const sorted = await sortTexts(concat(near), texts, collation)
-  const parts: Int32Array[] = []
-  let at = 0
-  for (let place = 0; place <= thresholds.length; place++) {
-    const part = codes.subarray(place * step, (place + 1) * step)
-    const count = inserted.get(place) ?? 0
-    parts.push(count === 0 ? part : sorted.subarray(at, (at += part.length + count)))
-  }
-  return concat(parts)
-}
-
-/** Every `step`th of the texts, in one statement. Null: beside `count` texts lie so many that all may be ordered. */
-function thresholdsAmong(
-  codes: Int32Array,
-  count: number,
-  texts: Texts,
-): { thresholds: string[]; step: number } | null {
-  if (count > FEW_MAX) return null
-  // There are as many thresholds then as texts beside those that are added.
-  let step = Math.ceil(Math.max(1, Math.sqrt(codes.length / count), codes.length / PIECE_TEXTS_MAX))
-  for (; 4 * step * count <= codes.length; step *= 2) {
-    const thresholds = takeAll(everyNth(codes, step), texts)
-    if (thresholds) return { thresholds, step }
-  }
-  return null
-}
-
-/** How many of the codes lie behind as many thresholds. */
-async function placesOf(
-  codes: Int32Array,
-  thresholds: readonly string[],
-  texts: Texts,
-  collation: Collation,
-): Promise<Map<number, number>> {
-  const counts = new Map<number, number>()
-  for (let from = 0; from < codes.length; ) {
-    const places = await collation.places(takePiece(codes, from, texts), thresholds)
-    for (const place of places) counts.set(place, (counts.get(place) ?? 0) + 1)
-    from += places.length
-  }
-  return counts
-}
-
-/** Every nth of the codes, the first one of all not among them. */
-function everyNth(codes: Int32Array, step: number): Int32Array {
-  const every = new Int32Array(Math.max(0, Math.ceil(codes.length / step) - 1))
-  for (let index = 0; index < every.length; index++) every[index] = codes[(index + 1) * step] as number
-  return every
 }

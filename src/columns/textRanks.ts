@@ -1,8 +1,9 @@
 import { unavailable } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { Collation, type Reader } from './collation.ts'
+import { extendOrder } from './extendOrder.ts'
 import { TextBounds } from './textBounds.ts'
-import { extendOrder, NO_ORDER, type TextOrder } from './textOrder.ts'
+import { NO_ORDER, type TextOrder } from './textOrder.ts'
 import type { Texts } from './textPieces.ts'
 
 /** Of one property. */
@@ -80,7 +81,7 @@ export class TextRanks {
 
   private async add(): Promise<void> {
     try {
-      this.order = await extendOrder(this.order, this.texts, this.collation)
+      this.order = await extendOrder(this.order, this.texts, this.collation, this.bounds)
     } finally {
       this.extending = null
     }

@@ -100,8 +100,8 @@ export class ListReads {
   }
 
   /** The rows of a statement that is quick whatever its values. @throws ApiError 500, 503 */
-  readQuick(statement: Statement): Promise<Row[]> {
-    return this.options.quick.read({ ...statement, batch: null })
+  readQuick(statement: Batchable): Promise<Row[]> {
+    return this.options.quick.read(statement)
   }
 
   private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {

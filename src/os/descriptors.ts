@@ -2,6 +2,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { ListenSocket } from './listenSocket.ts'
 
 const LOOK_MS = 50
+/** Where there is room for all clients that can come until then, it is looked ever less often: at rest that costs nothing. */
+const REST_MS = 1_000
+const CLIENTS_PER_MS = 10
 /** Whether there is room again is looked at less often: each look opens and closes as many as are kept. */
 const LOOKS_FULL = 10
 /** Room for so many clients, so that one that leaves does not end the shedding for one that comes. */
@@ -23,28 +26,41 @@ export function keepDescriptors(count: number, listener: ListenSocket, onFull: (
   if (process.platform !== 'linux') return () => undefined
   const kept = new Kept()
   kept.fill(count)
+  const max = descriptorsMax()
   let looks = 0
   let isFull = false
-  const timer = setInterval(() => {
-    if (isFull) listener.dropWaiting()
-    if (!isFull && canOpen()) return
-    if (!isFull) {
-      isFull = true
-      looks = 0
-      listener.pause()
-      kept.freeOne()
-      listener.dropWaiting()
-      kept.free()
-      return onFull()
-    }
+  let timer: ReturnType<typeof setTimeout>
+  const again = (ms: number) => {
+    timer = setTimeout(look, ms)
+    timer.unref()
+  }
+  function look(): void {
+    const free = isFull ? null : lowestFree()
+    again(free === null ? LOOK_MS : Math.min(REST_MS, Math.max(LOOK_MS, (max - free) / CLIENTS_PER_MS)))
+    if (isFull) lookForRoom()
+    else if (free === null) shed()
+  }
+  function shed(): void {
+    isFull = true
+    looks = 0
+    listener.pause()
+    kept.freeOne()
+    listener.dropWaiting()
+    kept.free()
+    onFull()
+  }
+  function lookForRoom(): void {
+    listener.dropWaiting()
     if (++looks % LOOKS_FULL !== 0) return
     isFull = !kept.fill(count + CLIENTS_MIN)
-    if (isFull) return kept.free()
-    kept.fill(count)
-    listener.acceptAgain()
-  }, LOOK_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+    if (isFull) kept.free()
+    else {
+      kept.fill(count)
+      listener.acceptAgain()
+    }
+  }
+  look()
+  return () => clearTimeout(timer)
 }
 
 /** Descriptors that are held so that no client gets them. */
@@ -72,11 +88,13 @@ class Kept {
   }
 }
 
-function canOpen(): boolean {
+/** The number that the next descriptor would have, about as many as are in use; null: there is none. */
+function lowestFree(): number | null {
   try {
-    closeSync(openSync('/dev/null', 'r'))
-    return true
+    const descriptor = openSync('/dev/null', 'r')
+    closeSync(descriptor)
+    return descriptor
   } catch {
-    return false
+    return null
   }
 }

@@ -197,7 +197,7 @@ describe('ranks are in the order of the column', () => {
     }
     const invoices = dictionary.by(ranks.ranks).filter((text) => text.startsWith('Invoice '))
     expect(invoices).toEqual(Array.from({ length: 40 }, (_, index) => `Invoice ${100 + index}`))
-    expect(asked.length).toBe(2 * 40)
+    expect(asked.length).toBeLessThan(2 * 40)
     for (const { values } of asked) expect(elements(values)).toBeLessThan(120)
   })
 })

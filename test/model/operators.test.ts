@@ -80,3 +80,22 @@ test('D25: every kind has = and !=; an order has every kind but boolean', () => 
       kind === booleanKind ? ['=', '!='] : ['=', '!=', '<', '<=', '>', '>='],
     )
 })
+
+test('the sides of an operator say what its test says', () => {
+  const kind = integerKind(true)
+  for (const { test, sides } of operators) {
+    const takes = test(kind, '50')
+    expect(sides).toEqual({
+      less: takes?.('7') as boolean,
+      equal: takes?.('50') as boolean,
+      greater: takes?.('100') as boolean,
+      none: takes?.(null) as boolean,
+    })
+  }
+})
+
+test('an empty operand is equal to no value', () => {
+  for (const { testEmpty, sides } of operators)
+    if (testEmpty)
+      expect([testEmpty(true)(null), !testEmpty(true)('x')]).toEqual([sides?.equal === true, sides?.equal === true])
+})

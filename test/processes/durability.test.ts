@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { memoryFolderOf } from '../../src/os/folder.ts'
 import { runningPostgres } from '../../src/postgres/postmaster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { LISTENS } from '../support/place.ts'
@@ -18,6 +20,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await endPrograms()
+  rmSync(memoryFolderOf(folder.path, 0), { recursive: true, force: true })
   folder.remove()
 })
 

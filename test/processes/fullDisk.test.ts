@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmodSync, closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { memoryFolderOf } from '../../src/os/folder.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { LISTENS } from '../support/place.ts'
 import { endPrograms, postmasterOf, run, temporaryFolder, until } from '../support/process.ts'
@@ -16,6 +17,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   await endPrograms()
+  rmSync(memoryFolderOf(`${folder.path}/data`, 0), { recursive: true, force: true })
   folder.remove()
 })
 
