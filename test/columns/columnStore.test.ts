@@ -172,6 +172,43 @@ test(
   TIMEOUT_MS,
 )
 
+test(
+  'a table whose texts have grown beyond the memory is given up, and its lists are right',
+  async () => {
+    const narrow = new ListSite(url, 2 ** 20, 4 * 2 ** 20)
+    const [process] = narrow.processes
+    let most = 0
+    try {
+      await process.loadColumns()
+      const text = () =>
+        Array.from({ length: 3 }, () => crypto.randomUUID())
+          .join()
+          .slice(0, 100)
+      const { body } = await process.write('create', '/Absences', { Status: 'grown' })
+      await until(async () => {
+        const writes = Array.from({ length: 20 }, () =>
+          process.write('patch', `/Absences/${body.id}`, {
+            Reason: text(),
+            Type: text(),
+            Period: { Prefered: text() },
+          }),
+        )
+        await Promise.all(writes)
+        await process.list(never())
+        const fell = process.columnBytes < most
+        most = Math.max(most, process.columnBytes)
+        return fell
+      })
+      expect(most).toBeLessThan(6 * 2 ** 20)
+      await expectRight(process, '/Absences?Status=grown')
+      await process.write('remove', `/Absences/${body.id}`)
+    } finally {
+      await narrow.end()
+    }
+  },
+  TIMEOUT_MS,
+)
+
 test('a table that does not fit is counted by the database', async () => {
   const small = new ListSite(url, 16 * 2 ** 20, 2 ** 20)
   try {
