@@ -23,8 +23,6 @@ const WRITES_PER_SECOND = 1_000
 /** Beside the writes, so that what they change is taken in, and not left for later. */
 const LISTS_PER_SECOND = 10
 const LEAD_IN_SECONDS_MAX = 1
-/** No seed of the scenarios. */
-const SEED_OF_COLUMNS = 500
 
 /** A server that nothing else is asked of; the database must have no other one. */
 interface Place {
@@ -40,7 +38,7 @@ export async function measureColumns(place: Place, { rounds, seconds, seed }: Op
   const measured: ColumnsRound[] = []
   for (let round = 1; round <= rounds; round++) {
     status(`columns: round ${round} of ${rounds}`)
-    const load = { seconds, seed: seedOf(seed, SEED_OF_COLUMNS + round) }
+    const load = { seconds, seed: seedOf(seed, 'columns', round) }
     const without = round % 2 === 0 ? await measureWithout(place, load) : null
     const { writes, ...read } = await measureWith(place, load)
     measured.push({ ...read, with: writes, without: without ?? (await measureWithout(place, load)) })

@@ -23,12 +23,15 @@ export interface Plan {
  */
 const WARM_SECONDS_MAX = 1
 const LEAD_IN_SECONDS = 0.15
-/** Rounds of one seed, and what warms up before them. */
-const SEEDS_OF_RUN = 1_000
+const SEEDS = 1_000_000
+const ROUNDS_MAX = 1_000
 
-/** Other random values in each round, which begin with 1; 0 is before them. */
-export function seedOf(seed: number, round: number): number {
-  return seed * SEEDS_OF_RUN + round
+/**
+ * The seed of one round of what is named: another one than that of any other round, and of what has another name, so that
+ * two scenarios that ask for new lists do not ask for the same ones.
+ */
+export function seedOf(seed: number, name: string, round: number): number {
+  return ((seed + Bun.hash.crc32(name)) % SEEDS) * ROUNDS_MAX + round
 }
 
 /**
@@ -42,7 +45,11 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
       plan.onRound?.(target.name, round)
       if (scenario.isCold && target.isStored) await plan.forget()
       const before = results.get(target.name) as TargetResult
-      const load = { ...plan, leadInSeconds: leadInOf(scenario, plan, round) }
+      const load = {
+        ...plan,
+        seed: seedOf(plan.seed ?? 0, scenario.name, round),
+        leadInSeconds: leadInOf(scenario, plan, round),
+      }
       results.set(target.name, await addRound(before, target, load, round))
       if (isWriting(scenario) && target.isStored) await plan.restore(target)
     }
@@ -54,16 +61,16 @@ function leadInOf({ isNew = false }: Scenario, { seconds }: Plan, round: number)
   return round === 1 || isNew ? Math.min(WARM_SECONDS_MAX, seconds / 2) : LEAD_IN_SECONDS
 }
 
-type LoadOfRound = Pick<Plan, 'connections' | 'seconds' | 'seed'> & { readonly leadInSeconds: number }
+type LoadOfRound = Pick<Plan, 'connections' | 'seconds'> & { readonly seed: number; readonly leadInSeconds: number }
 
 async function addRound(
   result: TargetResult,
   target: Target,
-  { connections, seconds, seed = 0, leadInSeconds }: LoadOfRound,
+  { connections, seconds, seed, leadInSeconds }: LoadOfRound,
   round: number,
 ): Promise<TargetResult> {
   try {
-    const measured = await target.measure({ connections, seconds, leadInSeconds, seed: seedOf(seed, round) })
+    const measured = await target.measure({ connections, seconds, leadInSeconds, seed })
     const rounds = [...result.rounds, sampleOf(measured.load, measured.cost)]
     return { ...result, rounds, void: result.void ?? reasonOf(measured, round) }
   } catch (error) {

@@ -29,10 +29,14 @@ const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
-  ...['house/docs', 'processes/supervisor', 'bench/run', 'changes/listener', 'properties/hostile', 'cache/cachedLists'],
+  ...['house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'cache/cachedLists'],
   ...['processes/sharedMemory', 'processes/main', 'pages/browser', 'api/batching', 'processes/unknownOutcomes'],
   ...['bench/compare', 'plans/seeks', 'cache/exact', 'changes/owner', 'processes/soak', 'processes/restarts'],
-]
+].map(pathOf)
+/** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
+const WAITING = [
+  ...['changes/listener', 'execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits', 'keys/watch'],
+].map(pathOf)
 /** Files that the end of a run names. */
 const SLOWEST = 10
 const startedMs = performance.now()
@@ -60,14 +64,19 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 process.env.TMPDIR = folder
 const running = new Set<Bun.Subprocess>()
 let exitCode = 0
-const queue = files.map((file) => ({ file, weight: weigh(file) })).sort((one, other) => other.weight - one.weight)
+const waiting = WAITING.filter((file) => files.includes(file))
+const weights = new Map(files.map((file) => [file, weigh(file)]))
+const heavier = (one: string, other: string) => (weights.get(other) as number) - (weights.get(one) as number)
+const queue = files.filter((file) => !WAITING.includes(file)).sort(heavier)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt(signal))
 process.env[TEMPLATE] = await makeTemplate(join(folder, 'cluster'))
 
 const results: Result[] = []
 // Most wait about half of their time; with more at once the machine, not what they test, would be what is late.
-const places = Math.min(files.length, availableParallelism() + 2)
-await Promise.all(Array.from({ length: places }, (_, place) => work(place)))
+const places = Math.min(queue.length, availableParallelism() + 2)
+const works = Array.from({ length: places }, (_, place) => work(place, queue))
+if (waiting.length > 0) works.push(work(places, waiting))
+await Promise.all(works)
 
 const sum = (key: 'passes' | 'failures') => results.reduce((total, result) => total + result[key], 0)
 const seconds = (ms: number) => (ms / 1_000).toFixed(1)
@@ -100,20 +109,24 @@ function sweep(disk: string): void {
       rmSync(join(disk, name), { recursive: true, force: true })
 }
 
+function pathOf(name: string): string {
+  return `test/${name}.test.ts`
+}
+
 /**
  * More for what probably takes longer, so that no long file is left for the end, with one processor at rest: first those that
  * are known to; then files that start whole programs, which wait the most; then long files, which have much to do.
  */
 function weigh(file: string): number {
-  const place = LONGEST.findIndex((known) => file === `test/${known}.test.ts`)
+  const place = LONGEST.indexOf(file)
   if (place >= 0) return Number.MAX_SAFE_INTEGER - place
   const text = readFileSync(join(ROOT, file), 'utf8')
   return text.length * (text.includes('support/process.ts') ? 10 : 1)
 }
 
-async function work(place: number): Promise<void> {
+async function work(place: number, queue: string[]): Promise<void> {
   const server = await startPostgres(place, disk)
-  for (let next = queue.shift(); next; next = queue.shift()) results.push(await runFile(next.file, server.url))
+  for (let next = queue.shift(); next; next = queue.shift()) results.push(await runFile(next, server.url))
   await server.stop()
 }
 
@@ -158,5 +171,6 @@ function judge(text: string, end: number | string): Pick<Result, 'passes' | 'fai
 function interrupt(signal: 'SIGINT' | 'SIGTERM'): void {
   exitCode = signal === 'SIGINT' ? 130 : 143
   queue.length = 0
+  waiting.length = 0
   for (const child of running) child.kill('SIGTERM')
 }

@@ -18,7 +18,6 @@ const REFRESH_SHARE = 20
 /** After so many refreshes in a row that no list could use, there is a pause. */
 const VAIN_MAX = 3
 const VAIN_PAUSE_MS = 30_000
-/** What failed, or did not fit, is tried again after this time. */
 const RETRY_MS = 60_000
 /** In this time the number of lists that were asked for counts half. */
 const HALF_LIFE_MS = 60_000
@@ -36,6 +35,8 @@ interface Tracked {
   notBeforeMs: number
   /** Refreshes in a row that no list has used. */
   vain: number
+  /** Whether it was said that there is no room for it. */
+  isSaid: boolean
   /** How many lists were asked for of late, as of `askedMs`. */
   asked: number
   askedMs: number
@@ -49,6 +50,8 @@ export interface ColumnStoreOptions {
   /** For the copies of all tables together. */
   readonly bytesMax: number
   readonly log: Log
+  /** What failed, or did not fit, is tried again after this time; default: a minute. */
+  readonly retryMs?: number
 }
 
 /**
@@ -61,9 +64,19 @@ export class ColumnStore {
   private readonly kernel: Kernel
   private isEnded = false
 
+  private readonly retryMs: number
+
   constructor(private readonly options: ColumnStoreOptions) {
+    this.retryMs = options.retryMs ?? RETRY_MS
     this.kernel = new Kernel(options.bytesMax)
     options.subscriber.onForget = (table) => this.keepUp(table)
+  }
+
+  /** Of all copies together. */
+  get bytes(): number {
+    let sum = 0
+    for (const { copy } of this.tables.values()) sum += copy?.table.bytes ?? 0
+    return sum
   }
 
   /** The copy of the entity's table, as of the last `catchUp` of the subscriber; null: there is none. */
@@ -111,7 +124,7 @@ export class ColumnStore {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
       const never = { copy: null, isReading: false, spentMs: 0, priceMs: null, notBeforeMs: 0 }
-      tracked = { entity, ...never, vain: 0, asked: 0, askedMs: 0 }
+      tracked = { entity, ...never, vain: 0, isSaid: false, asked: 0, askedMs: 0 }
       this.tables.set(entity.table, tracked)
     }
     return tracked
@@ -119,7 +132,11 @@ export class ColumnStore {
 
   private keepUp(table: string) {
     const tracked = this.tables.get(table)
-    if (tracked?.copy && !tracked.isReading) this.catchUp(tracked, tracked.copy)
+    if (!tracked?.copy || tracked.isReading || !this.catchUp(tracked, tracked.copy)) return
+    // Texts grow with changes, and are not in the kernel's memory. A copy that is loaded anew has those of now alone.
+    if (this.bytes <= this.options.bytesMax) return
+    this.giveUp(tracked)
+    tracked.notBeforeMs = performance.now() + this.retryMs
   }
 
   /** False: the copy has lost track, or has grown beyond the memory there is. */
@@ -140,7 +157,7 @@ export class ColumnStore {
     try {
       await work()
     } catch (error) {
-      tracked.notBeforeMs = performance.now() + RETRY_MS
+      tracked.notBeforeMs = performance.now() + this.retryMs
       if (error instanceof KernelFull) this.noteFull(tracked)
       else if (!this.isEnded)
         this.options.log.warn('a table cannot be read into columns', { table, error: String(error) })
@@ -159,8 +176,13 @@ export class ColumnStore {
     if (rows * (entity.properties.length * CODE_BYTES + 1 / 8) > bytesMax) throw new KernelFull()
     const startMs = performance.now()
     const copy = await TableCopy.load(entity, this.kernel, this.options)
+    if (this.bytes + copy.table.bytes > bytesMax) {
+      copy.table.release()
+      throw new KernelFull('texts take too much')
+    }
     tracked.copy = copy
     tracked.spentMs = 0
+    tracked.isSaid = false
     log.info('a table is in columns', {
       table: entity.table,
       rows: copy.table.rows,
@@ -199,13 +221,15 @@ export class ColumnStore {
     const mb = bytesMax / 2 ** 20
     const others = [...this.tables.values()].filter((other) => other !== tracked && other.copy && !other.isReading)
     const [least] = others.sort((one, other) => askedOf(one) - askedOf(other))
-    tracked.notBeforeMs = performance.now() + RETRY_MS
+    tracked.notBeforeMs = performance.now() + this.retryMs
     if (least && 2 * askedOf(least) < askedOf(tracked)) {
       this.giveUp(least)
       least.notBeforeMs = tracked.notBeforeMs
       tracked.notBeforeMs = 0
       return
     }
+    if (tracked.isSaid) return
+    tracked.isSaid = true
     const { table } = tracked.entity
     log.info('COLUMNS_MB is too little for a table: the database counts its lists', { table, mb })
   }

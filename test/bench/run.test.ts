@@ -181,16 +181,23 @@ describe('a scenario', () => {
     ])
   })
 
-  test('has other random values in each round, and in each run of another seed', async () => {
+  test('has other random values in each round, in each run of another seed, and than any other scenario', async () => {
     const seeds: number[] = []
     const measure = async ({ seed }: { seed: number }) => {
       seeds.push(seed)
       throw new Error('unmeasured')
     }
     const targets = ['a', 'b'].map((name): Target => ({ name, isStored: true, measure, stop: stay }))
-    for (const seed of [7, 8]) await runScenario(scenario([get]), targets, { ...plan, rounds: 2, seed })
-    expect(seeds).toEqual([7_001, 7_001, 7_002, 7_002, 8_001, 8_001, 8_002, 8_002])
-    expect(seedOf(7, 0)).toBe(7_000)
+    for (const [name, seed] of [
+      ['one', 7],
+      ['one', 8],
+      ['other', 7],
+    ] as const)
+      await runScenario({ ...scenario([get]), name }, targets, { ...plan, rounds: 2, seed })
+    const [rounds, again] = [seeds.filter((_, index) => index % 2 === 0), seeds.filter((_, index) => index % 2 === 1)]
+    expect(again).toEqual(rounds)
+    expect(new Set(rounds).size).toBe(6)
+    expect(rounds[0]).toBe(seedOf(7, 'one', 1))
   })
 
   test('of new lists has the long lead-in in each round, not only in the first', async () => {

@@ -144,6 +144,68 @@ describe('a copy that has lost track', () => {
   })
 })
 
+test(
+  'where not all tables fit, those have memory that are asked for most, and the others are counted by the database',
+  async () => {
+    // For one table, and not for two.
+    const narrow = new ListSite(url, 16 * 2 ** 20, 8 * 2 ** 20)
+    const [process] = narrow.processes
+    let never = 0
+    const isByColumns = async (path: string) => {
+      const texts = await process.readingOf(() => process.list(`${path}${++never}`))
+      return texts.some((text) => BY_IDS.test(text))
+    }
+    const [absences, employees] = ['/Absences?Period.Hours=>0.000', '/Employees?Id=>=0&LastName=!=']
+    try {
+      await until(() => isByColumns(absences))
+      for (let turn = 0; turn < 40; turn++) await isByColumns(employees)
+      expect([await isByColumns(absences), await isByColumns(employees)]).not.toEqual([true, true])
+      await until(() => isByColumns(employees))
+      expect(await isByColumns(absences)).toBe(false)
+    } finally {
+      await narrow.end()
+    }
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'a table whose texts have grown beyond the memory is given up, and its lists are right',
+  async () => {
+    const narrow = new ListSite(url, 2 ** 20, 4 * 2 ** 20)
+    const [process] = narrow.processes
+    let most = 0
+    try {
+      await process.loadColumns()
+      const text = () =>
+        Array.from({ length: 3 }, () => crypto.randomUUID())
+          .join()
+          .slice(0, 100)
+      const { body } = await process.write('create', '/Absences', { Status: 'grown' })
+      await until(async () => {
+        const writes = Array.from({ length: 20 }, () =>
+          process.write('patch', `/Absences/${body.id}`, {
+            Reason: text(),
+            Type: text(),
+            Period: { Prefered: text() },
+          }),
+        )
+        await Promise.all(writes)
+        await process.list(never())
+        const fell = process.columnBytes < most
+        most = Math.max(most, process.columnBytes)
+        return fell
+      })
+      expect(most).toBeLessThan(6 * 2 ** 20)
+      await expectRight(process, '/Absences?Status=grown')
+      await process.write('remove', `/Absences/${body.id}`)
+    } finally {
+      await narrow.end()
+    }
+  },
+  TIMEOUT_MS,
+)
+
 test('a table that does not fit is counted by the database', async () => {
   const small = new ListSite(url, 16 * 2 ** 20, 2 ** 20)
   try {

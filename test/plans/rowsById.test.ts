@@ -18,7 +18,10 @@ test.each([1, 20, 50])(
     for (const entity of entities)
       for (const kind of ['analyze', 'generic_plan'] as const) {
         const statement = compileRowsById(entity, ids)
-        const together = { text: statement.batch?.text ?? '', values: [arrayText([statement.values[0] ?? null, '{1}'])] }
+        const together = {
+          text: statement.batch?.text ?? '',
+          values: [arrayText([statement.values[0] ?? null, '{1}'])],
+        }
         const nodes = [
           ...allNodes(await explain(site.database, statement, kind)),
           ...allNodes(await explain(site.database, together, kind)),

@@ -95,6 +95,11 @@ export class ListProcess {
     this.resources = new Map(entities.map((entity) => [entity.plural, resourceOf(entity)]))
   }
 
+  /** What all tables in columns take. */
+  get columnBytes(): number {
+    return this.memory?.columns?.bytes ?? 0
+  }
+
   /** Reads all tables into columns. */
   async loadColumns(): Promise<void> {
     await this.memory?.columns?.loadAll(entities)
@@ -209,6 +214,7 @@ export class ListSite {
       reader: new TableReader(this.url),
       bytesMax: this.columnBytes,
       log: createLog('error', null),
+      retryMs: 200,
     }
     const columns = this.columnBytes === 0 ? null : new ColumnStore(options)
     return {
