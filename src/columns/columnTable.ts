@@ -6,7 +6,7 @@ import type { Row } from '../model/sql.ts'
 import { type Bounds, type Coded, type Condition, conditionsOf } from './conditions.ts'
 import { readLine } from './copyText.ts'
 import type { Kernel } from './kernel.ts'
-import { matchesOf } from './matches.ts'
+import { type Matches, matchesOf } from './matches.ts'
 import { type PageKey, PageSearch } from './page.ts'
 import { RankTable } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
@@ -31,6 +31,8 @@ export class ColumnTable {
   /** Rows of which a value has no code. */
   private readonly odd = new Map<string, Row>()
   private readonly changes = new Waiting()
+  /** What was matched last, if no row has changed since. */
+  private matched: { readonly filters: readonly Filter[]; readonly matches: Matches } | null = null
 
   /** `kernel`: whose memory it lies in; `release` gives it back. */
   constructor(
@@ -63,12 +65,14 @@ export class ColumnTable {
 
   /** A row of the load, of which ids ascend: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
   addLine(bytes: Uint8Array, from: number, to: number): void {
+    this.matched = null
     if (this.rowCodes.codeLine(bytes, from, to)) this.slots.add(this.rowCodes.codes)
     else this.add(readLine(bytes, from, to))
   }
 
   /** A row that is not there. @throws KernelFull */
   add(row: Row): void {
+    this.matched = null
     if (this.rowCodes.code(row)) this.slots.add(this.rowCodes.codes)
     else this.odd.set(row[0] as string, row)
   }
@@ -96,7 +100,15 @@ export class ColumnTable {
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!conditions) return null
     const others = this.countOthers(filters, conditions)
-    return others === null ? null : matchesOf(this.kernel, this.slots.segments, conditions).total + others
+    return others === null ? null : this.matchesOf(filters, conditions, bounds).total + others
+  }
+
+  /** A page is looked for right after its list was counted: of the same filters the bitmaps are there already. */
+  private matchesOf(filters: readonly Filter[], conditions: readonly Condition[], bounds: Bounds | undefined): Matches {
+    if (this.matched?.filters === filters) return this.matched.matches
+    const matches = matchesOf(this.kernel, this.slots.segments, conditions)
+    this.matched = bounds === undefined ? { filters, matches } : null
+    return matches
   }
 
   /** What rows without codes and changes that wait add to a count; null: it cannot be told, or they are too many. */
@@ -133,7 +145,7 @@ export class ColumnTable {
     const keys = this.keysOf(sorts)
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters, conditions) !== 0) return null
-    const matches = matchesOf(this.kernel, this.slots.segments, conditions)
+    const matches = this.matchesOf(filters, conditions, bounds)
     const found = new PageSearch(this.kernel, this.slots, keys).find(matches, offset, size)
     return { total: matches.total, ids: found.map((slot) => this.slots.codeAt(slot, 0)) }
   }
@@ -185,6 +197,7 @@ export class ColumnTable {
   }
 
   private write(id: string, row: Row | null) {
+    this.matched = null
     const slot = this.slots.find(Number(id))
     const hasCodes = row !== null && this.rowCodes.code(row)
     if (slot >= 0 && !hasCodes) this.slots.remove(slot, Number(id))

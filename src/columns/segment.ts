@@ -19,6 +19,7 @@ export class Segment {
   /** Rows that are or were there; new ones come behind them. */
   rows = 0
   live = 0
+  private isReleased = false
   /** Bitmaps: which rows are live; two for whoever selects some. */
   readonly liveBits: number
   readonly matchBits: number
@@ -59,6 +60,7 @@ export class Segment {
   }
 
   get bytes(): number {
+    if (this.isReleased) return 0
     return this.isWide.reduce((sum, isWide) => sum + (isWide ? WIDE : NARROW), BITMAPS)
   }
 
@@ -98,7 +100,10 @@ export class Segment {
     return code === NO_CODE && !this.hasTexts[place] ? Number.NaN : code
   }
 
+  /** Gives its memory back; it is then without rows for good. */
   release(): void {
+    if (this.isReleased) return
+    this.isReleased = true
     this.kernel.free(this.liveBits, BITMAPS)
     this.columns.forEach((column, place) => {
       this.kernel.free(column, this.isWide[place] ? WIDE : NARROW)

@@ -43,6 +43,7 @@ export class Slots {
     const at = lastWhere(this.ordered.length, (index) => (this.ordered[index] as Run).least <= id)
     if (at < 0) return -1
     const { segment, first } = this.ordered[at] as Run
+    if (segment.live === 0) return -1
     const row = lastWhere(segment.rows, (row) => segment.codeAt(row, ID) <= id)
     return segment.codeAt(row, ID) === id && segment.isLive(row) ? first + row : -1
   }
@@ -74,9 +75,12 @@ export class Slots {
   }
 
   remove(slot: number, id: number): void {
-    this.segmentOf(slot).remove(slot % ROWS)
-    if (this.strays.delete(id)) this.spare.push(slot)
+    const segment = this.segmentOf(slot)
+    segment.remove(slot % ROWS)
     this.rows--
+    if (this.strays.delete(id)) this.spare.push(slot)
+    // No row comes there any more: of a table that grows at one end and is emptied at the other, nothing stays.
+    else if (segment.live === 0 && segment.rows === ROWS) segment.release()
   }
 
   release(): void {

@@ -146,6 +146,29 @@ describe('memory', () => {
     expect(kernel.bytes).toBe(before)
   })
 
+  test('of rows that are gone is given back, and slots of late ones are used again', () => {
+    const kernel = new Kernel(MEMORY)
+    const columns = new ColumnTable(company, kernel)
+    const row = (id: number): Row => [String(id), id % 2 === 0 ? 'even' : 'odd', 't']
+    const insert = (id: number): Change => ({ transaction: 1, before: null, after: row(id) })
+    const remove = (id: number): Change => ({ transaction: 1, before: row(id), after: null })
+    for (let id = 11; id <= 70_010; id++) columns.add(row(id))
+    const full = kernel.bytes
+    for (let id = 11; id <= 70_010; id++) if (id < 69_990) columns.take([remove(id)])
+    expect(kernel.bytes).toBeLessThan(0.7 * full)
+    expect(columns.bytes).toBeLessThan(kernel.bytes)
+    const odd = parseList(company, 'Name=odd&sort=-Id')
+    expect(columns.page(odd.filters, odd.sorts, 8, 5)).toEqual({ total: 10, ids: [69_993, 69_991] })
+    columns.take([insert(20), remove(69_991), insert(21)])
+    const withLate = kernel.bytes
+    for (let round = 0; round < 50; round++) columns.take([remove(20), insert(19), remove(19), insert(20)])
+    expect(kernel.bytes).toBe(withLate)
+    expect(columns.page(odd.filters, odd.sorts, 8, 5)).toEqual({ total: 10, ids: [69_993, 21] })
+    expect(columns.rows).toBe(22)
+    columns.release()
+    expect(kernel.bytes).toBe(new Kernel(MEMORY).bytes)
+  })
+
   test('that the table takes is what it says', () => {
     const kernel = new Kernel(MEMORY)
     const before = kernel.bytes

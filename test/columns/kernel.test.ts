@@ -78,7 +78,7 @@ describe('memory', () => {
     const pieces: { address: number; bytes: number; mark: number }[] = []
     let refused = 0
     for (let turn = 0; turn < 600; turn++) {
-      if (pieces.length > 0 && random.chance(45)) {
+      if (pieces.length > 0 && random.chance(30)) {
         const [{ address, bytes, mark }] = pieces.splice(random.below(pieces.length), 1) as [(typeof pieces)[0]]
         expect([kernel.octets[address], kernel.octets[address + bytes - 1]]).toEqual([mark, mark])
         kernel.free(address, bytes)
