@@ -60,17 +60,23 @@ export class ListCache<T> {
   baseline(selection: Selection): Baseline | null {
     const { freshness } = this
     if (!freshness.catchUp(selection.tableMask)) return null
+    const byColumns = this.countedByColumns(selection)
+    if (byColumns !== null) return byColumns
     const { generation } = freshness
     const entry = freshness.current(this.totals, selection.key)
     const known = entry && this.count(entry) ? entry : null
     const next = freshness.next(selection.table)
-    const copy = this.columns?.current(selection.entity) ?? null
-    const columns = copy?.isAsOf(generation, next) ? copy : null
-    const baseline = { selection, generation, next, columns }
-    if (known !== null) return { ...baseline, total: known.total, counted: known.snapshot }
-    // Not kept: it costs less to count again than those kept cost that it would push out.
-    const total = columns?.count(selection.filters) ?? null
-    return { ...baseline, total, counted: columns?.snapshot ?? null }
+    return { selection, generation, next, total: known?.total ?? null, counted: known?.snapshot ?? null, columns: null }
+  }
+
+  /** The total is not kept: it costs less to count again than those kept cost that it would push out. */
+  private countedByColumns(selection: Selection): Baseline | null {
+    const { generation } = this.freshness
+    const next = this.freshness.next(selection.table)
+    const columns = this.columns?.current(selection.entity) ?? null
+    if (columns === null || !columns.isAsOf(generation, next)) return null
+    const total = columns.count(selection.filters)
+    return total === null ? null : { selection, generation, next, total, counted: columns.snapshot, columns }
   }
 
   /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: nothing has to be asked. */

@@ -19,17 +19,26 @@ export interface Selection {
 
 /** The rows that match all filters, in whatever order these were written. */
 export function selectionOf(entity: Entity, filters: readonly Filter[], tableMask: number): Selection {
-  const parts = filters.map(({ property, operator, value }) =>
-    JSON.stringify([property.column, operator.prefix, value]),
-  )
+  let key: string | null = null
   return {
     entity,
     filters,
     table: entity.table,
     tableMask,
-    key: `${entity.table} ${parts.sort().join()}`,
+    // Made where it is asked for: what columns count needs none.
+    get key() {
+      key ??= keyOf(entity, filters)
+      return key
+    },
     matches: compilePredicate(entity, filters),
   }
+}
+
+function keyOf({ table }: Entity, filters: readonly Filter[]): string {
+  const parts = filters.map(({ property, operator, value }) =>
+    JSON.stringify([property.column, operator.prefix, value]),
+  )
+  return `${table} ${parts.sort().join()}`
 }
 
 /** Whether a change may have added a row to the selection, taken one away, or changed one. */

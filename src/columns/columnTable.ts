@@ -146,7 +146,7 @@ export class ColumnTable {
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters, conditions) !== 0) return null
     const matches = this.matchesOf(filters, conditions, bounds)
-    const found = new PageSearch(this.kernel, this.slots, keys).find(matches, offset, size)
+    const found = new PageSearch(this.kernel, this.slots, keys, conditions).find(matches, offset, size)
     return { total: matches.total, ids: found.map((slot) => this.slots.codeAt(slot, 0)) }
   }
 

@@ -51,6 +51,8 @@ export class PageSearch {
     private readonly kernel: Kernel,
     private readonly slots: Slots,
     private readonly keys: readonly PageKey[],
+    /** Which all rows meet that are asked for. */
+    private readonly conditions: readonly Condition[],
   ) {}
 
   find(matches: Matches, from: number, size: number): number[] {
@@ -77,14 +79,19 @@ export class PageSearch {
   private cutOf({ bits }: Matches, level: number): Cut {
     const key = this.keys[level] as PageKey
     const { place, ranks } = key
-    if (ranks) return between({ level, key, isWide: false }, BigInt(ranks.least), BigInt(ranks.greatest))
-    let [least, greatest, isWide] = [Infinity, -Infinity, false]
+    let [least, greatest, isWide] = ranks ? [ranks.least, ranks.greatest, false] : [Infinity, -Infinity, false]
     this.slots.segments.forEach((segment, index) => {
-      if (bits[index] === 0) return
+      if (bits[index] === 0 || ranks) return
       least = Math.min(least, segment.least[place] as number)
       greatest = Math.max(greatest, segment.greatest[place] as number)
       isWide ||= segment.isWide[place] as boolean
     })
+    for (const condition of this.conditions) {
+      if (condition.place !== place || condition.isComplement || (condition.byRank !== null) !== (ranks !== null))
+        continue
+      least = Math.max(least, isWide ? condition.least : Math.ceil(condition.least))
+      greatest = Math.min(greatest, isWide ? condition.greatest : Math.floor(condition.greatest))
+    }
     if (least > greatest) [least, greatest] = [0, 0]
     return isWide
       ? between({ level, key, isWide }, ordinalOf(least), ordinalOf(greatest))
