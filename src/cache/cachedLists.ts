@@ -77,8 +77,8 @@ export class CachedLists implements ListSource {
       if (reply) return copyOf(reply)
     }
     const isQuick = isNarrow(query) && this.wide.get(key) === undefined
-    const ordering = isQuick ? null : cache.orderTexts(this.entity, query)
-    if (ordering !== null) await ordering
+    const preparing = isQuick ? null : cache.prepare(this.entity, query)
+    if (preparing !== null) await preparing
     const baseline = isQuick ? null : cache.baseline(selectionOf(this.entity, query.filters, tableMask))
     if (!baseline) {
       const found = await this.countAndRead(query, null, asker)

@@ -79,9 +79,9 @@ export class ListCache<T> {
     return total === null ? null : { selection, generation, next, total, counted: columns.snapshot, columns }
   }
 
-  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: nothing has to be asked. */
-  orderTexts(entity: Entity, query: ListQuery): Promise<void> | null {
-    return this.columns?.orderTexts(entity, query) ?? null
+  /** What a list had better wait for before its baseline; null: nothing. */
+  prepare(entity: Entity, query: ListQuery): Promise<unknown> | null {
+    return this.columns?.prepare(entity, query) ?? null
   }
 
   /** Notes that the database has counted, or looked for, rows of the baseline's selection, which took so long. */

@@ -6,6 +6,7 @@ import type { Reader } from './collation.ts'
 import { Kernel, KernelFull } from './kernel.ts'
 import { TableCopy } from './tableCopy.ts'
 import type { TableReader } from './tableReader.ts'
+import { askedOf, mayRead, noteAsked, noteRefresh, type Tracked, trackedOf } from './tracked.ts'
 
 /** What a copy costs to make, the worker's and PostgreSQL's part together: at once, and for each row. */
 const LOAD_MS = 25
@@ -13,34 +14,9 @@ const LOAD_MS_OF_ROW = 0.0024
 /** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
 const ROW_BYTES = 100
 const CODE_BYTES = 4
-/** Refreshes take at most one part in so many of the time. */
-const REFRESH_SHARE = 20
-/** After so many refreshes in a row that no list could use, there is a pause. */
-const VAIN_MAX = 3
-const VAIN_PAUSE_MS = 30_000
+/** A list waits so long for a refresh: more lists beside it would cost PostgreSQL more, and make it longer. */
+const AWAITED_MS = 500
 const RETRY_MS = 60_000
-/** In this time the number of lists that were asked for counts half. */
-const HALF_LIFE_MS = 60_000
-
-/** One table, and what is known of it. */
-interface Tracked {
-  readonly entity: Entity
-  copy: TableCopy | null
-  isReading: boolean
-  /** What its lists have cost while there was no copy. */
-  spentMs: number
-  /** What a copy would cost; null: not known yet. */
-  priceMs: number | null
-  /** No reading before. */
-  notBeforeMs: number
-  /** Refreshes in a row that no list has used. */
-  vain: number
-  /** Whether it was said that there is no room for it. */
-  isSaid: boolean
-  /** How many lists were asked for of late, as of `askedMs`. */
-  asked: number
-  askedMs: number
-}
 
 export interface ColumnStoreOptions {
   readonly subscriber: ChangeSubscriber
@@ -87,13 +63,18 @@ export class ColumnStore {
     if (tracked.isReading) return null
     const isCurrent = this.catchUp(tracked, tracked.copy)
     if (isCurrent) tracked.vain = 0
-    else if (mayRead(tracked)) this.read(tracked, () => this.refresh(tracked))
+    else if (mayRead(tracked)) {
+      const refreshed = this.read(tracked, () => this.refresh(tracked))
+      const refreshing = Promise.race([refreshed, Bun.sleep(AWAITED_MS)]).finally(() => (tracked.refreshing = null))
+      tracked.refreshing = refreshing
+    }
     return isCurrent ? tracked.copy : null
   }
 
-  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: nothing has to be asked. */
-  orderTexts(entity: Entity, query: ListQuery): Promise<void> | null {
-    return this.tables.get(entity.table)?.copy?.orderTexts(query) ?? null
+  /** What a list had better wait for: a refresh, or how the texts lie that it compares or sorts; null: nothing. */
+  prepare(entity: Entity, query: ListQuery): Promise<unknown> | null {
+    const tracked = this.tables.get(entity.table)
+    return tracked?.refreshing ?? tracked?.copy?.orderTexts(query) ?? null
   }
 
   /** Notes that the database has found a list of the entity, which took so long. */
@@ -123,8 +104,7 @@ export class ColumnStore {
   private track(entity: Entity): Tracked {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
-      const never = { copy: null, isReading: false, spentMs: 0, priceMs: null, notBeforeMs: 0 }
-      tracked = { entity, ...never, vain: 0, isSaid: false, asked: 0, askedMs: 0 }
+      tracked = trackedOf(entity)
       this.tables.set(entity.table, tracked)
     }
     return tracked
@@ -201,9 +181,7 @@ export class ColumnStore {
       if (error instanceof KernelFull) this.giveUp(tracked)
       throw error
     } finally {
-      const endMs = performance.now()
-      const isVain = ++tracked.vain >= VAIN_MAX
-      tracked.notBeforeMs = endMs + Math.max(REFRESH_SHARE * (endMs - startMs), isVain ? VAIN_PAUSE_MS : 0)
+      noteRefresh(tracked, startMs)
     }
     // What cannot be refreshed is worth loading: lists have asked for it.
     if (tracked.copy === null) tracked.spentMs = Number.POSITIVE_INFINITY
@@ -233,17 +211,4 @@ export class ColumnStore {
     const { table } = tracked.entity
     log.info('COLUMNS_MB is too little for a table: the database counts its lists', { table, mb })
   }
-}
-
-function mayRead({ isReading, notBeforeMs }: Tracked): boolean {
-  return !isReading && performance.now() >= notBeforeMs
-}
-
-function noteAsked(tracked: Tracked) {
-  tracked.asked = askedOf(tracked) + 1
-  tracked.askedMs = performance.now()
-}
-
-function askedOf({ asked, askedMs }: Tracked): number {
-  return asked * 0.5 ** ((performance.now() - askedMs) / HALF_LIFE_MS)
 }
