@@ -7,21 +7,21 @@
 const INTEGER = String.raw`(\d+)\.\.(\d+)(?:\/(\d+))?`
 const INSTANT = String.raw`(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)`
 const LATER = String.raw`(\d+)d\.\.(\d+)d`
-const PLACEHOLDER = new RegExp(`\\{(?:${INTEGER}|${INSTANT}|${LATER})\\}`, 'g')
+const DRAWN = new RegExp(`\\{(?:${INTEGER}|${INSTANT}|${LATER})\\}`, 'g')
 const DAY_SECONDS = 86_400
 
 /** The random values of a text, in their order. */
 export function rangesOf(text) {
-  return [...text.matchAll(PLACEHOLDER)].map((match) => rangeOf(match))
+  return [...text.matchAll(DRAWN)].map((match) => rangeOf(match))
 }
 
 /** The text between its random values: one part more than there are of them. */
 export function partsOf(text) {
   const parts = []
   let from = 0
-  for (const { index, 0: placeholder } of text.matchAll(PLACEHOLDER)) {
+  for (const { index, 0: drawn } of text.matchAll(DRAWN)) {
     parts.push(text.slice(from, index))
-    from = index + placeholder.length
+    from = index + drawn.length
   }
   return [...parts, text.slice(from)]
 }
@@ -30,7 +30,7 @@ export function partsOf(text) {
 export function fillDraws(text, draw) {
   let seconds = 0
   let place = 0
-  return text.replace(PLACEHOLDER, (...match) => {
+  return text.replace(DRAWN, (...match) => {
     const range = rangeOf(match)
     const drawn = draw(range, place++)
     if (range.kind === 'integer') return String(range.first + range.step * drawn)

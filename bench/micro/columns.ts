@@ -1,4 +1,4 @@
-// What lists cost that nobody has asked for before, out of columns: `node src/launch.mjs bench/micro/columns.ts`.
+// What lists cost that were never asked before, out of columns: `node src/launch.mjs bench/micro/columns.ts`.
 import type { Change } from '../../src/changes/change.ts'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Kernel } from '../../src/columns/kernel.ts'

@@ -111,7 +111,7 @@ export class ColumnTable {
     return matches
   }
 
-  /** What rows without codes and changes that wait add to a count; null: it cannot be told, or they are too many. */
+  /** What rows without codes and changes that wait add to a count; null: it cannot be known, or they are too many. */
   private countOthers(filters: readonly Filter[], conditions: readonly Condition[]): number | null {
     const others = this.odd.size + this.changes.size
     if (others === 0) return 0

@@ -91,7 +91,7 @@ function aroundCode(code: number | null): Around {
   }
 }
 
-/** Of a number that has no code itself; null: it cannot be told. */
+/** Of a number that has no code itself; null: it cannot be known. */
 function aroundNone(kind: Kind, operand: string): Around | null {
   const nearest = Number(operand)
   if (!kind.compare || Number.isNaN(nearest)) return null

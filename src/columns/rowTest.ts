@@ -8,7 +8,7 @@ type RowTest = (row: Row) => boolean | null
 
 /**
  * Whether a row matches that is not in the columns. The order of texts, which TypeScript does not know, is that of their ranks.
- * Null: it cannot be told of any row.
+ * Null: it cannot be known of any row.
  */
 export function rowTestOf(table: Coded, filters: readonly Filter[], conditions: readonly Condition[]): RowTest | null {
   const isPlain = (filter: Filter) => compilePredicate(table.entity, [filter]) !== null

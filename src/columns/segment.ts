@@ -20,7 +20,7 @@ export class Segment {
   rows = 0
   live = 0
   private isReleased = false
-  /** Bitmaps: which rows are live; two for whoever selects some. */
+  /** Bitmaps: which rows are live; two for those that a list selects. */
   readonly liveBits: number
   readonly matchBits: number
   readonly workBits: number

@@ -90,7 +90,7 @@ export class TableCopy {
   }
 
   /**
-   * Reads what has changed since its snapshot. False: that cannot be told, or rows were deleted meanwhile, and the copy is of
+   * Reads what has changed since its snapshot. False: that cannot be known, or rows were deleted meanwhile, and the copy is of
    * no use any more. Where it throws, the copy is lost, and the next refresh reads the same again.
    */
   async refresh(subscriber: ChangeSubscriber, reader: TableReader): Promise<boolean> {

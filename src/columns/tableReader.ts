@@ -62,7 +62,7 @@ export class TableReader {
 
   /**
    * The rows that an earlier moment may not have seen as they are now, and how many the table has in all, as of one
-   * moment. Null: they cannot be told from the others, since commits may have been undone, or too many came since.
+   * moment. Null: they cannot be distinguished from the others, since commits may have been undone, or too many came since.
    */
   since(entity: Entity, earlier: Moment, take: TakeLine): Promise<{ moment: Moment; rows: number } | null> {
     return this.atOneMoment(entity, async (transaction, moment) => {

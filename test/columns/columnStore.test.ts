@@ -40,7 +40,7 @@ async function expectRight(process: ListProcess, path: string) {
 }
 
 let fresh = 0
-/** A list that nobody asked for before, of some hundreds of rows. */
+/** A list that was never asked before, of some hundreds of rows. */
 const never = () => `/Absences?Period.Hours=>=${(100 + ++fresh / 1_000_000).toFixed(6)}&Status=Status 1&sort=-Start`
 
 /** Whether the process answers such a list by columns. */

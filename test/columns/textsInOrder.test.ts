@@ -66,7 +66,7 @@ async function list(filters: readonly Filter[], sorts: readonly Sort[], page: nu
   return { total: Number(answer[0]?.[0] ?? 0), rows: found.map((row) => row.slice(1, 1 + absence.properties.length)) }
 }
 
-/** Gives the columns what they have to know of texts, as whoever asks them does. */
+/** Gives the columns what they have to know of texts, as a list does that asks them. */
 async function boundsOf(filters: readonly Filter[]): Promise<Map<Filter, number>> {
   const ordered = filters.filter(({ property, operator: { prefix } }) => ranks.has(property) && /[<>]/.test(prefix))
   for (const { property, value } of ordered) await ranks.get(property)?.boundOf(value as string)
