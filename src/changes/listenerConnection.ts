@@ -3,20 +3,26 @@ import { connectTo } from '../execute/connect.ts'
 import type { Row } from '../model/sql.ts'
 import { monotonicMs } from '../os/clock.ts'
 import { type Copy, lookAt, type Stranger, type Survey, survey } from './catalog.ts'
+import type { Change } from './change.ts'
 import type { Ask } from './listenerStatements.ts'
 import * as statements from './listenerStatements.ts'
+import { type RowForm, readNotification } from './notification.ts'
 
 export interface ChangeHandlers {
   /** A name that no other start of a server has: who writes with it as `roster.machine` need not notify. */
   readonly machine: string
-  /** The lease is not renewed while one of them has no trigger that notifies of every change. */
+  /** The lease is not renewed while one of them has no triggers that notify of every change. */
   readonly tables: readonly string[]
+  /** Of which columns of a table rows are made, in this order. */
+  columnsOf(table: string): readonly string[]
   /** Which of their columns change with a column of another table; workers publish those changes themselves. */
   readonly copies: readonly Copy[]
   /** Before the first pulse: what changes rows without notifying. */
   onStrangers(strangers: readonly Stranger[]): void
   /** Rows of the table were written through a connection of this machine; '' for one that names none. */
   onWrite(table: string, machine: string): void
+  /** This row was written through one. */
+  onRow(table: string, machine: string, change: Change): void
   /** Writes are known from now on; what was cached before must be dropped. Called again where one may have been missed. */
   onBegin(): void
   /** All writes committed up to `untilMs` of the monotonic clock are known, but for the last moments. */
@@ -61,6 +67,8 @@ export class ListenerConnection {
   private readonly sql: postgres.Sql
   /** The tables as they were before the row was written; null: there is no row yet. */
   private found: Survey | null = null
+  /** By table: how its rows are notified. */
+  private readonly forms = new Map<string, RowForm>()
   private changes: string | null = null
   private lookedMs = 0
   /** Transactions that may have written before they could see it. */
@@ -81,10 +89,11 @@ export class ListenerConnection {
     await handlers.attend(this.ask)
     if (this.found === null) {
       const found = await survey(this.ask, handlers.tables, handlers.copies)
-      const silent = handlers.tables.filter((table) => !found.notifying.includes(table))
+      const silent = handlers.tables.filter((table) => !found.notifying.has(table))
       if (silent.length > 0)
         return handlers.onEnd(`no trigger notifies of all changes of ${silent.join(' and ')}`, true)
       handlers.onStrangers(found.strangers)
+      for (const [table, columns] of found.notifying) this.forms.set(table, formOf(handlers.columnsOf(table), columns))
       await this.register()
       this.found = found
     }
@@ -159,11 +168,19 @@ export class ListenerConnection {
     return connectTo(url, {
       max: 1,
       onclose: () => this.close('the connection was lost'),
-      onnotify: (_: string, payload: string) => {
-        const [table = '', machine = ''] = payload.split(' ')
-        this.handlers.onWrite(table, machine)
-      },
+      onnotify: (_: string, payload: string) => this.hear(payload),
       connection: statements.listenerSettings(this.handlers.machine),
     })
   }
+
+  private hear(payload: string) {
+    const { table, machine, change } = readNotification(payload, (name) => this.forms.get(name))
+    // What comes of a connection that was given up may have been undone since, and belongs to no epoch of now.
+    if (change === null || this.isClosed) this.handlers.onWrite(table, machine)
+    else this.handlers.onRow(table, machine, change)
+  }
+}
+
+function formOf(wanted: readonly string[], columns: readonly string[]): RowForm {
+  return { places: wanted.map((column) => columns.indexOf(column)), width: columns.length }
 }

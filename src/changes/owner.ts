@@ -72,6 +72,7 @@ export class ChangeLogOwner {
     this.listener ??= listenForChanges(databaseUrl, {
       machine: this.machine,
       tables: entities.map(({ table }) => table),
+      columnsOf: (table) => columnsOf(entities, table),
       copies: copiesOf(entities),
       onStrangers: (strangers) => {
         withhold(this.region, bitsOf(strangers, entities))
@@ -79,6 +80,9 @@ export class ChangeLogOwner {
       },
       onWrite: (table, machine) => {
         if (machine !== this.machine) this.publisher.publishReset(table)
+      },
+      onRow: (table, machine, change) => {
+        if (machine !== this.machine) this.publisher.publishForeign(table, change)
       },
       onBegin: () => bumpEpoch(this.region),
       onPulse: (untilMs) => {
@@ -134,6 +138,12 @@ export class ChangeLogOwner {
     const names = new Set(left.map(([name]) => name))
     for (const outcome of unknownOutcomes) if (!names.has(outcome.connections)) this.rings.settle(outcome)
   }
+}
+
+/** In the order in which every statement has them. */
+function columnsOf(entities: readonly Entity[], table: string): string[] {
+  const { properties } = entities.find((entity) => entity.table === table) as Entity
+  return properties.map(({ column }) => column)
 }
 
 /** What the database changes along with a row; `WriteRecorder` publishes it. */
