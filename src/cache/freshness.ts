@@ -48,7 +48,8 @@ export class Freshness {
   }
 
   /**
-   * Whether no change that its snapshot does not see has touched the entry's selection. Takes only what was published
+   * Whether no change that its snapshot does not see has touched the entry's selection; nor a foreign one, which it may have
+   * seen before that was published, so that the total beside its rows is without it. Takes only what was published
    * before the look at the in-flight writes: a change that does not touch may be of a row that has left the selection by a
    * write that is not published yet. What came later is for the next call.
    */
@@ -60,7 +61,8 @@ export class Freshness {
     this.subscriber.catchUp()
     const changes = this.since(entry)
     if (changes === null) return false
-    for (const change of changes) if (!snapshot?.sees(change.transaction) && touches(selection, change)) return false
+    for (const change of changes)
+      if ((change.isForeign || !snapshot?.sees(change.transaction)) && touches(selection, change)) return false
     entry.next = upTo
     return true
   }
