@@ -47,6 +47,7 @@ export class Database {
   private inFlight = 0
   private pools = 0
   private stuck = 0
+  private hasWritten = false
   private isEnded = false
 
   constructor(private readonly options: DatabaseOptions) {
@@ -130,7 +131,7 @@ export class Database {
     const { statement, observe, repeatable, untilMs, sending } = work
     let refusal = this.shortage.isOn ? await this.shortage.wait(untilMs) : null
     for (let attempt = 1; ; attempt++) {
-      if (performance.now() >= untilMs) throw errorFor(missedDeadline(refusal), 'refused', work)
+      if (performance.now() >= untilMs) throw errorFor(missedDeadline(refusal), 'refused', work, this.hasWritten)
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
@@ -145,7 +146,7 @@ export class Database {
         if (sending && isUnknown(error, verdict)) this.giveUp(observer, pool, sending)
         else observer?.settle([])
         sending?.end()
-        if (this.isEnded) throw errorFor(error, verdict, work)
+        if (this.isEnded) throw errorFor(error, verdict, work, this.hasWritten)
         if (verdict === 'crowded') {
           const { spare } = this.options
           if (spare && pool.running === 0) return spare.run(work)
@@ -158,7 +159,7 @@ export class Database {
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
-        if (!again || attempt === ATTEMPTS_MAX) throw errorFor(error, verdict, work)
+        if (!again || attempt === ATTEMPTS_MAX) throw errorFor(error, verdict, work, this.hasWritten)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
       }
     }
@@ -176,6 +177,7 @@ export class Database {
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => missedDeadline())
       this.stuck = 0
+      if (sending) this.hasWritten = true
       sending?.end()
       // After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer.
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
