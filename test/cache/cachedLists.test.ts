@@ -1,10 +1,8 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { FlagReader } from '../../src/changes/inFlight.ts'
 import { ApiError } from '../../src/errors.ts'
-import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
-import { loadMany } from '../support/manyRows.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { type ListAnswer, type ListProcess, ListSite, totalOf, useListSite } from '../support/listSite.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
@@ -16,40 +14,28 @@ const TIMEOUT_MS = 120_000
 const DEEP_PAGE = 150
 const COUNT = /count\(\*\)/
 
-let url: string
-let sql: postgres.Sql
-let site: ListSite
-let one: ListProcess
-let other: ListProcess
-
-beforeAll(async () => {
-  url = await createDatabase()
-  sql = connect(url)
-  await loadMany(sql, { company: 20, employee: 40, absence: ROWS })
+const used = useListSite({ company: 20, employee: 40, absence: ROWS }, async (sql) => {
   // Employee 2 has many absences, employee 3 has some, employee 4 none.
   await sql`update absence set employee_id = e.id, employee_key = e.display_name_key from employee e where e.id = 2`
   await sql`
     update absence set employee_id = e.id, employee_key = e.display_name_key
     from employee e where e.id = 3 and absence.id % 600 = 0`
-}, TIMEOUT_MS)
+})
+let sql: postgres.Sql
+let site: ListSite
+let one: ListProcess
+let other: ListProcess
 beforeEach(() => {
-  site = new ListSite(url)
+  ;({ sql, site } = used)
   ;[one, other] = site.processes
 })
-afterEach(() => site.end())
 
-const totalOf = ({ headers }: ListAnswer) => Number(headers['X-Total-Count'])
+const expectRight = (process: ListProcess, path: string) => site.expectRight(process, path)
 const times = (pattern: RegExp, texts: readonly string[]) => texts.filter((text) => pattern.test(text)).length
 
 async function failing(): Promise<never> {
   await Bun.sleep(5)
   throw new ApiError('ServiceUnavailable', 'away')
-}
-
-/** The answer of a process is what PostgreSQL alone says. */
-async function expectRight(process: ListProcess, path: string) {
-  const [answer, right] = [await process.list(path), await site.plain.list(path)]
-  expect({ path, ...answer }).toEqual({ path, ...right })
 }
 
 describe('what is asked of the database', () => {
@@ -339,7 +325,7 @@ test(
   'little memory: thousands of lists are right, and take no more than that',
   async () => {
     await site.end()
-    site = new ListSite(url, 2 ** 20)
+    site = used.site = new ListSite(used.url, 2 ** 20)
     ;[one, other] = site.processes
     const bytes = () => {
       Bun.gc(true)
