@@ -2,6 +2,7 @@ import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
+import { Marks } from './marks.ts'
 import { errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown, unavailable } from './outcomes.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
@@ -44,6 +45,8 @@ export class Database {
   private readonly reads: Batcher
   private readonly writes: Batcher
   private readonly shortage = new Shortage()
+  /** Null: connections name the machine, or none is to be named. */
+  private readonly marks: Marks | null
   private inFlight = 0
   private pools = 0
   private stuck = 0
@@ -53,6 +56,8 @@ export class Database {
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
+    const { changes, prepare, isPooled = !prepare } = options
+    this.marks = changes && isPooled ? new Marks(changes.machine) : null
     this.reads = this.batcher(true)
     this.writes = this.batcher(false)
     this.pool = openPool(options, 0)
@@ -168,7 +173,7 @@ export class Database {
   private async attempt({ statement, mayWait, sending, follower }: Work, pool: Pool, prepare: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
     const query = pool.sql.unsafe(
-      statement.text,
+      sending && this.marks ? this.marks.of(statement.text) : statement.text,
       statement.values as string[],
       (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object,
     )

@@ -1,7 +1,7 @@
 import { readDevelopmentKey } from '../admit/developmentKey.ts'
 import { ChangeLogOwner } from '../changes/owner.ts'
 import { sweepListeners } from '../changes/sweepListeners.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, isPooled } from '../config/config.ts'
 import { isAway } from '../execute/sqlstate.ts'
 import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'
@@ -69,7 +69,8 @@ export class Supervisor {
     const keys = this.openMemory()
     this.entities = await loadEntities()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
-    const isThere = await this.openDatabase(databaseUrl, keys)
+    const directUrl = config.databaseDirectUrl ?? databaseUrl
+    const isThere = await this.openDatabase(directUrl, keys)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
@@ -80,6 +81,7 @@ export class Supervisor {
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
+        directUrl,
         cursorSecret: this.cursorSecret,
         bootstrapKeys,
         migrationFiles,
@@ -94,7 +96,7 @@ export class Supervisor {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
       throw error
     })
-    if (!isThere) this.awaitDatabase(databaseUrl, keys)
+    if (!isThere) this.awaitDatabase(directUrl, keys)
     const hasKeys = !isThere || bootstrapKeys.length + keys.keys.length > 0
     return { url, workers: processes, developmentKey, hasKeys }
   }
@@ -148,11 +150,13 @@ export class Supervisor {
 
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
   private openMemory(): KeyService {
-    const { databasePrepare, listCache, workers } = this.config
+    const { config, log } = this
+    const { listCache, workers } = config
+    const hasFeed = !isPooled(config) || config.databaseDirectUrl !== null
     try {
       const { keys, folder } = this.openTables()
-      if (listCache && !databasePrepare) this.log.info('list cache off: a pooler is between, which passes no NOTIFY on')
-      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log: this.log })
+      if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
+      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
       return keys
     } catch (error) {
       throw asStartError(error as Error)
