@@ -35,8 +35,6 @@ export interface CacheAccess {
 interface Located extends Found {
   readonly baseline: Baseline | null
   readonly snapshot: string | null
-  /** The number of the first change that the total has not, whatever the snapshot sees; infinite where both are of it. */
-  readonly judged: number
 }
 
 /** A reply that is being made, and the baseline it was asked for after. */
@@ -96,6 +94,10 @@ export class CachedLists implements ListSource {
     }
   }
 
+  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+    return respond(await this.countAndRead(query, null, asker))
+  }
+
   private async make(
     key: string,
     query: ListQuery,
@@ -103,9 +105,9 @@ export class CachedLists implements ListSource {
     asker: Asker,
     respond: (found: Found) => TextReply,
   ) {
-    const { baseline, snapshot, judged, ...found } = await this.locate(query, first, asker)
+    const { baseline, snapshot, ...found } = await this.locate(query, first, asker)
     const reply = encoded(respond(found))
-    if (baseline) this.access.cache.keepPage(key, baseline, snapshot, reply, REPLY_BYTES + reply.body.length, judged)
+    if (baseline) this.access.cache.keepPage(key, baseline, snapshot, reply, REPLY_BYTES + reply.body.length)
     return reply
   }
 
@@ -146,12 +148,11 @@ export class CachedLists implements ListSource {
     // All rows there are: in-flight writes need not be published to count them.
     if (query.seek === null && query.page === 1 && rows.length < query.pageSize) {
       await fence.rows(tableMask, snapshot)
-      return { rows, total: rows.length, baseline, snapshot, judged: Number.POSITIVE_INFINITY }
+      return { rows, total: rows.length, baseline, snapshot }
     }
     const atSnapshot = snapshot === null ? null : await cache.totalAt(baseline, snapshot)
     if (atSnapshot === null) return null
-    const { total, next } = atSnapshot
-    return plan.holds(atSnapshot) ? { rows, total, baseline, snapshot, judged: next } : 'moved'
+    return plan.holds(atSnapshot) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
   }
 
   /** Reads rows of which it is known where they lie. 'moved', null: as `follow`. */
@@ -166,8 +167,7 @@ export class CachedLists implements ListSource {
     if (rows.length < ids.length || snapshot === null) return 'moved'
     const atSnapshot = await this.access.cache.totalAt(baseline, snapshot)
     if (atSnapshot === null) return null
-    const { total, next } = atSnapshot
-    return plan.holds(atSnapshot) ? { rows, total, baseline, snapshot, judged: next } : 'moved'
+    return plan.holds(atSnapshot) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
   }
 
   /** The total and the page in one statement; the total is kept from then on. */
@@ -181,7 +181,7 @@ export class CachedLists implements ListSource {
     const [total = '0', snapshot = null] = rows[0]?.[0]?.split(' ') ?? []
     await fence.rows(tableMask, snapshot)
     if (baseline && snapshot !== null) cache.learnTotal(baseline, Number(total), snapshot)
-    return { rows, total: Number(total), baseline, snapshot, judged: Number.POSITIVE_INFINITY }
+    return { rows, total: Number(total), baseline, snapshot }
   }
 }
 

@@ -19,8 +19,6 @@ export interface TotalEntry extends CacheEntry {
 }
 
 export interface PageEntry<T> extends CacheEntry {
-  /** Of changes before this number the snapshot says whether the page has them; it has none of the later ones, seen or not. */
-  readonly judged: number
   readonly content: T
   readonly bytes: number
 }
@@ -45,6 +43,4 @@ export interface TotalAtSnapshot {
   readonly total: number
   /** The changes since the baseline that the snapshot sees. */
   readonly seen: readonly Change[]
-  /** The number of the next change, which was not known yet. */
-  readonly next: number
 }

@@ -48,23 +48,21 @@ export class Freshness {
   }
 
   /**
-   * Whether no change that is not in it has touched the entry's selection. Takes only what was published
+   * Whether no change that its snapshot does not see has touched the entry's selection; nor a foreign one, which it may have
+   * seen before that was published, so that the total beside its rows is without it. Takes only what was published
    * before the look at the in-flight writes: a change that does not touch may be of a row that has left the selection by a
    * write that is not published yet. What came later is for the next call.
    */
-  isUntouched(entry: CacheEntry & { readonly judged: number }): boolean {
-    const { selection, snapshot, next, judged } = entry
+  isUntouched(entry: CacheEntry): boolean {
+    const { selection, snapshot, next } = entry
     const upTo = this.subscriber.next(selection.table)
     if (next === upTo) return true
     if (!this.inFlight.isEmpty(selection.tableMask)) return false
     this.subscriber.catchUp()
     const changes = this.since(entry)
     if (changes === null) return false
-    for (let index = 0; index < changes.length; index++) {
-      const change = changes[index] as Change
-      const isIn = next + index < judged && snapshot?.sees(change.transaction)
-      if (!isIn && touches(selection, change)) return false
-    }
+    for (const change of changes)
+      if ((change.isForeign || !snapshot?.sees(change.transaction)) && touches(selection, change)) return false
     entry.next = upTo
     return true
   }

@@ -30,15 +30,14 @@ const TOTAL_BYTES = 600
  * yet in what is kept. So every answer of the database waits in the same way (`readFence.ts`). A write that takes too long
  * is overdue: until it has ended, no process answers lists of its tables from its cache.
  *
- * **Pages** are dropped by any change that touches their selection and that their snapshot does not see, or that was not
- * published when their total was added up; and, where another
+ * **Pages** are dropped by any change that touches their selection and that their snapshot does not see; and, where another
  * change was published, while writes are in flight: one of these may have moved a row out of the selection, and the
  * published one have changed it afterwards.
  *
  * Every call first takes in what was published until now, so a client whose write was answered sees it in every list of
  * every process. What cannot be known is dropped: changes of rows without their images (cascades, other machines),
  * selections and orders that TypeScript cannot decide, and everything when records were lost or the lease has run out.
- * Writes from elsewhere set no flag: until they are published a page may show them, its total not yet. Then it is dropped.
+ * Writes from elsewhere set no flag: between their commit and their notification a page may show them, its total not yet.
  */
 export class ListCache<T> {
   private readonly totals: LruCache<TotalEntry>
@@ -106,8 +105,7 @@ export class ListCache<T> {
     if (changes === null) return null
     const seen = changes.filter(({ transaction }) => snapshot.sees(transaction))
     const more = sumOf(selection, unseenBy(counted, seen))
-    const next = baseline.next + changes.length
-    return more === null || total + more < 0 ? null : { snapshot, total: total + more, seen, next }
+    return more === null || total + more < 0 ? null : { snapshot, total: total + more, seen }
   }
 
   /** What was kept under `key`, if no row of its selection has changed since. */
@@ -119,27 +117,23 @@ export class ListCache<T> {
     return null
   }
 
-  /**
-   * Keeps what was made from an answer with the snapshot of this text. `judged`: of changes from this number on its total has none, though its rows may show
-   * one that another machine has written. `bytes`: its size, an estimate.
-   */
+  /** Keeps what was made from an answer with the snapshot of this text. `bytes`: its size, an estimate. */
   keepPage(
     key: string,
     { selection, generation, next }: Baseline,
     text: string | null,
     content: T,
     bytes: number,
-    judged = Number.POSITIVE_INFINITY,
   ): void {
     const snapshot = text === null ? null : new Snapshot(text)
-    this.pages.set(key, { selection, generation, next, snapshot, judged, content, bytes })
+    this.pages.set(key, { selection, generation, next, snapshot, content, bytes })
   }
 
   /** Whether an answer that was asked for after the baseline is as good as one that is asked for now. */
   isFresh({ selection, generation, next }: Baseline): boolean {
     const { freshness } = this
     if (!freshness.catchUp(selection.tableMask) || !freshness.isCurrent(generation)) return false
-    return freshness.isUntouched({ selection, generation, next, snapshot: null, judged: next })
+    return freshness.isUntouched({ selection, generation, next, snapshot: null })
   }
 
   /** Takes what was published since into the total; false: it cannot be known, and the entry is dropped. */

@@ -92,3 +92,10 @@ do $$
     null;
   end
 $$`
+
+/** Those of the names whose connections run something; behind a pooler, which gives connections to others too, none is ended. */
+export const selectBusy = `
+select distinct asked.name
+from json_array_elements_text($1::text::json) as asked (name)
+join pg_stat_activity on application_name = asked.name or starts_with(application_name, asked.name || '/')
+where state is distinct from 'idle'`

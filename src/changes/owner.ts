@@ -12,13 +12,13 @@ import type { FollowHandlers, Following } from './follow.ts'
 import { changeLogWords } from './layout.ts'
 import { listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
-import { endConnections } from './listenerStatements.ts'
+import { endConnections, selectBusy } from './listenerStatements.ts'
 import { bumpEpoch, ChangeLogWriter, expireLease, notePosition, renewLease, withhold } from './log.ts'
 import { ChangePublisher } from './publisher.ts'
 import { tableMask } from './recorder.ts'
 import type { SlotAddresses } from './slotConnection.ts'
 import { readSlot } from './slotReader.ts'
-import { WriterSlots } from './writerSlots.ts'
+import { type UnknownOutcome, WriterSlots } from './writerSlots.ts'
 
 /** What a process needs to use the change log of its machine. */
 export interface ChangeLogAccess {
@@ -37,6 +37,8 @@ interface Options {
   /** Processes that are to run at once. */
   workers: number
   log: Pick<Log, 'info' | 'warn'>
+  /** A pooler is between the processes and the database: the names of their connections may be those of others, too. */
+  isPooled?: boolean
   /** What mends itself sooner is not worth a line. */
   troubleMs?: number
 }
@@ -47,6 +49,8 @@ const RINGS_MORE = 2
 const TROUBLE_MS = 10_000
 /** A process that has asked for a list, or written, is likely to do so again. */
 const USED_MS = 1_000
+/** A pooler that has lost a client passes its statement on within this time, or never. */
+const POOLED_MS = 2_000
 
 /** The log of changes of this machine's processes, and in it, what others have written. */
 export class ChangeLogOwner {
@@ -59,9 +63,13 @@ export class ChangeLogOwner {
   private readonly troubles: Troubles
   /** How long the last pulse took: so much later than they were committed are writes of others known. */
   lagMs = 0
+  private readonly isPooled: boolean
+  /** When each was looked at first, of those behind a pooler. */
+  private readonly seenMs = new WeakMap<UnknownOutcome, number>()
 
   /** @throws Error when there is no room for the log */
-  constructor({ folder, workers, log, troubleMs = TROUBLE_MS }: Options) {
+  constructor({ folder, workers, log, isPooled = false, troubleMs = TROUBLE_MS }: Options) {
+    this.isPooled = isPooled
     const last = RINGS_FOR_WORKER * workers + RINGS_MORE
     const path = join(folder, 'changes')
     // A server that was killed has left it; its workers may still end, and write to theirs.
@@ -88,7 +96,7 @@ export class ChangeLogOwner {
     this.following = readSlot(addresses, {
       ...common,
       columns: new Map(entities.map(({ table, properties }) => [table, properties.map(({ column }) => column)])),
-      onRow: (table, change, isLast) => this.publisher.publish(table, change, undefined, isLast),
+      onRow: (table, change, isLast) => this.publisher.publishForeign(table, change, isLast),
       onReset: (table) => this.publisher.publishReset(table),
       onFollowed: (transaction) => this.publisher.publishFollowed(transaction),
       onPosition: (position) => notePosition(this.region, position),
@@ -152,6 +160,14 @@ export class ChangeLogOwner {
     this.memory.close()
   }
 
+  /** Whether no pooler can still pass the write on. */
+  private isRipe(outcome: UnknownOutcome): boolean {
+    if (!this.isPooled) return true
+    const seenMs = this.seenMs.get(outcome)
+    if (seenMs === undefined) this.seenMs.set(outcome, performance.now())
+    return seenMs !== undefined && performance.now() - seenMs >= POOLED_MS
+  }
+
   /** Ends the connections that are in outcome, and asks with the next pulse whether they are gone. */
   private async settle(ask: Ask) {
     const { unknownOutcomes, areTooFew } = this.rings
@@ -159,9 +175,11 @@ export class ChangeLogOwner {
     else this.troubles.end('rings')
     if (unknownOutcomes.length === 0) return this.troubles.end('unknownOutcomes')
     this.troubles.note('unknownOutcomes', 'a connection with an unknown write is still open')
-    const left = await ask(endConnections, [JSON.stringify(unknownOutcomes.map(({ connections }) => connections))])
+    const statement = this.isPooled ? selectBusy : endConnections
+    const left = await ask(statement, [JSON.stringify(unknownOutcomes.map(({ connections }) => connections))])
     const names = new Set(left.map(([name]) => name))
-    for (const outcome of unknownOutcomes) if (!names.has(outcome.connections)) this.rings.settle(outcome)
+    for (const outcome of unknownOutcomes)
+      if (!names.has(outcome.connections) && this.isRipe(outcome)) this.rings.settle(outcome)
   }
 }
 

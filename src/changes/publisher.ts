@@ -43,6 +43,14 @@ export class ChangePublisher {
     if (epoch === this.epoch) noteTransaction(this.region, change.transaction)
   }
 
+  /**
+   * One row that was written from outside this machine, once its commit can be seen. No flag has said so before: a page
+   * that was read meanwhile may show the row, and have a total without it.
+   */
+  publishForeign(table: string, { transaction, before, after }: Change, isLast = true): void {
+    this.publish(table, { transaction, before, after, isForeign: true }, undefined, isLast)
+  }
+
   /** For rows that a cascade has changed, and writes whose outcome is unknown. */
   publishReset(table: string): void {
     this.append([table])

@@ -18,6 +18,7 @@ import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBody } from '../parse/body.ts'
+import { asksNow } from '../parse/cacheControl.ts'
 import { parseConditions } from '../parse/conditions.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
 import { writeEntity } from '../respond/json.ts'
@@ -81,7 +82,7 @@ export class Resource {
 
   list(call: ResourceRequest): Promise<Reply> | Reply {
     const conditions = parseConditions(call.request.headers)
-    const page = this.lists.read(call.query, call.url, call)
+    const page = this.lists.read(call.query, call.url, call, asksNow(call.request.headers))
     return conditions === null ? page : unlessHeld(page, conditions)
   }
 

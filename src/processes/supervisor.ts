@@ -1,7 +1,7 @@
 import { readDevelopmentKey } from '../admit/developmentKey.ts'
 import { ChangeLogOwner } from '../changes/owner.ts'
 import { sweepListeners } from '../changes/sweepListeners.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, isPooled } from '../config/config.ts'
 import { isAway } from '../execute/sqlstate.ts'
 import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'
@@ -70,7 +70,8 @@ export class Supervisor {
     const keys = this.openMemory()
     this.entities = await loadEntities()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
-    const isThere = await this.openDatabase(databaseUrl, keys)
+    const directUrl = config.databaseDirectUrl ?? databaseUrl
+    const isThere = await this.openDatabase(directUrl, keys)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
@@ -81,6 +82,7 @@ export class Supervisor {
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
+        directUrl,
         cursorSecret: this.cursorSecret,
         bootstrapKeys,
         migrationFiles,
@@ -95,7 +97,7 @@ export class Supervisor {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
       throw error
     })
-    if (!isThere) this.awaitDatabase(databaseUrl, keys)
+    if (!isThere) this.awaitDatabase(directUrl, keys)
     const hasKeys = !isThere || bootstrapKeys.length + keys.keys.length > 0
     return { url, workers: processes, developmentKey, hasKeys }
   }
@@ -149,13 +151,14 @@ export class Supervisor {
 
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
   private openMemory(): KeyService {
-    const { changes, databasePrepare, listCache, workers } = this.config
+    const { config, log } = this
+    const { changes, listCache, workers } = config
+    const hasFeed = !isPooled(config) || config.databaseDirectUrl !== null
     try {
       const { keys, folder } = this.openTables()
-      if (listCache && changes === 'off') this.log.info('list cache off: CHANGES=off, so writes of others are unknown')
-      else if (listCache && !databasePrepare)
-        this.log.info('list cache off: a pooler is between, which passes no NOTIFY on')
-      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log: this.log })
+      if (listCache && changes === 'off') log.info('list cache off: CHANGES=off, so writes of others are unknown')
+      else if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
+      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
       return keys
     } catch (error) {
       throw asStartError(error as Error)
@@ -199,19 +202,13 @@ export class Supervisor {
 
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
   private async openDatabase(url: string, keys: KeyService): Promise<boolean> {
+    const { changes, config, entities, log } = this
     const orFail = orStartError('the database cannot be used')
     try {
       await migrate(url, MIGRATIONS).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
       else await this.warnOfSuperuser(url)
-      if (this.changes)
-        await followOthers(
-          this.changes,
-          this.entities,
-          { url, feedUrl: this.running?.feedUrl ?? url },
-          this.config,
-          this.log,
-        )
+      if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await keys.follow(url)

@@ -346,6 +346,37 @@ describe('a page', () => {
     }
   })
 
+  test('that was read between a foreign write’s commit and its record goes with the record: its total is without it', async () => {
+    learn(enabled, 10)
+    const before = baseline(enabled)
+    // Its snapshot sees 150, which has added a row and is not published yet.
+    const atSnapshot = await cache.totalAt(before, LATER)
+    expect(atSnapshot?.total).toBe(10)
+    cache.keepPage('key', before, LATER, 'eleven rows of 10', 100)
+    publisher.publishForeign(TABLE, { transaction: 149, before: null, after: row(2, false) })
+    expect(cache.page('key')).toBe('eleven rows of 10')
+    publisher.publishForeign(TABLE, { transaction: 150, before: null, after: row(1, true) })
+    expect(cache.page('key')).toBe(null)
+    expect(totalOf(enabled)).toBe(11)
+  })
+
+  test('is dropped by each kind of foreign change that touches it; totals take each once', () => {
+    learn(all, 10, LATER)
+    const changes: [Row | null, Row | null][] = [
+      [null, row(1, true)],
+      [row(1, true), row(1, false)],
+      [row(1, false), null],
+    ]
+    for (const [index, [before, after]] of changes.entries()) {
+      keep('key', all, LATER)
+      publisher.publishForeign(TABLE, { transaction: 150 + index, before, after })
+      expect(cache.page('key')).toBe(null)
+    }
+    expect(totalOf(all)).toBe(10)
+    publisher.publishForeign(TABLE, { transaction: 200, before: null, after: row(2, true) })
+    expect(totalOf(all)).toBe(11)
+  })
+
   test('of a selection that TypeScript cannot decide is dropped by any change of its table', () => {
     keep('key', untestable)
     publisher.publish('employee', { transaction: 101, before: null, after: row(1, true) })
