@@ -1,39 +1,8 @@
-import { firstOfTwo, type Rows } from './data/table.ts'
+import type { Rows } from './data/table.ts'
 import { NEW_DAYS, newConditions, newLists, pagesOfNewList } from './neverAsked.ts'
 import type { Operation } from './operation.ts'
-
-export interface Scenario {
-  /** What `--only` takes. */
-  readonly name: string
-  readonly title: string
-  readonly operations: readonly Operation[]
-  /** Runs beside them and is not in the row's figures, but for its CPU. */
-  readonly background?: { readonly operations: readonly Operation[]; readonly rate: number }
-  /** Paths that are asked for once before each round, so that the server has them in memory. */
-  readonly prepare?: readonly string[]
-  /** Every round begins without what was learned in those before, so that no figure depends on their number. */
-  readonly isCold?: boolean
-  /**
-   * Each request asks for a list that was not asked before, so that there is nothing to be forgotten between rounds.
-   * Beside the peers there are the same with an index that was made for this list.
-   */
-  readonly isNew?: boolean
-  /** Lists whose cost without their total can be measured: see the floor `uncounted`. */
-  readonly hasUncounted?: boolean
-  /** Neither SQL alone nor other servers can do it. */
-  readonly isOurs?: boolean
-  /** Which key the requests carry: one with all rights, none, or one whose limit is used up. Default: valid. */
-  readonly key?: 'none' | 'exhausted'
-}
-
-/** An entry of the table: a scenario for any number of rows, from `absencesMin` on. */
-export type Entry = Omit<Scenario, 'operations' | 'background'> & {
-  readonly absencesMin?: number
-  /** Says little more than another one does: not for a quick run, unless it is asked for by name. */
-  readonly isDetail?: boolean
-  operations(rows: Rows): readonly Operation[]
-  background?(rows: Rows): NonNullable<Scenario['background']>
-}
+import type { Entry } from './scenario.ts'
+import { create, createEmployee, patch, patchAbsence, rename } from './writes.ts'
 
 const PAGE_SIZE = 20
 /** 62 of 100 are, give or take chance: so far there are pages of them. */
@@ -46,36 +15,6 @@ const absences = (query: string) => () => [get(`/Absences?${query}`)]
 const pageOf = (page: number) => ({ absencesMin: page * PAGE_SIZE })
 const pagesOf = (count: number) => Math.ceil(count / PAGE_SIZE)
 const randomPage = (query: string, count: number) => absences(`${query}&page={1..${pagesOf(count)}}`)()
-
-const create = (weight = 1): Operation => {
-  return { method: 'POST', path: '/Companies', body: '{"Name":"Bench","Enabled":true}', status: 201, weight }
-}
-
-const createEmployee = ({ companies }: Rows): Operation => {
-  const person = '"FirstName":"Ada","LastName":"Bench","WorkEmail":"ada.bench@example.com"'
-  const job = '"Department":"Engineering","JobTitle":"Engineer","Type":"FullTime","Started":"2026-01-05T08:00:00Z"'
-  return { method: 'POST', path: '/Employees', body: `{${person},"CompanyId":{1..${companies}},${job}}`, status: 201 }
-}
-
-/** Of a company with two employees, who have a copy of its name; to either name, see below. */
-const rename = (rows: Rows): Operation[] =>
-  ['Bench', 'Bench and Sons'].map((name) => {
-    const path = `/Companies/{${firstOfTwo(rows)}..${rows.companies}}`
-    return { method: 'PATCH', path, body: JSON.stringify({ Name: name }), status: 200 }
-  })
-
-/** Both values, so that about every second request changes the row and its indexes. */
-const patch = ({ companies }: Rows, weight = 1): Operation[] =>
-  ['true', 'false'].map((enabled) => {
-    const body = `{"Enabled":${enabled}}`
-    return { method: 'PATCH', path: `/Companies/{1..${companies}}`, body, status: 200, weight: weight / 2 }
-  })
-
-/** Into the lists of the approved and out of them. */
-const patchAbsence = (rows: Rows): Operation[] =>
-  ['Approved', 'Requested'].map((status) => {
-    return { method: 'PATCH', path: `/Absences/{1..${rows.absences}}`, body: `{"Status":"${status}"}`, status: 200 }
-  })
 
 const absencesChange = (rows: Rows) => ({ operations: patchAbsence(rows), rate: WRITES_PER_SECOND })
 

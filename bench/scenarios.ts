@@ -1,9 +1,10 @@
 import { suggest } from '../src/model/nearest.ts'
 import type { Rows } from './data/table.ts'
 import type { Operation } from './operation.ts'
-import { type Entry, type Scenario, table } from './scenarioTable.ts'
+import type { Entry, Scenario } from './scenario.ts'
+import { table } from './scenarioTable.ts'
 
-export type { Scenario } from './scenarioTable.ts'
+export type { Scenario } from './scenario.ts'
 
 /** No such scenario, or none at so few rows; the message is for who asked. */
 export class UnknownScenario extends Error {}

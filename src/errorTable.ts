@@ -122,6 +122,13 @@ export const errorTable = {
     explanation: 'Collections have GET and POST, single rows GET, PUT, PATCH and DELETE, pages GET.',
     remedy: 'Use a method that the header Allow lists.',
   },
+  ReadOnly: {
+    status: 405,
+    title: 'The database of this server takes no writes',
+    explanation:
+      'It is a standby that follows another database, or its operator has made it read-only. Nothing was written. Reads are answered.',
+    remedy: 'Send writes to the server of the primary database; the operator knows its address.',
+  },
   RequestTimeout: {
     status: 408,
     title: 'The body took too long to arrive',

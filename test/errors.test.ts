@@ -37,6 +37,7 @@ describe('the table', () => {
       InvalidCursor: 400, // D32
       Unauthorized: 401, // D33
       ServiceUnavailable: 503, // D39
+      ReadOnly: 405, // D51
       InternalError: 500, // D39
     })
   })

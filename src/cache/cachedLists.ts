@@ -94,6 +94,10 @@ export class CachedLists implements ListSource {
     }
   }
 
+  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+    return respond(await this.countAndRead(query, null, asker))
+  }
+
   private async make(
     key: string,
     query: ListQuery,

@@ -18,7 +18,11 @@ export class DatabaseLists implements ListSource {
     return null
   }
 
-  async find(_: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+  find(_: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+    return this.findNow(query, asker, respond)
+  }
+
+  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
     const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
     return respond({ rows, total: Number(rows[0]?.[0] ?? 0) })
   }

@@ -2,18 +2,23 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
+import { monotonicMs } from '../os/clock.ts'
 import type { Region } from '../os/region.ts'
 import { createSealed, type SealedRegion } from '../os/sealed.ts'
 import type { Copy, Stranger } from './catalog.ts'
+import type { Choice } from './choice.ts'
 import { wasUsed } from './demand.ts'
+import type { FollowHandlers, Following } from './follow.ts'
 import { changeLogWords } from './layout.ts'
-import { type Listening, listenForChanges } from './listener.ts'
+import { listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
-import { endConnections } from './listenerStatements.ts'
-import { bumpEpoch, ChangeLogWriter, expireLease, renewLease, withhold } from './log.ts'
+import { endConnections, selectBusy } from './listenerStatements.ts'
+import { bumpEpoch, ChangeLogWriter, expireLease, notePosition, renewLease, withhold } from './log.ts'
 import { ChangePublisher } from './publisher.ts'
 import { tableMask } from './recorder.ts'
-import { WriterSlots } from './writerSlots.ts'
+import type { SlotAddresses } from './slotConnection.ts'
+import { readSlot } from './slotReader.ts'
+import { type UnknownOutcome, WriterSlots } from './writerSlots.ts'
 
 /** What a process needs to use the change log of its machine. */
 export interface ChangeLogAccess {
@@ -32,6 +37,8 @@ interface Options {
   /** Processes that are to run at once. */
   workers: number
   log: Pick<Log, 'info' | 'warn'>
+  /** A pooler is between the processes and the database: the names of their connections may be those of others, too. */
+  isPooled?: boolean
   /** What mends itself sooner is not worth a line. */
   troubleMs?: number
 }
@@ -42,6 +49,8 @@ const RINGS_MORE = 2
 const TROUBLE_MS = 10_000
 /** A process that has asked for a list, or written, is likely to do so again. */
 const USED_MS = 1_000
+/** A pooler that has lost a client passes its statement on within this time, or never. */
+const POOLED_MS = 2_000
 
 /** The log of changes of this machine's processes, and in it, what others have written. */
 export class ChangeLogOwner {
@@ -50,11 +59,17 @@ export class ChangeLogOwner {
   private readonly region: Region
   private readonly rings: WriterSlots
   private readonly publisher: ChangePublisher
-  private listener: Listening | null = null
+  private following: Following | null = null
   private readonly troubles: Troubles
+  /** How long the last pulse took: so much later than they were committed are writes of others known. */
+  lagMs = 0
+  private readonly isPooled: boolean
+  /** When each was looked at first, of those behind a pooler. */
+  private readonly seenMs = new WeakMap<UnknownOutcome, number>()
 
   /** @throws Error when there is no room for the log */
-  constructor({ folder, workers, log, troubleMs = TROUBLE_MS }: Options) {
+  constructor({ folder, workers, log, isPooled = false, troubleMs = TROUBLE_MS }: Options) {
+    this.isPooled = isPooled
     const last = RINGS_FOR_WORKER * workers + RINGS_MORE
     const path = join(folder, 'changes')
     // A server that was killed has left it; its workers may still end, and write to theirs.
@@ -67,25 +82,46 @@ export class ChangeLogOwner {
     this.troubles = new Troubles(log, troubleMs)
   }
 
-  /** Follows writes from outside this machine from now on: not before the tables are there, with their triggers. */
-  listen(databaseUrl: string, entities: readonly Entity[]): void {
-    this.listener ??= listenForChanges(databaseUrl, {
+  /** Follows writes from outside this machine from now on: not before the tables are there. */
+  follow(addresses: SlotAddresses, entities: readonly Entity[], way: Choice['way']): void {
+    if (this.following) return
+    const common = this.handlersOf(entities)
+    const columns = new Map(entities.map(({ table, properties }) => [table, properties.map(({ column }) => column)]))
+    if (way === 'notify') {
+      this.following = listenForChanges(addresses.url, {
+        ...common,
+        columns,
+        onWrite: (table, machine) => {
+          if (machine !== this.machine) this.publisher.publishReset(table)
+        },
+        onRow: (table, machine, change) => {
+          if (machine !== this.machine) this.publisher.publishForeign(table, change)
+        },
+      })
+      return
+    }
+    this.following = readSlot(addresses, {
+      ...common,
+      columns,
+      onRow: (table, change, isLast) => this.publisher.publishForeign(table, change, isLast),
+      onReset: (table) => this.publisher.publishReset(table),
+      onFollowed: (transaction) => this.publisher.publishFollowed(transaction),
+      onPosition: (position) => notePosition(this.region, position),
+    })
+  }
+
+  private handlersOf(entities: readonly Entity[]): FollowHandlers {
+    return {
       machine: this.machine,
       tables: entities.map(({ table }) => table),
-      columnsOf: (table) => columnsOf(entities, table),
       copies: copiesOf(entities),
       onStrangers: (strangers) => {
         withhold(this.region, bitsOf(strangers, entities))
         this.troubles.noteStrangers(strangers)
       },
-      onWrite: (table, machine) => {
-        if (machine !== this.machine) this.publisher.publishReset(table)
-      },
-      onRow: (table, machine, change) => {
-        if (machine !== this.machine) this.publisher.publishForeign(table, change)
-      },
       onBegin: () => bumpEpoch(this.region),
       onPulse: (untilMs) => {
+        this.lagMs = monotonicMs() - untilMs
         renewLease(this.region, untilMs)
         this.troubles.end('listener')
       },
@@ -95,7 +131,11 @@ export class ChangeLogOwner {
       },
       isWanted: () => wasUsed(this.region, USED_MS) || this.rings.unknownOutcomes.length > 0,
       attend: (ask) => this.settle(ask),
-    })
+    }
+  }
+
+  get isFollowing(): boolean {
+    return this.following !== null
   }
 
   /** For a new process; null: there is no ring for it, and while it lives lists come from the database. */
@@ -119,12 +159,20 @@ export class ChangeLogOwner {
 
   /** A process needs the log again after a rest. */
   wake(): void {
-    this.listener?.wake()
+    this.following?.wake()
   }
 
   async stop(): Promise<void> {
-    await this.listener?.stop()
+    await this.following?.stop()
     this.memory.close()
+  }
+
+  /** Whether no pooler can still pass the write on. */
+  private isRipe(outcome: UnknownOutcome): boolean {
+    if (!this.isPooled) return true
+    const seenMs = this.seenMs.get(outcome)
+    if (seenMs === undefined) this.seenMs.set(outcome, performance.now())
+    return seenMs !== undefined && performance.now() - seenMs >= POOLED_MS
   }
 
   /** Ends the connections that are in outcome, and asks with the next pulse whether they are gone. */
@@ -134,16 +182,12 @@ export class ChangeLogOwner {
     else this.troubles.end('rings')
     if (unknownOutcomes.length === 0) return this.troubles.end('unknownOutcomes')
     this.troubles.note('unknownOutcomes', 'a connection with an unknown write is still open')
-    const left = await ask(endConnections, [JSON.stringify(unknownOutcomes.map(({ connections }) => connections))])
+    const statement = this.isPooled ? selectBusy : endConnections
+    const left = await ask(statement, [JSON.stringify(unknownOutcomes.map(({ connections }) => connections))])
     const names = new Set(left.map(([name]) => name))
-    for (const outcome of unknownOutcomes) if (!names.has(outcome.connections)) this.rings.settle(outcome)
+    for (const outcome of unknownOutcomes)
+      if (!names.has(outcome.connections) && this.isRipe(outcome)) this.rings.settle(outcome)
   }
-}
-
-/** In the order in which every statement has them. */
-function columnsOf(entities: readonly Entity[], table: string): string[] {
-  const { properties } = entities.find((entity) => entity.table === table) as Entity
-  return properties.map(({ column }) => column)
 }
 
 /** What the database changes along with a row; `WriteRecorder` publishes it. */

@@ -5,6 +5,7 @@ import {
   queryString,
   type RosterCall,
   type RosterChange,
+  type RosterListCall,
   type RosterQuery,
   type RosterRows,
 } from './query.ts'
@@ -23,7 +24,7 @@ export interface RosterCollection<Row, Write, Filter, Sort> {
   /** A page: the first, or the one of the number. */
   list(query?: RosterQuery<Filter, Sort>): Promise<RosterPage<Row>>
   /** The page that a link of another page leads to; of the link, only what stands behind its `?` counts. */
-  follow(link: string, call?: RosterCall): Promise<RosterPage<Row>>
+  follow(link: string, call?: RosterListCall): Promise<RosterPage<Row>>
   /** Every row, page after page, by cursor: rows that come, go or move meanwhile neither repeat nor hide others. */
   all(query?: RosterRows<Filter, Sort>): AsyncGenerator<Row, void, undefined>
   get(id: number, call?: RosterCall): Promise<Row>
@@ -47,8 +48,8 @@ export function collectionAt<Row, Write, Filter, Sort>(
   /** By rows themselves, which so are as the server has answered them. */
   const versions = new WeakMap<object, string>()
 
-  async function page(query: string, signal: AbortSignal | undefined): Promise<RosterPage<Row>> {
-    const { headers, body } = await connection.send({ method: 'GET', path: path + query, signal })
+  async function page(query: string, { now, signal }: RosterListCall): Promise<RosterPage<Row>> {
+    const { headers, body } = await connection.send({ method: 'GET', path: path + query, now, signal })
     const total = headers.get('X-Total-Count')
     if (total === null || !Array.isArray(body))
       throw unexpected(`GET ${connection.url}${path}`, 'was answered without rows or X-Total-Count', 200, headers)
@@ -72,11 +73,11 @@ export function collectionAt<Row, Write, Filter, Sort>(
     if (typeof id !== 'number') throw new TypeError(`an id is a number, not ${JSON.stringify(id)}`)
     return `${path}/${encodeURIComponent(id)}`
   }
-  const follow = async (link: string, { signal }: RosterCall = {}) => {
+  const follow = async (link: string, call: RosterListCall = {}) => {
     if (!link.includes('?')) throw new TypeError(`${JSON.stringify(link)} is not a link of a page`)
-    return page(queryOf(link), signal)
+    return page(queryOf(link), call)
   }
-  const list = async (query: RosterQuery<Filter, Sort> = {}) => page(queryString(query), query.signal)
+  const list = async (query: RosterQuery<Filter, Sort> = {}) => page(queryString(query), query)
   return {
     list,
     follow,

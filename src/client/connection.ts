@@ -23,6 +23,8 @@ export interface ApiRequest {
   readonly body?: string
   /** The version that the row must have. */
   readonly ifMatch?: string | undefined
+  /** Whether what the server has in memory does not do. */
+  readonly now?: boolean | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -79,8 +81,9 @@ export function connect(options: RosterOptions): Connection {
   }
 
   async function send(request: ApiRequest): Promise<Answer> {
-    const { ifMatch } = request
+    const { ifMatch, now } = request
     const own = {
+      ...(now === true ? { 'Cache-Control': 'no-cache' } : {}),
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
       // However often it is sent, the server does it once.
       ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),

@@ -24,6 +24,12 @@ export interface RosterCall {
   readonly signal?: AbortSignal | undefined
 }
 
+/** What a list may say of itself. */
+export interface RosterListCall extends RosterCall {
+  /** True: from the database as it is now, with what other servers and programs have written, at the cost of a count. */
+  readonly now?: boolean | undefined
+}
+
 /** What a write of a row that is there may say of itself. */
 export interface RosterChange extends RosterCall {
   /** What `versionOf` has of the row: where that was changed since, the call fails with PreconditionFailed. */
@@ -31,7 +37,7 @@ export interface RosterChange extends RosterCall {
 }
 
 /** Which rows, in what order. */
-export interface RosterRows<Filter, Sort> extends RosterCall {
+export interface RosterRows<Filter, Sort> extends RosterListCall {
   readonly filter?: Filter | undefined
   /** By the first, then by the next; by id without one. */
   readonly sort?: Sort | readonly Sort[] | undefined

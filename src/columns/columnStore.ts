@@ -39,7 +39,6 @@ export class ColumnStore {
   private readonly tables = new Map<string, Tracked>()
   private readonly kernel: Kernel
   private isEnded = false
-
   private readonly retryMs: number
 
   constructor(private readonly options: ColumnStoreOptions) {

@@ -1,20 +1,40 @@
 import { columns } from '../compile/columns.ts'
 import type { Entity } from '../model/entity.ts'
-import { integer, name, param, type Statement, sql, toStatement } from '../model/sql.ts'
+import { integer, join, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 
-/** All rows of the table by their ids, one a line, in COPY's text format. PostgreSQL documentation, COPY, Text Format. */
-export function compileAllRows(entity: Entity): Statement {
-  return toStatement(sql`copy (select ${columns(entity)} from ${name(entity.table)} order by id) to stdout`)
+/**
+ * The first `size` rows by their ids behind this one, one a line, in COPY's text format; null: from the first on. COPY takes
+ * no parameters. PostgreSQL documentation, COPY, Text Format.
+ */
+export function compileRowsBehind(entity: Entity, id: string | null, size: number): Statement {
+  const behind = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
+  return copyOf(entity, sql`${behind} order by id limit ${integer(size)}`)
+}
+
+/** The rows of these ids, with commas between them, in the same format. */
+export function compileRowsOf(entity: Entity, ids: string): Statement {
+  return copyOf(
+    entity,
+    sql`where id in (${join(
+      ids.split(',').map((id) => integer(BigInt(id))),
+      sql`, `,
+    )})`,
+  )
+}
+
+function copyOf(entity: Entity, which: Sql): Statement {
+  return toStatement(sql`copy (select ${columns(entity)} from ${name(entity.table)} ${which}) to stdout`)
 }
 
 /**
- * The rows, in the same format, that a snapshot with this oldest transaction may not have seen as they are now. Row
- * versions that are older than 2^31 transactions may come too: they are as they were.
+ * The ids of the rows, `size` of them in each text, that a snapshot with this oldest transaction may not have seen as they
+ * are now. Row versions that are older than 2^31 transactions may come too: they are as they were.
  */
-export function compileRowsSince(entity: Entity, oldest: number): Statement {
+export function compileIdsSince(entity: Entity, oldest: number, size: number): Statement {
   const age = sql`age('${integer(oldest % 2 ** 32)}'::xid)`
+  const changed = sql`select id, row_number() over () as number from ${name(entity.table)} where age(xmin) <= ${age}`
   return toStatement(
-    sql`copy (select ${columns(entity)} from ${name(entity.table)} where age(xmin) <= ${age}) to stdout`,
+    sql`select string_agg(id::text, ',') from (${changed}) as changed group by (number - 1) / ${integer(size)}`,
   )
 }
 

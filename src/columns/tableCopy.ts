@@ -51,7 +51,7 @@ export class TableCopy {
     }
   }
 
-  /** Which changes before `next` are not in the log's way: what a total of now was counted under. */
+  /** What the rows were read under: of changes from number `next` on it says which they include. */
   get snapshot(): Moment['snapshot'] {
     return this.moment.snapshot
   }

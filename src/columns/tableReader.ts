@@ -1,13 +1,10 @@
-import type { Readable } from 'node:stream'
 import type postgres from 'postgres'
 import { Snapshot } from '../changes/snapshot.ts'
 import { connectTo } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
+import { type TakeLine, takePieces } from './copyPieces.ts'
 import * as statements from './statements.ts'
-
-/** Gets each row as a line of COPY's text format: `bytes[from, to)`, without the newline. */
-export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 
 /** Which commits were seen, in which run of the server, and with which collations. */
 export interface Moment {
@@ -25,15 +22,13 @@ export interface TableSize {
 
 /** A table of many millions of rows takes minutes, during which its old row versions stay. */
 const READ_MS_MAX = 300_000
-/** PostgreSQL that sends nothing for so long is away, or its connection hangs. */
-const SILENT_MS_MAX = 10_000
+/** Rows that are read at once, and taken in in one turn of the event loop: some milliseconds. */
+const PIECE_ROWS = 1_000
 
 /** A connection that reads nothing for so long is closed. */
 const IDLE_S_MAX = 10
 /** So many transactions later, ages do not tell any more what has changed. */
 const AGE_MAX = 1_000_000_000
-
-const NEWLINE = 10
 
 /**
  * Reads tables whole, or what has changed in them, one after the other over a connection of its own: what takes seconds
@@ -55,7 +50,7 @@ export class TableReader {
   /** All rows by their ids, as of one moment, which is returned. */
   all(entity: Entity, take: TakeLine): Promise<Moment> {
     return this.atOneMoment(entity, async (transaction, moment) => {
-      await readLines(transaction, statements.compileAllRows(entity), take)
+      await takePieces(transaction, (last) => statements.compileRowsBehind(entity, last, PIECE_ROWS), take)
       return moment
     })
   }
@@ -68,8 +63,14 @@ export class TableReader {
     return this.atOneMoment(entity, async (transaction, moment) => {
       const { oldest } = earlier.snapshot
       if (moment.run !== earlier.run || moment.snapshot.next - oldest > AGE_MAX) return null
-      await readLines(transaction, statements.compileRowsSince(entity, oldest), take)
-      return { moment, rows: Number(await oneValue(transaction, statements.compileCount(entity))) }
+      const pieces = await firstValues(transaction, statements.compileIdsSince(entity, oldest, PIECE_ROWS))
+      const following = () => {
+        const ids = pieces.pop()
+        return ids === undefined ? null : statements.compileRowsOf(entity, ids)
+      }
+      await takePieces(transaction, following, take)
+      const [rows] = await firstValues(transaction, statements.compileCount(entity))
+      return { moment, rows: Number(rows) }
     })
   }
 
@@ -115,47 +116,21 @@ export class TableReader {
   }
 
   private connect(): postgres.Sql {
-    const settings = { TimeZone: 'UTC', DateStyle: 'ISO', jit: 'off', statement_timeout: READ_MS_MAX }
+    // Each piece of a table is found by the index of its ids, whatever the planner knows of the table.
+    const settings = {
+      TimeZone: 'UTC',
+      DateStyle: 'ISO',
+      jit: 'off',
+      enable_sort: 'off',
+      statement_timeout: READ_MS_MAX,
+    }
     const connection = { application_name: 'roster/columns', ...settings }
     return connectTo(this.url, { max: 1, prepare: false, idle_timeout: IDLE_S_MAX, connection })
   }
 }
 
-async function oneValue(transaction: postgres.TransactionSql, { text, values }: Statement): Promise<string> {
-  const [row] = await transaction.unsafe(text, values as string[]).values()
-  return row?.[0] as string
-}
-
-/** By events: the driver's stream, read by `for await`, may never end. */
-async function readLines(transaction: postgres.TransactionSql, { text }: Statement, take: TakeLine): Promise<void> {
-  const stream: Readable = await transaction.unsafe(text).readable()
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  let heardMs = performance.now()
-  const timer = setInterval(() => {
-    if (performance.now() - heardMs > SILENT_MS_MAX) stream.destroy(new Error('PostgreSQL sends no more rows'))
-  }, SILENT_MS_MAX / 4)
-  let rest: Uint8Array | null = null
-  const takeAll = (bytes: Uint8Array) => {
-    let from = 0
-    for (let to = bytes.indexOf(NEWLINE); to >= 0; to = bytes.indexOf(NEWLINE, from)) {
-      take(bytes, from, to)
-      from = to + 1
-    }
-    rest = from < bytes.length ? bytes.slice(from) : null
-  }
-  stream.on('data', (chunk: Uint8Array) => {
-    heardMs = performance.now()
-    try {
-      takeAll(rest === null ? chunk : Buffer.concat([rest, chunk]))
-    } catch (error) {
-      stream.destroy(error as Error)
-    }
-  })
-  stream.on('error', reject)
-  stream.on('end', resolve)
-  try {
-    await promise
-  } finally {
-    clearInterval(timer)
-  }
+/** Of each row. */
+async function firstValues(transaction: postgres.TransactionSql, { text, values }: Statement): Promise<string[]> {
+  const rows = await transaction.unsafe(text, values as string[]).values()
+  return rows.map(([first]) => first as string)
 }

@@ -9,6 +9,8 @@ import { unknownLines } from './strays.ts'
 /** The settings, checked. */
 export interface Config {
   readonly databaseUrl: string | null
+  /** Null: `databaseUrl` names no pooler, or nothing is known beside it. */
+  readonly databaseDirectUrl: string | null
   readonly databasePool: number
   readonly databasePrepare: boolean
   readonly dataDir: string
@@ -27,6 +29,7 @@ export interface Config {
   readonly rateLimitStore: string | null
   /** As `parseNetworks` reads them. */
   readonly trustedProxies: string | null
+  readonly changes: 'auto' | 'slot' | 'notify' | 'off'
   readonly listCache: boolean
   readonly listCacheMb: number
   /** 0: no table is kept in columns. */
@@ -72,6 +75,7 @@ export function readConfig(
   const databaseUrl = read<string | null>('DATABASE_URL')
   const config: Config = {
     databaseUrl,
+    databaseDirectUrl: read('DATABASE_DIRECT_URL'),
     databasePool: read('DATABASE_POOL'),
     databasePrepare: read('DATABASE_PREPARE'),
     dataDir: read('DATA_DIR'),
@@ -87,6 +91,7 @@ export function readConfig(
     rateLimitClients: read('RATE_LIMIT_CLIENTS'),
     rateLimitStore: read('RATE_LIMIT_STORE'),
     trustedProxies: read('TRUSTED_PROXIES'),
+    changes: read('CHANGES'),
     listCache: read<string>('LIST_CACHE') === 'on',
     listCacheMb: read('LIST_CACHE_MB'),
     columnsMb: read('COLUMNS_MB'),
@@ -94,8 +99,15 @@ export function readConfig(
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
   }
+  if (config.databaseDirectUrl !== null && databaseUrl === null)
+    faults.push('DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set')
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)
+}
+
+/** Whether a pooler is between the workers and the database, whose connections are not theirs alone. */
+export function isPooled({ databasePrepare, databaseDirectUrl }: Config): boolean {
+  return !databasePrepare || databaseDirectUrl !== null
 }
 
 /** One worker for each processor; for every two where the embedded PostgreSQL needs the other half. */

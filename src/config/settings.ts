@@ -27,6 +27,14 @@ export const settings = {
     meaning: 'PostgreSQL 14 to 18. Without it an embedded PostgreSQL is started in DATA_DIR.',
     check: readDatabaseUrl,
   },
+  DATABASE_DIRECT_URL: {
+    schema: Type.String({ pattern: '^postgres(ql)?://.+' }),
+    default: null,
+    allowed: 'an address like postgres://user:password@host:5432/database',
+    meaning:
+      'The same database past the pooler that DATABASE_URL names: for migrations, keys, news of writes, and tables in columns.',
+    check: readDatabaseUrl,
+  },
   DATABASE_POOL: {
     schema: Type.Integer({ minimum: 1, maximum: 1000 }),
     default: '10',
@@ -124,6 +132,13 @@ export const settings = {
     meaning: 'Proxies whose X-Forwarded-For is believed; addresses or networks.',
     check: parseNetworks,
   },
+  CHANGES: {
+    schema: oneOf(['auto', 'slot', 'notify', 'off']),
+    default: 'auto',
+    allowed: 'auto, slot, notify or off',
+    meaning:
+      'How writes of others are known: slot reads them from the database’s log, notify hears of them, auto takes the first that can be had; off: not at all, so lists come from the database.',
+  },
   LIST_CACHE: {
     schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),
     default: 'on',
@@ -169,7 +184,7 @@ export type SettingName = keyof typeof settings
 
 /** Whether the value must not stand in a message; the checks of these settings do not repeat it either. */
 export function isSecret(name: SettingName): boolean {
-  return name === 'DATABASE_URL' || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
+  return /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }
 
 function parseUrl(text: string): void {

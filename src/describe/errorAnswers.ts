@@ -55,6 +55,7 @@ export function errorExampleValues(operations: readonly Operation[], baseUrl: st
 /** Headers that all answers of a status have, or some of its codes. */
 const ownHeaders: Readonly<Record<number, Record<string, string>>> = {
   401: { 'WWW-Authenticate': 'WWW-Authenticate' },
+  405: { Allow: 'Allow' },
   409: { 'Retry-After': 'RetryAfterIfAny' },
   412: { ETag: 'VersionNow' },
   429: { RetryAfter: 'RetryAfter', 'Retry-After': 'RetryAfter' },

@@ -127,6 +127,15 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     target: '/Companies',
     answer: api('DELETE is not among the methods here: GET, HEAD, POST, OPTIONS.'),
   },
+  ReadOnly: {
+    method: 'POST',
+    target: '/Companies',
+    body: COMPANY,
+    when: 'the database of the server is a standby, or read-only',
+    answer: api(
+      'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.',
+    ),
+  },
   RequestTimeout: {
     method: 'POST',
     target: '/Companies',

@@ -90,6 +90,12 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       schema: { type: 'string', format: 'uri' },
       example: `${baseUrl}/Companies/7`,
     },
+    Allow: {
+      required: true,
+      description: 'The methods that are answered here.',
+      schema: { type: 'string', pattern: '^[A-Z]+(?:, [A-Z]+)*$' },
+      example: 'GET, HEAD, OPTIONS',
+    },
     'WWW-Authenticate': { required: true, description: 'The scheme of keys.', schema: { const: 'ApiKey' } },
     RetryAfter: {
       required: true,

@@ -29,6 +29,8 @@ export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'erro
 const EVERYWHERE = ['InvalidHost', 'UriTooLong'] as const
 const BEHIND_KEYS = ['Unauthorized', 'Forbidden', 'RateLimitExceeded'] as const
 const FROM_DATABASE = ['InternalError', 'ServiceUnavailable'] as const
+/** Of every write. */
+const WRITES = ['OutcomeUnknown', 'ReadOnly'] as const
 /** Of a write, which may be sent once again. D43, D44 */
 const REPEATABLE = ['InProgress', 'IdempotencyMismatch'] as const
 const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
@@ -67,13 +69,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
     codes: readonly ErrorCode[],
   ): Operation => ({
     ...{ operationId, method, path, summary, description, success, entity, isOpen: false, isUnlimited: false },
-    codes: [
-      ...codes,
-      ...EVERYWHERE,
-      ...BEHIND_KEYS,
-      ...FROM_DATABASE,
-      ...(method === 'GET' ? [] : ['OutcomeUnknown' as const]),
-    ],
+    codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
   })
   return [
     on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL]),

@@ -2,6 +2,7 @@ import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
+import { Marks } from './marks.ts'
 import { errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown, unavailable } from './outcomes.ts'
 import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
@@ -44,14 +45,19 @@ export class Database {
   private readonly reads: Batcher
   private readonly writes: Batcher
   private readonly shortage = new Shortage()
+  /** Null: connections name the machine, or none is to be named. */
+  private readonly marks: Marks | null
   private inFlight = 0
   private pools = 0
   private stuck = 0
+  private hasWritten = false
   private isEnded = false
 
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
+    const { changes, prepare, isPooled = !prepare } = options
+    this.marks = changes && isPooled ? new Marks(changes.machine) : null
     this.reads = this.batcher(true)
     this.writes = this.batcher(false)
     this.pool = openPool(options, 0)
@@ -130,14 +136,15 @@ export class Database {
     const { statement, observe, repeatable, untilMs, sending } = work
     let refusal = this.shortage.isOn ? await this.shortage.wait(untilMs) : null
     for (let attempt = 1; ; attempt++) {
-      if (performance.now() >= untilMs) throw errorFor(missedDeadline(refusal), 'refused', work)
+      if (performance.now() >= untilMs) throw errorFor(missedDeadline(refusal), 'refused', work, this.hasWritten)
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
       const observer = observe?.()
       try {
         const rows = await this.attempt(work, pool, prepare)
-        observer?.settle(rows)
+        const settling = observer?.settle(rows)
+        if (settling) await settling
         if (this.shortage.isOn) this.shortage.freed()
         return rows
       } catch (error) {
@@ -145,7 +152,7 @@ export class Database {
         if (sending && isUnknown(error, verdict)) this.giveUp(observer, pool, sending)
         else observer?.settle([])
         sending?.end()
-        if (this.isEnded) throw errorFor(error, verdict, work)
+        if (this.isEnded) throw errorFor(error, verdict, work, this.hasWritten)
         if (verdict === 'crowded') {
           const { spare } = this.options
           if (spare && pool.running === 0) return spare.run(work)
@@ -158,7 +165,7 @@ export class Database {
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
-        if (!again || attempt === ATTEMPTS_MAX) throw errorFor(error, verdict, work)
+        if (!again || attempt === ATTEMPTS_MAX) throw errorFor(error, verdict, work, this.hasWritten)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
       }
     }
@@ -167,7 +174,7 @@ export class Database {
   private async attempt({ statement, mayWait, sending, follower }: Work, pool: Pool, prepare: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
     const query = pool.sql.unsafe(
-      statement.text,
+      sending && this.marks ? this.marks.of(statement.text) : statement.text,
       statement.values as string[],
       (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object,
     )
@@ -176,6 +183,7 @@ export class Database {
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => missedDeadline())
       this.stuck = 0
+      if (sending) this.hasWritten = true
       sending?.end()
       // After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer.
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows

@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { ApiError } from '../errors.ts'
-import { ConstraintViolation, classify, type Verdict } from './sqlstate.ts'
+import { ConstraintViolation, classify, isReadOnly, type Verdict } from './sqlstate.ts'
 import type { Work } from './work.ts'
 
 /** Whether a statement certainly did nothing, and its parts may do better. */
@@ -28,6 +28,12 @@ export function unavailable(cause: unknown): ApiError {
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
 }
 
+function readOnly(cause: unknown): ApiError {
+  const message =
+    'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'
+  return new ApiError('ReadOnly', message, { headers: { Allow: 'GET, HEAD, OPTIONS' }, cause })
+}
+
 /** A write was sent, and its answer is not there. `hasKey`: it does nothing the second time, so that a retry is safe. D44 */
 export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
   const before = 'The write may have been done, or not.'
@@ -39,8 +45,12 @@ export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
   return new ApiError('OutcomeUnknown', message, { cause })
 }
 
-/** The error for who asked for a statement. */
-export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Work): Error {
+/**
+ * The error for who asked for a statement. `hasWritten`: the database has taken writes before, so that one which takes none
+ * now is a standby before its promotion, and a retry will do. D51
+ */
+export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Work, hasWritten: boolean): Error {
+  if (sending && !hasWritten && isReadOnly(error)) return readOnly(error)
   if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)
   if (verdict === 'fault' && !(error instanceof ApiError)) return error as Error
   const cause = error instanceof ApiError ? error.cause : error

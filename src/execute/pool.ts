@@ -9,6 +9,8 @@ export interface PoolOptions {
   poolSize: number
   /** False behind a pooler in transaction mode, where a prepared statement may be on another connection. */
   prepare: boolean
+  /** A pooler is between: its connections take no settings of ours, and have no name that is ours alone. Default: not `prepare`. */
+  isPooled?: boolean
   /** The change log to which this process publishes its writes; default: none, and the database's triggers notify. */
   changes?: PublishingConnections | null
   /** What the names of its connections begin with, so that those can be ended which have a write that was given up. */
@@ -61,7 +63,7 @@ export function closePool({ sql, resolveClosed }: Pool) {
 }
 
 function connect(
-  { url, poolSize, prepare, changes, statementMsMax, lockMsMax }: PoolOptions,
+  { url, poolSize, prepare, isPooled = !prepare, changes, statementMsMax, lockMsMax }: PoolOptions,
   name: string,
 ): postgres.Sql {
   return connectTo(url, {
@@ -74,11 +76,14 @@ function connect(
       DateStyle: 'ISO',
       statement_timeout: statementMsMax ?? STATEMENT_MS_MAX,
       // A pooler would refuse it, unless an operator lets it through to no effect.
-      ...(lockMsMax === undefined || !prepare ? {} : { lock_timeout: lockMsMax }),
+      ...(lockMsMax === undefined || isPooled ? {} : { lock_timeout: lockMsMax }),
       // Compiling a plan costs more than any of our statements.
       jit: 'off',
-      // In this isolation the trigger sees which machines listen; in others it notifies always.
-      ...(changes ? { 'roster.machine': changes.machine, default_transaction_isolation: 'read committed' } : {}),
+      // In this isolation the trigger sees which machines listen; in others it notifies always. Writes through a pooler name
+      // the machine themselves: `Marks`.
+      ...(changes && !isPooled
+        ? { 'roster.machine': changes.machine, default_transaction_isolation: 'read committed' }
+        : {}),
     },
   })
 }

@@ -47,6 +47,11 @@ const BY_CODE: Record<string, Verdict> = {
   '42809': 'refused', // the same, where a folder stands in a file's place
 }
 
+/** Whether the database takes no writes: it is a standby, or an operator has made it so. */
+export function isReadOnly(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '25006'
+}
+
 /** SQLSTATE classes, where the whole class means one thing. PostgreSQL documentation, appendix A. */
 const BY_CLASS: Record<string, Verdict> = {
   '08': 'lost', // connection

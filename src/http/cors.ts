@@ -9,7 +9,7 @@ export interface Cors {
 
 /** All that the server reads of a client and a browser asks leave for, and the headers that the 401 names. */
 const REQUEST_HEADERS =
-  'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Idempotency-Key'
+  'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key'
 /** All that the server writes and a browser would keep from the page. Fetch standard, CORS-safelisted response-header name */
 const EXPOSED =
   'Location, Link, ETag, Idempotency-Replayed, X-Total-Count, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RetryAfter, Retry-After, X-Request-Id, Allow, WWW-Authenticate'

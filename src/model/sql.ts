@@ -48,7 +48,8 @@ export function typeName(type: string): Sql {
 }
 
 /** A number that is part of the statement's shape, such as a page size, so that the planner sees it. */
-export function integer(value: number): Sql {
+export function integer(value: number | bigint): Sql {
+  if (typeof value === 'bigint') return new Sql([String(BigInt.asIntN(64, value))])
   if (!Number.isSafeInteger(value) || value < 0) throw new Error(`not a non-negative integer: ${value}`)
   return new Sql([String(value)])
 }

@@ -5,7 +5,7 @@ import type { Asker } from '../model/asker.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseList } from '../parse/list.ts'
-import { respondPage } from '../respond/page.ts'
+import { type Found, respondPage } from '../respond/page.ts'
 import type { Reply } from '../respond/reply.ts'
 import { narrowing } from './narrowing.ts'
 
@@ -17,18 +17,17 @@ export class Lists {
     private readonly source: ListSource,
   ) {}
 
-  /** `text`: the query string. `url`: what links begin with. @throws ApiError */
-  read(text: string, url: string, asker: Asker): Promise<Reply> | Reply {
+  /** `text`: the query string. `url`: what links begin with. `isNow`: from the database, never from memory. @throws ApiError */
+  read(text: string, url: string, asker: Asker, isNow: boolean): Promise<Reply> | Reply {
     const key = `${url}?${text}`
-    return this.source.kept(key) ?? this.find(key, text, url, asker)
+    return (isNow ? null : this.source.kept(key)) ?? this.find(key, text, url, asker, isNow)
   }
 
-  private async find(key: string, text: string, url: string, asker: Asker): Promise<Reply> {
+  private async find(key: string, text: string, url: string, asker: Asker, isNow: boolean): Promise<Reply> {
     const query = parseList(this.entity, text, this.cursors)
+    const respond = (found: Found) => respondPage(this.entity, query, found, url, this.cursors)
     try {
-      return await this.source.find(key, query, asker, (found) =>
-        respondPage(this.entity, query, found, url, this.cursors),
-      )
+      return await (isNow ? this.source.findNow(query, asker, respond) : this.source.find(key, query, asker, respond))
     } catch (error) {
       if (!(error instanceof TooCostly)) throw error
       throw new ApiError(error.code, `${error.message} To get it: ${narrowing(query)}.`, { cause: error.cause })

@@ -18,6 +18,7 @@ import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBody } from '../parse/body.ts'
+import { asksNow } from '../parse/cacheControl.ts'
 import { parseConditions } from '../parse/conditions.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
 import { writeEntity } from '../respond/json.ts'
@@ -65,7 +66,7 @@ export class Resource {
     this.referring = referringColumns(entity, entities)
     this.ownCopies = ownCopiesOf(entity)
     this.areRenamesBatched = this.ownCopies.length === 0 && this.copied.every(({ writable }) => writable)
-    this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags)
+    this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags, memory.inFlight)
     const access: CacheAccess | null = memory && {
       cache: memory.cache,
       fence: new ReadFence(database, memory.inFlight),
@@ -81,7 +82,7 @@ export class Resource {
 
   list(call: ResourceRequest): Promise<Reply> | Reply {
     const conditions = parseConditions(call.request.headers)
-    const page = this.lists.read(call.query, call.url, call)
+    const page = this.lists.read(call.query, call.url, call, asksNow(call.request.headers))
     return conditions === null ? page : unlessHeld(page, conditions)
   }
 
@@ -187,7 +188,7 @@ export class Resource {
     once: Once | null,
   ): Promise<Row> {
     const observe = this.writes?.rename
-    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once)
+    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, true)
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
     const few = compileUpdate(this.entity, id, assignments, this.copying, asked?.versions, once)
     const alone = { ...few, batch: null }

@@ -63,7 +63,8 @@ export class KeyService {
 
   /** Follows the keys of the database from now on; resolves when they have been read. @throws StartError */
   async follow(databaseUrl: string): Promise<void> {
-    this.store ??= new KeyStore(databaseUrl, this.config.databasePrepare)
+    const { databasePrepare, databaseDirectUrl } = this.config
+    this.store ??= new KeyStore(databaseUrl, databasePrepare || databaseDirectUrl !== null)
     if (this.watch === null) this.files.noteNews() // from now on workers expect news
     this.watch ??= watchKeys(this.store, {
       onChange: (keys) => {

@@ -14,6 +14,7 @@ import type { Log } from '../log.ts'
 import type { Region } from '../os/region.ts'
 
 interface Sources {
+  /** For whole tables; not of a pooler. */
   readonly databaseUrl: string
   readonly database: Database
   readonly changes: ChangeLogAccess

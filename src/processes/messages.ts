@@ -15,6 +15,8 @@ export interface StartMessage {
   readonly kind: 'start'
   readonly config: Config
   readonly databaseUrl: string
+  /** The same database, past a pooler. */
+  readonly directUrl: string
   /** Null: the database was not there yet; `begin` follows. */
   readonly cursorSecret: string | null
   readonly bootstrapKeys: readonly string[]

@@ -1,7 +1,7 @@
 import { readDevelopmentKey } from '../admit/developmentKey.ts'
 import { ChangeLogOwner } from '../changes/owner.ts'
 import { sweepListeners } from '../changes/sweepListeners.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, isPooled } from '../config/config.ts'
 import { isAway } from '../execute/sqlstate.ts'
 import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'
@@ -15,6 +15,7 @@ import { loadSample } from '../postgres/sample.ts'
 import { superuserOf } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
 import { requireDescriptors } from './descriptorNeeds.ts'
+import { followOthers, logSettings } from './followOthers.ts'
 import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
 import { asStartError, orStartError, portTaken, StartError, takePort } from './startError.ts'
@@ -69,7 +70,8 @@ export class Supervisor {
     const keys = this.openMemory()
     this.entities = await loadEntities()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
-    const isThere = await this.openDatabase(databaseUrl, keys)
+    const directUrl = config.databaseDirectUrl ?? databaseUrl
+    const isThere = await this.openDatabase(directUrl, keys)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
@@ -80,6 +82,7 @@ export class Supervisor {
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
+        directUrl,
         cursorSecret: this.cursorSecret,
         bootstrapKeys,
         migrationFiles,
@@ -94,7 +97,7 @@ export class Supervisor {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
       throw error
     })
-    if (!isThere) this.awaitDatabase(databaseUrl, keys)
+    if (!isThere) this.awaitDatabase(directUrl, keys)
     const hasKeys = !isThere || bootstrapKeys.length + keys.keys.length > 0
     return { url, workers: processes, developmentKey, hasKeys }
   }
@@ -131,7 +134,7 @@ export class Supervisor {
     const { dataDir, databasePool, workers } = this.config
     // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes.
     const connections = Math.min(2 * (databasePool + 1) * workers + 20, CONNECTIONS_MAX)
-    const settings = { max_connections: String(connections) }
+    const settings = { max_connections: String(connections), ...logSettings(this.config) }
     this.embedded = startEmbedded({ dataDir, settings })
     const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
     this.running = embedded
@@ -148,11 +151,14 @@ export class Supervisor {
 
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
   private openMemory(): KeyService {
-    const { databasePrepare, listCache, workers } = this.config
+    const { config, log } = this
+    const { changes, listCache, workers } = config
+    const hasFeed = !isPooled(config) || config.databaseDirectUrl !== null
     try {
       const { keys, folder } = this.openTables()
-      if (listCache && !databasePrepare) this.log.info('list cache off: a pooler is between, which passes no NOTIFY on')
-      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log: this.log })
+      if (listCache && changes === 'off') log.info('list cache off: CHANGES=off, so writes of others are unknown')
+      else if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
+      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
       return keys
     } catch (error) {
       throw asStartError(error as Error)
@@ -196,12 +202,13 @@ export class Supervisor {
 
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
   private async openDatabase(url: string, keys: KeyService): Promise<boolean> {
+    const { changes, config, entities, log } = this
     const orFail = orStartError('the database cannot be used')
     try {
       await migrate(url, MIGRATIONS).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
       else await this.warnOfSuperuser(url)
-      if (this.changes) this.changes.listen(url, this.entities)
+      if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await keys.follow(url)

@@ -8,7 +8,7 @@ import { onWake } from '../changes/demand.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import { compileProbe } from '../compile/entity.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { endConnections } from '../execute/endConnections.ts'
@@ -47,6 +47,8 @@ export interface Worker {
 /** What a worker needs beyond the settings. */
 export interface Surroundings {
   databaseUrl: string
+  /** The same database, past a pooler; default: `databaseUrl`. */
+  directUrl?: string
   keys: readonly KeyRecord[]
   /** Keys with all rights that no database has. */
   bootstrapKeys: readonly string[]
@@ -74,7 +76,7 @@ const FINISH_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
 export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
-  const { log, databaseUrl, migrationFiles, changes = null } = surroundings
+  const { log, databaseUrl, directUrl = databaseUrl, migrationFiles, changes = null } = surroundings
   const region = changes && openRegion(changes.path)
   if (region) onWake(region, () => surroundings.onWake?.())
   const connections = shareConnections(config.databasePool)
@@ -82,12 +84,13 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     url: databaseUrl,
     poolSize: connections.others,
     prepare: config.databasePrepare,
+    isPooled: isPooled(config),
     changes,
     name: `roster ${crypto.randomUUID()}`,
     onOutcomeUnknown(connections, closed) {
       if (changes && region) addUnknownOutcome(region, changes.ring)
       // Without a change log, whose owner would do it. A pooler gives a name to connections of others too.
-      else if (config.databasePrepare) endConnections(database, connections, closed)
+      else if (!isPooled(config)) endConnections(database, connections, closed)
       closed.then(() => surroundings.onOutcomeUnknown?.(connections))
     },
   }
@@ -105,12 +108,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     quick: database,
     own: lists,
     places: connections.lists,
-    mayCancel: config.databasePrepare,
+    mayCancel: !isPooled(config),
   })
   const entities = await loadEntities(surroundings.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
-  const memory = changes && region && openMemory(config, { databaseUrl, database, changes, region, log })
+  const memory = changes && region && openMemory(config, { databaseUrl: directUrl, database, changes, region, log })
   if (config.columnsLoad === 'start' && !isWaiting) memory?.columns?.loadAll(entities)
   const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings, database)
   let draining = false

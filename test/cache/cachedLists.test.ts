@@ -1,10 +1,8 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { FlagReader } from '../../src/changes/inFlight.ts'
 import { ApiError } from '../../src/errors.ts'
-import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
-import { loadMany } from '../support/manyRows.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { type ListAnswer, type ListProcess, ListSite, totalOf, useListSite } from '../support/listSite.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
@@ -16,40 +14,28 @@ const TIMEOUT_MS = 120_000
 const DEEP_PAGE = 150
 const COUNT = /count\(\*\)/
 
-let url: string
-let sql: postgres.Sql
-let site: ListSite
-let one: ListProcess
-let other: ListProcess
-
-beforeAll(async () => {
-  url = await createDatabase()
-  sql = connect(url)
-  await loadMany(sql, { company: 20, employee: 40, absence: ROWS })
+const used = useListSite({ company: 20, employee: 40, absence: ROWS }, async (sql) => {
   // Employee 2 has many absences, employee 3 has some, employee 4 none.
   await sql`update absence set employee_id = e.id, employee_key = e.display_name_key from employee e where e.id = 2`
   await sql`
     update absence set employee_id = e.id, employee_key = e.display_name_key
     from employee e where e.id = 3 and absence.id % 600 = 0`
-}, TIMEOUT_MS)
+})
+let sql: postgres.Sql
+let site: ListSite
+let one: ListProcess
+let other: ListProcess
 beforeEach(() => {
-  site = new ListSite(url)
+  ;({ sql, site } = used)
   ;[one, other] = site.processes
 })
-afterEach(() => site.end())
 
-const totalOf = ({ headers }: ListAnswer) => Number(headers['X-Total-Count'])
+const expectRight = (process: ListProcess, path: string) => site.expectRight(process, path)
 const times = (pattern: RegExp, texts: readonly string[]) => texts.filter((text) => pattern.test(text)).length
 
 async function failing(): Promise<never> {
   await Bun.sleep(5)
   throw new ApiError('ServiceUnavailable', 'away')
-}
-
-/** The answer of a process is what PostgreSQL alone says. */
-async function expectRight(process: ListProcess, path: string) {
-  const [answer, right] = [await process.list(path), await site.plain.list(path)]
-  expect({ path, ...answer }).toEqual({ path, ...right })
 }
 
 describe('what is asked of the database', () => {
@@ -73,6 +59,24 @@ describe('what is asked of the database', () => {
     const path = '/Absences?Status=Status 1&page=3'
     await one.list(path)
     expect(await one.readingOf(() => expectRight(one, path))).toEqual([])
+  })
+
+  test('a list with Cache-Control: no-cache is what the database has, though nothing was heard of a write. D49', async () => {
+    const name = `now ${crypto.randomUUID()}`
+    const path = `/Companies?Name=${name}`
+    const fresh = { 'Cache-Control': 'max-age=0, No-Cache' }
+    expect(totalOf(await one.list(path))).toBe(0)
+    await sql`insert into company (name) values (${name})`
+    expect(totalOf(await one.list(path))).toBe(0) // kept: here comes no notification
+    expect(totalOf(await one.list(path, { 'Cache-Control': 'max-age=0, no-cachet' }))).toBe(0)
+    const texts = await one.readingOf(async () => expect((await one.list(path, fresh)).body).toMatchObject([{ name }]))
+    expect(times(COUNT, texts)).toBe(1)
+    const { etag = '' } = Object.fromEntries(
+      Object.entries((await one.list(path, fresh)).headers).map(([header, value]) => [header.toLowerCase(), value]),
+    )
+    expect((await one.list(path, { ...fresh, 'If-None-Match': etag })).status).toBe(304)
+    await sql`delete from company where name = ${name}`
+    expect((await one.list(path, { ...fresh, 'If-None-Match': etag })).text).toBe('[]')
   })
 
   test('other pages, sorts and sizes of the same rows are counted once, at the same time too', async () => {
@@ -321,7 +325,7 @@ test(
   'little memory: thousands of lists are right, and take no more than that',
   async () => {
     await site.end()
-    site = new ListSite(url, 2 ** 20)
+    site = used.site = new ListSite(used.url, 2 ** 20)
     ;[one, other] = site.processes
     const bytes = () => {
       Bun.gc(true)

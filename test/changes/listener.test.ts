@@ -54,7 +54,7 @@ class Ear {
     const { stop, wake } = listenForChanges(address, {
       machine,
       tables,
-      columnsOf: (table) => COLUMNS[table as keyof typeof COLUMNS] ?? [],
+      columns: new Map(Object.entries(COLUMNS)),
       copies: COPIES,
       onStrangers: (found) => {
         this.causes = found.map(({ kind, name, place, table }) => `${kind} ${name} of ${place}: ${table ?? 'all'}`)

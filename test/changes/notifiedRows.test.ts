@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { type Listening, listenForChanges } from '../../src/changes/listener.ts'
+import type { Following } from '../../src/changes/follow.ts'
+import { listenForChanges } from '../../src/changes/listener.ts'
 import { readLine } from '../../src/columns/copyText.ts'
 import { TableReader } from '../../src/columns/tableReader.ts'
 import { connectTo } from '../../src/execute/connect.ts'
@@ -58,7 +59,7 @@ afterEach(async () => {
 class Ledger {
   private readonly rows = new Map<string, string[]>()
   private readonly resets = new Set<string>()
-  private readonly listening: Listening
+  private readonly listening: Following
   private readonly reader = new TableReader(url)
   private begins = 0
   private heardMs = 0
@@ -70,7 +71,7 @@ class Ledger {
     this.listening = listenForChanges(url, {
       machine: 'here',
       tables: entities.map(({ table }) => table),
-      columnsOf: (table) => entityOf(table).properties.map(({ column }) => column),
+      columns: new Map(entities.map(({ table, properties }) => [table, properties.map(({ column }) => column)])),
       copies: [
         { table: 'employee', source: 'company', column: 'name_key' },
         { table: 'employee', source: 'employee', column: 'display_name_key' },

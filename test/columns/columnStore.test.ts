@@ -1,8 +1,6 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
-import { loadMany } from '../support/manyRows.ts'
-import { connect, createDatabase } from '../support/postgres.ts'
+import { type ListProcess, ListSite, totalOf, useListSite } from '../support/listSite.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
@@ -13,31 +11,22 @@ const TIMEOUT_MS = 120_000
 const COUNT = /count\(\*\)/
 const BY_IDS = /any \(\$1::text::bigint\[\]\)/
 
-let url: string
+const used = useListSite(
+  { company: 20, employee: 40, absence: ROWS },
+  (sql) => sql`analyze`,
+  16 * 2 ** 20,
+  64 * 2 ** 20,
+)
 let sql: postgres.Sql
 let site: ListSite
 let one: ListProcess
 let other: ListProcess
-beforeAll(async () => {
-  url = await createDatabase()
-  sql = connect(url)
-  await loadMany(sql, { company: 20, employee: 40, absence: ROWS })
-  await sql`analyze`
-}, TIMEOUT_MS)
-afterAll(() => sql.end())
 beforeEach(() => {
-  site = new ListSite(url, 16 * 2 ** 20, 64 * 2 ** 20)
+  ;({ sql, site } = used)
   ;[one, other] = site.processes
 })
-afterEach(() => site.end())
 
-const totalOf = ({ headers }: ListAnswer) => Number(headers['X-Total-Count'])
-
-/** The answer of a process is what PostgreSQL alone says. */
-async function expectRight(process: ListProcess, path: string) {
-  const [answer, right] = [await process.list(path), await site.plain.list(path)]
-  expect({ path, ...answer }).toEqual({ path, ...right })
-}
+const expectRight = (process: ListProcess, path: string) => site.expectRight(process, path)
 
 let fresh = 0
 /** A list that was never asked before, of some hundreds of rows. */
@@ -148,7 +137,7 @@ test(
   'where not all tables fit, those have memory that are asked for most, and the others are counted by the database',
   async () => {
     // For one table, and not for two.
-    const narrow = new ListSite(url, 16 * 2 ** 20, 8 * 2 ** 20)
+    const narrow = new ListSite(used.url, 16 * 2 ** 20, 8 * 2 ** 20)
     const [process] = narrow.processes
     let never = 0
     const isByColumns = async (path: string) => {
@@ -172,7 +161,7 @@ test(
 test(
   'a table whose texts have grown beyond the memory is given up, and its lists are right',
   async () => {
-    const narrow = new ListSite(url, 2 ** 20, 4 * 2 ** 20)
+    const narrow = new ListSite(used.url, 2 ** 20, 4 * 2 ** 20)
     const [process] = narrow.processes
     let most = 0
     try {
@@ -207,7 +196,7 @@ test(
 )
 
 test('a table that does not fit is counted by the database', async () => {
-  const small = new ListSite(url, 16 * 2 ** 20, 2 ** 20)
+  const small = new ListSite(used.url, 16 * 2 ** 20, 2 ** 20)
   try {
     await small.processes[0].loadColumns()
     const path = never()

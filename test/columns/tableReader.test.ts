@@ -48,6 +48,27 @@ test('a table of more bytes than a piece of the answer comes whole', async () =>
   expect(Math.max(...lines.map((line) => line.length))).toBe(6_400 + '4999\t\tt'.length)
 })
 
+test('other work has its turn between each thousand rows, of a whole table and of what has changed', async () => {
+  await sql`insert into company (name) select md5(i::text) from generate_series(1, 30000) as i`
+  let turn = 0
+  const count = () => {
+    turn++
+    ticking = setImmediate(count)
+  }
+  let ticking = setImmediate(count)
+  const taken = new Map<number, number>()
+  const take = () => void taken.set(turn, 1 + (taken.get(turn) ?? 0))
+  const moment = await reader.all(company, take)
+  expect(Math.max(...taken.values())).toBeLessThanOrEqual(1_000)
+  expect([...taken.values()].reduce((sum, rows) => sum + rows)).toBe(30_000)
+  taken.clear()
+  await sql`update company set name = 'other' where id > 20000`
+  await reader.since(company, moment, take)
+  clearImmediate(ticking)
+  expect(Math.max(...taken.values())).toBeLessThanOrEqual(1_000)
+  expect([...taken.values()].reduce((sum, rows) => sum + rows)).toBe(10_000)
+})
+
 test('an empty table has no line', async () => {
   expect((await all()).lines).toEqual([])
 })

@@ -17,6 +17,7 @@ const faults = (environment: Record<string, string>): string[] => {
 test('nothing set: the defaults', () => {
   expect(readConfig({})).toEqual({
     databaseUrl: null,
+    databaseDirectUrl: null,
     databasePool: 10,
     databasePrepare: true,
     dataDir: '.data',
@@ -32,6 +33,7 @@ test('nothing set: the defaults', () => {
     rateLimitClients: 500,
     rateLimitStore: null,
     trustedProxies: null,
+    changes: 'auto',
     listCache: true,
     listCacheMb: 16,
     columnsMb: 256,
@@ -52,6 +54,7 @@ test('WORKERS: one for each processor, or for every two where PostgreSQL is embe
 test('all set', () => {
   const environment = {
     DATABASE_URL: 'postgresql://u:p@db:5433/hr',
+    DATABASE_DIRECT_URL: 'postgres://u:p@db:5432/hr',
     DATABASE_POOL: '25',
     DATABASE_PREPARE: 'false',
     DATA_DIR: '/var/lib/roster',
@@ -67,6 +70,7 @@ test('all set', () => {
     RATE_LIMIT_CLIENTS: '20',
     RATE_LIMIT_STORE: 'redis://:secret@cache:6379/1',
     TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+    CHANGES: 'notify',
     LIST_CACHE: 'off',
     LIST_CACHE_MB: '64',
     COLUMNS_MB: '1024',
@@ -77,6 +81,7 @@ test('all set', () => {
   expect(Object.keys(environment)).toEqual(Object.keys(settings))
   expect(readConfig(environment)).toEqual({
     databaseUrl: 'postgresql://u:p@db:5433/hr',
+    databaseDirectUrl: 'postgres://u:p@db:5432/hr',
     databasePool: 25,
     databasePrepare: false,
     dataDir: '/var/lib/roster',
@@ -92,6 +97,7 @@ test('all set', () => {
     rateLimitClients: 20,
     rateLimitStore: 'redis://:secret@cache:6379/1',
     trustedProxies: '10.0.0.0/8, ::1',
+    changes: 'notify',
     listCache: false,
     listCacheMb: 64,
     columnsMb: 1024,
@@ -191,4 +197,13 @@ test('a fault repeats the value, unless it is a secret', () => {
 test('a setting under its earlier name is refused with the name of now', () => {
   expect(() => readConfig({ VIEWS: 'off' })).toThrow('VIEWS is called LIST_CACHE now')
   expect(() => readConfig({ VIEWS_MB: '8' })).toThrow('VIEWS_MB is called LIST_CACHE_MB now')
+})
+
+test('an address past the pooler without that of the pooler is refused, and is not repeated', () => {
+  expect(faults({ DATABASE_DIRECT_URL: 'postgres://u:secret@db/hr' })).toEqual([
+    'DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set',
+  ])
+  const [fault = ''] = faults({ DATABASE_URL: 'postgres://db/hr', DATABASE_DIRECT_URL: 'secret' })
+  expect(fault).toStartWith('DATABASE_DIRECT_URL must be an address')
+  expect(fault).not.toContain('secret')
 })

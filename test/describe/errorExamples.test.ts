@@ -28,6 +28,15 @@ afterAll(() => server.stop())
 type Circumstances = (send: (request: Partial<ErrorExample>) => Promise<string>) => Promise<string>
 
 const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
+  async ReadOnly() {
+    const options = encodeURIComponent('-c default_transaction_read_only=on')
+    const reading = await startServer({ databaseUrl: `${server.databaseUrl}?options=${options}`, log: silent })
+    const { port } = new URL(reading.url)
+    const bytes = bytesOf(errorExamples.ReadOnly)
+    const answer = await exchange(reading.url, bytes, 30_000)
+    await reading.stop()
+    return answer.replaceAll(`:${port}/`, `:${new URL(server.url).port}/`)
+  },
   RequestTimeout: (send) => send({ headers: { 'Content-Length': '1000' } }),
   async Conflict(send) {
     await server.sql`create unique index unique_names on company (name)`

@@ -24,17 +24,22 @@ const READINESS_MS = 1_100
 let server: TestServer
 /** Its database was never there. */
 let alone: TestServer
+/** Its database takes no writes. */
+let reading: TestServer
 beforeAll(async () => {
   const databaseUrl = await createSampleDatabase()
   const keys = [reader, writer, limited].map(({ record }) => record)
   const quiet = { RATE_LIMIT_CLIENTS: '5', LOG_LEVEL: 'error' }
   const log = { debug() {}, info() {}, warn() {}, error() {}, async flush() {}, isEnabled: () => false }
   server = await startServer({ databaseUrl, keys, environment: quiet, log })
+  const options = encodeURIComponent('-c default_transaction_read_only=on')
+  reading = await startServer({ databaseUrl: `${databaseUrl}?options=${options}`, log })
   alone = await startServer({ databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster', log })
 })
 afterAll(async () => {
   await server.stop()
   await alone.stop()
+  await reading.stop()
 })
 
 interface Change {
@@ -120,6 +125,7 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   UriTooLong: () => ({ query: `?${'x'.repeat(3_072)}` }),
   UnsupportedMediaType: () => ({ headers: { 'Content-Type': 'text/plain' } }),
   ServiceUnavailable: () => ({ from: alone }),
+  ReadOnly: () => ({ from: reading }),
 }
 
 /** The operations that may answer with this code, each sent so that it does. */

@@ -207,7 +207,16 @@ describe('the parameters of a list', () => {
     const names = parameters.map(({ name, $ref }: Json) => name ?? at($ref.slice(1)).name)
     const filters = ['Id', 'Status', 'EmployeeId', 'Employee', 'Type', 'Reason', 'Start', 'End']
     const parts = ['Period.Prefered', 'Period.Days', 'Period.Hours']
-    expect(names).toEqual([...filters, ...parts, 'sort', 'PageSize', 'page', 'cursor', 'If-None-Match'])
+    expect(names).toEqual([
+      ...filters,
+      ...parts,
+      'sort',
+      'PageSize',
+      'page',
+      'cursor',
+      'Cache-Control',
+      'If-None-Match',
+    ])
   })
 
   test('sort has each property in three spellings', () => {

@@ -181,6 +181,22 @@ describe('errors', () => {
     await expect(write).rejects.toMatchObject({ constraint: 'employee_company_id_found', kind: 'check' })
   })
 
+  test('a database that takes no writes is ReadOnly; one that has taken some is ServiceUnavailable. D51', async () => {
+    const write = (to: Database) => to.write(toStatement(sql`insert into company (name) values ('x') returning name`))
+    const options = encodeURIComponent('-c default_transaction_read_only=on')
+    const reading = new Database({ url: `${url}?options=${options}`, poolSize: 1, prepare: true })
+    const allow = { Allow: 'GET, HEAD, OPTIONS' }
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(write(reading)).rejects.toMatchObject({ code: 'ReadOnly', headers: allow })
+    expect(await reading.read(toStatement(sql`select 1::text`))).toEqual([['1']])
+    await reading.end(0)
+
+    expect(await write(database)).toEqual([['x']])
+    // As it would be after a failover to a standby that is not promoted yet.
+    await read(sql`select set_config('default_transaction_read_only', 'on', false)`)
+    await expect(write(database)).rejects.toMatchObject(unavailable)
+  })
+
   test('a fault of ours stays what it is', async () => {
     await expect(read(sql`select nothing_of_the_kind`)).rejects.toMatchObject({ code: '42703' })
   })

@@ -1,3 +1,5 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'bun:test'
+import type postgres from 'postgres'
 import type { CacheParts } from '../../src/cache/cacheParts.ts'
 import { ListCache } from '../../src/cache/listCache.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
@@ -18,6 +20,8 @@ import { Resource } from '../../src/operations/resource.ts'
 import type { Region } from '../../src/os/region.ts'
 import { loadEntities } from '../../src/registry.ts'
 import type { Reply } from '../../src/respond/reply.ts'
+import { loadMany } from './manyRows.ts'
+import { connect, createDatabase } from './postgres.ts'
 import { privateRegion } from './region.ts'
 import type { Json } from './server.ts'
 
@@ -29,6 +33,7 @@ export interface ListAnswer {
 }
 
 const BASE = 'http://localhost'
+const PREPARE_MS_MAX = 120_000
 const entities = await loadEntities()
 
 /** Keeps the texts of what it reads. */
@@ -159,6 +164,32 @@ function answerOf({ status, headers, body }: Reply): ListAnswer {
   return { status, headers, text, body: text === '' ? null : JSON.parse(text) }
 }
 
+export const totalOf = ({ headers }: ListAnswer): number => Number(headers['X-Total-Count'])
+
+/**
+ * For the tests of a file: a database with so many rows, which `prepare` may change, and for each test a site of its own
+ * with these parameters of its constructor.
+ */
+export function useListSite(
+  counts: Parameters<typeof loadMany>[1],
+  prepare: (sql: postgres.Sql) => Promise<unknown>,
+  ...memory: number[]
+) {
+  const used = {} as { url: string; sql: postgres.Sql; site: ListSite }
+  beforeAll(async () => {
+    used.url = await createDatabase()
+    used.sql = connect(used.url)
+    await loadMany(used.sql, counts)
+    await prepare(used.sql)
+  }, PREPARE_MS_MAX)
+  afterAll(() => used.sql.end())
+  beforeEach(() => {
+    used.site = new ListSite(used.url, ...memory)
+  })
+  afterEach(() => used.site.end())
+  return used
+}
+
 /** Two processes with memory, as two workers of one machine have it, and one that reads everything from the database. */
 export class ListSite {
   readonly region: Region = privateRegion(changeLogWords(2))
@@ -197,6 +228,12 @@ export class ListSite {
 
   private hear() {
     renewLease(this.region)
+  }
+
+  /** The answer of a process is what PostgreSQL alone says. */
+  async expectRight(process: ListProcess, path: string): Promise<void> {
+    const [answer, right] = [await process.list(path), await this.plain.list(path)]
+    expect({ path, ...answer }).toEqual({ path, ...right })
   }
 
   async end(): Promise<void> {
