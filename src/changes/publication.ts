@@ -22,7 +22,7 @@ interface PublicationSurvey {
 const selectPublished = `
 select asked.name, pg_class.oid::text, coalesce(
   relreplident = 'f' and relpersistence = 'p' and pubinsert and pubupdate and pubdelete and pubtruncate
-    and prqual is null and prattrs is null and to_jsonb(pg_publication) ->> 'pubgencols' = 's',
+    and prrelid is not null and prqual is null and prattrs is null and to_jsonb(pg_publication) ->> 'pubgencols' = 's',
   false
 )::text
 from json_array_elements_text($1::text::json) as asked (name)

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import type { Change } from '../../src/changes/change.ts'
 import { readSlot } from '../../src/changes/slotReader.ts'
@@ -24,17 +24,22 @@ const entities = [absence, company, employee]
 const tables = entities.map(({ table }) => table)
 const columns = new Map(entities.map(({ table, properties }) => [table, properties.map(({ column }) => column)]))
 
+/** With all migrations, for copies. */
+const TEMPLATE = 'slot_template'
+const urlOf = (database: string) => Object.assign(new URL(server.url), { pathname: database }).href
+
 let made = 0
 let url: string
 let sql: postgres.Sql
 let readers: Reader[]
+beforeAll(async () => {
+  await createFrom('template0', TEMPLATE)
+  await migrate(urlOf(TEMPLATE), MIGRATIONS)
+}, TIMEOUT_MS)
 beforeEach(async () => {
   const name = `slot_${++made}`
-  const admin = connect(server.url)
-  await admin.unsafe(`create database ${name} template template0`)
-  await admin.end()
-  url = Object.assign(new URL(server.url), { pathname: name }).href
-  await migrate(url, MIGRATIONS)
+  await createFrom(TEMPLATE, name)
+  url = urlOf(name)
   sql = connect(url)
   readers = []
 })
@@ -42,6 +47,12 @@ afterEach(async () => {
   await Promise.all(readers.map(({ stop }) => stop()))
   await sql.end()
 })
+
+async function createFrom(template: string, name: string) {
+  const admin = connect(server.url)
+  await admin.unsafe(`create database ${name} template ${template}`)
+  await admin.end()
+}
 
 /** A reader of a slot, and what it was told. */
 class Reader {
@@ -258,3 +269,244 @@ describe('writes of this machine', () => {
     AGAIN,
   )
 })
+
+/** While this PostgreSQL waits for a standby that never comes, commits are on disk, and no snapshot sees them. */
+async function holdCommits(): Promise<() => Promise<void>> {
+  const admin = connect(server.url)
+  const waitFor = async (standby: string) => {
+    await admin.unsafe(`alter system set synchronous_standby_names = '${standby}'`)
+    await admin`select pg_reload_conf()`
+    await until(async () => (await admin`show synchronous_standby_names`)[0]?.synchronous_standby_names === standby)
+  }
+  await waitFor('nowhere')
+  return async () => {
+    await waitFor('')
+    await admin.end()
+  }
+}
+
+describe('a commit that no snapshot sees yet', () => {
+  test(
+    'is held, and neither the lease nor what is committed otherwise waits for it',
+    async () => {
+      await sql`insert into company (name) values ('before')`
+      const reader = await reading()
+      const letGo = await holdCommits()
+      const writer = connect(url)
+      try {
+        const written = writer`insert into company (name) values ('held')`.execute()
+        const isOnDisk = async () =>
+          (await sql`select from pg_stat_activity where wait_event = 'SyncRep' and datname = current_database()`)
+            .count === 1
+        await until(isOnDisk)
+        for (let pulses = 0; pulses < 5; pulses++) expect(await reader.pulse()).toEqual([])
+        expect((await sql`select from company`).count).toBe(1)
+        await sql.begin(async (transaction) => {
+          await transaction`set local synchronous_commit = local`
+          await transaction`insert into company (name) values ('not held')`
+        })
+        expect(await reader.pulse()).toEqual(['company - > not held'])
+        expect([reader.isLive, reader.begins, await isOnDisk()]).toEqual([true, 1, true])
+        await letGo()
+        await written
+        expect(await reader.pulse()).toEqual(['company - > held'])
+      } finally {
+        await letGo().catch(() => undefined)
+        await writer.end()
+      }
+    },
+    AGAIN,
+  )
+
+  test(
+    'of before the slot: nothing is heard until it is seen',
+    async () => {
+      const letGo = await holdCommits()
+      const writer = connect(url)
+      try {
+        const written = writer`insert into company (name) values ('held')`.execute()
+        await until(
+          async () =>
+            (await sql`select from pg_stat_activity where wait_event = 'SyncRep' and datname = current_database()`)
+              .count === 1,
+        )
+        const reader = new Reader()
+        await until(() => reader.reason === 'waiting for transactions older than the slot')
+        await Bun.sleep(200)
+        expect([reader.isLive, reader.begins]).toEqual([false, 0])
+        await letGo()
+        await written
+        await until(() => reader.isLive)
+        expect(reader.begins).toBe(1)
+      } finally {
+        await letGo().catch(() => undefined)
+        await writer.end()
+      }
+    },
+    AGAIN,
+  )
+})
+
+describe('hearing begins', () => {
+  test(
+    'once no transaction runs that is older than the slot; the server waits for none of them',
+    async () => {
+      const writer = await sql.reserve()
+      await writer`begin`
+      await writer`insert into company (name) values ('old')`
+      const reader = new Reader()
+      await until(() => reader.reason === 'waiting for transactions older than the slot')
+      await Bun.sleep(200)
+      expect([reader.isLive, reader.begins]).toEqual([false, 0])
+      await writer`commit`
+      writer.release()
+      await until(() => reader.isLive)
+      expect(reader.begins).toBe(1)
+      await sql`insert into company (name) values ('new')`
+      expect((await reader.pulse()).at(-1)).toBe('company - > new')
+    },
+    AGAIN,
+  )
+
+  test(
+    'anew over another connection, whichever of the two was lost; what was written meanwhile is not told, but all is forgotten',
+    async () => {
+      const reader = await reading()
+      for (const [times, name] of ['roster feed', 'roster listener'].entries()) {
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name} and datname = current_database()`
+        await until(() => reader.begins === times + 2 && reader.isLive)
+      }
+      reader.told.length = 0
+      await sql`insert into company (name) values ('heard')`
+      expect(await reader.pulse()).toEqual(['company - > heard'])
+      expect((await sql`select from pg_replication_slots where database = current_database()`).count).toBe(1)
+    },
+    AGAIN,
+  )
+
+  test(
+    'not where a table is not published whole, and says which; and again when it is',
+    async () => {
+      const reader = await reading()
+      for (const [hurt, heal] of [
+        ['alter table company replica identity default', 'alter table company replica identity full'],
+        ['alter publication roster drop table company', "select publish_rows('company')"],
+        [
+          'alter publication roster set (publish = insert)',
+          "alter publication roster set (publish = 'insert, update, delete, truncate')",
+        ],
+        [
+          'alter publication roster set (publish_generated_columns = none)',
+          'alter publication roster set (publish_generated_columns = stored)',
+        ],
+        [
+          'alter publication roster set table employee, absence, company where (enabled)',
+          'alter publication roster set table company, employee, absence',
+        ],
+        [
+          'alter publication roster set table employee, absence, company (id, name)',
+          'alter publication roster set table company, employee, absence',
+        ],
+      ] as const) {
+        reader.reason = ''
+        const { begins } = reader
+        await sql.unsafe(hurt)
+        await until(() => /^the publication roster lacks rows of .*company/.test(reader.reason))
+        expect(reader.isLive).toBe(false)
+        await sql.unsafe(heal)
+        await until(() => reader.isLive && reader.begins > begins)
+      }
+    },
+    AGAIN,
+  )
+})
+
+describe('what cannot be told row by row is a reset of the table', () => {
+  test(
+    'a transaction of more than 1,000 rows, of each of its tables; of 1,000 it can',
+    async () => {
+      const reader = await reading()
+      await sql`insert into company (name) select 'n' from generate_series(1, 1000)`
+      expect(await reader.pulse()).toHaveLength(1_000)
+      await sql.unsafe(
+        "insert into absence (type) values ('t'); insert into company (name) select 'n' from generate_series(1, 1000)",
+      )
+      expect((await reader.pulse()).sort()).toEqual(['absence reset', 'company reset'])
+    },
+    AGAIN,
+  )
+
+  test(
+    'a table that is defined anew, or for a moment was not published whole: all is forgotten',
+    async () => {
+      const reader = await reading()
+      for (const change of [
+        'alter table absence alter column status type text collate "und-x-icu" using status || \'!\'',
+        'alter publication roster drop table company; alter publication roster add table company',
+        'alter table company replica identity default; alter table company replica identity full',
+      ]) {
+        const { begins } = reader
+        await sql.begin((transaction) => transaction.unsafe(change))
+        await until(() => reader.begins > begins && reader.isLive)
+      }
+    },
+    AGAIN,
+  )
+
+  test(
+    'another column: rows come as before; an analysis of the table: no reset',
+    async () => {
+      const reader = await reading()
+      await sql`insert into company (name) values ('a')`
+      await reader.pulse()
+      await sql`vacuum analyze company`
+      await sql`insert into company (name) values ('b')`
+      expect(await reader.pulse()).toEqual(['company - > b'])
+      const { begins } = reader
+      await sql`alter table company add column note text`
+      await until(() => reader.begins > begins && reader.isLive)
+      reader.told.length = 0
+      await sql`update company set note = 'x', name = 'c' where name = 'b'`
+      expect(await reader.pulse()).toEqual(['company b > c'])
+    },
+    AGAIN,
+  )
+})
+
+test(
+  'while the feed stands still there is no pulse; then all of before comes first',
+  async () => {
+    const reader = await reading()
+    const [row] = await sql`select active_pid as pid from pg_replication_slots where database = current_database()`
+    process.kill(row?.pid, 'SIGSTOP')
+    try {
+      await sql`insert into company (name) values ('late')`
+      const { heardMs } = reader
+      await Bun.sleep(300)
+      expect([reader.told, reader.heardMs - heardMs < 300]).toEqual([[], true])
+    } finally {
+      process.kill(row?.pid, 'SIGCONT')
+    }
+    expect(await reader.pulse()).toEqual(['company - > late'])
+  },
+  AGAIN,
+)
+
+test(
+  'the listeners’ table is made empty where it has no row left, and triggers notify whoever is in it again',
+  async () => {
+    const size = async () => Number((await sql`select pg_relation_size('change_listener') as bytes`)[0]?.bytes)
+    await sql`insert into change_listener (machine, pid, backend_start) values ('gone', 1, now())`
+    expect(await size()).toBeGreaterThan(0)
+    await reading()
+    await until(async () => (await size()) === 0)
+    const heard: string[] = []
+    await sql.listen('roster_change', (payload) => void heard.push(payload))
+    await sql`insert into company (name) values ('unheard')`
+    await sql`insert into change_listener (machine, pid, backend_start) select 'there', pid, backend_start from pg_stat_activity where pid = pg_backend_pid()`
+    await sql`insert into company (name) values ('heard')`
+    await until(() => heard.length > 0)
+    expect(heard).toEqual(['company '])
+  },
+  AGAIN,
+)
