@@ -234,7 +234,7 @@ describe('writes of this machine', () => {
       await sql`insert into employee (employee_number, company_id, company_key) select 'E1', id, name_key from company where name = 'a'`
       const reader = await reading()
       const rename = (id: string, name: string) =>
-        here.write(compileUpdate(company, id, assign(company, { Name: name }), [], null, null, true))
+        here.write(compileUpdate(company, id, assign(company, { Name: name }), [], null, null, 'renamed'))
       const [row] = await rename('1', 'c')
       expect(await reader.pulse()).toEqual(['employee E1 > E1'])
       expect(reader.changes[0]?.isLast).toBe(false)
