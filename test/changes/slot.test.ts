@@ -8,6 +8,7 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { Database } from '../../src/execute/database.ts'
+import { referringColumns } from '../../src/model/copies.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Assignments } from '../../src/model/query.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
@@ -216,7 +217,9 @@ describe('writes of this machine', () => {
         await Promise.all(
           ids.map((id) => database.write(compileUpdate(company, id, assign(company, { Enabled: 'false' })))),
         )
-        await Promise.all(ids.map((id) => database.write(compileRemove(company, id, []))))
+        await Promise.all(
+          ids.map((id) => database.write(compileRemove(company, id, referringColumns(company, entities)))),
+        )
       }
       const told = await reader.pulse()
       expect(told).toHaveLength(12)
