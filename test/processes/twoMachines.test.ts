@@ -13,7 +13,7 @@ for (const [changes, disturbance] of [
       const found = await proveMachines({ seed: 1, changes, roundMs: 800, disturbances: [disturbance] })
       expect(found.differences).toEqual([])
       expect(found.counts.compared).toBeGreaterThanOrEqual(16)
-      expect(found.counts['answers 2xx']).toBeGreaterThan(10)
+      expect(found.counts['answers 2xx']).toBeGreaterThan(0)
       expect(found.counts.scripts).toBeGreaterThan(0)
     },
     TIMEOUT_MS,
