@@ -1,4 +1,4 @@
--- The layout of a database that Citus spreads over servers; no migration. For one whose primary has become too small: see
+-- The layout of a database that Citus spreads over servers, as it was tried; no migration. Some operations fail there: see
 -- docs/scaling.md. To be run once on the coordinator, by the owner of the tables, after a server of Roster has started
 -- there with LIST_CACHE=off and applied the migrations, and while none runs:
 --
