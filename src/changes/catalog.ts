@@ -29,13 +29,16 @@ export interface Survey {
 
 /**
  * A text that differs as soon as one of the tables is defined anew, or what follows from its writes: columns,
- * triggers (every foreign key from or to a table has some there), rules, parents and children. `oids`: an array.
+ * triggers (every foreign key from or to a table has some there), rules, publications, parents and children. `oids`: an
+ * array.
  */
 const signsOf = (oids: string) => `concat_ws(' ',
   array(select xmin from pg_class where oid = any (${oids}) order by oid),
   array(select xmin from pg_attribute where attrelid = any (${oids}) and attnum > 0 order by attrelid, attnum),
   array(select xmin from pg_trigger where tgrelid = any (${oids}) order by oid),
   array(select xmin from pg_rewrite where ev_class = any (${oids}) order by oid),
+  array(select xmin from pg_publication order by oid),
+  array(select xmin from pg_publication_rel where prrelid = any (${oids}) order by oid),
   array(select inhrelid from pg_inherits where inhparent = any (${oids}) order by 1),
   array(select inhparent from pg_inherits where inhrelid = any (${oids}) order by 1))`
 

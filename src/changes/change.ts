@@ -16,9 +16,15 @@ export const RESET = null
 /**
  * What the change log has of a change. A row that was there before and after has the indexes and values of its columns that
  * differ. The transaction is negative where more rows of it follow. A last 1 says that the change is foreign. A table by
- * itself is a reset of it.
+ * itself is a reset of it. No table, and a transaction: what it has changed beside the rows that its statement returned is
+ * published.
  */
-export type LogRecord = [table: string] | [table: string, epoch: number, transaction: number, ...Images]
+export type LogRecord =
+  | [table: string]
+  | [table: typeof FOLLOWED, epoch: number, transaction: number]
+  | [table: string, epoch: number, transaction: number, ...Images]
+/** In the place of a table. */
+export const FOLLOWED = ''
 type Images = [before: Row | null, differences: Differences | null, after?: Row | null, isForeign?: 1]
 type Differences = (number | string | null)[]
 

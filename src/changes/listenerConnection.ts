@@ -2,31 +2,15 @@ import type postgres from 'postgres'
 import { connectTo } from '../execute/connect.ts'
 import type { Row } from '../model/sql.ts'
 import { monotonicMs } from '../os/clock.ts'
-import { type Copy, lookAt, type Stranger, type Survey, survey } from './catalog.ts'
+import { lookAt, type Survey, survey } from './catalog.ts'
+import type { FollowConnection, FollowHandlers } from './follow.ts'
 import type { Ask } from './listenerStatements.ts'
 import * as statements from './listenerStatements.ts'
 
-export interface ChangeHandlers {
-  /** A name that no other start of a server has: who writes with it as `roster.machine` need not notify. */
-  readonly machine: string
-  /** The lease is not renewed while one of them has no trigger that notifies of every change. */
-  readonly tables: readonly string[]
-  /** Which of their columns change with a column of another table; workers publish those changes themselves. */
-  readonly copies: readonly Copy[]
-  /** Before the first pulse: what changes rows without notifying. */
-  onStrangers(strangers: readonly Stranger[]): void
+/** What is heard by NOTIFY says whose rows have changed, and not which. */
+export interface ListenerHandlers extends FollowHandlers {
   /** Rows of the table were written through a connection of this machine; '' for one that names none. */
   onWrite(table: string, machine: string): void
-  /** Writes are known from now on; what was cached before must be dropped. Called again where one may have been missed. */
-  onBegin(): void
-  /** All writes committed up to `untilMs` of the monotonic clock are known, but for the last moments. */
-  onPulse(untilMs: number): void
-  /** Writes are not known until `onBegin`, which needs an operator where `needsOperator` says so. */
-  onEnd(reason: string, needsOperator?: boolean): void
-  /** False: no process needs the change log at the moment, so a pulse every five seconds will do. Default: true. */
-  isWanted?(): boolean
-  /** Before each pulse, live or not. */
-  attend(ask: Ask): Promise<void>
 }
 
 const SWEEP_MS = 10_000
@@ -55,7 +39,7 @@ const LOOK_MS = 500
  * not count with `track_counts` off. Functions that a column's default or a constraint calls, and that write, are beyond
  * this.)
  */
-export class ListenerConnection {
+export class ListenerConnection implements FollowConnection {
   isLive = false
   private isClosed = false
   private readonly sql: postgres.Sql
@@ -69,7 +53,7 @@ export class ListenerConnection {
 
   constructor(
     url: string,
-    private readonly handlers: ChangeHandlers,
+    private readonly handlers: ListenerHandlers,
   ) {
     this.sql = this.connect(url)
   }

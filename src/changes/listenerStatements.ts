@@ -69,6 +69,30 @@ select asked.name, pg_terminate_backend(pid)
 from json_array_elements_text($1::text::json) as asked (name)
 join pg_stat_activity on application_name = asked.name or starts_with(application_name, asked.name || '/')`
 
+/** Where the log ends on disk, in bytes from its beginning, and what a statement of now sees. */
+export const selectLogEnd = `select (pg_current_wal_flush_lsn() - '0/0')::text, pg_current_snapshot()::text`
+
+export const selectSnapshot = 'select pg_current_snapshot()::text'
+
+/**
+ * Makes the file of the table empty where it has no row, so that triggers need not look into it. A row that is not committed
+ * yet holds a lock; where that or a missing right stands against it, writes go on looking.
+ */
+export const truncateListeners = `
+do $$
+  begin
+    if pg_relation_size('change_listener') > 0 and not exists (select from change_listener) then
+      perform set_config('lock_timeout', '50', true);
+      lock table change_listener in access exclusive mode;
+      if not exists (select from change_listener) then
+        truncate change_listener;
+      end if;
+    end if;
+  exception when lock_not_available or insufficient_privilege then
+    null;
+  end
+$$`
+
 /** Those of the names whose connections run something; behind a pooler, which gives connections to others too, none is ended. */
 export const selectBusy = `
 select distinct asked.name

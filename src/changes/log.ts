@@ -13,6 +13,9 @@ const LEASE = OWN_WORD + 1
 const LEASE_MS = 500
 /** Bits of the tables whose lists must come from the database. */
 const WITHHELD = OWN_WORD + 2
+/** How far a slot was read and told, in two words of 30 bits; 0 and 0: none is read. */
+const POSITION = [OWN_WORD + 3, OWN_WORD + 6] as const
+const POSITION_BITS = 30
 const TIME = 0x7fffffff
 /** A record is at most so long, so that a reader knows how far a writer may be ahead of its head. */
 const RECORD_WORDS_MAX = RING_WORDS >> 3
@@ -91,6 +94,17 @@ export function expireLease({ words }: Region): void {
 /** From now on lists of exactly these tables must come from the database. Caches must be dropped too: see `bumpEpoch`. */
 export function withhold({ words }: Region, tables: number): void {
   store(words, WITHHELD, tables)
+}
+
+/** All that the database has committed before this position of its log is in this one. */
+export function notePosition({ words }: Region, position: bigint): void {
+  store(words, POSITION[0], Number(position >> BigInt(POSITION_BITS)))
+  store(words, POSITION[1], Number(position & BigInt(2 ** POSITION_BITS - 1)))
+}
+
+/** Whether rows that others have written come one by one, those of cascades too. */
+export function isFed({ words }: Region): boolean {
+  return load(words, POSITION[0]) !== 0 || load(words, POSITION[1]) !== 0
 }
 
 /** A write of this writer has an unknown outcome: from this instant on the cache is off in every process. */

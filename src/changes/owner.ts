@@ -2,17 +2,22 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
+import { monotonicMs } from '../os/clock.ts'
 import type { Region } from '../os/region.ts'
 import { createSealed, type SealedRegion } from '../os/sealed.ts'
 import type { Copy, Stranger } from './catalog.ts'
+import type { Choice } from './choice.ts'
 import { wasUsed } from './demand.ts'
+import type { FollowHandlers, Following } from './follow.ts'
 import { changeLogWords } from './layout.ts'
-import { type Listening, listenForChanges } from './listener.ts'
+import { listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
 import { endConnections, selectBusy } from './listenerStatements.ts'
-import { bumpEpoch, ChangeLogWriter, expireLease, renewLease, withhold } from './log.ts'
+import { bumpEpoch, ChangeLogWriter, expireLease, notePosition, renewLease, withhold } from './log.ts'
 import { ChangePublisher } from './publisher.ts'
 import { tableMask } from './recorder.ts'
+import type { SlotAddresses } from './slotConnection.ts'
+import { readSlot } from './slotReader.ts'
 import { type UnknownOutcome, WriterSlots } from './writerSlots.ts'
 
 /** What a process needs to use the change log of its machine. */
@@ -54,8 +59,10 @@ export class ChangeLogOwner {
   private readonly region: Region
   private readonly rings: WriterSlots
   private readonly publisher: ChangePublisher
-  private listener: Listening | null = null
+  private following: Following | null = null
   private readonly troubles: Troubles
+  /** How long the last pulse took: so much later than they were committed are writes of others known. */
+  lagMs = 0
   private readonly isPooled: boolean
   /** When each was looked at first, of those behind a pooler. */
   private readonly seenMs = new WeakMap<UnknownOutcome, number>()
@@ -75,9 +82,29 @@ export class ChangeLogOwner {
     this.troubles = new Troubles(log, troubleMs)
   }
 
-  /** Follows writes from outside this machine from now on: not before the tables are there, with their triggers. */
-  listen(databaseUrl: string, entities: readonly Entity[]): void {
-    this.listener ??= listenForChanges(databaseUrl, {
+  /** Follows writes from outside this machine from now on: not before the tables are there. */
+  follow(addresses: SlotAddresses, entities: readonly Entity[], way: Choice['way']): void {
+    if (this.following) return
+    const common = this.handlersOf(entities)
+    if (way === 'notify') {
+      const onWrite = (table: string, machine: string) => {
+        if (machine !== this.machine) this.publisher.publishReset(table)
+      }
+      this.following = listenForChanges(addresses.url, { ...common, onWrite })
+      return
+    }
+    this.following = readSlot(addresses, {
+      ...common,
+      columns: new Map(entities.map(({ table, properties }) => [table, properties.map(({ column }) => column)])),
+      onRow: (table, change, isLast) => this.publisher.publishForeign(table, change, isLast),
+      onReset: (table) => this.publisher.publishReset(table),
+      onFollowed: (transaction) => this.publisher.publishFollowed(transaction),
+      onPosition: (position) => notePosition(this.region, position),
+    })
+  }
+
+  private handlersOf(entities: readonly Entity[]): FollowHandlers {
+    return {
       machine: this.machine,
       tables: entities.map(({ table }) => table),
       copies: copiesOf(entities),
@@ -85,11 +112,9 @@ export class ChangeLogOwner {
         withhold(this.region, bitsOf(strangers, entities))
         this.troubles.noteStrangers(strangers)
       },
-      onWrite: (table, machine) => {
-        if (machine !== this.machine) this.publisher.publishReset(table)
-      },
       onBegin: () => bumpEpoch(this.region),
       onPulse: (untilMs) => {
+        this.lagMs = monotonicMs() - untilMs
         renewLease(this.region, untilMs)
         this.troubles.end('listener')
       },
@@ -99,7 +124,11 @@ export class ChangeLogOwner {
       },
       isWanted: () => wasUsed(this.region, USED_MS) || this.rings.unknownOutcomes.length > 0,
       attend: (ask) => this.settle(ask),
-    })
+    }
+  }
+
+  get isFollowing(): boolean {
+    return this.following !== null
   }
 
   /** For a new process; null: there is no ring for it, and while it lives lists come from the database. */
@@ -123,11 +152,11 @@ export class ChangeLogOwner {
 
   /** A process needs the log again after a rest. */
   wake(): void {
-    this.listener?.wake()
+    this.following?.wake()
   }
 
   async stop(): Promise<void> {
-    await this.listener?.stop()
+    await this.following?.stop()
     this.memory.close()
   }
 

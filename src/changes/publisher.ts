@@ -1,7 +1,7 @@
 import type { Region } from '../os/region.ts'
-import { type Change, type LogRecord, recordOf } from './change.ts'
+import { type Change, FOLLOWED, type LogRecord, recordOf } from './change.ts'
 import { noteTransaction } from './inFlight.ts'
-import { bumpEpoch, type ChangeLogWriter, epochOf } from './log.ts'
+import { bumpEpoch, type ChangeLogWriter, epochOf, isFed } from './log.ts'
 
 /**
  * Publishes to the processes of this machine what this one has written.
@@ -29,6 +29,11 @@ export class ChangePublisher {
     return epochOf(this.region)
   }
 
+  /** Whether rows that the database changes along with those of a statement are published by the reader of its log. */
+  get isFed(): boolean {
+    return isFed(this.region)
+  }
+
   /**
    * After the commit, and before its client is answered: from then on every list shows it. `epoch`: when it was sent.
    * `isLast`: no other row of its transaction follows.
@@ -42,13 +47,18 @@ export class ChangePublisher {
    * One row that was written from outside this machine, once its commit can be seen. No flag has said so before: a page
    * that was read meanwhile may show the row, and have a total without it.
    */
-  publishForeign(table: string, { transaction, before, after }: Change): void {
-    this.publish(table, { transaction, before, after, isForeign: true })
+  publishForeign(table: string, { transaction, before, after }: Change, isLast = true): void {
+    this.publish(table, { transaction, before, after, isForeign: true }, undefined, isLast)
   }
 
   /** For rows that a cascade has changed, and writes whose outcome is unknown. */
   publishReset(table: string): void {
     this.append([table])
+  }
+
+  /** All that the transaction has changed beside the rows that its statement returned is published. */
+  publishFollowed(transaction: number): void {
+    this.append([FOLLOWED, this.epoch, transaction])
   }
 
   private append(record: LogRecord) {

@@ -4,6 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { type FlagWriter, tableBit } from './inFlight.ts'
 import type { ChangePublisher } from './publisher.ts'
+import type { InFlightWrites } from './settling.ts'
 
 /** Rows as they were and are, in what a statement returned for one of them. */
 type Read = (row: Row) => [before: Row | null, after: Row | null]
@@ -23,6 +24,7 @@ export class WriteRecorder {
     entities: readonly Entity[],
     private readonly publisher: ChangePublisher,
     private readonly flags: FlagWriter,
+    private readonly inFlight: Pick<InFlightWrites, 'followed'>,
   ) {
     const { properties } = entity
     this.width = properties.length
@@ -51,8 +53,13 @@ export class WriteRecorder {
     return {
       identify: write.identify,
       settle: (rows) => {
+        const isRename = rows !== null && tableMask !== this.own && rows.some((row) => this.isRenamed(read(row)))
+        if (isRename && this.publisher.isFed) return this.recordBehindCopies(rows, read, epoch).finally(write.end)
         try {
-          this.record(rows, read, tableMask, epoch)
+          // The database has changed the copies along with them; published first, so that no total shows a row without them.
+          if (isRename) this.publishCopies()
+          if (rows === null) this.publishReset(tableMask)
+          else this.record(rows, read, epoch)
         } finally {
           write.end()
         }
@@ -60,17 +67,28 @@ export class WriteRecorder {
     }
   }
 
-  private record(rows: readonly Row[] | null, read: Read, tableMask: number, epoch: number) {
-    if (rows === null) return this.publishReset(tableMask)
-    // The database has changed the copies along with them; published first, so that no total shows a row without them.
-    if (tableMask !== this.own && rows.some((row) => this.isRenamed(read(row)))) this.publishCopies()
+  /**
+   * Where the database's log is read, the rows that have copied the name come from there, one by one; they are published before
+   * the name, so that no total shows it without them.
+   */
+  private async recordBehindCopies(rows: readonly Row[], read: Read, epoch: number) {
+    const transaction = this.transactionOf(rows[0] as Row, read)
+    if (!(await this.inFlight.followed(transaction))) this.publishCopies()
+    this.record(rows, read, epoch)
+  }
+
+  private record(rows: readonly Row[], read: Read, epoch: number) {
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as Row
       const [before, after] = read(row)
-      const parts = Number(before !== null) + Number(after !== null)
-      const transaction = Number(row[parts * this.width])
+      const transaction = this.transactionOf(row, read)
       this.publisher.publish(this.entity.table, { transaction, before, after }, epoch, index === rows.length - 1)
     }
+  }
+
+  private transactionOf(row: Row, read: Read): number {
+    const [before, after] = read(row)
+    return Number(row[(Number(before !== null) + Number(after !== null)) * this.width])
   }
 
   private isRenamed([before, after]: ReturnType<Read>): boolean {

@@ -66,6 +66,17 @@ export class InFlightWrites {
     return this.flags.isOverdue(tableMask)
   }
 
+  /** Waits until what the transaction has changed by cascades is published. False: it is not in sight, or takes too long. */
+  async followed(transaction: number): Promise<boolean> {
+    const untilMs = performance.now() + PATIENCE_MS
+    for (;;) {
+      this.subscriber.catchUp()
+      if (this.subscriber.hasFollowed(transaction)) return true
+      if (!this.subscriber.isLive || performance.now() > untilMs) return false
+      await Bun.sleep(1)
+    }
+  }
+
   /**
    * True once all writes to these tableMask that the answer may show are published. False: one of them takes too long; until
    * it has ended, no process answers lists of its tableMask from memory.

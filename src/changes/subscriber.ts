@@ -1,8 +1,10 @@
-import { type Change, changeOf, type LogRecord, RESET } from './change.ts'
+import { type Change, changeOf, FOLLOWED, type LogRecord, RESET } from './change.ts'
 import type { ChangeLogReader } from './log.ts'
 
 /** The last transactions that were published, so many are remembered; a power of two. */
 const PUBLISHED_MAX = 4_096
+/** Of those whose cascades were published: renames, which are rare. */
+const FOLLOWED_MAX = 256
 
 /** An estimate: what a change takes in memory for each unit of its text. */
 const BYTES_OF_UNIT = 4
@@ -21,6 +23,7 @@ export class ChangeSubscriber {
   private tables = new Map<string, Kept>()
   /** The transactions that were published last, modulo 2^32, each in the place of its lowest bits; 0: none. */
   private readonly published = new Int32Array(PUBLISHED_MAX)
+  private readonly followed = new Int32Array(FOLLOWED_MAX)
   /** Another once changes were lost: what was known before is worth nothing. */
   generation = 0
   /** As of the last `catchUp`. False: the lease has run out, or an outcome is unknown, so the cache is off. */
@@ -48,12 +51,18 @@ export class ChangeSubscriber {
     if (this.reader.read(this.take)) return
     this.tables = new Map()
     this.published.fill(0)
+    this.followed.fill(0)
     this.generation++
   }
 
   /** Whether all that the transaction of this number, modulo 2^32, has written is taken in. False: it is not known. */
   hasPublished(transaction: number): boolean {
     return this.published[transaction & (PUBLISHED_MAX - 1)] === (transaction | 0)
+  }
+
+  /** Whether what the transaction has changed beside the rows that its statement returned is taken in. */
+  hasFollowed(transaction: number): boolean {
+    return this.followed[transaction & (FOLLOWED_MAX - 1)] === (transaction | 0)
   }
 
   /** The number of the next change of the table. */
@@ -74,6 +83,10 @@ export class ChangeSubscriber {
   private readonly take = (text: string) => {
     const record = JSON.parse(text) as LogRecord
     const [table, , signed = 0] = record
+    if (table === FOLLOWED) {
+      this.followed[signed & (FOLLOWED_MAX - 1)] = signed | 0
+      return
+    }
     let kept = this.tables.get(table)
     if (!kept) this.tables.set(table, (kept = { first: 0, changes: [], bytes: [], allBytes: 0 }))
     const change = changeOf(record, this.reader.epoch)

@@ -9,6 +9,3 @@ export function columns(entity: Entity, table?: Sql): Sql {
     sql`, `,
   )
 }
-
-/** What every write returns behind the columns: who reads the row later must know whether it saw this one. */
-export const TRANSACTION = sql`pg_current_xact_id()::text`

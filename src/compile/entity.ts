@@ -15,9 +15,10 @@ import {
   type Source,
   type UpdateParts,
 } from './batch.ts'
-import { columns, TRANSACTION } from './columns.ts'
+import { columns } from './columns.ts'
 import { compileOnceInsert, compileOnceUpdate } from './once.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
+import { written } from './written.ts'
 
 // The most frequent statement of all, and its text is always the same.
 const shapes = new ShapeCache(2_000)
@@ -60,7 +61,7 @@ export function compileCreate(entity: Entity, changes: Assignments, once: Once |
     const parts = {
       insert: sql`insert into ${name(entity.table)} (${targets})`,
       values: list(assigned.map(({ value }) => value)),
-      returning: sql`returning ${columns(entity)}, ${TRANSACTION}`,
+      returning: sql`returning ${columns(entity)}, ${written()}`,
       sources: sourcesOf(changed, operands),
       matches: changed.flatMap((property, value) =>
         property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
@@ -81,7 +82,8 @@ function withOnce(values: (string | null)[], once: Once | null): (string | null)
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
  * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
  * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
- * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`: as of `compileCreate`.
+ * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`: as of `compileCreate`. `isRename`:
+ * rows of others may copy what changes.
  */
 export function compileUpdate(
   entity: Entity,
@@ -90,9 +92,10 @@ export function compileUpdate(
   copying: readonly ReferringColumn[] = [],
   versions: string | null = null,
   once: Once | null = null,
+  isRename = copying.length > 0,
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `${copying.length === 0 ? 'update' : 'rename'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
+  const verb = `${isRename ? 'rename' : 'update'}${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
     const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
@@ -101,7 +104,7 @@ export function compileUpdate(
     const [after, before] = [columns(entity, sql`t`), columns(entity, sql`before`)]
     const parts = {
       table: name(entity.table),
-      returning: sql`returning ${after}, ${before}, ${TRANSACTION}, before.${VERSION}`,
+      returning: sql`returning ${after}, ${before}, ${written(sql`t.`, isRename)}, before.${VERSION}`,
       columns: sql`${columns(entity)}, xmin::text as ${VERSION}`,
       sources: sourcesOf(changed, operands),
       among: among[0]?.param ?? null,

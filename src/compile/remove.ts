@@ -4,8 +4,9 @@ import type { Entity } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { isAmong, PATIENCE } from './batch.ts'
-import { columns, TRANSACTION } from './columns.ts'
+import { columns } from './columns.ts'
 import { onceRemove } from './once.ts'
+import { written } from './written.ts'
 
 type Compiled = { readonly text: string; readonly batch: Batch }
 const [removes, removesOfVersions] = [new WeakMap<Entity, Compiled>(), new WeakMap<Entity, Compiled>()]
@@ -36,7 +37,7 @@ export function compileRemove(
 
 function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null): Compiled {
   const [table, operand] = [name(entity.table), param(null)]
-  const returning = sql`returning ${columns(entity, sql`t`)}, ${TRANSACTION}`
+  const returning = sql`returning ${columns(entity, sql`t`)}, ${written(sql`t.`)}`
   const referred = (ids: Sql) => referredTo(entity, referring, ids)
   return {
     text: toStatement(removeOne(entity, referring, operand, among), [operand]).text,
@@ -52,7 +53,7 @@ function removeOne(
   first = sql``,
 ): Sql {
   const table = name(entity.table)
-  const returning = sql`returning ${columns(entity, sql`t`)}, ${TRANSACTION}`
+  const returning = sql`returning ${columns(entity, sql`t`)}, ${written(sql`t.`)}`
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
   const own = sql`(select id from ${table} where id = ${id}${first}${version} for update) as own`
   const free =

@@ -32,6 +32,7 @@ export interface Config {
   readonly rateLimitStore: string | null
   /** As `parseNetworks` reads them. */
   readonly trustedProxies: string | null
+  readonly changes: 'auto' | 'slot' | 'notify' | 'off'
   readonly listCache: boolean
   readonly listCacheMb: number
   /** 0: no table is kept in columns. */
@@ -98,6 +99,7 @@ export function readConfig(
     rateLimitClients: read('RATE_LIMIT_CLIENTS'),
     rateLimitStore: read('RATE_LIMIT_STORE'),
     trustedProxies: read('TRUSTED_PROXIES'),
+    changes: read('CHANGES'),
     listCache: read<string>('LIST_CACHE') === 'on',
     listCacheMb: read('LIST_CACHE_MB'),
     columnsMb: read('COLUMNS_MB'),

@@ -139,6 +139,13 @@ export const settings = {
     meaning: 'Proxies whose X-Forwarded-For is believed; addresses or networks.',
     check: parseNetworks,
   },
+  CHANGES: {
+    schema: oneOf(['auto', 'slot', 'notify', 'off']),
+    default: 'auto',
+    allowed: 'auto, slot, notify or off',
+    meaning:
+      'How writes of others are known: slot reads them from the database’s log, notify hears of them, auto takes the first that can be had; off: not at all, so lists come from the database.',
+  },
   LIST_CACHE: {
     schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),
     default: 'on',

@@ -143,7 +143,8 @@ export class Database {
       const observer = observe?.()
       try {
         const rows = await this.attempt(work, pool, prepare)
-        observer?.settle(rows)
+        const settling = observer?.settle(rows)
+        if (settling) await settling
         if (this.shortage.isOn) this.shortage.freed()
         return rows
       } catch (error) {

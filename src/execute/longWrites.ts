@@ -73,7 +73,7 @@ export class LongWrites {
         identify: observer.identify,
         settle(rows) {
           isRunning = false
-          observer.settle(rows)
+          return observer.settle(rows)
         },
       }
     }

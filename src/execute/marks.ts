@@ -1,7 +1,7 @@
 import { LruCache } from '../model/lruCache.ts'
 
-/** What every write returns: the transaction that has written. */
-const TRANSACTION = 'pg_current_xact_id()::text'
+/** Where a write asks which machine sends it. */
+const MACHINE = "current_setting('roster.machine', true)"
 const TEXTS_BYTES_MAX = 8 * 2 ** 20
 
 /**
@@ -16,13 +16,13 @@ export class Marks {
   /** @throws RangeError for a name that cannot stand in a statement */
   constructor(machine: string) {
     if (!/^[\w-]+$/.test(machine)) throw new RangeError('a machine is named by letters, digits and hyphens')
-    this.marked = `case when set_config('roster.machine', '${machine}', true) is not null then ${TRANSACTION} end`
+    this.marked = `set_config('roster.machine', '${machine}', true)`
   }
 
-  /** The text of a write, with the mark. One that returns no transaction has none. */
+  /** The text of a write, with the mark. One that does not ask has none. */
   of(text: string): string {
     let marked = this.texts.get(text)
-    if (marked === undefined) this.texts.set(text, (marked = text.replace(TRANSACTION, this.marked)))
+    if (marked === undefined) this.texts.set(text, (marked = text.replaceAll(MACHINE, this.marked)))
     return marked
   }
 }

@@ -67,7 +67,7 @@ export class Resource {
     this.referring = referringColumns(entity, entities)
     this.ownCopies = ownCopiesOf(entity)
     this.areRenamesBatched = this.ownCopies.length === 0 && this.copied.every(({ writable }) => writable)
-    this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags)
+    this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags, memory.inFlight)
     const access: CacheAccess | null = memory && {
       cache: memory.cache,
       fence: new ReadFence(database, memory.inFlight),
@@ -192,7 +192,7 @@ export class Resource {
     once: Once | null,
   ): Promise<Row> {
     const observe = this.writes?.rename
-    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once)
+    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, true)
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
     const few = compileUpdate(this.entity, id, assignments, this.copying, asked?.versions, once)
     const alone = { ...few, batch: null }

@@ -6,13 +6,15 @@ import { join, resolve } from 'node:path'
 import { tryLock } from '../os/lock.ts'
 import { initialize } from './initdb.ts'
 import { logOf, openLog, tail } from './postgresLog.ts'
-import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
-import { type Access, ROLES, secure } from './rights.ts'
+import { addressOf, feedPasswordFile, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
+import { type Access, FEED, ROLES, secure } from './rights.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
 
 /** A PostgreSQL that this process has started. */
 export interface EmbeddedPostgres {
   url: string
+  /** Of the role that reads the log. */
+  readonly feedUrl: string
   /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
   readonly failed: Promise<string>
   /**
@@ -68,10 +70,11 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   publish(dataDir, '')
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
-  const password = readPassword(runner.cluster)
+  const password = readPassword(passwordFile(runner.cluster))
+  const feedPassword = readPassword(feedPasswordFile(runner.cluster))
   if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir)
   const { access = 'tables' } = options
-  await secure(runner, dataDir, password, access)
+  await secure(runner, dataDir, { password, feedPassword }, access)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
   const first = await launchOnFreePort(runner, dataDir, settings)
   if (options.isShared !== false) publish(dataDir, runner.cluster)
@@ -84,6 +87,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   let failed = failureOf(child)
   return {
     url: addressOf(port, ROLES[access], password),
+    feedUrl: access === 'tables' ? addressOf(port, FEED, feedPassword) : addressOf(port, ROLES[access], password),
     get failed() {
       return failed
     },
@@ -112,8 +116,8 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   }
 }
 
-function readPassword(cluster: string): string {
-  const file = passwordFile(cluster)
+/** The password in the file, which is made where it is not there. */
+function readPassword(file: string): string {
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 })
   return readFileSync(file, 'utf8')
 }

@@ -9,6 +9,8 @@ export type Access = 'tables' | 'everything'
 /** Who serves, and the superuser that initdb makes. */
 export const ROLES: Readonly<Record<Access, string>> = { tables: 'roster_app', everything: 'roster' }
 const { tables: SERVING, everything: SUPERUSER } = ROLES
+/** Who reads the log: a role that may replicate, and may not so much as read a table. */
+export const FEED = 'roster_feed'
 const DATABASE = 'postgres'
 
 /**
@@ -17,8 +19,8 @@ const DATABASE = 'postgres'
  */
 const ENTRANCES: Readonly<Record<Access, string>> = {
   tables: `# Written by Roster at its start.
-host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
-host all ${SERVING},${SUPERUSER} 0.0.0.0/0 reject
+host ${DATABASE} ${SERVING},${FEED} 127.0.0.1/32 scram-sha-256
+host all,replication ${SERVING},${FEED},${SUPERUSER} 0.0.0.0/0 reject
 host all all 127.0.0.1/32 scram-sha-256
 `,
   everything: `# Written by Roster at its start.
@@ -61,33 +63,58 @@ begin
 end
 $$`
 
-/** No role that comes with the cluster, and no right that PostgreSQL gives to everyone, leads past the tables. */
-function restrict(password: string): string[] {
+export interface Passwords {
+  readonly password: string
+  /** Of the role that reads the log. */
+  readonly feedPassword: string
+}
+
+const NOTHING_ELSE = 'nosuperuser nocreatedb nocreaterole nobypassrls'
+
+/** The publication is the server's; what it has is a matter of migrations. */
+const PUBLISH = `do $$ begin
+  if not exists (select from pg_publication where pubname = 'roster') then
+    create publication roster with (publish_generated_columns = stored);
+  end if;
+  alter publication roster owner to ${SERVING};
+end $$`
+
+function restrictRole(role: string, attributes: string, password: string): string[] {
   return [
-    `do $$ begin if to_regrole('${SERVING}') is null then create role ${SERVING}; end if; end $$`,
-    `alter role ${SERVING} login nosuperuser nocreatedb nocreaterole noreplication nobypassrls password '${password}'`,
+    `do $$ begin if to_regrole('${role}') is null then create role ${role}; end if; end $$`,
+    `alter role ${role} login ${NOTHING_ELSE} ${attributes} password '${password}'`,
     `do $$ declare granted regrole; begin
-      for granted in select roleid from pg_auth_members where member = '${SERVING}'::regrole loop
-        execute format('revoke %s from ${SERVING}', granted);
+      for granted in select roleid from pg_auth_members where member = '${role}'::regrole loop
+        execute format('revoke %s from ${role}', granted);
       end loop; end $$`,
-    `revoke all on database ${DATABASE} from ${SERVING}`,
+    `revoke all on database ${DATABASE} from ${role}`,
+  ]
+}
+
+/** No role that comes with the cluster, and no right that PostgreSQL gives to everyone, leads past the tables. */
+function restrict({ password, feedPassword }: Passwords): string[] {
+  return [
+    ...restrictRole(SERVING, 'noreplication', password),
+    ...restrictRole(FEED, 'replication', feedPassword),
     `revoke create, temporary on database ${DATABASE} from public`,
     'revoke create on schema public from public',
     `grant usage, create on schema public to ${SERVING}`,
     OWN_ALL,
+    PUBLISH,
     `alter role ${SUPERUSER} password null`,
   ]
 }
 
 /**
- * Lets the role of `access` in, by the password, and takes what the superuser owns over from it, as earlier versions of ours
+ * Lets the role of `access` in, by its password, and takes what the superuser owns over from it, as earlier versions of ours
  * left it. Once in the life of a cluster: it is not running, and its only session is one without a network.
  * @throws Error with the end of PostgreSQL's log
  */
-export async function secure(runner: Runner, dataDir: string, password: string, access: Access): Promise<void> {
+export async function secure(runner: Runner, dataDir: string, passwords: Passwords, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
   if (readFileSync(file, 'utf8') === ENTRANCES[access]) return
-  const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
+  const commands =
+    access === 'tables' ? restrict(passwords) : [`alter role ${SUPERUSER} password '${passwords.password}'`]
   await runAlone(runner, dataDir, commands)
   // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
   // the name, and would be given what that leads to.

@@ -15,6 +15,7 @@ import { loadSample } from '../postgres/sample.ts'
 import { superuserOf } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
 import { requireDescriptors } from './descriptorNeeds.ts'
+import { followOthers, logSettings } from './followOthers.ts'
 import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
 import { asStartError, orStartError, portTaken, StartError, takePort } from './startError.ts'
@@ -133,7 +134,7 @@ export class Supervisor {
     const { dataDir, databasePool, workers } = this.config
     // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes.
     const connections = Math.min(2 * (databasePool + 1) * workers + 20, CONNECTIONS_MAX)
-    const settings = { max_connections: String(connections) }
+    const settings = { max_connections: String(connections), ...logSettings(this.config) }
     this.embedded = startEmbedded({ dataDir, settings })
     const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
     this.running = embedded
@@ -151,11 +152,12 @@ export class Supervisor {
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
   private openMemory(): KeyService {
     const { config, log } = this
-    const { listCache, workers } = config
+    const { changes, listCache, workers } = config
     const hasFeed = !isPooled(config) || config.databaseDirectUrl !== null
     try {
       const { keys, folder } = this.openTables()
-      if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
+      if (listCache && changes === 'off') log.info('list cache off: CHANGES=off, so writes of others are unknown')
+      else if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
       else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
       return keys
     } catch (error) {
@@ -200,12 +202,13 @@ export class Supervisor {
 
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
   private async openDatabase(url: string, keys: KeyService): Promise<boolean> {
+    const { changes, config, entities, log } = this
     const orFail = orStartError('the database cannot be used')
     try {
       await migrate(url, MIGRATIONS).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
       else await this.warnOfSuperuser(url)
-      if (this.changes) this.changes.listen(url, this.entities)
+      if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await keys.follow(url)

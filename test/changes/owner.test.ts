@@ -65,7 +65,7 @@ class Machine {
       },
     }
     this.feed = new ChangeLogOwner({ folder, workers: 1, log, troubleMs: 1_000 })
-    this.feed.listen(url, entities)
+    this.feed.follow({ url, feedUrl: url }, entities, 'notify')
     this.memory = this.feed.enter(1) as ChangeLogAccess
     this.region = openRegion(this.memory.path)
     this.reader = new ChangeLogReader(this.region)

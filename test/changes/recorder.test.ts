@@ -44,6 +44,7 @@ const writesOf = (entity: Entity) =>
     entities,
     new WatchedPublisher(new ChangeLogWriter(region, 0), region),
     new FlagWriter(region, 0),
+    { followed: async () => false },
   )
 
 /** A row with these values, each property's own name elsewhere. */

@@ -15,6 +15,7 @@ import type { Row, Statement } from '../../src/model/sql.ts'
 import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { hostileTexts } from '../support/hostile.ts'
+import { markOf } from '../support/mark.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 let url: string
@@ -61,7 +62,8 @@ describe('text', () => {
         'insert into "company" ("name", "enabled") select b."V1", b."V2" ' +
         'from unnest($1::text[], $2::boolean[]) with ordinality as b("V1", "V2", "N") ' +
         "cross join (select set_config('lock_timeout', '100', true)) as patience " +
-        'order by b."N" returning "id", "name", "enabled", pg_current_xact_id()::text',
+        'order by b."N" returning "id", "name", "enabled", ' +
+        markOf(''),
       rows: 'ordered',
       distinct: null,
       matches: [],
@@ -88,7 +90,9 @@ describe('text', () => {
         'join (select "id", "name", "enabled", xmin::text as "X" from "company" as own where id = any ($2::bigint[]) ' +
         "and (select set_config('lock_timeout', '100', true)) is not null order by id for no key update) as before " +
         'on before.id = b."V2" where t.id = before.id returning t."id", t."name", t."enabled", ' +
-        'before."id", before."name", before."enabled", pg_current_xact_id()::text, before."X", b."N"',
+        'before."id", before."name", before."enabled", ' +
+        markOf('t.') +
+        ', before."X", b."N"',
       rows: 'numbered',
       distinct: 1,
     })
@@ -140,7 +144,9 @@ describe('text', () => {
         `where t.id = "L".id and t.id <> all ((select found_now('select array(select id from unnest($1) as own(id) where ` +
         'exists (select from "employee" as referring where referring."company_id" = own.id))\', ' +
         'array(select id from "L")))::bigint[]) ' +
-        'returning t."id", t."name", t."enabled", pg_current_xact_id()::text, b."N"',
+        'returning t."id", t."name", t."enabled", ' +
+        markOf('t.') +
+        ', b."N"',
       rows: 'numbered',
       distinct: 0,
     })

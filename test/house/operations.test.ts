@@ -60,8 +60,8 @@ describe('the page has every line of the log', () => {
 
   test('and every reason for which the cache is off', () => {
     const reasons = literalsAfter(
-      /\.onEnd\(|\btroubles\.note\('\w+',|\bnew Error\(|\bthis\.close\(/,
-      /^src\/changes\/(listener|listenerConnection|owner)\./,
+      /\.onEnd\(|\btroubles\.note\('\w+',|\bnew (?:Range)?Error\(|\bthis\.(?:close|lose)\(/,
+      /^src\/changes\/(follow|listenerConnection|owner|pgoutput|slotConnection|slotStream)\./,
     ).filter((text) => text !== 'the connection is closed') // said to a caller that is gone
     expect(reasons.length).toBeGreaterThan(4)
     expect(listed(REASONS, '### What stops a start')).toEqual(reasons)

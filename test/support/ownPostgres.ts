@@ -14,13 +14,17 @@ export interface OwnPostgres {
   comeBack(): Promise<void>
 }
 
-/** For the top of a test file: one PostgreSQL for all its tests. */
-export function useOwnPostgres(): OwnPostgres {
+/** For the top of a test file: one PostgreSQL for all its tests. `settings`: as for `postgres -c`. */
+export function useOwnPostgres(settings: Record<string, string> = {}): OwnPostgres {
   const folder = temporaryFolder()
   let postgres: EmbeddedPostgres
   beforeAll(async () => {
     copyCluster(folder.path)
-    postgres = await startEmbedded({ dataDir: folder.path, settings: { fsync: 'off' }, access: 'everything' })
+    postgres = await startEmbedded({
+      dataDir: folder.path,
+      settings: { fsync: 'off', ...settings },
+      access: 'everything',
+    })
   }, TIMEOUT_MS)
   afterAll(async () => {
     await postgres?.stop()

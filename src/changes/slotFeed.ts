@@ -1,0 +1,201 @@
+import type { Row } from '../model/sql.ts'
+import { type Change, RESET } from './change.ts'
+import { HeldCommits } from './heldCommits.ts'
+import type { PgoutputHandlers, Relation, Tuple } from './pgoutput.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** A table of ours, as its rows are told. */
+export interface FedTable {
+  readonly table: string
+  /** In the order in which a row has their values. */
+  readonly columns: readonly string[]
+}
+
+export interface FeedHandlers {
+  /** The machine whose writes are known already. */
+  readonly machine: string
+  /** `isLast`: no other row of its transaction follows, of any table. */
+  onRow(table: string, change: Change, isLast: boolean): void
+  onReset(table: string): void
+  /** All that a transaction of this machine has changed beside the rows that its statement returned was told. */
+  onFollowed(transaction: number): void
+  /** All that was committed before this position of the log was told. */
+  onPosition(position: bigint): void
+}
+
+/** What a write of ours says in the log, behind each of its rows: see `compile/written.ts`. */
+const PREFIX = 'roster'
+const RENAMED = 'renamed'
+/** So many rows of one transaction are told one by one; with more, their tables are reset. */
+const ROWS_MAX = 1_000
+
+/** How rows of a relation become rows of a table of ours; null places: a column is missing. */
+interface Known {
+  readonly definition: string
+  readonly table: string
+  readonly places: readonly number[] | null
+  readonly id: number
+}
+
+interface Entry {
+  readonly relation: number
+  readonly table: string
+  readonly change: Pick<Change, 'before' | 'after'> | typeof RESET
+  readonly id: string | null
+}
+
+/**
+ * Makes row changes of what a logical slot streams, one transaction after the other, and gives them away once they may be
+ * seen. Rows that a statement of this machine has returned are published by the process that sent it, so they are left out;
+ * whatever else its transaction has done, by cascades or triggers of operators, is told.
+ */
+export class SlotFeed implements PgoutputHandlers {
+  private readonly relations = new Map<number, Known>()
+  private readonly held: HeldCommits
+  /** The position up to which the stream was read. */
+  private read = 0n
+  private transaction = 0
+  private entries: Entry[] = []
+  /** Tables of a transaction with too many rows; null: of one that has not. */
+  private tables: Set<string> | null = null
+  private isOwn = false
+  private isRename = false
+
+  /** `tables`: by the oid of their relation. `newest`: a transaction that has begun, of which others are near. */
+  constructor(
+    private readonly fed: ReadonlyMap<number, FedTable>,
+    private newest: number,
+    private readonly handlers: FeedHandlers,
+    look: () => Promise<Snapshot>,
+    onFault: (error: Error) => void,
+  ) {
+    this.held = new HeldCommits(look, () => this.notePosition(), onFault)
+  }
+
+  /** How far the stream was read; of what lies before, `held` is what is not told. */
+  get position(): bigint {
+    return this.read
+  }
+
+  reach(position: bigint): void {
+    if (position > this.read) this.read = position
+    this.notePosition()
+  }
+
+  /** Tells of what this snapshot sees. */
+  release(snapshot: Snapshot): void {
+    this.held.release(snapshot)
+  }
+
+  end(): void {
+    this.held.end()
+  }
+
+  begin(transaction: number): void {
+    // The stream has the lower half; transactions that are under way differ by less than 2^31.
+    this.transaction = this.newest + ((transaction - this.newest) | 0)
+    this.entries = []
+    this.tables = null
+    this.isOwn = false
+    this.isRename = false
+  }
+
+  commit(end: bigint): void {
+    const { transaction, entries, tables, isOwn, isRename, handlers } = this
+    this.newest = transaction
+    if (end > this.read) this.read = end
+    if (entries.length === 0 && tables === null && !isRename) {
+      this.notePosition()
+      return
+    }
+    const tell = () => {
+      if (tables !== null) for (const table of tables) handlers.onReset(table)
+      entries.forEach(({ table, change }, index) => {
+        if (change === RESET) handlers.onReset(table)
+        else handlers.onRow(table, { transaction, ...change }, !isOwn && index === entries.length - 1)
+      })
+      if (isRename) handlers.onFollowed(transaction)
+    }
+    this.entries = []
+    this.held.add({ transaction, end, tell })
+  }
+
+  message(prefix: string, content: string): void {
+    if (prefix !== PREFIX) return
+    const [machine, relation, id, what] = content.split(' ')
+    if (machine !== this.handlers.machine) return
+    this.isOwn = true
+    if (what === RENAMED) this.isRename = true
+    const last = this.entries.at(-1)
+    if (this.tables === null && last?.relation === Number(relation) && last.id === id) this.entries.pop()
+    else this.reset(Number(relation))
+  }
+
+  relation({ id, columns, definition }: Relation): void {
+    const fed = this.fed.get(id)
+    const before = this.relations.get(id)
+    // PostgreSQL announces it again after each look of its own at the table.
+    if (fed === undefined || before?.definition === definition) return
+    if (before !== undefined) this.reset(id)
+    const places = fed.columns.map((column) => columns.indexOf(column))
+    const known = { definition, table: fed.table, id: columns.indexOf('id') }
+    this.relations.set(id, { ...known, places: places.includes(-1) ? null : places })
+  }
+
+  insert(relation: number, after: Tuple): void {
+    this.row(relation, null, after)
+  }
+
+  update(relation: number, before: Tuple | null, after: Tuple): void {
+    if (before === null) this.reset(relation)
+    else this.row(relation, before, after)
+  }
+
+  delete(relation: number, before: Tuple | null): void {
+    if (before === null) this.reset(relation)
+    else this.row(relation, before, null)
+  }
+
+  truncate(relations: readonly number[]): void {
+    for (const relation of relations) this.reset(relation)
+  }
+
+  private row(relation: number, before: Tuple | null, after: Tuple | null) {
+    const known = this.relations.get(relation)
+    if (known === undefined) return
+    const { table, places } = known
+    const id = (after ?? before)?.[known.id] ?? null
+    const change = places && {
+      before: before && rowOf(places, before, null),
+      after: after && rowOf(places, after, before),
+    }
+    this.add({ relation, table, change, id })
+  }
+
+  private reset(relation: number) {
+    const fed = this.fed.get(relation)
+    if (fed !== undefined) this.add({ relation, table: fed.table, change: RESET, id: null })
+  }
+
+  private add(entry: Entry) {
+    if (this.tables === null && this.entries.length < ROWS_MAX) this.entries.push(entry)
+    else {
+      this.tables ??= new Set(this.entries.map(({ table }) => table))
+      this.entries = []
+      this.tables.add(entry.table)
+    }
+  }
+
+  private notePosition() {
+    const { first } = this.held
+    this.handlers.onPosition(first === null ? this.read : first - 1n)
+  }
+}
+
+/** Values that were not sent are those of `before`. */
+function rowOf(places: readonly number[], tuple: Tuple, before: Tuple | null): Row {
+  return places.map((place) => {
+    const value = tuple[place]
+    return value === undefined ? (before?.[place] ?? null) : value
+  })
+}
