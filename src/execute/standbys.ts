@@ -104,7 +104,7 @@ export class Standby {
  * Hot standbys for lists.
  *
  * **A list from a standby is one that the primary could have given.** The primary is asked how far its log goes after the
- * request has come: whatever was visible by then, to whomever, stands before that place. A standby that has replayed so
+ * request has come: whatever was visible by then stands before that place. A standby that has replayed so
  * far sees all of it. So what a client has seen, of the primary, from memory or from any server, it sees from then on,
  * without a position of its own. The question is one for all lists that come while another is under way.
  *
