@@ -1,3 +1,4 @@
+import type { Log } from '../log.ts'
 import { sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/deadline.ts'
 import type { Database } from './database.ts'
@@ -22,6 +23,10 @@ const LOOK_MS = 3
 const RUN_MS_MAX = 1_000
 /** A standby that was behind or away is not waited for again so soon. */
 const REST_MS = 250
+/** The primary that does not say how far it is in this time will hardly find a list either. */
+const POSITION_MS_MAX = 1_000
+/** What mends itself sooner is not worth a line. */
+const TROUBLE_MS = 10_000
 
 /** All that is visible on the primary stands before this. It names no file that is there already where it is at one's end. */
 const WRITTEN = toStatement(
@@ -52,11 +57,16 @@ export function endBefore(place: number): number {
 export class Standby {
   private readonly state: Together<Replayed | null>
   private restUntilMs = 0
+  /** Since when it was of no use; null: it was when it was last asked. */
+  private troubleSinceMs: number | null = null
+  private isLogged = false
 
-  /** `reads`: over `database`. */
+  /** `reads`: over `database`. `host`: what the log calls it. */
   constructor(
     private readonly database: Database,
     readonly reads: ListReads,
+    private readonly host: string,
+    private readonly log: Pick<Log, 'info' | 'warn'>,
   ) {
     this.state = new Together(() => this.look())
   }
@@ -65,9 +75,21 @@ export class Standby {
     return performance.now() < this.restUntilMs
   }
 
-  /** It is left alone for a moment. */
+  /** It was of no use, and is left alone for a moment. */
   rest(): void {
-    this.restUntilMs = performance.now() + REST_MS
+    const nowMs = performance.now()
+    this.restUntilMs = nowMs + REST_MS
+    this.troubleSinceMs ??= nowMs
+    if (this.isLogged || nowMs - this.troubleSinceMs < TROUBLE_MS) return
+    this.isLogged = true
+    this.log.warn('a standby is behind or away: the primary finds its lists', { host: this.host })
+  }
+
+  /** It has found a list. */
+  noteFound(): void {
+    if (this.isLogged) this.log.info('a standby finds lists again', { host: this.host })
+    this.troubleSinceMs = null
+    this.isLogged = false
   }
 
   /** The run of the server in which it has replayed up to there; null: it has not in time. */
@@ -129,14 +151,18 @@ export class Standbys {
    */
   async find<T>(read: (reads: ListReads) => Promise<T>, isFinal: (error: unknown) => boolean): Promise<T | null> {
     if (this.all.every(({ isResting }) => isResting)) return null
-    const position = await this.position.ask().catch(() => null)
+    const asked = this.position.ask().catch(() => null)
+    const position = await withDeadline(asked, POSITION_MS_MAX, () => null)
     const standby = position && this.next()
     if (!standby) return null
     const run = await standby.reach(position)
     if (run !== null) {
       try {
         const found = await read(standby.reads)
-        if (await standby.isIn(run)) return found
+        if (await standby.isIn(run)) {
+          standby.noteFound()
+          return found
+        }
       } catch (error) {
         if (isFinal(error)) throw error
       }

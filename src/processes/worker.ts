@@ -105,7 +105,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     spare: database,
     lockMsMax: LOCK_MS_MAX,
   })
-  const reading = openStandbys(config, database, { ...options, lockMsMax: LOCK_MS_MAX })
+  const reading = openStandbys(config, database, { ...options, lockMsMax: LOCK_MS_MAX }, log)
   const listReads = new ListReads({
     quick: database,
     own: lists,

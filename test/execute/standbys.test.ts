@@ -19,8 +19,14 @@ afterAll(async () => {
   await sql.end()
 })
 
+const silent = { info() {}, warn() {} }
 function standbyOf(reading: Database): Standby {
-  return new Standby(reading, new ListReads({ quick: reading, own: reading, places: 2, mayCancel: true }))
+  return new Standby(
+    reading,
+    new ListReads({ quick: reading, own: reading, places: 2, mayCancel: true }),
+    'host',
+    silent,
+  )
 }
 const list = (reads: ListReads) => reads.readQuick(toStatement(piece`select 'found'::text`))
 const never = () => false
