@@ -1,5 +1,5 @@
 import type { Log } from '../log.ts'
-import { sql, toStatement } from '../model/sql.ts'
+import { param, sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/deadline.ts'
 import type { Database } from './database.ts'
 import type { ListReads } from './listReads.ts'
@@ -14,11 +14,17 @@ export interface Position {
 /** What a standby has replayed, in which run of its server. */
 interface Replayed extends Position {
   readonly run: string
+  /** All transactions that have ended for it are before this one. */
+  readonly next: number
 }
 
 /** How long a list waits for a standby that is behind; then the primary finds it. */
 const WAIT_MS_MAX = 50
 const LOOK_MS = 3
+/** How long a list waits until the primary shows what the standby showed already. */
+const SHOWN_MS_MAX = 100
+/** A standby that is further ahead is asked for no list. */
+const AHEAD_MAX = 1_000
 /** How long it may take to say in which run it is; the list is there already. */
 const RUN_MS_MAX = 1_000
 /** A standby that was behind or away is not waited for again so soon. */
@@ -34,8 +40,9 @@ const WRITTEN = toStatement(
 )
 /** A standby that follows another timeline says so late, once it has noted that on its disk; until then it is not used. */
 const REPLAYED = toStatement(
-  sql`select (pg_last_wal_replay_lsn() - '0/0')::text, greatest((pg_control_checkpoint()).timeline_id, (pg_control_recovery()).min_recovery_end_timeline)::text, pg_postmaster_start_time()::text where pg_is_in_recovery()`,
+  sql`select (pg_last_wal_replay_lsn() - '0/0')::text, greatest((pg_control_checkpoint()).timeline_id, (pg_control_recovery()).min_recovery_end_timeline)::text, pg_postmaster_start_time()::text, pg_snapshot_xmax(pg_current_snapshot())::text where pg_is_in_recovery()`,
 )
+const SNAPSHOT = toStatement(sql`select pg_current_snapshot()::text`)
 
 /** Of a page of the log, whose head is of either length: no record ends within it. */
 const PAGE_BYTES = 8_192
@@ -105,9 +112,24 @@ export class Standby {
     }
   }
 
-  /** Whether it is in that run still: one that was started again may have replayed less for a while. */
-  async isIn(run: string): Promise<boolean> {
-    return (await withDeadline(this.replayed(), RUN_MS_MAX, () => null))?.run === run
+  /**
+   * The first transaction that cannot have ended in what it has shown before; null: it is not in that run any more, so that
+   * it may have replayed less for a while.
+   */
+  async nextIn(run: string): Promise<number | null> {
+    const state = await withDeadline(this.replayed(), RUN_MS_MAX, () => null)
+    return state?.run === run ? state.next : null
+  }
+
+  /** Whether one of these transactions is committed here. @throws ApiError when it does not answer */
+  async hasCommitted(transactions: readonly number[]): Promise<boolean> {
+    const ids = param(JSON.stringify(transactions))
+    const [row] = await this.database.read(
+      toStatement(
+        sql`select count(*)::text from json_array_elements_text(${ids}::text::json) as asked (id) where pg_xact_status(id::xid8) = 'committed'`,
+      ),
+    )
+    return row?.[0] !== '0'
   }
 
   /** Null: it does not say. */
@@ -117,9 +139,19 @@ export class Standby {
 
   private async look(): Promise<Replayed | null> {
     const [row] = await this.database.read(REPLAYED)
-    const [place, timeline, run] = row ?? []
-    return place && timeline && run ? { place: Number(place), timeline: Number(timeline), run } : null
+    const [place, timeline, run, next] = row ?? []
+    if (!place || !timeline || !run) return null
+    return { place: Number(place), timeline: Number(timeline), run, next: Number(next) }
   }
+}
+
+/** The transactions before `next` that the snapshot of this text does not see; null: too many. */
+export function unseenBefore(next: number, text: string): number[] | null {
+  const [, end = '', running = ''] = text.split(':')
+  if (next - Number(end) > AHEAD_MAX) return null
+  const unseen = running === '' ? [] : running.split(',').map(Number)
+  for (let transaction = Number(end); transaction < next; transaction++) unseen.push(transaction)
+  return unseen.filter((transaction) => transaction < next)
 }
 
 /**
@@ -130,12 +162,17 @@ export class Standby {
  * far sees all of it. So what a client has seen, of the primary, from memory or from any server, it sees from then on,
  * without a position of its own. The question is one for all lists that come while another is under way.
  *
+ * **And the primary shows what the list shows.** A standby may show a commit before the primary does, by far where the primary
+ * waits for another standby to have it. So when the list is there the primary is asked which transactions run, and the
+ * standby whether it has one of these as committed; then the list waits until the primary shows them, too.
+ *
  * Places compare on one timeline alone: behind a failover, a standby may have what the new primary never had. And a server that
  * was started again may for a moment show less than before, so a list counts only if its run is the one that had replayed
  * so far.
  */
 export class Standbys {
   private readonly position: Together<Position>
+  private readonly snapshot: Together<string>
   private turn = 0
 
   constructor(
@@ -143,6 +180,7 @@ export class Standbys {
     private readonly all: readonly Standby[],
   ) {
     this.position = new Together(() => positionOf(primary))
+    this.snapshot = new Together(async () => (await primary.read(SNAPSHOT))[0]?.[0] as string)
   }
 
   /**
@@ -159,7 +197,8 @@ export class Standbys {
     if (run !== null) {
       try {
         const found = await read(standby.reads)
-        if (await standby.isIn(run)) {
+        const next = await standby.nextIn(run)
+        if (next !== null && (await this.isShown(standby, next))) {
           standby.noteFound()
           return found
         }
@@ -169,6 +208,17 @@ export class Standbys {
     }
     standby.rest()
     return null
+  }
+
+  /** Whether the primary shows what the standby has committed of the transactions before `next`. @throws ApiError */
+  private async isShown(standby: Standby, next: number): Promise<boolean> {
+    const untilMs = performance.now() + SHOWN_MS_MAX
+    for (;;) {
+      const unseen = unseenBefore(next, await this.snapshot.ask())
+      if (unseen !== null && (unseen.length === 0 || !(await standby.hasCommitted(unseen)))) return true
+      if (performance.now() >= untilMs) return false
+      await Bun.sleep(LOOK_MS)
+    }
   }
 
   private next(): Standby | null {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
-import { endBefore, Standby, Standbys } from '../../src/execute/standbys.ts'
+import { endBefore, Standby, Standbys, unseenBefore } from '../../src/execute/standbys.ts'
 import { sql as piece, toStatement } from '../../src/model/sql.ts'
 import { asPlainRole, connect, createDatabase } from '../support/postgres.ts'
 
@@ -81,4 +81,12 @@ test('a place behind the head of a page of the log is the end of the page before
     page + 25,
     5 * page + 64,
   ])
+})
+
+test('a snapshot does not see what runs and what comes later, of which only what a standby may have ended counts', () => {
+  expect(unseenBefore(20, '10:20:')).toEqual([])
+  expect(unseenBefore(20, '10:20:12,15')).toEqual([12, 15])
+  expect(unseenBefore(15, '10:20:12,15')).toEqual([12])
+  expect(unseenBefore(23, '10:20:12')).toEqual([12, 20, 21, 22])
+  expect(unseenBefore(5_000, '10:20:')).toBeNull()
 })

@@ -169,6 +169,32 @@ describe('over a hot standby', () => {
     )
 
     test(
+      'what it shows before the primary does, which waits for another standby, is not shown to clients',
+      async () => {
+        const name = newName()
+        const setNames = async (names: string) => {
+          await onPrimary.unsafe(`alter system set synchronous_standby_names = '${names}'`)
+          await onPrimary`select pg_reload_conf()`
+        }
+        await setNames('another')
+        const other = connect(primary.url)
+        const isHeld = async () =>
+          (await onPrimary`select from pg_stat_activity where wait_event = 'SyncRep'`).length > 0
+        const held = other`insert into company (name) values (${name})`.execute()
+        await until(isHeld)
+        await until(async () => (await onStandby`select from company where name = ${name}`).length === 1)
+        for (let round = 0; round < 3; round++)
+          expect(await totalOf(`/Companies?Name=${name}`, { 'Cache-Control': 'no-cache' })).toBe(0)
+        expect(await isHeld()).toBe(true)
+        await setNames('')
+        await held
+        expect(await totalOf(`/Companies?Name=${name}`, { 'Cache-Control': 'no-cache' })).toBe(1)
+        await other.end()
+      },
+      TIMEOUT_MS,
+    )
+
+    test(
       'what clients read never goes back, by many at once, while its connections are ended',
       async () => {
         const names = [newName(), newName()] as [string, string]
