@@ -19,8 +19,8 @@ export interface Stranger {
 }
 
 export interface Survey {
-  /** Tables whose trigger notifies of every change. */
-  readonly notifying: readonly string[]
+  /** Tables whose triggers notify of every change, and all columns of each, in their order. */
+  readonly notifying: ReadonlyMap<string, readonly string[]>
   readonly strangers: readonly Stranger[]
   /** To be looked at from now on. */
   readonly watched: string
@@ -52,6 +52,14 @@ const selectSigns = `select ${signsOf('asked.oids')}, (${CHANGES})::text
 from (select array(select json_array_elements_text($1::text::json)::oid)) as asked (oids)`
 
 const ACTS = "contype = 'f' and (confdeltype in ('c', 'n', 'd') or confupdtype in ('c', 'n', 'd'))"
+
+/** Whether a trigger is one of the four that `notify_changes_of` makes. Its arguments each end with a zero byte. */
+const NOTIFIES = `case tgtype
+    when 60 then tgargs = 'truncate'::bytea || '\\x00'::bytea
+    when 4 then tgargs = 'rows'::bytea || '\\x00'::bytea and tgnewtable = 'new_rows'
+    when 8 then tgargs = 'rows'::bytea || '\\x00'::bytea and tgoldtable = 'old_rows'
+    when 16 then tgargs = 'rows'::bytea || '\\x00'::bytea and tgoldtable = 'old_rows' and tgnewtable = 'new_rows'
+  end`
 
 /**
  * All in one statement, and so of one moment. `reached`: our tables, and all whose rows a foreign key changes along with
@@ -104,10 +112,16 @@ with recursive ours as materialized (
   union all
   select 'row security', ours.name, oid, oid from ours where row_security_active(oid)
 )
-select 'notifying', ours.name, null, null from ours where exists (
-  select from pg_trigger join pg_proc on pg_proc.oid = tgfoid
-  where tgrelid = ours.oid and proname = 'notify_change' and tgenabled = 'A' and tgtype = 60 and tgqual is null and tgattr = ''
-)
+select 'notifying', ours.name, array_to_json(array(
+  select attname from pg_attribute where attrelid = ours.oid and attnum > 0 and not attisdropped order by attnum
+))::text, null
+from ours cross join lateral (
+  select count(*) filter (where tgtype = 60 and tgnargs = 0) as without_rows,
+    count(distinct tgtype) filter (where ${NOTIFIES}) as with_rows
+  from pg_trigger join pg_proc on pg_proc.oid = tgfoid
+  where tgrelid = ours.oid and proname = 'notify_change' and tgenabled = 'A' and tgqual is null and tgattr = ''
+) as triggers
+where without_rows > 0 or with_rows = 4
 union all
 select 'watched', array_to_json(oids)::text, ${signsOf('watched.oids')}, null
 from (select array(select oid from reached order by oid)) as watched (oids)
@@ -121,7 +135,7 @@ export async function survey(ask: Ask, tables: readonly string[], copies: readon
   const of = (kind: string) => rows.filter((row) => row[0] === kind)
   const [[, watched, signs] = []] = of('watched')
   return {
-    notifying: of('notifying').map(([, name]) => name as string),
+    notifying: new Map(of('notifying').map(([, name, columns]) => [name as string, JSON.parse(columns as string)])),
     strangers: rows.filter(([kind]) => kind !== 'notifying' && kind !== 'watched').map(strangerOf),
     watched: watched as string,
     signs: signs as string,

@@ -3,14 +3,20 @@ import { connectTo } from '../execute/connect.ts'
 import type { Row } from '../model/sql.ts'
 import { monotonicMs } from '../os/clock.ts'
 import { lookAt, type Survey, survey } from './catalog.ts'
+import type { Change } from './change.ts'
 import type { FollowConnection, FollowHandlers } from './follow.ts'
 import type { Ask } from './listenerStatements.ts'
 import * as statements from './listenerStatements.ts'
+import { type RowForm, readNotification } from './notification.ts'
 
-/** What is heard by NOTIFY says whose rows have changed, and not which. */
+/** What is heard by NOTIFY says which row has changed, or only of which table. */
 export interface ListenerHandlers extends FollowHandlers {
   /** Rows of the table were written through a connection of this machine; '' for one that names none. */
   onWrite(table: string, machine: string): void
+  /** This row was written through one. */
+  onRow(table: string, machine: string, change: Change): void
+  /** By table, of which columns rows are made. */
+  readonly columns: ReadonlyMap<string, readonly string[]>
 }
 
 const SWEEP_MS = 10_000
@@ -45,6 +51,8 @@ export class ListenerConnection implements FollowConnection {
   private readonly sql: postgres.Sql
   /** The tables as they were before the row was written; null: there is no row yet. */
   private found: Survey | null = null
+  /** By table: how its rows are notified. */
+  private readonly forms = new Map<string, RowForm>()
   private changes: string | null = null
   private lookedMs = 0
   /** Transactions that may have written before they could see it. */
@@ -65,10 +73,12 @@ export class ListenerConnection implements FollowConnection {
     await handlers.attend(this.ask)
     if (this.found === null) {
       const found = await survey(this.ask, handlers.tables, handlers.copies)
-      const silent = handlers.tables.filter((table) => !found.notifying.includes(table))
+      const silent = handlers.tables.filter((table) => !found.notifying.has(table))
       if (silent.length > 0)
         return handlers.onEnd(`no trigger notifies of all changes of ${silent.join(' and ')}`, true)
       handlers.onStrangers(found.strangers)
+      for (const [table, columns] of found.notifying)
+        this.forms.set(table, formOf(handlers.columns.get(table), columns))
       await this.register()
       this.found = found
     }
@@ -143,11 +153,19 @@ export class ListenerConnection implements FollowConnection {
     return connectTo(url, {
       max: 1,
       onclose: () => this.close('the connection was lost'),
-      onnotify: (_: string, payload: string) => {
-        const [table = '', machine = ''] = payload.split(' ')
-        this.handlers.onWrite(table, machine)
-      },
+      onnotify: (_: string, payload: string) => this.hear(payload),
       connection: statements.listenerSettings(this.handlers.machine),
     })
   }
+
+  private hear(payload: string) {
+    const { table, machine, change } = readNotification(payload, (name) => this.forms.get(name))
+    // What comes of a connection that was given up may have been undone since, and belongs to no epoch of now.
+    if (change === null || this.isClosed) this.handlers.onWrite(table, machine)
+    else this.handlers.onRow(table, machine, change)
+  }
+}
+
+function formOf(wanted: readonly string[] = [], columns: readonly string[]): RowForm {
+  return { places: wanted.map((column) => columns.indexOf(column)), width: columns.length }
 }

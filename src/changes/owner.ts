@@ -86,16 +86,23 @@ export class ChangeLogOwner {
   follow(addresses: SlotAddresses, entities: readonly Entity[], way: Choice['way']): void {
     if (this.following) return
     const common = this.handlersOf(entities)
+    const columns = new Map(entities.map(({ table, properties }) => [table, properties.map(({ column }) => column)]))
     if (way === 'notify') {
-      const onWrite = (table: string, machine: string) => {
-        if (machine !== this.machine) this.publisher.publishReset(table)
-      }
-      this.following = listenForChanges(addresses.url, { ...common, onWrite })
+      this.following = listenForChanges(addresses.url, {
+        ...common,
+        columns,
+        onWrite: (table, machine) => {
+          if (machine !== this.machine) this.publisher.publishReset(table)
+        },
+        onRow: (table, machine, change) => {
+          if (machine !== this.machine) this.publisher.publishForeign(table, change)
+        },
+      })
       return
     }
     this.following = readSlot(addresses, {
       ...common,
-      columns: new Map(entities.map(({ table, properties }) => [table, properties.map(({ column }) => column)])),
+      columns,
       onRow: (table, change, isLast) => this.publisher.publishForeign(table, change, isLast),
       onReset: (table) => this.publisher.publishReset(table),
       onFollowed: (transaction) => this.publisher.publishFollowed(transaction),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { listenForChanges } from '../../src/changes/listener.ts'
+import type { Row } from '../../src/model/sql.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
 import { countConnections } from '../support/connections.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -13,6 +14,7 @@ const COPIES = [
   { table: 'employee', source: 'employee', column: 'display_name_key' },
   { table: 'absence', source: 'employee', column: 'display_name_key' },
 ]
+const COLUMNS = { company: ['name', 'id', 'enabled'], employee: ['id', 'company'], absence: ['id', 'employee'] }
 const LISTENER = 'roster listener'
 
 let url: string
@@ -39,6 +41,8 @@ class Ear {
   /** Why rows may change without notice. */
   causes: string[] = []
   readonly heard: string[] = []
+  readonly rows: { table: string; before: Row | null; after: Row | null }[] = []
+  readonly transactions: number[] = []
   readonly stop: () => Promise<void>
   readonly wake: () => void
 
@@ -50,11 +54,17 @@ class Ear {
     const { stop, wake } = listenForChanges(address, {
       machine,
       tables,
+      columns: new Map(Object.entries(COLUMNS)),
       copies: COPIES,
       onStrangers: (found) => {
         this.causes = found.map(({ kind, name, place, table }) => `${kind} ${name} of ${place}: ${table ?? 'all'}`)
       },
       onWrite: (table, writer) => void this.heard.push(`${table} ${writer}`),
+      onRow: (table, writer, { transaction, before, after }) => {
+        this.heard.push(`${table} ${writer}`)
+        this.rows.push({ table, before, after })
+        this.transactions.push(transaction)
+      },
       onBegin: () => void this.begins++,
       onPulse: (untilMs) => {
         this.isLive = true
@@ -190,7 +200,7 @@ test(
 function sqlRows(): [what: string, write: string, tables: string[]][] {
   return [
     ['insert', "insert into company (name) values ('b')", ['company']],
-    ['update of no row, which changes nothing', "update company set name = 'b' where false", ['company']],
+    ['update of no row, which changes nothing', "update company set name = 'b' where false", []],
     ['delete', 'delete from absence', ['absence']],
     ['truncate', 'truncate absence', ['absence']],
     ['truncate that reaches other tables', 'truncate company cascade', ['absence', 'company', 'employee']],

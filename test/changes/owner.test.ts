@@ -117,6 +117,8 @@ class Machine {
 const pidOf = async (connection: postgres.Sql): Promise<number> =>
   (await connection`select pg_backend_pid() as pid`)[0]?.pid
 const isThere = async (pid: number) => (await sql`select from pg_stat_activity where pid = ${pid}`).count > 0
+/** As a server of the version before reads notifications: it knows no rows. */
+const heads = (payloads: readonly string[]) => payloads.map((payload) => payload.split(' ').slice(0, 2).join(' '))
 const written = async () => (await sql`select from company`).count
 
 async function learn(cache: ListCache<string>, selection: Selection) {
@@ -139,13 +141,13 @@ describe('NOTIFY', () => {
       const there = await new Machine().hears()
       for (const writer of [here, there]) {
         await writer.sql.unsafe(INSERT)
-        expect(await outsider.take()).toEqual([`company ${writer.memory.machine}`])
+        expect(heads(await outsider.take())).toEqual([`company ${writer.memory.machine}`])
       }
       await there.stop()
       await here.sql.unsafe(INSERT)
       expect(await outsider.take()).toEqual([])
       await sql.unsafe(INSERT)
-      expect(await outsider.take()).toEqual(['company '])
+      expect(heads(await outsider.take())).toEqual(['company '])
       await here.stop()
       await sql.unsafe(INSERT)
       expect(await outsider.take()).toEqual([])
@@ -161,7 +163,7 @@ describe('NOTIFY', () => {
       const here = await new Machine().hears()
       for (const level of ['repeatable read', 'serializable'])
         await here.sql.begin(`isolation level ${level}`, (transaction) => transaction.unsafe(INSERT))
-      expect(await outsider.take()).toEqual([`company ${here.memory.machine}`, `company ${here.memory.machine}`])
+      expect(heads(await outsider.take())).toEqual([`company ${here.memory.machine}`, `company ${here.memory.machine}`])
       await outsider.stop()
     },
     TIMEOUT_MS,
@@ -205,7 +207,7 @@ describe('the cache is off', () => {
       expect(cache.baseline(COMPANIES)?.total).toBe(1)
       // Another one, of which nothing was known before its commit.
       await sql.unsafe(INSERT)
-      await until(() => cache.baseline(COMPANIES)?.total === null)
+      await until(() => cache.baseline(COMPANIES)?.total === 2)
     },
     TIMEOUT_MS,
   )

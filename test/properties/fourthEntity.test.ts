@@ -51,9 +51,7 @@ create index document_file_pages_sorted on document (file_pages, id);
 create index document_author_id_sorted on document (author_id, id);
 create index document_author_sorted on document (author, id);
 
-create trigger document_changes after insert or update or delete or truncate on document
-  execute function notify_change();
-alter table document enable always trigger document_changes;
+select notify_changes_of('document');
 `
 
 let folder: string
