@@ -216,7 +216,7 @@ describe('the role that reads the log', () => {
       expect(new URL(feedUrl).password).not.toBe(new URL(url).password)
       const mode = statSync(join(dataDir, 'postgres.feed.password')).mode & 0o777
       expect(mode).toBe(0o600)
-      await sql`select 1` // a backend of the other role is there
+      const there = await sql.reserve() // a backend of the other role
       const feed = connect(feedUrl)
       const found: string[] = []
       for (const attempt of FEED_ATTEMPTS) {
@@ -226,6 +226,7 @@ describe('the role that reads the log', () => {
         )
         if (code !== REFUSED) found.push(`${attempt}: ${code}`)
       }
+      there.release()
       await feed.end()
       expect(found).toEqual([])
       const [role] = await sql`
@@ -243,6 +244,14 @@ describe('the role that reads the log', () => {
         )
         await physical.end()
       }
+      // Without its password another one is made.
+      await stop()
+      rmSync(join(dataDir, 'postgres.feed.password'))
+      const again = await start()
+      expect(again.feedUrl.replace(/:\d+\//, '')).not.toBe(feedUrl.replace(/:\d+\//, ''))
+      const second = connect(again.feedUrl)
+      expect((await second`select current_user as role`)[0]?.role).toBe('roster_feed')
+      await second.end()
     },
     TIMEOUT_MS,
   )
