@@ -77,8 +77,11 @@ export class CachedLists implements ListSource {
       if (reply) return copyOf(reply)
     }
     const isQuick = isNarrow(query) && this.wide.get(key) === undefined
-    const preparing = isQuick ? null : cache.prepare(this.entity, query)
-    if (preparing !== null) await preparing
+    const preparing = isQuick ? null : cache.prepare(this.entity, query, asker.key)
+    if (preparing !== null) {
+      await preparing
+      if (asker.request.signal.aborted) throw new Abandoned()
+    }
     const baseline = isQuick ? null : cache.baseline(selectionOf(this.entity, query.filters, tableMask))
     if (!baseline) {
       const found = await this.countAndRead(query, null, asker)
@@ -141,9 +144,7 @@ export class CachedLists implements ListSource {
   ): Promise<Located | 'moved' | null> {
     const { cache, fence, tableMask } = this.access
     if (plan.ids !== null) return this.readByIds(plan, plan.ids, baseline)
-    const startMs = performance.now()
-    const rows = await this.reads.read(plan.statement, asker)
-    cache.noteCost(baseline, performance.now() - startMs)
+    const rows = await this.noting(baseline, this.reads.read(plan.statement, asker))
     const snapshot = rows[0]?.[0] ?? null
     // All rows there are: in-flight writes need not be published to count them.
     if (query.seek === null && query.page === 1 && rows.length < query.pageSize) {
@@ -173,15 +174,24 @@ export class CachedLists implements ListSource {
   /** The total and the page in one statement; the total is kept from then on. */
   private async countAndRead(query: ListQuery, baseline: Baseline | null, asker: Asker): Promise<Located> {
     const { cache, fence, tableMask } = this.access
-    const reading = this.reads.read(compileList(this.entity, query, 'totalAndSnapshot'), asker, ownerOf(query))
+    const statement = compileList(this.entity, query, 'totalAndSnapshot')
+    const reading = this.noting(baseline, this.reads.read(statement, asker, ownerOf(query)))
     const isNew = baseline !== null && baseline.total === null
-    const startMs = performance.now()
     const rows = await (isNew ? this.counting.start(baseline.selection.key, reading) : reading)
-    if (baseline !== null) cache.noteCost(baseline, performance.now() - startMs)
     const [total = '0', snapshot = null] = rows[0]?.[0]?.split(' ') ?? []
     await fence.rows(tableMask, snapshot)
     if (baseline && snapshot !== null) cache.learnTotal(baseline, Number(total), snapshot)
     return { rows, total: Number(total), baseline, snapshot }
+  }
+
+  /** Notes what a statement costs, above all one that took too long and was ended: others like it will cost the same. */
+  private async noting(baseline: Baseline | null, reading: Promise<Row[]>): Promise<Row[]> {
+    const startMs = performance.now()
+    try {
+      return await reading
+    } finally {
+      if (baseline !== null) this.access.cache.noteCost(baseline, performance.now() - startMs)
+    }
   }
 }
 

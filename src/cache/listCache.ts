@@ -79,9 +79,9 @@ export class ListCache<T> {
     return total === null ? null : { selection, generation, next, total, counted: columns.snapshot, columns }
   }
 
-  /** What a list had better wait for before its baseline; null: nothing. */
-  prepare(entity: Entity, query: ListQuery): Promise<unknown> | null {
-    return this.columns?.prepare(entity, query) ?? null
+  /** What a list of this asker has to wait for before its baseline; null: nothing. @throws ApiError 503 */
+  prepare(entity: Entity, query: ListQuery, asker: string): Promise<unknown> | null {
+    return this.columns?.prepare(entity, query, asker) ?? null
   }
 
   /** Notes that the database has counted, or looked for, rows of the baseline's selection, which took so long. */

@@ -4,6 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import { Kernel, KernelFull } from './kernel.ts'
+import { Slices } from './slices.ts'
 import { TableCopy } from './tableCopy.ts'
 import type { TableReader } from './tableReader.ts'
 import { askedOf, mayRead, noteAsked, noteRefresh, type Tracked, trackedOf } from './tracked.ts'
@@ -38,6 +39,7 @@ export interface ColumnStoreOptions {
 export class ColumnStore {
   private readonly tables = new Map<string, Tracked>()
   private readonly kernel: Kernel
+  private readonly slices = new Slices()
   private isEnded = false
   private readonly retryMs: number
 
@@ -70,10 +72,21 @@ export class ColumnStore {
     return isCurrent ? tracked.copy : null
   }
 
-  /** What a list had better wait for: a refresh, or how the texts lie that it compares or sorts; null: nothing. */
-  prepare(entity: Entity, query: ListQuery): Promise<unknown> | null {
+  /**
+   * What a list of this asker has to wait for: a refresh, how the texts lie that it compares or sorts, and its turn; null:
+   * nothing. @throws ApiError 503, where others have taken all the time there is
+   */
+  prepare(entity: Entity, query: ListQuery, asker: string): Promise<unknown> | null {
     const tracked = this.tables.get(entity.table)
-    return tracked?.refreshing ?? tracked?.copy?.orderTexts(query) ?? null
+    if (!tracked?.copy) return null
+    const preparing = tracked.refreshing ?? tracked.copy.orderTexts(query)
+    return preparing === null ? this.slices.next(asker) : this.prepareLate(tracked, query, preparing, asker)
+  }
+
+  private async prepareLate(tracked: Tracked, query: ListQuery, preparing: Promise<unknown>, asker: string) {
+    await preparing
+    await tracked.copy?.orderTexts(query)
+    await this.slices.next(asker)
   }
 
   /** Notes that the database has found a list of the entity, which took so long. */
@@ -154,7 +167,7 @@ export class ColumnStore {
     if (tracked.spentMs < tracked.priceMs) return
     if (rows * (entity.properties.length * CODE_BYTES + 1 / 8) > bytesMax) throw new KernelFull()
     const startMs = performance.now()
-    const copy = await TableCopy.load(entity, this.kernel, this.options)
+    const copy = await TableCopy.load(entity, this.kernel, { ...this.options, slices: this.slices })
     if (this.bytes + copy.table.bytes > bytesMax) {
       copy.table.release()
       throw new KernelFull('texts take too much')

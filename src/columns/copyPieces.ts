@@ -11,6 +11,8 @@ export type TakeLine = (bytes: Uint8Array, from: number, to: number) => void
 /** The next statement of a reading, by the last id of the one before, which the first has not; null: there is none. */
 export type Following = (last: string | null) => Statement | null
 
+/** Rows that are taken in in one turn of the event loop: some milliseconds. */
+const TURN_ROWS = 1_000
 /** PostgreSQL that sends nothing for so long is away, or its connection hangs. */
 const SILENT_MS_MAX = 10_000
 
@@ -37,7 +39,7 @@ export async function takePieces(transaction: postgres.TransactionSql, following
     // The driver takes it up in this turn, and sends it in the next one.
     await nextTurn()
     await nextTurn()
-    for (const lines of piece) takeLines(lines, take)
+    await takeSlowly(piece, take)
   }
 }
 
@@ -45,11 +47,15 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-function takeLines(bytes: Uint8Array, take: TakeLine) {
-  let from = 0
-  for (let to = bytes.indexOf(NEWLINE); to >= 0; to = bytes.indexOf(NEWLINE, from)) {
-    take(bytes, from, to)
-    from = to + 1
+async function takeSlowly(piece: readonly Uint8Array[], take: TakeLine) {
+  let count = 0
+  for (const bytes of piece) {
+    let from = 0
+    for (let to = bytes.indexOf(NEWLINE); to >= 0; to = bytes.indexOf(NEWLINE, from)) {
+      take(bytes, from, to)
+      from = to + 1
+      if (++count % TURN_ROWS === 0) await nextTurn()
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import { ColumnTable } from './columnTable.ts'
 import { readLine } from './copyText.ts'
 import type { Kernel } from './kernel.ts'
 import { OrderedTexts } from './orderedTexts.ts'
+import type { Slices } from './slices.ts'
 import type { Moment, TableReader } from './tableReader.ts'
 
 interface Sources {
@@ -13,6 +14,8 @@ interface Sources {
   readonly reader: TableReader
   /** Says how texts lie in their order. */
   readonly database: Reader
+  /** What lists take of the process's time. */
+  readonly slices: Slices
 }
 
 /** No generation of a subscriber. */
@@ -32,19 +35,24 @@ export class TableCopy {
     private readonly entity: Entity,
     readonly table: ColumnTable,
     private moment: Moment,
+    private readonly slices: Slices,
     database: Reader,
   ) {
     this.texts = new OrderedTexts(entity, table, database)
   }
 
   /** Reads the table. @throws KernelFull, and what the driver throws */
-  static async load(entity: Entity, kernel: Kernel, { subscriber, reader, database }: Sources): Promise<TableCopy> {
+  static async load(
+    entity: Entity,
+    kernel: Kernel,
+    { subscriber, reader, database, slices }: Sources,
+  ): Promise<TableCopy> {
     // The log's end before the rows: a change before it is in their snapshot, and of each later one that snapshot says so.
     const end = endOf(subscriber, entity)
     const table = new ColumnTable(entity, kernel)
     try {
       const moment = await reader.all(entity, (bytes, from, to) => table.addLine(bytes, from, to))
-      return Object.assign(new TableCopy(entity, table, moment, database), end)
+      return Object.assign(new TableCopy(entity, table, moment, slices, database), end)
     } catch (error) {
       table.release()
       throw error
@@ -63,13 +71,18 @@ export class TableCopy {
 
   /** How many rows match, by the codes and what waits; null: these cannot tell. */
   count(filters: readonly Filter[]): number | null {
-    return this.table.count(filters, this.texts.boundsOf(filters))
+    const startMs = performance.now()
+    const total = this.table.count(filters, this.texts.boundsOf(filters))
+    this.slices.note(performance.now() - startMs)
+    return total
   }
 
   /** The ids of rows [offset, offset + size), in the order of the sorts; null: codes cannot tell, or changes wait. */
   page({ filters, sorts, page, pageSize }: ListQuery): readonly number[] | null {
+    const startMs = performance.now()
     this.texts.useFor(sorts)
     const found = this.table.page(filters, sorts, (page - 1) * pageSize, pageSize, this.texts.boundsOf(filters))
+    this.slices.note(performance.now() - startMs)
     return found?.ids ?? null
   }
 

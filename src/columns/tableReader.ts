@@ -22,8 +22,8 @@ export interface TableSize {
 
 /** A table of many millions of rows takes minutes, during which its old row versions stay. */
 const READ_MS_MAX = 300_000
-/** Rows that are read at once, and taken in in one turn of the event loop: some milliseconds. */
-const PIECE_ROWS = 1_000
+/** Rows that are read at once: the driver takes some milliseconds for them. */
+const PIECE_ROWS = 3_000
 
 /** A connection that reads nothing for so long is closed. */
 const IDLE_S_MAX = 10

@@ -67,7 +67,12 @@ interface ListReadsOptions {
   readonly places: number
   /** Whether a backend's number is that of PostgreSQL, and not of a pooler. */
   readonly mayCancel: boolean
+  /** Called with each backend that runs a list, soon after it has begun the first one. */
+  readonly onBackend?: ((backend: number) => void) | undefined
 }
+
+/** Backends that are known; then they are forgotten, and reported again. */
+const BACKENDS_MAX = 1_000
 
 /**
  * Reads lists, which may take seconds, over connections of their own, one statement on each, so that no other statement
@@ -80,6 +85,8 @@ export class ListReads {
   private readonly unsent = new Map<string, Wanted>()
   /** Lists of one row, by that row, which were found to take long. */
   private readonly slow = new LruCache<true>(SLOW_BYTES_MAX, (_, key) => 64 + 2 * key.length)
+
+  private readonly backends = new Set<number>()
 
   constructor(private readonly options: ListReadsOptions) {
     this.turns = new Turns(options.places)
@@ -105,7 +112,7 @@ export class ListReads {
   }
 
   private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {
-    if (this.turns.waiting(asker.key) >= WAITING_OF_ONE_MAX || this.unsent.size >= WAITING_MAX) throw busy()
+    if (this.turns.waiting(asker.key) >= WAITING_OF_ONE_MAX || this.unsent.size >= WAITING_MAX) throw busyWithLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`
     const wanted = this.unsent.get(key) ?? wantedOf(statement)
     this.unsent.set(key, wanted)
@@ -117,7 +124,7 @@ export class ListReads {
     })
     const unwatch = watchLeaving(asker, () => this.leave(key, wanted))
     try {
-      return await this.deadlines.race(wanted.promise, busy)
+      return await this.deadlines.race(wanted.promise, busyWithLists)
     } finally {
       unwatch()
     }
@@ -134,6 +141,7 @@ export class ListReads {
     try {
       return await this.options.own.readAlone(wanted.statement, wanted.untilMs, (backend) => {
         wanted.backend = backend
+        if (this.options.onBackend) setImmediate(this.noteBackend, backend)
       })
     } catch (error) {
       if (!isTooCostly(error)) throw error
@@ -147,6 +155,14 @@ export class ListReads {
     } finally {
       wanted.backend = () => null
     }
+  }
+
+  private readonly noteBackend = (backend: () => number | null) => {
+    const number = backend()
+    if (number === null || this.backends.has(number)) return
+    if (this.backends.size >= BACKENDS_MAX) this.backends.clear()
+    this.backends.add(number)
+    this.options.onBackend?.(number)
   }
 
   private leave(key: string, wanted: Wanted): void {
@@ -186,7 +202,8 @@ function cancelling(backend: number): Statement {
   return toStatement(sql`select pg_cancel_backend(${param(String(backend))})`)
 }
 
-function busy(): ApiError {
-  const message = 'The database is busy with other lists; retry after the seconds in Retry-After.'
+/** Beside other lists, this one has waited too long. */
+export function busyWithLists(): ApiError {
+  const message = 'The server is busy with other lists; retry after the seconds in Retry-After.'
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
 }

@@ -35,6 +35,8 @@ export interface Started {
 const AGAIN_MS = 250
 /** The most that PostgreSQL takes as max_connections. */
 const CONNECTIONS_MAX = 262_143
+/** Parallel workers would take the processors from all other requests, one after the other for each list. */
+const EMBEDDED = { max_parallel_workers_per_gather: '0' }
 /** Answers within this time ask clients to close their connections, so that none is cut. */
 const LEAVE_MS = 250
 
@@ -134,7 +136,7 @@ export class Supervisor {
     const { dataDir, databasePool, workers } = this.config
     // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes.
     const connections = Math.min(2 * (databasePool + 1) * workers + 20, CONNECTIONS_MAX)
-    const settings = { max_connections: String(connections), ...logSettings(this.config) }
+    const settings = { ...EMBEDDED, max_connections: String(connections), ...logSettings(this.config) }
     this.embedded = startEmbedded({ dataDir, settings })
     const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
     this.running = embedded

@@ -24,6 +24,7 @@ import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
+import { lowerPriority } from '../os/priority.ts'
 import { openRegion } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
 import { ownDescriptors } from './descriptorNeeds.ts'
@@ -109,6 +110,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     own: lists,
     places: connections.lists,
     mayCancel: !isPooled(config),
+    // The embedded PostgreSQL shares the processors with the workers.
+    onBackend: config.databaseUrl === null ? lowerPriority : undefined,
   })
   const entities = await loadEntities(surroundings.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null

@@ -181,6 +181,17 @@ describe('a list of one row', () => {
     }))
 })
 
+test('each backend that runs lists is reported once', async () => {
+  const backends: number[] = []
+  const onBackend = (backend: number) => void backends.push(backend)
+  const reads = new ListReads({ quick, own, places: 2, mayCancel: true, onBackend })
+  const own1 = await reads.read({ text: 'select pg_backend_pid()::text', values: [] }, askerOf('a'))
+  for (let count = 0; count < 10; count++) await reads.read(read('again'), askerOf('a'))
+  await until(async () => backends.length > 0)
+  expect(backends).toContain(Number(own1[0]?.[0]))
+  expect(new Set(backends).size).toBe(backends.length)
+})
+
 describe('a list that PostgreSQL ends', () => {
   const code = (reads: ListReads, text: string) =>
     reads.read({ text, values: [] }, askerOf('a')).then(

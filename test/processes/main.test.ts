@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { runningPostgres } from '../../src/postgres/postmaster.ts'
 import { copyCluster } from '../support/cluster.ts'
@@ -290,6 +291,32 @@ describe('an embedded PostgreSQL that ends by itself', () => {
       TIMEOUT_MS,
     )
 })
+
+test(
+  'statements of lists go behind all other work of the machine',
+  async () => {
+    const server = runMain({ ...ALONE, DATA_DIR: folder.path, BOOTSTRAP_API_KEY: LONG_KEY, LIST_CACHE: 'off' })
+    const [, url] = await server.waitFor(LISTENS)
+    const ask = async (path: string) =>
+      (await fetch(url + path, { headers: { authorization: `ApiKey ${LONG_KEY}` } })).text()
+    const sql = connect(runningPostgres(folder.path) as string)
+    const priorities = async () => {
+      await Promise.all([ask('/Absences?sort=-Start'), ask('/Absences/1'), ask('/Companies/1')])
+      const backends =
+        await sql`select pid, application_name as name from pg_stat_activity where backend_type = 'client backend'`
+      const priority = (pid: number) => (existsSync(`/proc/${pid}`) ? getPriority(pid) : null)
+      const of = (isOfLists: boolean) =>
+        backends.filter(({ name }) => name.includes('/lists') === isOfLists).map(({ pid }) => priority(pid))
+      return { lists: of(true), others: of(false) }
+    }
+    await until(async () => (await priorities()).lists.includes(10))
+    expect((await priorities()).others.filter((priority) => priority !== 0 && priority !== null)).toEqual([])
+    await sql.end()
+    server.kill('SIGTERM')
+    await server.ended
+  },
+  TIMEOUT_MS,
+)
 
 describe('end', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)

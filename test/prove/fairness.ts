@@ -39,14 +39,10 @@ const OTHERS = 4
 /** Serves four clients alone, and then beside keys that ask for costly lists within their limits. */
 export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; costly: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-fairness-'))
-  const embedded = await startEmbedded({ dataDir: join(folder, 'database'), access: 'everything' })
-  const sql = connect(embedded.url)
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
   try {
-    await migrate(embedded.url, MIGRATIONS)
-    await loadMany(sql, { company: 1_000, employee: 5_000, absence: options.absences })
-    await sql.unsafe('vacuum analyze')
-    const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error' }
+    await fill(folder, options.absences)
+    const settings = { DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error' }
     const program = (words: readonly string[]) =>
       run([process.execPath, '--no-env-file', 'src/main.ts', ...words], { ...settings, LOG_FORMAT: 'pretty' })
     const keyOf = async (name: string) => {
@@ -54,12 +50,12 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
       await made.ended
       return made.output().trim().split('\n').at(-1) as string
     }
-    const others = await Promise.all(names('other', OTHERS).map(keyOf))
-    const greedy: string[] = []
-    for (const name of names('greedy', options.keys)) greedy.push(await keyOf(name))
     const server = program([])
     const [, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
     try {
+      const others = await Promise.all(names('other', OTHERS).map(keyOf))
+      const greedy: string[] = []
+      for (const name of names('greedy', options.keys)) greedy.push(await keyOf(name))
       const alone = await serveOthers(url, others, options.seconds)
       const attack = beginAttack(url, greedy, options)
       await attack.waitFor(/all clients ask/)
@@ -74,10 +70,19 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
       await server.ended
     }
   } finally {
-    await sql.end()
-    await embedded.stop()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Makes the tables of the server that is to run with the embedded PostgreSQL in this folder. */
+async function fill(folder: string, absences: number) {
+  const embedded = await startEmbedded({ dataDir: folder, access: 'everything' })
+  await migrate(embedded.url, MIGRATIONS)
+  const sql = connect(embedded.url)
+  await loadMany(sql, { company: 1_000, employee: 5_000, absence: absences })
+  await sql.unsafe('vacuum analyze company, employee, absence')
+  await sql.end()
+  await embedded.stop()
 }
 
 /** Asks for lists that no index helps with, each of them once, from a process of its own. Ends when it is killed. */
