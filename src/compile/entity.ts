@@ -18,7 +18,7 @@ import {
 import { columns } from './columns.ts'
 import { compileOnceInsert, compileOnceUpdate } from './once.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
-import { written } from './written.ts'
+import { type Publishing, written } from './written.ts'
 
 // The most frequent statement of all, and its text is always the same.
 const shapes = new ShapeCache(2_000)
@@ -52,16 +52,22 @@ export function compileProbe(entity: Entity): Statement {
  * A new row; returns it, and the transaction; or no row where a reference names none, or the key of `once` was used or is in
  * use.
  */
-export function compileCreate(entity: Entity, changes: Assignments, once: Once | null = null): Batchable {
+export function compileCreate(
+  entity: Entity,
+  changes: Assignments,
+  once: Once | null = null,
+  publishing: Publishing = 'published',
+): Batchable {
   const changed = changedProperties(entity, changes)
-  const { text, batch } = shapes.get(shapeOf(once ? 'create once' : 'create', entity, changed), () => {
+  const verb = `${publishing} create${once ? ' once' : ''}`
+  const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const operands = operandsOf(changed)
     const assigned = assignments(changed, operands, ({ as }) => sql`b.${as}`)
     const targets = list(assigned.map(({ column }) => name(column)))
     const parts = {
       insert: sql`insert into ${name(entity.table)} (${targets})`,
       values: list(assigned.map(({ value }) => value)),
-      returning: sql`returning ${columns(entity)}, ${written()}`,
+      returning: sql`returning ${columns(entity)}, ${written(sql``, publishing)}`,
       sources: sourcesOf(changed, operands),
       matches: changed.flatMap((property, value) =>
         property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
@@ -82,8 +88,8 @@ function withOnce(values: (string | null)[], once: Once | null): (string | null)
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
  * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
  * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
- * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`: as of `compileCreate`. `isRename`:
- * rows of others may copy what changes.
+ * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`: as of `compileCreate`.
+ * `publishing`: 'renamed' where rows of others may copy what changes.
  */
 export function compileUpdate(
   entity: Entity,
@@ -92,10 +98,10 @@ export function compileUpdate(
   copying: readonly ReferringColumn[] = [],
   versions: string | null = null,
   once: Once | null = null,
-  isRename = copying.length > 0,
+  publishing: Publishing = copying.length > 0 ? 'renamed' : 'published',
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `${isRename ? 'rename' : 'update'}${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
+  const verb = `${publishing} update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
     const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
@@ -104,7 +110,7 @@ export function compileUpdate(
     const [after, before] = [columns(entity, sql`t`), columns(entity, sql`before`)]
     const parts = {
       table: name(entity.table),
-      returning: sql`returning ${after}, ${before}, ${written(sql`t.`, isRename)}, before.${VERSION}`,
+      returning: sql`returning ${after}, ${before}, ${written(sql`t.`, publishing)}, before.${VERSION}`,
       columns: sql`${columns(entity)}, xmin::text as ${VERSION}`,
       sources: sourcesOf(changed, operands),
       among: among[0]?.param ?? null,

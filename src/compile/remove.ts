@@ -6,10 +6,11 @@ import { join, name, type Param, param, type Sql, type Statement, sql, toStateme
 import { isAmong, PATIENCE } from './batch.ts'
 import { columns } from './columns.ts'
 import { onceRemove } from './once.ts'
-import { written } from './written.ts'
+import { type Publishing, written } from './written.ts'
 
 type Compiled = { readonly text: string; readonly batch: Batch }
-const [removes, removesOfVersions] = [new WeakMap<Entity, Compiled>(), new WeakMap<Entity, Compiled>()]
+/** By what the text depends on beside the entity. */
+const known = new Map<string, WeakMap<Entity, Compiled>>()
 
 /**
  * Deletes one row; returns it as it was, and the transaction; or no row where one of `referring` has its id. These are asked
@@ -23,24 +24,39 @@ export function compileRemove(
   referring: readonly ReferringColumn[],
   versions: string | null = null,
   once: Once | null = null,
+  publishing: Publishing = 'published',
 ): Batchable {
   if (once) {
+    const returning = returningOf(entity, publishing)
     const [own, among] = [param(id), versions === null ? null : param(versions)]
-    const piece = onceRemove(once, (isFirst) => removeOne(entity, referring, own, among, sql` and ${isFirst}`))
+    const piece = onceRemove(once, (isFirst) =>
+      removeOne(entity, referring, own, among, returning, sql` and ${isFirst}`),
+    )
     return { ...toStatement(piece), once }
   }
-  const known = versions === null ? removes : removesOfVersions
-  let compiled = known.get(entity)
-  if (!compiled) known.set(entity, (compiled = compile(entity, referring, versions === null ? null : param(null))))
+  const compiled = compiledOf(entity, `${publishing}${versions === null ? '' : ' if'}`, () =>
+    compile(entity, referring, versions === null ? null : param(null), returningOf(entity, publishing)),
+  )
   return { text: compiled.text, values: versions === null ? [id] : [id, versions], batch: compiled.batch }
 }
 
-function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null): Compiled {
+function returningOf(entity: Entity, publishing: Publishing): Sql {
+  return sql`returning ${columns(entity, sql`t`)}, ${written(sql`t.`, publishing)}`
+}
+
+function compiledOf(entity: Entity, shape: string, make: () => Compiled): Compiled {
+  let ofShape = known.get(shape)
+  if (!ofShape) known.set(shape, (ofShape = new WeakMap()))
+  let compiled = ofShape.get(entity)
+  if (!compiled) ofShape.set(entity, (compiled = make()))
+  return compiled
+}
+
+function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null, returning: Sql): Compiled {
   const [table, operand] = [name(entity.table), param(null)]
-  const returning = sql`returning ${columns(entity, sql`t`)}, ${written(sql`t.`)}`
   const referred = (ids: Sql) => referredTo(entity, referring, ids)
   return {
-    text: toStatement(removeOne(entity, referring, operand, among), [operand]).text,
+    text: toStatement(removeOne(entity, referring, operand, among, returning), [operand]).text,
     batch: removeTogether(table, referring.length === 0 ? null : referred, returning, among),
   }
 }
@@ -50,10 +66,10 @@ function removeOne(
   referring: readonly ReferringColumn[],
   id: Param,
   among: Param | null,
+  returning: Sql,
   first = sql``,
 ): Sql {
   const table = name(entity.table)
-  const returning = sql`returning ${columns(entity, sql`t`)}, ${written(sql`t.`)}`
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
   const own = sql`(select id from ${table} where id = ${id}${first}${version} for update) as own`
   const free =

@@ -3,6 +3,7 @@ import { DatabaseLists } from '../cache/databaseLists.ts'
 import { ReadFence } from '../changes/readFence.ts'
 import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
+import type { Publishing } from '../compile/written.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import {
   copiedEntities,
@@ -53,6 +54,7 @@ export class Resource {
   private readonly rows: RowWrites
   /** Null: there is no list cache. */
   private readonly writes: WriteRecorder | null
+  private readonly publishing: Publishing
   private readonly longWrites: LongWrites | null
 
   constructor(
@@ -66,6 +68,7 @@ export class Resource {
     this.referring = referringColumns(entity, entities)
     this.ownCopies = ownCopiesOf(entity)
     this.areRenamesBatched = this.ownCopies.length === 0 && this.copied.every(({ writable }) => writable)
+    this.publishing = memory === null ? 'unpublished' : 'published'
     this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags, memory.inFlight)
     const access: CacheAccess | null = memory && {
       cache: memory.cache,
@@ -101,7 +104,7 @@ export class Resource {
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
     const once = this.repeats.begin(call, '', assignments)
-    const statement = compileCreate(this.entity, assignments, once)
+    const statement = compileCreate(this.entity, assignments, once, this.publishing)
     const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
     return this.repeats.answer(once, create, (row) => this.created(call, row))
   }
@@ -161,7 +164,7 @@ export class Resource {
   }
 
   private set(id: string, assignments: Assignments, asked: VersionAsked | null, once: Once | null): Promise<Row> {
-    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once)
+    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.publishing)
     return this.rows.write(statement, id, assignments, asked, this.writes?.update)
   }
 
@@ -188,9 +191,10 @@ export class Resource {
     once: Once | null,
   ): Promise<Row> {
     const observe = this.writes?.rename
-    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, true)
+    const publishing = this.writes === null ? 'unpublished' : 'renamed'
+    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, publishing)
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
-    const few = compileUpdate(this.entity, id, assignments, this.copying, asked?.versions, once)
+    const few = compileUpdate(this.entity, id, assignments, this.copying, asked?.versions, once, publishing)
     const alone = { ...few, batch: null }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
     const [first] = await this.rows.attempt(this.areRenamesBatched ? few : alone, assignments, observe)

@@ -63,7 +63,14 @@ export class RowWrites {
     once: Once | null,
     observe: Observe | null = null,
   ): Promise<Row> {
-    const statement = compileRemove(this.entity, id, referring, asked?.versions, once)
+    const statement = compileRemove(
+      this.entity,
+      id,
+      referring,
+      asked?.versions,
+      once,
+      observe === null ? 'unpublished' : 'published',
+    )
     const [row] = await this.repeats.run(this.database, statement, observe).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })

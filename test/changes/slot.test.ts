@@ -9,6 +9,7 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import { Database } from '../../src/execute/database.ts'
+import { referringColumns } from '../../src/model/copies.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Assignments } from '../../src/model/query.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
@@ -207,7 +208,9 @@ describe('writes of this machine', () => {
         await Promise.all(
           ids.map((id) => database.write(compileUpdate(company, id, assign(company, { Enabled: 'false' })))),
         )
-        await Promise.all(ids.map((id) => database.write(compileRemove(company, id, []))))
+        await Promise.all(
+          ids.map((id) => database.write(compileRemove(company, id, referringColumns(company, entities)))),
+        )
       }
       const told = await reader.pulse()
       expect(told).toHaveLength(12)
@@ -225,7 +228,7 @@ describe('writes of this machine', () => {
       await sql`insert into employee (employee_number, company_id, company_key) select 'E1', id, name_key from company where name = 'a'`
       const reader = await reading()
       const rename = (id: string, name: string) =>
-        here.write(compileUpdate(company, id, assign(company, { Name: name }), [], null, null, true))
+        here.write(compileUpdate(company, id, assign(company, { Name: name }), [], null, null, 'renamed'))
       const [row] = await rename('1', 'c')
       expect(await reader.pulse()).toEqual(['employee E1 > E1'])
       expect(reader.changes[0]?.isLast).toBe(false)

@@ -48,6 +48,30 @@ describe('text and parameters', () => {
     })
   })
 
+  test('what no machine publishes is returned with its version alone, by no function, alone, in a batch and under a key', () => {
+    const once = { key: '6ba7b810-9dad-11d1-80b4-00c04fd430c8', request: '6ba7b811-9dad-11d1-80b4-00c04fd430c8' }
+    const changes = parsePartial(company, { Enabled: true })
+    const statements = [
+      compileCreate(company, parseComplete(company, {}), null, 'unpublished'),
+      compileUpdate(company, '7', changes, [], null, null, 'unpublished'),
+      compileRemove(company, '7', [], null, null, 'unpublished'),
+    ]
+    for (const { text, batch } of statements)
+      for (const each of [text, batch?.text ?? '']) {
+        const returned = each.slice(each.indexOf('returning'))
+        expect(returned).toMatch(/xmin::text/)
+        expect(returned).not.toContain('(')
+      }
+    expect(compileUpdate(company, '7', changes, [], null, once, 'unpublished').text).not.toContain('emit_message')
+    expect(compileUpdate(company, '7', changes).text).toContain('emit_message')
+  })
+
+  test('what refers to another row is inserted by a select, with the lock in it, and not among values', () => {
+    const { text } = compileCreate(absence, parsePartial(absence, { Status: 'x', EmployeeId: id('3') }))
+    expect(text).toMatch(/^insert into "absence" \([^)]*\) select .* for key share\) as /)
+    expect(text).not.toContain(' values ')
+  })
+
   test('create sets every writable property', () => {
     expect(single(compileCreate(company, parseComplete(company, { Name: "O'Neil" })))).toEqual({
       text:
@@ -290,4 +314,18 @@ describe('on the database', () => {
       expect(await behind((transaction, id) => transaction`delete from company where id = ${id}`)).toEqual([])
     })
   })
+})
+
+test('a row that was written by a server without a cache has the version that it is read with', async () => {
+  const [made] = await database.write(
+    compileCreate(company, parseComplete(company, { name: 'v' }), null, 'unpublished'),
+  )
+  const read = async () => (await database.read(compileGet(company, made?.[0] as string)))[0]?.at(-1)
+  expect(made?.at(-1)).toBe(await read())
+  const changes = parsePartial(company, { name: 'w' })
+  const [changed] = await database.write(
+    compileUpdate(company, made?.[0] as string, changes, [], null, null, 'unpublished'),
+  )
+  expect(changed?.at(-2)).toBe(await read())
+  expect(changed?.at(-1)).toBe(made?.at(-1) as string)
 })

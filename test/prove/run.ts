@@ -16,10 +16,12 @@ import { fillForHostile, proveHostile } from './hostile.ts'
 import { ask, watch } from './http.ts'
 import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
+import { type Disturbance, proveMachines } from './machines.ts'
 import { proveSoak } from './soak.ts'
 
 const UNLIMITED = '1000000/1s'
 const HOUR_MS = 3_600_000
+const REVOKED_MS_MAX = 1_000
 const TEST_MS_MAX = 600_000
 const KEY = 'the-key-of-the-proofs'
 /** Rounds, writes from elsewhere, and faults. */
@@ -140,6 +142,35 @@ const hostile: Record<string, Proof> = {
     ),
 }
 
+const DISTURBANCES: Disturbance[] = [
+  'nothing',
+  'feed',
+  'visibility',
+  'server',
+  'visibility',
+  'redis',
+  'postgres',
+  'nothing',
+]
+
+/** Two servers, one PostgreSQL, one Redis, and what psql would write. */
+const machines: Record<string, Proof> = Object.fromEntries(
+  (['slot', 'notify'] as const).map((changes) => [
+    `two machines, by ${changes}`,
+    async (seed) => {
+      const found = await proveMachines({ seed, changes, roundMs: 3_000, disturbances: DISTURBANCES })
+      const { counts, differences, settledMs, revokedMs } = found
+      if (revokedMs > REVOKED_MS_MAX) differences.push(`a revoked key was accepted for ${revokedMs} ms`)
+      if (differences.length > 0)
+        throw new Differing(
+          `${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(counts)}`,
+          differences.length,
+        )
+      return { ...counts, revokedMs, settledMs }
+    },
+  ]),
+)
+
 /** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
 const soakOf = (seconds: number): Record<string, Proof> => ({
   soak: async (seed) => {
@@ -150,7 +181,7 @@ const soakOf = (seconds: number): Record<string, Proof> => ({
   },
 })
 
-const groups = { limiter, lists, tests, fairness, hostile }
+const groups = { limiter, lists, tests, fairness, hostile, machines }
 const options = new Command('prove')
   .description('Proves what the server promises, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)
