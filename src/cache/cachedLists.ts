@@ -14,6 +14,7 @@ import type { ListSource } from './listSource.ts'
 import { type PagePlan, planPage } from './pagePlan.ts'
 import { Pending } from './pending.ts'
 import { selectionOf } from './selection.ts'
+import type { StandbyLists } from './standbyLists.ts'
 
 /** An estimate, in bytes: a reply beside its body. */
 const REPLY_BYTES = 1_500
@@ -55,6 +56,8 @@ export class CachedLists implements ListSource {
   private readonly asked = new Map<string, Asked>()
   /** By selection: totals that are being counted. */
   private readonly counting = new Pending<unknown>()
+  /** Selections that a standby has counted. */
+  private readonly once = new LruCache<true>(WIDE_BYTES_MAX, (_, key) => 64 + 2 * key.length)
   /** Narrow lists that were found to have many rows. */
   private readonly wide = new LruCache<true>(WIDE_BYTES_MAX, (_, key) => 64 + 2 * key.length)
 
@@ -62,6 +65,8 @@ export class CachedLists implements ListSource {
     private readonly entity: Entity,
     private readonly reads: ListReads,
     private readonly access: CacheAccess,
+    /** Null: there are none. */
+    private readonly standbys: StandbyLists | null = null,
   ) {}
 
   kept(key: string): Reply | null {
@@ -84,7 +89,7 @@ export class CachedLists implements ListSource {
     }
     const baseline = isQuick ? null : cache.baseline(selectionOf(this.entity, query.filters, tableMask))
     if (!baseline) {
-      const found = await this.countAndRead(query, null, asker)
+      const found = (await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker))
       if (isQuick && found.total >= WIDE_MIN) this.wide.set(key, true)
       return respond(found)
     }
@@ -98,7 +103,7 @@ export class CachedLists implements ListSource {
   }
 
   async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
-    return respond(await this.countAndRead(query, null, asker))
+    return respond((await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker)))
   }
 
   private async make(
@@ -108,10 +113,30 @@ export class CachedLists implements ListSource {
     asker: Asker,
     respond: (found: Found) => TextReply,
   ) {
-    const { baseline, snapshot, ...found } = await this.locate(query, first, asker)
+    const located = (await this.onceByStandby(query, first, asker)) ?? (await this.locate(query, first, asker))
+    const { baseline, snapshot, ...found } = located
     const reply = encoded(respond(found))
     if (baseline) this.access.cache.keepPage(key, baseline, snapshot, reply, REPLY_BYTES + reply.body.length)
     return reply
+  }
+
+  /** A list that was not asked for before may never be again: the primary counts it, for memory, when it is. */
+  private async onceByStandby(query: ListQuery, first: Baseline, asker: Asker): Promise<Located | null> {
+    const { key } = first.selection
+    if (this.standbys === null || first.total !== null || this.once.get(key)) return null
+    this.once.set(key, true)
+    const startMs = performance.now()
+    const located = await this.byStandby(query, asker)
+    if (located !== null) this.access.cache.noteCost(first, performance.now() - startMs)
+    return located
+  }
+
+  private async byStandby(query: ListQuery, asker: Asker): Promise<Located | null> {
+    const found = await this.standbys?.find(query, asker)
+    if (!found) return null
+    // It may show what this machine has committed and not yet published.
+    await this.access.fence.rows(this.access.tableMask, null)
+    return { ...found, baseline: null, snapshot: null }
   }
 
   private async locate(query: ListQuery, first: Baseline, asker: Asker): Promise<Located> {

@@ -6,12 +6,15 @@ import type { ListQuery } from '../model/query.ts'
 import type { Found } from '../respond/page.ts'
 import type { Reply, TextReply } from '../respond/reply.ts'
 import type { ListSource } from './listSource.ts'
+import type { StandbyLists } from './standbyLists.ts'
 
 /** Reads every list from the database, in one statement. */
 export class DatabaseLists implements ListSource {
   constructor(
     private readonly entity: Entity,
     private readonly reads: ListReads,
+    /** Null: there are none. */
+    private readonly standbys: StandbyLists | null = null,
   ) {}
 
   kept(): null {
@@ -23,6 +26,8 @@ export class DatabaseLists implements ListSource {
   }
 
   async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+    const found = await this.standbys?.find(query, asker)
+    if (found) return respond(found)
     const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
     return respond({ rows, total: Number(rows[0]?.[0] ?? 0) })
   }

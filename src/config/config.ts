@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Value } from '@sinclair/typebox/value'
 import type { LogFormat, LogLevel } from '../log.ts'
+import { readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules, type Rule } from '../model/limits.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { isSecret, RENAMED, type Setting, type SettingName, settings } from './settings.ts'
@@ -11,6 +12,8 @@ export interface Config {
   readonly databaseUrl: string | null
   /** Null: `databaseUrl` names no pooler, or nothing is known beside it. */
   readonly databaseDirectUrl: string | null
+  /** Hot standbys. */
+  readonly databaseReadUrls: readonly string[]
   readonly databasePool: number
   readonly databasePrepare: boolean
   readonly dataDir: string
@@ -69,6 +72,10 @@ export function readConfig(
     const text = read<string>(name)
     return faultOf(parseRules, text) === null ? parseRules(text) : []
   }
+  const readUrls = (name: SettingName): readonly string[] => {
+    const text = read<string | null>(name)
+    return text === null || faultOf(readDatabaseUrls, text) !== null ? [] : readDatabaseUrls(text)
+  }
   for (const [old, name] of Object.entries(RENAMED)) if (environment[old]) faults.push(`${old} is called ${name} now`)
   faults.push(...unknownLines(files))
   const publicUrl = read<string | null>('PUBLIC_URL')
@@ -76,6 +83,7 @@ export function readConfig(
   const config: Config = {
     databaseUrl,
     databaseDirectUrl: read('DATABASE_DIRECT_URL'),
+    databaseReadUrls: readUrls('DATABASE_READ_URLS'),
     databasePool: read('DATABASE_POOL'),
     databasePrepare: read('DATABASE_PREPARE'),
     dataDir: read('DATA_DIR'),
@@ -101,6 +109,8 @@ export function readConfig(
   }
   if (config.databaseDirectUrl !== null && databaseUrl === null)
     faults.push('DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set')
+  if (config.databaseReadUrls.length > 0 && databaseUrl === null)
+    faults.push('DATABASE_READ_URLS is beside DATABASE_URL, which is not set')
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)
 }

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
-import { readDatabaseUrl } from '../model/databaseUrl.ts'
+import { readDatabaseUrl, readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules } from '../model/limits.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { parseOrigins } from '../model/origins.ts'
@@ -34,6 +34,13 @@ export const settings = {
     meaning:
       'The same database past the pooler that DATABASE_URL names: for migrations, keys, news of writes, and tables in columns.',
     check: readDatabaseUrl,
+  },
+  DATABASE_READ_URLS: {
+    schema: Type.String({ pattern: '^postgres(ql)?://.+' }),
+    default: null,
+    allowed: 'addresses like postgres://user:password@standby:5432/database, separated by commas',
+    meaning: 'Hot standbys of the database, which find lists that memory does not answer.',
+    check: readDatabaseUrls,
   },
   DATABASE_POOL: {
     schema: Type.Integer({ minimum: 1, maximum: 1000 }),

@@ -48,6 +48,19 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   return { address, options, connection }
 }
 
+/**
+ * Takes the text of DATABASE_READ_URLS apart: addresses of one server each, separated by commas.
+ * @throws RangeError as `readDatabaseUrl`, and for an address of several
+ */
+export function readDatabaseUrls(text: string): string[] {
+  const urls = text.split(/,(?=postgres(?:ql)?:\/\/)/)
+  for (const url of urls) {
+    if (hostsOf(readDatabaseUrl(url).address).includes(','))
+      throw new RangeError('one of its addresses has several hosts: each is one standby')
+  }
+  return urls
+}
+
 /** As the driver reads them in an address. */
 function optionOf(value: string): string | number | false {
   if (value === 'disable' || value === 'false') return false
@@ -56,8 +69,12 @@ function optionOf(value: string): string | number | false {
 
 /** As the driver does: of several hosts the first stands for all. */
 function requireReadable(address: string) {
-  const [, hosts = ''] = /:\/\/(?:[^/]*@)?([^/]*)/.exec(address) ?? []
+  const hosts = hostsOf(address)
   if (!URL.canParse(address.replace(hosts, hosts.split(',')[0] ?? ''))) throw new RangeError('it cannot be read')
+}
+
+function hostsOf(address: string): string {
+  return /:\/\/(?:[^/]*@)?([^/]*)/.exec(address)?.[1] ?? ''
 }
 
 /** A password with a question mark in it would look like the name of a parameter. */

@@ -1,5 +1,6 @@
 import { type CacheAccess, CachedLists } from '../cache/cachedLists.ts'
 import { DatabaseLists } from '../cache/databaseLists.ts'
+import { StandbyLists } from '../cache/standbyLists.ts'
 import { ReadFence } from '../changes/readFence.ts'
 import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
@@ -60,7 +61,7 @@ export class Resource {
   constructor(
     readonly entity: Entity,
     entities: readonly Entity[],
-    { database, listReads, longWrites, cursors, memory }: ResourceParts,
+    { database, listReads, longWrites, standbys, cursors, memory }: ResourceParts,
   ) {
     this.longWrites = longWrites
     this.copied = copiedProperties(entity, entities)
@@ -79,7 +80,10 @@ export class Resource {
     this.repeats = new Repeats(entity, database, () => this.reads.settled())
     this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.absent(id))
     this.versions = new RowVersions(entity, this.reads)
-    const source = access ? new CachedLists(entity, listReads, access) : new DatabaseLists(entity, listReads)
+    const byStandby = standbys ? new StandbyLists(entity, standbys) : null
+    const source = access
+      ? new CachedLists(entity, listReads, access, byStandby)
+      : new DatabaseLists(entity, listReads, byStandby)
     this.lists = new Lists(entity, cursors, source)
   }
 

@@ -2,6 +2,7 @@ import type { CacheParts } from '../cache/cacheParts.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
+import type { Standbys } from '../execute/standbys.ts'
 import type { Cursors } from '../model/cursor.ts'
 
 /** What the operations work with. */
@@ -10,6 +11,8 @@ export interface ResourceParts {
   readonly listReads: ListReads
   /** Null: every rename runs as other writes do. */
   readonly longWrites: LongWrites | null
+  /** Null, or not there: the primary finds all lists. */
+  readonly standbys?: Standbys | null
   readonly cursors: Cursors
   /** Null: every list is read from the database. */
   readonly memory: CacheParts | null

@@ -29,6 +29,7 @@ import { openRegion } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
 import { ownDescriptors } from './descriptorNeeds.ts'
 import { openMemory } from './listMemory.ts'
+import { openStandbys } from './openStandbys.ts'
 
 /** A running worker, for the process that it is. */
 export interface Worker {
@@ -105,6 +106,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     spare: database,
     lockMsMax: LOCK_MS_MAX,
   })
+  const reading = openStandbys(config, database, { ...options, lockMsMax: LOCK_MS_MAX }, log)
   const listReads = new ListReads({
     quick: database,
     own: lists,
@@ -127,6 +129,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     database,
     listReads,
     longWrites,
+    standbys: reading?.standbys ?? null,
     admission,
     cors: createCors(config.corsOrigins),
     cursors,
@@ -170,7 +173,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       // What still runs is answered 503 when its connection ends; so the listener goes last.
-      await Promise.all([database.end(0), lists.end(0), longWrites.end(), memory?.columns?.end()])
+      await Promise.all([database.end(0), lists.end(0), longWrites.end(), reading?.end(), memory?.columns?.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
       close()

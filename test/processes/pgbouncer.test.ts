@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs'
 import type postgres from 'postgres'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
+import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { hasPgBouncer, type RunningPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import { asPlainRole, connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, type RunningProgram, run, runMain, temporaryFolder, until } from '../support/process.ts'
@@ -122,7 +123,8 @@ function pgBouncerTests() {
   test('nothing of this was worth a warning', () => expect(server.output()).not.toMatch(/ (warn|error) /))
 }
 
-function directTests() {
+function directTests(way: 'notify' | 'slot') {
+  const own = way === 'slot' ? useOwnPostgres({ wal_level: 'logical' }) : null
   let folder: ReturnType<typeof temporaryFolder>
   let pooler: RunningPgBouncer
   let server: RunningProgram
@@ -130,7 +132,7 @@ function directTests() {
   let sql: postgres.Sql
   beforeAll(async () => {
     folder = temporaryFolder()
-    const direct = await createDatabase('empty')
+    const direct = own?.url ?? (await createDatabase('empty'))
     pooler = await startPgBouncer(direct, 3)
     const database = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: direct, DATABASE_PREPARE: 'false' }
     const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '8' }
@@ -139,7 +141,7 @@ function directTests() {
       WORKERS: '2',
       BOOTSTRAP_API_KEY: KEY,
       LOG_LEVEL: 'warn',
-      CHANGES: 'notify',
+      CHANGES: way,
     }
     server = runMain({ ...settings, ...database, ...limits })
     ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
@@ -177,29 +179,38 @@ function directTests() {
     })
   }
 
-  test('lists come from memory, and its own writes are known as such: they notify nobody, and drop no other list', async () => {
+  test('lists come from memory, and its own writes are known as such: they drop no other list', async () => {
     const { body: company } = await ask('POST', '/Companies', { Name: 'kept' })
     const { body: other } = await ask('POST', '/Companies', { Name: 'other' })
     await untilKnown('/Companies?Name=kept', '1')
+    for (const body of [{ Name: 'renamed' }, { Enabled: true }, { Name: 'renamed again' }])
+      expect((await ask('PATCH', `/Companies/${other.id}`, body)).status).toBe(200)
+    expect((await ask('POST', '/Employees', { FirstName: 'x', CompanyId: company.id })).status).toBe(201)
+    expect(await isKnown('/Companies?Name=kept', '1')).toBe(true)
+    expect(await totalOf('/Companies?Name=renamed again')).toBe('1')
+
+    await sql`insert into company (name) values ('kept')`
+    await until(async () => (await totalOf('/Companies?Name=kept')) === '2')
+  })
+
+  async function heardOf() {
     const heard: string[] = []
     const { machine } = (await sql`select machine from change_listener`)[0] as { machine: string }
+    const { id } = (await ask('GET', '/Companies?Name=renamed again')).body[0]
     await sql.listen('roster_change', (payload) => heard.push(payload))
     // As if another machine listened, too: now every write notifies, and says whose it is.
     await sql`
       insert into change_listener select 'another', pid, backend_start from pg_stat_activity where pid = pg_backend_pid()`
-    expect((await ask('PATCH', `/Companies/${other.id}`, { Name: 'renamed' })).status).toBe(200)
-    expect((await ask('PATCH', `/Companies/${other.id}`, { Enabled: true })).status).toBe(200)
-    expect((await ask('POST', '/Employees', { FirstName: 'x', CompanyId: company.id })).status).toBe(201)
+    for (const body of [{ Name: 'renamed' }, { Enabled: false }])
+      expect((await ask('PATCH', `/Companies/${id}`, body)).status).toBe(200)
+    expect((await ask('POST', '/Employees', { FirstName: 'x', CompanyId: id })).status).toBe(201)
     await until(() => heard.length >= 3)
     expect(new Set(heard.map((payload) => payload.split(' ')[1]))).toEqual(new Set([machine]))
-    expect(await isKnown('/Companies?Name=kept', '1')).toBe(true)
-    expect(await totalOf('/Companies?Name=renamed')).toBe('1')
-
-    await sql`insert into company (name) values ('kept')`
-    await until(async () => (await totalOf('/Companies?Name=kept')) === '2')
-    expect(heard.at(-1)?.split(' ')[1]).toBe('')
+    await sql`insert into company (name) values ('foreign')`
+    await until(() => heard.at(-1)?.split(' ')[1] === '')
     await sql`delete from change_listener where machine = 'another'`
-  })
+  }
+  if (way === 'notify') test('its own writes notify other machines in its name', heardOf)
 
   test('writes of many at once, in batches and under keys, by the server and past it, leave totals that are true', async () => {
     const filters = ['', '?Enabled=true', '?Name=kept', '?Name=made', '?Enabled=true&Name=made']
@@ -226,15 +237,16 @@ function directTests() {
 
   test('a write whose outcome is unknown turns memory off until PostgreSQL is rid of it; then lists are known again', async () => {
     await untilKnown('/Companies?Name=kept', '2')
+    await ask('POST', '/Companies', { Name: 'begun' })
     const held = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const holding = sql.begin(async (transaction) => {
-      await transaction`select from company where name = 'renamed' for update`
+      await transaction`select from company where name = 'begun' for update`
       locked.resolve()
       await held.promise
     })
     await locked.promise
-    const id = (await ask('GET', '/Companies?Name=renamed')).body[0].id
+    const { id } = (await ask('GET', '/Companies?Name=begun')).body[0]
     const lost = ask('PATCH', `/Companies/${id}`, { Name: 'lost' })
     const waiting = () => sql`select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%update%'`
     await until(async () => (await waiting()).length > 0)
@@ -251,7 +263,8 @@ function directTests() {
 
 if (hasPgBouncer) {
   describe('behind PgBouncer in transaction mode', pgBouncerTests)
-  describe('behind PgBouncer in transaction mode, with an address past it', directTests)
+  for (const way of ['notify', 'slot'] as const)
+    describe(`behind PgBouncer in transaction mode, with an address past it, by ${way}`, () => directTests(way))
 } else
   test('behind PgBouncer in transaction mode', () => {
     if (process.env.CI_REQUIRES_PGBOUNCER) throw new Error('pgbouncer is not installed')
