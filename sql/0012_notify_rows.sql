@@ -130,13 +130,13 @@ create function notify_changes_of(changed regclass, with_rows boolean default tr
     end
   $body$;
 
--- Where servers can read PostgreSQL's own log instead, each write would pay for transition tables that are of no use. An
--- operator who changes that later calls the function for each table.
+-- Where servers can read PostgreSQL's own log instead, each write would pay for transition tables that are of no use; the
+-- embedded PostgreSQL has a role for that alone. An operator who changes that later calls the function for each table.
 do $migration$
   begin
     if current_setting('wal_level') = 'logical'
       and exists (select from pg_publication where pubname = 'roster')
-      and exists (select from pg_roles where rolname = current_user and (rolreplication or rolsuper))
+      and exists (select from pg_roles where rolname in (current_user, 'roster_feed') and (rolreplication or rolsuper))
     then
       return;
     end if;

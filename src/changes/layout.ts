@@ -2,18 +2,20 @@ import { HEADER_WORDS, type Region } from '../os/region.ts'
 
 /** The length of one process's ring. */
 export const RING_WORDS = 1 << 16
+/** That of the owner's, which writes what others have written: a transaction of theirs may have a thousand long rows. */
+export const OWNER_RING_WORDS = 1 << 19
 /** How many writes of one process have a flag of their own; more share the last one. */
 export const FLAGS_MAX = 64
 
 /** What a process has in the region beside its ring: the ring's head, its unknownOutcomes, its flags with their count and bounds. */
 const OWN_WORDS = 3 + 2 * FLAGS_MAX
 
-/** The length of a change log for so many writers. */
+/** The length of a change log for so many writers, its owner among them. */
 export function changeLogWords(writers: number): number {
-  return HEADER_WORDS + writers * (OWN_WORDS + RING_WORDS)
+  return HEADER_WORDS + writers * OWN_WORDS + OWNER_RING_WORDS + (writers - 1) * RING_WORDS
 }
 
-/** Where the parts begin, each of which has as many words for one writer as for the next. */
+/** Where the parts begin, each of which has as many words for one writer as for the next; but for the rings, see `ringOf`. */
 export interface Layout {
   readonly writers: number
   /** How many words the writer's ring has had, modulo 2^32. */
@@ -30,11 +32,17 @@ export interface Layout {
 }
 
 export function layoutOf({ words }: Region): Layout {
-  const writers = (words.length - HEADER_WORDS) / (OWN_WORDS + RING_WORDS)
+  const writers = 1 + (words.length - changeLogWords(1)) / (OWN_WORDS + RING_WORDS)
   const heads = HEADER_WORDS
   const unknownOutcomes = heads + writers
   const counts = unknownOutcomes + writers
   const flags = counts + writers
   const bounds = flags + writers * FLAGS_MAX
   return { writers, heads, unknownOutcomes, counts, flags, bounds, rings: bounds + writers * FLAGS_MAX }
+}
+
+/** Where a writer's ring begins, and its length: a power of two, since heads are counted modulo 2^32. The owner is writer 0. */
+export function ringOf({ rings }: Layout, writer: number): { base: number; length: number } {
+  if (writer === 0) return { base: rings, length: OWNER_RING_WORDS }
+  return { base: rings + OWNER_RING_WORDS + (writer - 1) * RING_WORDS, length: RING_WORDS }
 }

@@ -2,7 +2,7 @@ import { monotonicMs } from '../os/clock.ts'
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
 import { clearFlag, forgetTransactions } from './inFlight.ts'
-import { FLAGS_MAX, type Layout, layoutOf, RING_WORDS } from './layout.ts'
+import { FLAGS_MAX, type Layout, layoutOf, RING_WORDS, ringOf } from './layout.ts'
 
 const { load, store, add, sub } = Atomics
 
@@ -33,15 +33,18 @@ const SKIP = -1
  */
 export class ChangeLogWriter {
   private readonly base: number
+  private readonly length: number
   private readonly head: number
 
   constructor(
     private readonly region: Region,
     writer: number,
   ) {
-    const { heads, rings } = layoutOf(region)
-    this.head = heads + writer
-    this.base = rings + writer * RING_WORDS
+    const layout = layoutOf(region)
+    this.head = layout.heads + writer
+    const { base, length } = ringOf(layout, writer)
+    this.base = base
+    this.length = length
   }
 
   /** Appends a record for all readers. False: the text is too long for one; nothing was appended. */
@@ -52,10 +55,10 @@ export class ChangeLogWriter {
     if (length > RECORD_WORDS_MAX) return false
     const before = load(words, this.head)
     let head = before
-    let offset = head & (RING_WORDS - 1)
-    if (offset + length > RING_WORDS) {
+    let offset = head & (this.length - 1)
+    if (offset + length > this.length) {
       store(words, this.base + offset, SKIP)
-      head = (head + RING_WORDS - offset) | 0
+      head = (head + this.length - offset) | 0
       offset = 0
     }
     store(words, this.base + offset, bytes.length)
@@ -174,17 +177,17 @@ export class ChangeLogReader {
 
   private readRing(writer: number, take: (text: string) => void): boolean {
     const { words } = this.region
-    const base = this.layout.rings + writer * RING_WORDS
+    const { base, length: ring } = ringOf(this.layout, writer)
     const head = load(words, this.layout.heads + writer)
     let tail = this.tails[writer] as number
     while (tail !== head) {
-      const offset = tail & (RING_WORDS - 1)
+      const offset = tail & (ring - 1)
       const bytes = load(words, base + offset)
       const length = 1 + ((bytes + 3) >> 2)
       const isRecord = bytes >= 0 && length <= RECORD_WORDS_MAX
       const text = isRecord ? this.copy(base + offset + 1, bytes) : ''
-      if ((!isRecord && bytes !== SKIP) || this.isOverwritten(writer, tail)) return false
-      tail = (tail + (isRecord ? length : RING_WORDS - offset)) | 0
+      if ((!isRecord && bytes !== SKIP) || this.isOverwritten(writer, tail, ring)) return false
+      tail = (tail + (isRecord ? length : ring - offset)) | 0
       if (isRecord) take(text)
     }
     this.tails[writer] = tail
@@ -192,9 +195,9 @@ export class ChangeLogReader {
   }
 
   /** Whether the writer may have come round to `tail`, with the record that it is writing. */
-  private isOverwritten(writer: number, tail: number): boolean {
+  private isOverwritten(writer: number, tail: number, ring: number): boolean {
     const ahead = (load(this.region.words, this.layout.heads + writer) - tail) >>> 0
-    return ahead > RING_WORDS - 2 * RECORD_WORDS_MAX
+    return ahead > ring - 2 * RECORD_WORDS_MAX
   }
 
   private copy(from: number, byteLength: number): string {

@@ -48,6 +48,11 @@ export class ChangeSubscriber {
    */
   catchUp(): void {
     this.isLive = this.reader.isLive
+    this.keepUp()
+  }
+
+  /** The same without a need of it: so that a process which nobody asks for lists does not fall a ring behind. */
+  keepUp(): void {
     if (this.reader.read(this.take)) return
     this.tables = new Map()
     this.published.fill(0)

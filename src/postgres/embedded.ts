@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { tryLock } from '../os/lock.ts'
 import { initialize } from './initdb.ts'
 import { logOf, openLog, tail } from './postgresLog.ts'
-import { addressOf, feedPasswordFile, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
+import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
 import { type Access, FEED, ROLES, secure } from './rights.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
 
@@ -71,10 +71,9 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const runner = prepareRunner(dataDir, options)
   await stopOrphan(runner.cluster)
   const password = readPassword(passwordFile(runner.cluster))
-  const feedPassword = readPassword(feedPasswordFile(runner.cluster))
   if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir)
   const { access = 'tables' } = options
-  await secure(runner, dataDir, { password, feedPassword }, access)
+  const feedPassword = await secure(runner, dataDir, password, access)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
   const first = await launchOnFreePort(runner, dataDir, settings)
   if (options.isShared !== false) publish(dataDir, runner.cluster)
@@ -116,7 +115,6 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   }
 }
 
-/** The password in the file, which is made where it is not there. */
 function readPassword(file: string): string {
   if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 })
   return readFileSync(file, 'utf8')

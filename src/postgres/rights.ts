@@ -1,4 +1,5 @@
-import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLog, tail } from './postgresLog.ts'
 import { endOf, type Runner } from './runner.ts'
@@ -63,12 +64,6 @@ begin
 end
 $$`
 
-export interface Passwords {
-  readonly password: string
-  /** Of the role that reads the log. */
-  readonly feedPassword: string
-}
-
 const NOTHING_ELSE = 'nosuperuser nocreatedb nocreaterole nobypassrls'
 
 /** The publication is the server's; what it has is a matter of migrations. */
@@ -92,7 +87,7 @@ function restrictRole(role: string, attributes: string, password: string): strin
 }
 
 /** No role that comes with the cluster, and no right that PostgreSQL gives to everyone, leads past the tables. */
-function restrict({ password, feedPassword }: Passwords): string[] {
+function restrict(password: string, feedPassword: string): string[] {
   return [
     ...restrictRole(SERVING, 'noreplication', password),
     ...restrictRole(FEED, 'replication', feedPassword),
@@ -107,15 +102,21 @@ function restrict({ password, feedPassword }: Passwords): string[] {
 
 /**
  * Lets the role of `access` in, by its password, and takes what the superuser owns over from it, as earlier versions of ours
- * left it. Once in the life of a cluster: it is not running, and its only session is one without a network.
+ * left it. Once in the life of a cluster: it is not running, and its only session is one without a network. Returns the password
+ * of the role that reads the log, which is made anew where its file is missing.
  * @throws Error with the end of PostgreSQL's log
  */
-export async function secure(runner: Runner, dataDir: string, passwords: Passwords, access: Access): Promise<void> {
+export async function secure(runner: Runner, dataDir: string, password: string, access: Access): Promise<string> {
   const file = join(runner.cluster, 'pg_hba.conf')
-  if (readFileSync(file, 'utf8') === ENTRANCES[access]) return
+  const feedFile = `${runner.cluster}.feed.password`
+  const known = existsSync(feedFile) ? readFileSync(feedFile, 'utf8') : null
+  const isWhole = known !== null || access === 'everything'
+  if (isWhole && readFileSync(file, 'utf8') === ENTRANCES[access]) return known ?? ''
+  const feedPassword = known ?? randomBytes(24).toString('hex')
   const commands =
-    access === 'tables' ? restrict(passwords) : [`alter role ${SUPERUSER} password '${passwords.password}'`]
+    access === 'tables' ? restrict(password, feedPassword) : [`alter role ${SUPERUSER} password '${password}'`]
   await runAlone(runner, dataDir, commands)
+  if (known === null && access === 'tables') writeFileSync(feedFile, feedPassword, { mode: 0o600, flag: 'wx' })
   // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
   // the name, and would be given what that leads to.
   const part = `${runner.cluster}.hba.part`
@@ -123,6 +124,7 @@ export async function secure(runner: Runner, dataDir: string, passwords: Passwor
   writeFileSync(part, ENTRANCES[access], { mode: 0o600, flag: 'wx' })
   runner.give(part)
   renameSync(part, file)
+  return feedPassword
 }
 
 /** As the superuser, in PostgreSQL's single-user mode, which takes a command a line. */

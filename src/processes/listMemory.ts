@@ -13,6 +13,9 @@ import type { Database } from '../execute/database.ts'
 import type { Log } from '../log.ts'
 import type { Region } from '../os/region.ts'
 
+/** Others that write thousands of rows a second fill a ring in more than this time. */
+const KEEP_UP_MS = 250
+
 interface Sources {
   /** For whole tables; not of a pooler. */
   readonly databaseUrl: string
@@ -29,6 +32,7 @@ export function openMemory({ listCacheMb, columnsMb }: Config, sources: Sources)
   const bytes = listCacheMb * 2 ** 20
   const bytesMax = columnsMb * 2 ** 20
   const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
+  setInterval(() => subscriber.keepUp(), KEEP_UP_MS).unref()
   const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
   const reader = new TableReader(sources.databaseUrl)
   const columns = bytesMax === 0 ? null : new ColumnStore({ subscriber, reader, database, bytesMax, log })

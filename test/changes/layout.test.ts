@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { changeLogWords, FLAGS_MAX, layoutOf, RING_WORDS } from '../../src/changes/layout.ts'
+import { changeLogWords, FLAGS_MAX, layoutOf, OWNER_RING_WORDS, RING_WORDS, ringOf } from '../../src/changes/layout.ts'
 import { HEADER_WORDS, type Region } from '../../src/os/region.ts'
 
 test.each([1, 2, 7, 515])(
@@ -16,13 +16,19 @@ test.each([1, 2, 7, 515])(
       HEADER_WORDS + 3 * writers,
       HEADER_WORDS + (3 + FLAGS_MAX) * writers,
       HEADER_WORDS + (3 + 2 * FLAGS_MAX) * writers,
-      words - writers * RING_WORDS,
+      words - OWNER_RING_WORDS - (writers - 1) * RING_WORDS,
     ]
     const { heads, unknownOutcomes, counts, flags, bounds, rings } = places
     expect([heads, unknownOutcomes, counts, flags, bounds, rings, rings]).toEqual(ends)
+    const all = Array.from({ length: writers }, (_, writer) => ringOf(places, writer))
+    all.reduce((end, { base, length }) => {
+      expect(base).toBe(end)
+      return base + length
+    }, rings)
+    expect(all.reduce((sum, { length }) => sum + length, rings)).toBe(words)
   },
 )
 
 test('a ring is a power of two, since heads are counted modulo 2^32', () => {
-  expect(Math.log2(RING_WORDS) % 1).toBe(0)
+  expect([RING_WORDS, OWNER_RING_WORDS].map((words) => Math.log2(words) % 1)).toEqual([0, 0])
 })

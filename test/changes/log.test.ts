@@ -106,9 +106,9 @@ describe('a reader that may have lost records says so, and begins again', () => 
   })
 
   test('never in between: what it gives is what was appended, however it falls behind', () => {
-    const region = log(1)
+    const region = log(2)
     const random = new Random(7)
-    const [writer, reader] = [new ChangeLogWriter(region, 0), new ChangeLogReader(region)]
+    const [writer, reader] = [new ChangeLogWriter(region, 1), new ChangeLogReader(region)]
     let next = 0
     let expected = 0
     let lost = 0

@@ -113,6 +113,42 @@ describe('rows that copy from others', () => {
     ])
   })
 
+  test('are not reset where the database’s log is read: published from there, and then the name', async () => {
+    const steps: string[] = []
+    const following = Promise.withResolvers<boolean>()
+    class Fed extends WatchedPublisher {
+      override get isFed() {
+        return true
+      }
+    }
+    const writes = (followed: (transaction: number) => Promise<boolean>) => {
+      const publisher = new Fed(new ChangeLogWriter(region, 0), region)
+      return new WriteRecorder(company, entities, publisher, new FlagWriter(region, 0), { followed })
+    }
+    const settling = writes((transaction) => {
+      steps.push(`waits for ${transaction}`)
+      return following.promise
+    })
+      .rename()
+      .settle([[...renamed, ...old, '7']])
+    expect([steps, published, isMarked()]).toEqual([['waits for 7'], [], true])
+    following.resolve(true)
+    await settling
+    expect(published.map(({ table, change, isMarked }) => [table, change === 'reset', isMarked])).toEqual([
+      ['company', false, true],
+    ])
+    expect(isMarked()).toBe(false)
+    published.length = 0
+    await writes(async () => false)
+      .rename()
+      .settle([[...renamed, ...old, '7']])
+    expect(published.map(({ table, change }) => [table, change === 'reset'])).toEqual([
+      ['employee', true],
+      ['absence', true],
+      ['company', false],
+    ])
+  })
+
   test('of the same table too', () => {
     const [before, after] = [rowOf(employee, { DisplayName: 'A' }), rowOf(employee, { DisplayName: 'B' })]
     const tables = settled(writesOf(employee).rename(), [[...after, ...before, '7']]).map(([table, change]) => [

@@ -1,6 +1,7 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import type { Change } from '../../src/changes/change.ts'
+import { chooseWay } from '../../src/changes/choice.ts'
 import { readSlot } from '../../src/changes/slotReader.ts'
 import { compileCreate, compileUpdate } from '../../src/compile/entity.ts'
 import { compileRemove } from '../../src/compile/remove.ts'
@@ -25,35 +26,25 @@ const entities = [absence, company, employee]
 const tables = entities.map(({ table }) => table)
 const columns = new Map(entities.map(({ table, properties }) => [table, properties.map(({ column }) => column)]))
 
-/** With all migrations, for copies. */
-const TEMPLATE = 'slot_template'
 const urlOf = (database: string) => Object.assign(new URL(server.url), { pathname: database }).href
 
-let made = 0
 let url: string
 let sql: postgres.Sql
 let readers: Reader[]
 beforeAll(async () => {
-  await createFrom('template0', TEMPLATE)
-  await migrate(urlOf(TEMPLATE), MIGRATIONS)
+  const admin = connect(server.url)
+  await admin`create database slot`
+  await admin.end()
+  url = urlOf('slot')
+  await migrate(url, MIGRATIONS)
+  sql = connect(url)
 }, TIMEOUT_MS)
 beforeEach(async () => {
-  const name = `slot_${++made}`
-  await createFrom(TEMPLATE, name)
-  url = urlOf(name)
-  sql = connect(url)
+  await sql`truncate company, employee, absence, change_listener restart identity`
   readers = []
 })
-afterEach(async () => {
-  await Promise.all(readers.map(({ stop }) => stop()))
-  await sql.end()
-})
-
-async function createFrom(template: string, name: string) {
-  const admin = connect(server.url)
-  await admin.unsafe(`create database ${name} template ${template}`)
-  await admin.end()
-}
+afterEach(() => Promise.all(readers.map(({ stop }) => stop())))
+afterAll(() => sql.end())
 
 /** A reader of a slot, and what it was told. */
 class Reader {
@@ -254,20 +245,21 @@ describe('writes of this machine', () => {
     'what a trigger of an operator does within them is told, to the same row too',
     async () => {
       await sql.unsafe(`
-        create function theirs() returns trigger language plpgsql as $$
+        create or replace function theirs() returns trigger language plpgsql as $$
           begin
             if pg_trigger_depth() > 1 then return null; end if;
             insert into absence (status) values ('by ' || new.name);
             update company set name = new.name || '!' where id = new.id;
             return null;
           end $$;
-        create trigger theirs after insert on company for each row execute function theirs()`)
+        create or replace trigger theirs after insert on company for each row execute function theirs()`)
       const here = ours()
       const reader = await reading()
       expect(reader.causes).toEqual([])
       await here.write(compileCreate(company, assign(company, { Name: 'a' })))
       expect(await reader.pulse()).toEqual(['absence - > by a', 'company a > a!'])
       await here.end(0)
+      await sql`drop function theirs cascade`
     },
     AGAIN,
   )
@@ -466,7 +458,7 @@ describe('what cannot be told row by row is a reset of the table', () => {
       await sql`insert into company (name) values ('b')`
       expect(await reader.pulse()).toEqual(['company - > b'])
       const { begins } = reader
-      await sql`alter table company add column note text`
+      await sql`alter table company drop column if exists note, add column note text`
       await until(() => reader.begins > begins && reader.isLive)
       reader.told.length = 0
       await sql`update company set note = 'x', name = 'c' where name = 'b'`
@@ -513,3 +505,37 @@ test(
   },
   AGAIN,
 )
+
+describe('by itself a server', () => {
+  const choose = () => chooseWay('auto', { url, feedUrl: url }, tables)
+
+  test(
+    'reads the log where it can, and else says what stands against it',
+    async () => {
+      expect(await choose()).toEqual({
+        way: 'slot',
+        reason: 'PostgreSQL 18 or later, wal_level logical, and a role that may replicate',
+      })
+      expect(await chooseWay('notify', { url, feedUrl: url }, tables)).toEqual({
+        way: 'notify',
+        reason: 'CHANGES=notify',
+      })
+      const role = 'plain'
+      await sql.unsafe(`create role ${role} login password 'p'`)
+      const feedUrl = Object.assign(new URL(url), { username: role, password: 'p' }).href
+      expect(await chooseWay('auto', { url, feedUrl }, tables)).toEqual({
+        way: 'notify',
+        reason: 'permission denied to start WAL sender',
+      })
+      await sql`alter publication roster drop table employee`
+      expect((await choose()).reason).toBe('the publication roster lacks rows of employee')
+      await sql`drop publication roster`
+      expect((await choose()).reason).toBe('the publication roster lacks rows of absence and company and employee')
+      expect(await sql`select publish_rows('absence'), publish_rows('company'), publish_rows('employee')`).toHaveLength(
+        1,
+      )
+      expect((await choose()).way).toBe('slot')
+    },
+    TIMEOUT_MS,
+  )
+})

@@ -138,7 +138,7 @@ function directTests(way: 'notify' | 'slot') {
     const limits = { RATE_LIMITS: '1000000/1s', RATE_LIMITS_ANONYMOUS: '1000000/1s', RATE_LIMIT_CLIENTS: '8' }
     const settings = {
       DATA_DIR: folder.path,
-      WORKERS: '2',
+      WORKERS: way === 'slot' ? '1' : '2',
       BOOTSTRAP_API_KEY: KEY,
       LOG_LEVEL: 'warn',
       CHANGES: way,
