@@ -7,8 +7,9 @@ import { type Bounds, type Coded, type Condition, conditionsOf } from './conditi
 import { readLine } from './copyText.ts'
 import type { Kernel } from './kernel.ts'
 import { type Matches, matchesOf } from './matches.ts'
-import { type PageKey, PageSearch } from './page.ts'
+import { type Cutting, type PageKey, PageSearch } from './page.ts'
 import { RankTable } from './rankTable.ts'
+import { RepeatedLists } from './repeated.ts'
 import { RowCodes } from './rowCodes.ts'
 import { rowTestOf } from './rowTest.ts'
 import { Slots } from './slots.ts'
@@ -33,6 +34,9 @@ export class ColumnTable {
   private readonly changes = new Waiting()
   /** What was matched last, if no row has changed since. */
   private matched: { readonly filters: readonly Filter[]; readonly matches: Matches } | null = null
+  private readonly repeated = new RepeatedLists()
+  /** The list that was asked for last. */
+  private asked: ({ readonly filters: readonly Filter[] } & ReturnType<RepeatedLists['ask']>) | null = null
 
   /** `kernel`: whose memory it lies in; `release` gives it back. */
   constructor(
@@ -65,14 +69,14 @@ export class ColumnTable {
 
   /** A row of the load, of which ids ascend: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
   addLine(bytes: Uint8Array, from: number, to: number): void {
-    this.matched = null
+    this.forgetLists()
     if (this.rowCodes.codeLine(bytes, from, to)) this.slots.add(this.rowCodes.codes)
     else this.add(readLine(bytes, from, to))
   }
 
   /** A row that is not there. @throws KernelFull */
   add(row: Row): void {
-    this.matched = null
+    this.forgetLists()
     if (this.rowCodes.code(row)) this.slots.add(this.rowCodes.codes)
     else this.odd.set(row[0] as string, row)
   }
@@ -100,7 +104,10 @@ export class ColumnTable {
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!conditions) return null
     const others = this.countOthers(filters, conditions)
-    return others === null ? null : this.matchesOf(filters, conditions, bounds).total + others
+    if (others === null) return null
+    const { list } = this.ask(filters)
+    list.total ??= this.matchesOf(filters, conditions, bounds).total
+    return list.total + others
   }
 
   /** A page is looked for right after its list was counted: of the same filters the bitmaps are there already. */
@@ -145,9 +152,32 @@ export class ColumnTable {
     const keys = this.keysOf(sorts)
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters, conditions) !== 0) return null
-    const matches = this.matchesOf(filters, conditions, bounds)
-    const found = new PageSearch(this.kernel, this.slots, keys, conditions).find(matches, offset, size)
-    return { total: matches.total, ids: found.map((slot) => this.slots.codeAt(slot, 0)) }
+    const { list, isRepeated } = this.ask(filters)
+    const search = new PageSearch(this.kernel, this.slots, keys, conditions)
+    let known: Matches | Cutting | null = isRepeated ? list.cutting(keys) : null
+    if (known === null) {
+      const matches = this.matchesOf(filters, conditions, bounds)
+      const cutting = isRepeated ? search.firstCutting(matches) : null
+      if (cutting !== null) list.keep(keys, cutting)
+      known = cutting ?? matches
+    }
+    const found = search.find(known, offset, size)
+    // Of a cutting, the bitmaps were made for the page.
+    if (known !== this.matched?.matches) this.matched = null
+    return { total: known.total, ids: found.map((slot) => this.slots.codeAt(slot, 0)) }
+  }
+
+  /** A page is looked for right after its list was counted, by the same filters. */
+  private ask(filters: readonly Filter[]): ReturnType<RepeatedLists['ask']> {
+    if (this.asked?.filters !== filters) this.asked = { filters, ...this.repeated.ask(filters) }
+    return this.asked
+  }
+
+  /** A row has changed, or the order of a text: nothing that was found of lists holds any more. */
+  private forgetLists() {
+    this.matched = null
+    this.asked = null
+    this.repeated.forget()
   }
 
   /** Null: the order of a text is not known. */
@@ -164,6 +194,7 @@ export class ColumnTable {
   }
 
   useRanks(property: Property, ranks: Int32Array | null): void {
+    this.forgetLists()
     const place = this.entity.properties.indexOf(property)
     this.coded.ranks[place]?.release()
     this.coded.ranks[place] = null
@@ -197,7 +228,7 @@ export class ColumnTable {
   }
 
   private write(id: string, row: Row | null) {
-    this.matched = null
+    this.forgetLists()
     const slot = this.slots.find(Number(id))
     const hasCodes = row !== null && this.rowCodes.code(row)
     if (slot >= 0 && !hasCodes) this.slots.remove(slot, Number(id))

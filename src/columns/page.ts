@@ -2,7 +2,7 @@ import type { Condition } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
 import { floatOf, ordinalOf } from './floats.ts'
 import { type Kernel, SCRATCH_ROWS } from './kernel.ts'
-import { type Matches, restrict } from './matches.ts'
+import { type Matches, matchesOf, restrict } from './matches.ts'
 import type { RankTable } from './rankTable.ts'
 import { ROWS } from './segment.ts'
 import type { Slots } from './slots.ts'
@@ -32,6 +32,13 @@ interface Cut {
   readonly shift: bigint
 }
 
+/** How many rows lie in each bucket of the first cut. */
+export interface Cutting {
+  readonly cut: Cut
+  readonly counts: Int32Array
+  readonly total: number
+}
+
 /** Buckets next to each other in the order of the page; the one of rows without a value is alone. */
 interface Run {
   readonly first: number
@@ -55,24 +62,42 @@ export class PageSearch {
     private readonly conditions: readonly Condition[],
   ) {}
 
-  find(matches: Matches, from: number, size: number): number[] {
+  /** `known`: the first cutting of the same rows by the same keys; else all that match. */
+  find(known: Matches | Cutting, from: number, size: number): number[] {
     const found: number[] = []
-    const end = Math.min(from + size, matches.total)
-    while (from + found.length < end) found.push(...this.next(matches, from + found.length, end))
+    const end = Math.min(from + size, known.total)
+    while (from + found.length < end) found.push(...this.next(known, from + found.length, end))
     return found
   }
 
+  /** How the rows lie by the first key; null: they are few, and were sorted as they are. */
+  firstCutting(matches: Matches): Cutting | null {
+    if (matches.total <= SORTED_MAX) return null
+    const cut = this.cutOf(matches, 0)
+    return { cut, counts: this.histogram(matches, cut).slice(), total: matches.total }
+  }
+
   /** Some rows from `from` on, one at least. */
-  private next(matches: Matches, from: number, end: number): number[] {
-    let [rows, skipped] = [matches, 0]
-    for (let cut = this.cutOf(rows, 0); rows.total > SORTED_MAX; ) {
-      const run = this.runOf(this.histogram(rows, cut), cut.key.isDescending, from - skipped, end - skipped)
+  private next(known: Matches | Cutting, from: number, end: number): number[] {
+    let skipped = 0
+    let rows = 'counts' in known ? null : known
+    let cut = 'counts' in known ? known.cut : this.cutOf(known, 0)
+    while (rows === null || rows.total > SORTED_MAX) {
+      const counts = rows === null ? (known as Cutting).counts : this.histogram(rows, cut)
+      const run = this.runOf(counts, cut.key.isDescending, from - skipped, end - skipped)
       skipped += run.before
-      rows = restrict(this.kernel, this.slots.segments, rows, rangeOf(cut, run))
+      rows = this.rowsOf(rows, rangeOf(cut, run))
       if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
       if (rows.total > SORTED_MAX) cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
     }
     return this.sorted(rows).slice(from - skipped, end - skipped)
+  }
+
+  /** `rows`: null for all that are asked for. */
+  private rowsOf(rows: Matches | null, range: Condition): Matches {
+    const { segments } = this.slots
+    if (rows === null) return matchesOf(this.kernel, segments, [...this.conditions, range])
+    return restrict(this.kernel, segments, rows, range)
   }
 
   /** The cut of all that rows can have by a key. */

@@ -23,7 +23,7 @@ export interface TableSize {
 /** A table of many millions of rows takes minutes, during which its old row versions stay. */
 const READ_MS_MAX = 300_000
 /** Rows that are read at once: the driver takes some milliseconds for them. */
-const PIECE_ROWS = 3_000
+const PIECE_ROWS = 8_000
 
 /** A connection that reads nothing for so long is closed. */
 const IDLE_S_MAX = 10

@@ -25,6 +25,8 @@ interface Options {
   /** Times in which one writes and many read, so that it is known what each answer has to be. */
   readonly states: number
   readonly statesForMs: number
+  /** More of these, until so many lists were asked for after a write that changed them. Default: 0. */
+  readonly freshMin?: number
   /** The same of those under which one writes and many read. */
   readonly faultsAtAnyMoment: number | readonly string[]
 }
@@ -64,7 +66,9 @@ export async function proveLists(options: Options): Promise<Proof> {
     for (const fault of prover.chosen(faults, options.faults)) await prover.together(fault.name, fault)
     const remembered = await prover.remembered()
     await fillMany(cluster)
-    for (let round = 0; round < options.states; round++) await prover.states(`states ${round}`, options.statesForMs)
+    const { states, statesForMs, freshMin = 0 } = options
+    for (let round = 0; round < states || (prover.findings.counts.fresh ?? 0) < freshMin; round++)
+      await prover.states(`states ${round}`, statesForMs)
     for (const fault of prover.chosen(faultsAtAnyMoment, options.faultsAtAnyMoment))
       await prover.states(fault.name, 0, fault)
     const { counts, differences } = prover.findings

@@ -90,7 +90,12 @@ const lists: Record<string, Proof> = {
     // By columns from the first list on, but for every fourth proof.
     const columns = { COLUMNS_LOAD: seed % 4 === 3 ? 'demand' : 'start' }
     const environment = { LIST_CACHE_MB: seed % 2 === 0 ? '1' : '16', ...columns }
-    const { counts, differences, lagsMs, remembered } = await proveLists({ seed, environment, ...LISTS })
+    const { counts, differences, lagsMs, remembered } = await proveLists({
+      seed,
+      environment,
+      freshMin: options.fresh,
+      ...LISTS,
+    })
     fresh += counts.fresh ?? 0
     if (differences.length > 0)
       throw new Differing(
@@ -188,13 +193,21 @@ const options = new Command('prove')
   .addOption(new Option('--only <what>', 'one of them alone').choices(Object.keys(groups)))
   .option('--soak <duration>', 'the CRUD mix beside faults alone, for so long: 90s, 30m, 2h', parseDuration)
   .option('--requests <n>', 'how many requests the hostile client sends', parseCount, 1_000_000)
+  .option('--fresh <n>', 'in each proof of lists, at least so many lists right after a write', parseCount, 0)
   .option(
     '--seed <n>',
     'what the first round of random numbers begins with, as a line of an earlier run says',
     parseCount,
   )
   .parse()
-  .opts<{ minutes: number; only?: keyof typeof groups; soak?: number; requests: number; seed?: number }>()
+  .opts<{
+    minutes: number
+    only?: keyof typeof groups
+    soak?: number
+    requests: number
+    fresh: number
+    seed?: number
+  }>()
 const { minutes, only } = options
 
 // The driver's own: a connection that PostgreSQL drops within a transaction of the proof itself. The query fails as well.
