@@ -38,9 +38,8 @@ $migration$;
 select publish_rows('company'), publish_rows('employee'), publish_rows('absence');
 
 -- Servers that read the log need no notification, and where all do, a write should not pay for a look who listens. While
--- nobody is registered the file of the table is empty: a row that is not committed yet makes it longer, and rows that are
--- deleted leave it so until it is truncated, which a server does where no row is left. To ask for a file's length is less than
--- half of a look into the table.
+-- no server is registered the file of the table is empty: a row that is not committed yet makes it longer, and rows that are
+-- deleted leave it so until it is truncated, which a server does where no row is left.
 do $migration$
   begin
     execute format(

@@ -84,7 +84,7 @@ do $migration$
                   perform set_config('roster.notified', (spent::integer + bytes)::text, true);
                   head := head || ' ' || pg_current_xact_id()::text || ' ' || gen_random_uuid()::text || '.';
                   perform pg_notify('roster_change', head || place || ' ' || image)
-                    from unnest(images) with ordinality as told (image, place);
+                    from unnest(images) with ordinality as notified (image, place);
                   return null;
                 end if;
               end if;

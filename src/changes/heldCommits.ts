@@ -6,7 +6,7 @@ export interface Commit {
   readonly transaction: number
   /** The position behind it in the log. */
   readonly end: bigint
-  tell(): void
+  publish(): void
 }
 
 /** What arrives meanwhile is looked at together: a look is a round trip, and under load there are thousands of commits a second. */
@@ -16,7 +16,7 @@ const PAUSE_MS_MAX = 20
 
 /**
  * Commits that PostgreSQL has written to its log, and that no snapshot may see yet: it streams a commit when that is on disk,
- * and shows it only afterwards; a standby that it waits for may be away for minutes between the two. Who was told of a commit
+ * and shows it only afterwards; a standby that it waits for may be away for minutes between the two. A process that knew of a commit
  * before would ask, get an answer without it, and keep that as one that has it. So each is held until a snapshot sees it.
  */
 export class HeldCommits {
@@ -24,7 +24,7 @@ export class HeldCommits {
   private isLooking = false
   private isEnded = false
 
-  /** `look`: the snapshot of now. `onFault`: it could not be had, and nothing more is told. */
+  /** `look`: the snapshot of now. `onFault`: it could not be had, and nothing more is published. */
   constructor(
     private readonly look: () => Promise<Snapshot>,
     private readonly onRelease: () => void,
@@ -41,13 +41,13 @@ export class HeldCommits {
     if (!this.isLooking) this.lookOn()
   }
 
-  /** Tells of all that this snapshot sees, in the order of their commits. */
+  /** Publishes all that this snapshot sees, in the order of their commits. */
   release(snapshot: Snapshot): void {
     const { held } = this
     if (held.length === 0) return
     this.held = held.filter((commit) => {
       const isSeen = snapshot.sees(commit.transaction)
-      if (isSeen) commit.tell()
+      if (isSeen) commit.publish()
       return !isSeen
     })
     this.onRelease()

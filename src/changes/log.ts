@@ -13,7 +13,7 @@ const LEASE = OWN_WORD + 1
 const LEASE_MS = 500
 /** Bits of the tables whose lists must come from the database. */
 const WITHHELD = OWN_WORD + 2
-/** How far a slot was read and told, in two words of 30 bits; 0 and 0: none is read. */
+/** How far a slot was read and published, in two words of 30 bits; 0 and 0: none is read. */
 const POSITION = [OWN_WORD + 3, OWN_WORD + 6] as const
 const POSITION_BITS = 30
 const TIME = 0x7fffffff

@@ -43,7 +43,7 @@ const ASK_MS = 10
  *
  * **A pulse** asks where the log ends on disk, and for the snapshot of now: in that order nothing that the snapshot sees lies
  * behind, unless it was committed with `synchronous_commit = off`, which may be some hundred milliseconds late. When the
- * stream has come to that place, what the snapshot sees is told; so all writes of before the pulse are. Commits that the
+ * stream has come to that place, what the snapshot sees is published; so all writes of before the pulse are. Commits that the
  * snapshot does not see are held, and hold up nothing: lists do not show them either.
  *
  * **Definitions** are looked at as by `ListenerConnection`: tables that are rewritten send no rows.

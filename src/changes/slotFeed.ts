@@ -4,7 +4,7 @@ import { HeldCommits } from './heldCommits.ts'
 import type { PgoutputHandlers, Relation, Tuple } from './pgoutput.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** A table of ours, as its rows are told. */
+/** A table of ours, as its rows are published. */
 export interface FedTable {
   readonly table: string
   /** In the order in which a row has their values. */
@@ -17,16 +17,16 @@ export interface FeedHandlers {
   /** `isLast`: no other row of its transaction follows, of any table. */
   onRow(table: string, change: Change, isLast: boolean): void
   onReset(table: string): void
-  /** All that a transaction of this machine has changed beside the rows that its statement returned was told. */
+  /** All that a transaction of this machine has changed beside the rows that its statement returned is published. */
   onFollowed(transaction: number): void
-  /** All that was committed before this position of the log was told. */
+  /** All that was committed before this position of the log is published. */
   onPosition(position: bigint): void
 }
 
 /** What a write of ours says in the log, behind each of its rows: see `compile/written.ts`. */
 const PREFIX = 'roster'
 const RENAMED = 'renamed'
-/** So many rows of one transaction are told one by one; with more, their tables are reset. */
+/** So many rows of one transaction are published one by one; with more, their tables are reset. */
 const ROWS_MAX = 1_000
 
 /** How rows of a relation become rows of a table of ours; null places: a column is missing. */
@@ -47,7 +47,7 @@ interface Entry {
 /**
  * Makes row changes of what a logical slot streams, one transaction after the other, and gives them away once they may be
  * seen. Rows that a statement of this machine has returned are published by the process that sent it, so they are left out;
- * whatever else its transaction has done, by cascades or triggers of operators, is told.
+ * whatever else its transaction has done, by cascades or triggers of operators, is published.
  */
 export class SlotFeed implements PgoutputHandlers {
   private readonly relations = new Map<number, Known>()
@@ -72,7 +72,7 @@ export class SlotFeed implements PgoutputHandlers {
     this.held = new HeldCommits(look, () => this.notePosition(), onFault)
   }
 
-  /** How far the stream was read; of what lies before, `held` is what is not told. */
+  /** How far the stream was read; of what lies before, `held` is what is not published. */
   get position(): bigint {
     return this.read
   }
@@ -108,7 +108,7 @@ export class SlotFeed implements PgoutputHandlers {
       this.notePosition()
       return
     }
-    const tell = () => {
+    const publish = () => {
       if (tables !== null) for (const table of tables) handlers.onReset(table)
       entries.forEach(({ table, change }, index) => {
         if (change === RESET) handlers.onReset(table)
@@ -117,7 +117,7 @@ export class SlotFeed implements PgoutputHandlers {
       if (isRename) handlers.onFollowed(transaction)
     }
     this.entries = []
-    this.held.add({ transaction, end, tell })
+    this.held.add({ transaction, end, publish })
   }
 
   message(prefix: string, content: string): void {

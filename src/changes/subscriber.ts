@@ -51,7 +51,7 @@ export class ChangeSubscriber {
     this.keepUp()
   }
 
-  /** The same without a need of it: so that a process which nobody asks for lists does not fall a ring behind. */
+  /** The same without a need of it: so that a process that is asked for no lists does not fall a ring behind. */
   keepUp(): void {
     if (this.reader.read(this.take)) return
     this.tables = new Map()

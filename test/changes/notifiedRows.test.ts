@@ -63,7 +63,7 @@ class Ledger {
   private readonly reader = new TableReader(url)
   private begins = 0
   private heardMs = 0
-  told = 0
+  heard = 0
   /** Rows that were not there when they were taken. */
   readonly missing: string[] = []
 
@@ -95,7 +95,7 @@ class Ledger {
   }
 
   private take(table: string, before: Row | null, after: Row | null) {
-    this.told++
+    this.heard++
     const rows = this.rows.get(table)
     if (!rows) return
     if (before) {
@@ -142,7 +142,7 @@ async function write(script: string) {
 }
 
 describe('writes of others are notified row by row', () => {
-  const scripts: [what: string, script: string, told: number][] = [
+  const scripts: [what: string, script: string, heard: number][] = [
     ['an insert', "insert into company (name, enabled) values ('c', true)", 1],
     ['an update', "update company set enabled = not enabled where name = 'a'", 1],
     ['a delete', 'delete from absence where id = 1', 1],
@@ -185,13 +185,13 @@ describe('writes of others are notified row by row', () => {
     ['a serializable transaction', "begin isolation level serializable; update absence set type = 'A'; commit", 2],
     ['a table with a column that was dropped', 'alter table absence drop column if exists unknown', 0],
   ]
-  for (const [what, script, told] of scripts)
+  for (const [what, script, heard] of scripts)
     test(
       what,
       async () => {
         await write(script)
         expect(await ledger.check()).toEqual([])
-        expect(ledger.told).toBe(told)
+        expect(ledger.heard).toBe(heard)
       },
       AGAIN,
     )
@@ -215,7 +215,7 @@ describe('writes of others are notified row by row', () => {
         set datestyle = 'Postgres, MDY'; set timezone = '-03:30';
         update absence set start = start - interval '1 day'`)
       expect(await ledger.check()).toEqual([])
-      expect(ledger.told).toBe(2 * ODD.length + 5 * 2 + 1 + 3)
+      expect(ledger.heard).toBe(2 * ODD.length + 5 * 2 + 1 + 3)
     },
     AGAIN,
   )
@@ -245,7 +245,7 @@ describe('writes of others are notified row by row', () => {
       await ledger.begin()
       await write("update absence set other = 3, type = 'A'; delete from absence where id = 1")
       expect(await ledger.check()).toEqual([])
-      expect(ledger.told).toBe(3)
+      expect(ledger.heard).toBe(3)
     },
     AGAIN,
   )
@@ -285,7 +285,7 @@ describe('of what is much the table alone is notified, once', () => {
       const one = "insert into absence (reason) select repeat('r', 50) from generate_series(1, 400)"
       for (let transaction = 0; transaction < 10; transaction++) await sql.unsafe(one)
       expect(await ledger.check()).toEqual([])
-      expect(ledger.told).toBe(4_000)
+      expect(ledger.heard).toBe(4_000)
     },
     AGAIN,
   )
@@ -300,7 +300,7 @@ test(
     await ledger.begin()
     await write("update absence set type = 'A'; update company set enabled = true")
     expect(await ledger.check()).toEqual(['absence'])
-    expect(ledger.told).toBe(2)
+    expect(ledger.heard).toBe(2)
   },
   AGAIN,
 )

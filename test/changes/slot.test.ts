@@ -46,14 +46,14 @@ beforeEach(async () => {
 afterEach(() => Promise.all(readers.map(({ stop }) => stop())))
 afterAll(() => sql.end())
 
-/** A reader of a slot, and what it was told. */
+/** A reader of a slot, and what it was given. */
 class Reader {
   isLive = false
   begins = 0
   heardMs = 0
   reason = ''
   causes: string[] = []
-  readonly told: string[] = []
+  readonly published: string[] = []
   readonly changes: { table: string; change: Change; isLast: boolean }[] = []
   readonly followed: number[] = []
   readonly stop: () => Promise<void>
@@ -69,9 +69,9 @@ class Reader {
         onStrangers: (found) => (this.causes = found.map(({ kind, name, place }) => `${kind} ${name} of ${place}`)),
         onRow: (table, change, isLast) => {
           this.changes.push({ table, change, isLast })
-          this.told.push(`${table} ${nameOf(change)}`)
+          this.published.push(`${table} ${nameOf(change)}`)
         },
-        onReset: (table) => void this.told.push(`${table} reset`),
+        onReset: (table) => void this.published.push(`${table} reset`),
         onFollowed: (transaction) => void this.followed.push(transaction),
         onPosition: () => undefined,
         onBegin: () => void this.begins++,
@@ -94,7 +94,7 @@ class Reader {
   async pulse(): Promise<string[]> {
     const nowMs = monotonicMs()
     await until(() => this.heardMs > nowMs)
-    return this.told.splice(0)
+    return this.published.splice(0)
   }
 }
 
@@ -111,8 +111,8 @@ async function reading(machine?: string): Promise<Reader> {
   return reader
 }
 
-describe('a write of others is told row by row, as it was and is', () => {
-  const rows: [what: string, write: string, told: string[]][] = [
+describe('a write of others is published row by row, as it was and is', () => {
+  const rows: [what: string, write: string, published: string[]][] = [
     ['insert', "insert into company (name) values ('b')", ['company - > b']],
     ['update', "update company set name = 'b' where name = 'alone'", ['company alone > b']],
     ['update of no row', "update company set name = 'b' where false", []],
@@ -141,7 +141,7 @@ describe('a write of others is told row by row, as it was and is', () => {
       ['company - > k'],
     ],
   ]
-  for (const [what, write, told] of rows)
+  for (const [what, write, published] of rows)
     test(
       what,
       async () => {
@@ -150,7 +150,7 @@ describe('a write of others is told row by row, as it was and is', () => {
         await sql`insert into absence (status, employee_id, employee_key) select '', id, display_name_key from employee`
         const reader = await reading()
         await sql.unsafe(write)
-        expect(await reader.pulse()).toEqual(told)
+        expect(await reader.pulse()).toEqual(published)
       },
       AGAIN,
     )
@@ -196,7 +196,7 @@ describe('writes of this machine', () => {
     new Database({ url, poolSize: 3, prepare: true, changes: { machine, connections: `roster ${machine}` } })
 
   test(
-    'are not told, alone and in batches, whatever they do; those of other machines are',
+    'are not published, alone and in batches, whatever they do; those of other machines are',
     async () => {
       const [here, there] = [ours(), ours('there')]
       const reader = await reading()
@@ -212,16 +212,16 @@ describe('writes of this machine', () => {
           ids.map((id) => database.write(compileRemove(company, id, referringColumns(company, entities)))),
         )
       }
-      const told = await reader.pulse()
-      expect(told).toHaveLength(12)
-      expect(told.slice(0, 4)).toEqual(['company - > a', 'company - > b', 'company - > c', 'company - > d'])
+      const published = await reader.pulse()
+      expect(published).toHaveLength(12)
+      expect(published.slice(0, 4)).toEqual(['company - > a', 'company - > b', 'company - > c', 'company - > d'])
       await Promise.all([here.end(0), there.end(0)])
     },
     AGAIN,
   )
 
   test(
-    'a rename: what copies it is told, and then that nothing follows; also where nothing copies it',
+    'a rename: what copies it is published, and then that nothing follows; also where nothing copies it',
     async () => {
       const here = ours()
       await sql`insert into company (name) values ('a'), ('b')`
@@ -242,7 +242,7 @@ describe('writes of this machine', () => {
   )
 
   test(
-    'what a trigger of an operator does within them is told, to the same row too',
+    'what a trigger of an operator does within them is published, to the same row too',
     async () => {
       await sql.unsafe(`
         create or replace function theirs() returns trigger language plpgsql as $$
@@ -364,14 +364,14 @@ describe('hearing begins', () => {
   )
 
   test(
-    'anew over another connection, whichever of the two was lost; what was written meanwhile is not told, but all is forgotten',
+    'anew over another connection, whichever of the two was lost; what was written meanwhile is not published, but all is forgotten',
     async () => {
       const reader = await reading()
       for (const [times, name] of ['roster feed', 'roster listener'].entries()) {
         await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name} and datname = current_database()`
         await until(() => reader.begins === times + 2 && reader.isLive)
       }
-      reader.told.length = 0
+      reader.published.length = 0
       await sql`insert into company (name) values ('heard')`
       expect(await reader.pulse()).toEqual(['company - > heard'])
       expect((await sql`select from pg_replication_slots where database = current_database()`).count).toBe(1)
@@ -416,7 +416,7 @@ describe('hearing begins', () => {
   )
 })
 
-describe('what cannot be told row by row is a reset of the table', () => {
+describe('what cannot be published row by row is a reset of the table', () => {
   test(
     'a transaction of more than 1,000 rows, of each of its tables; of 1,000 it can',
     async () => {
@@ -460,7 +460,7 @@ describe('what cannot be told row by row is a reset of the table', () => {
       const { begins } = reader
       await sql`alter table company drop column if exists note, add column note text`
       await until(() => reader.begins > begins && reader.isLive)
-      reader.told.length = 0
+      reader.published.length = 0
       await sql`update company set note = 'x', name = 'c' where name = 'b'`
       expect(await reader.pulse()).toEqual(['company b > c'])
     },
@@ -478,7 +478,7 @@ test(
       await sql`insert into company (name) values ('late')`
       const { heardMs } = reader
       await Bun.sleep(300)
-      expect([reader.told, reader.heardMs - heardMs < 300]).toEqual([[], true])
+      expect([reader.published, reader.heardMs - heardMs < 300]).toEqual([[], true])
     } finally {
       process.kill(row?.pid, 'SIGCONT')
     }

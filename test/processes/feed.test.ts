@@ -141,7 +141,7 @@ test(
       await until(async () => (await totalOf(site)) === 61)
       for (let look = 0; look < 20; look++)
         expect(await totalOf(site, `/Companies?Enabled=false&PageSize=${1 + look}`)).toBe(61)
-      // The same rows were told once, not twice.
+      // The same rows were published once, not twice.
       await sql`delete from company where name = 'held'`
       await until(async () => (await totalOf(site)) === 60)
     } finally {

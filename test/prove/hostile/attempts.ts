@@ -81,7 +81,7 @@ const makers = {
   },
 } as const
 
-/** What may become anything; an answer to HEAD could not be told from one that is cut short. */
+/** What may become anything; an answer to HEAD could not be distinguished from one that is cut short. */
 function wildRequest(random: Random, surface: Surface, host: string): Buffer {
   const request = randomRequest(random, surface)
   return bytesOf({ ...request, method: request.method === 'HEAD' ? 'GET' : request.method }, host, random)
