@@ -19,7 +19,9 @@ export interface Fault {
   run(cluster: Cluster, random: Random): Promise<unknown>
 }
 
+/** @throws RangeError for 0, which is the group of this process */
 export const signal = (pid: number, name: NodeJS.Signals) => {
+  if (!(pid > 0)) throw new RangeError(`${pid} is no process`)
   try {
     process.kill(pid, name)
   } catch {
@@ -39,6 +41,13 @@ export async function writingBackends({ sql }: Cluster): Promise<number[]> {
     select pid from pg_stat_activity where application_name like 'roster%' and query ~ '^(insert|update|delete)'
     order by state = 'active' desc, query_start desc limit 3`
   return rows.map(({ pid }) => pid)
+}
+
+/** Kills a backend whose last statement was a write, once there is one: all others end too, and PostgreSQL recovers. */
+export async function crashPostgres(cluster: Cluster) {
+  const found: number[] = []
+  await until(async () => found.push(...(await writingBackends(cluster))) > 0)
+  signal(found[0] as number, 'SIGKILL')
 }
 
 export async function terminate(cluster: Cluster, names: string) {
@@ -156,7 +165,7 @@ export const faults: readonly Fault[] = [
     name: 'PostgreSQL crashes and recovers',
     deafMs: DEAF_MS,
     async run(cluster) {
-      signal((await writingBackends(cluster))[0] ?? 0, 'SIGKILL')
+      await crashPostgres(cluster)
       await Bun.sleep(500)
     },
   },

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { workersOf } from '../../support/process.ts'
 import type { Random } from '../../support/random.ts'
 import type { Cluster } from '../lists/cluster.ts'
-import { backends, frozen, signal, terminate, writingBackends } from '../lists/faults.ts'
+import { backends, crashPostgres, frozen, signal, terminate } from '../lists/faults.ts'
 
 interface Soaked {
   readonly cluster: Cluster
@@ -18,8 +18,7 @@ export const soakFaults: Readonly<Record<string, (soaked: Soaked) => Promise<unk
   'a worker stands still': ({ cluster, random }) => frozen([random.pick(workersOf(cluster.pid))], 1_500),
   'the supervisor stands still': ({ cluster }) => frozen([cluster.pid], 1_500),
   'all connections to PostgreSQL are cut': ({ cluster }) => terminate(cluster, 'roster%'),
-  'a backend dies, and PostgreSQL recovers': async ({ cluster }) =>
-    signal((await writingBackends(cluster))[0] ?? 0, 'SIGKILL'),
+  'a backend dies, and PostgreSQL recovers': ({ cluster }) => crashPostgres(cluster),
   'PostgreSQL is restarted': ({ cluster }) => cluster.restartPostgres('SIGINT'),
   'PostgreSQL is stopped at once, and started': ({ cluster }) => cluster.restartPostgres('SIGQUIT'),
   'PostgreSQL stands still': async ({ cluster, random }) =>

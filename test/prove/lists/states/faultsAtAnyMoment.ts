@@ -81,7 +81,8 @@ const own: readonly Fault[] = [
     name: 'workers are killed again and again',
     async run(cluster, random) {
       for (let kills = 0; kills < 4; kills++) {
-        signal(random.pick(workersOf(cluster.pid)) ?? 0, 'SIGKILL')
+        const worker = workersOf(cluster.pid).at(-random.below(2) - 1)
+        if (worker !== undefined) signal(worker, 'SIGKILL')
         await Bun.sleep(random.below(600))
       }
     },
