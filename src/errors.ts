@@ -1,4 +1,4 @@
-import { errorTable } from './errorTable.ts'
+import { errorTable } from './errorTable/errorTable.ts'
 
 export { errorTable }
 

@@ -1,0 +1,103 @@
+import type { ErrorTexts } from './texts.ts'
+
+/** What a request says wrongly: 400. Spec 7. */
+export const badRequests = {
+  InvalidHost: {
+    status: 400,
+    title: 'The Host header is not valid',
+    explanation: 'The request has no Host header, several of them, or one that is no name or address.',
+    remedy: 'Send one Host header with the name or address of this server, and the port if it is not the default.',
+  },
+  InvalidHeader: {
+    status: 400,
+    title: 'A header is not valid',
+    explanation:
+      'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key is one text of 1 to 255 characters.',
+    remedy: 'Send the header as the message says, or leave it out; a tag as ETag has it, with its quotes.',
+  },
+  InvalidQueryString: {
+    status: 400,
+    title: 'The query string could not be decoded',
+    explanation: 'Percent escapes are a % and two hexadecimal digits; the bytes they stand for must be UTF-8.',
+    remedy: 'Percent-encode names and values: a % is %25, a plus is %2B.',
+  },
+  UnknownParameter: {
+    status: 400,
+    title: 'The collection has no such query parameter',
+    explanation:
+      'Parameters are sort, PageSize, page, cursor and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
+    remedy:
+      'Take the name that the message suggests, or one of the entity’s properties. An address of one row takes none.',
+  },
+  InvalidFilter: {
+    status: 400,
+    title: 'A filter does not fit its property',
+    explanation:
+      'A filter is <Property>=[<operator>]<value>. The operators are = != < <= > >=; the value must be of the property’s type; true and false have no order; < and its like need a value.',
+    remedy:
+      'Correct the value as the message says. Operators stand behind the first = and are percent-encoded: < is %3C.',
+  },
+  TooManyFilters: {
+    status: 400,
+    title: 'The request has too many filters',
+    explanation: 'One request may have up to 32 filters.',
+    remedy: 'Leave filters out, or send several requests.',
+  },
+  InvalidSort: {
+    status: 400,
+    title: 'A sort definition is not valid',
+    explanation:
+      'sort is a comma-separated list of + or - and the name of a primitive property, an object’s parts with a dot: sort=-Start,+Period.Days.',
+    remedy: 'Take the name that the message suggests, or one of the entity’s properties.',
+  },
+  InvalidPageSize: {
+    status: 400,
+    title: 'PageSize is not an integer',
+    explanation: 'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary.',
+    remedy: 'Send a number from 5 to 50, or leave PageSize out for pages of 20.',
+  },
+  InvalidPage: {
+    status: 400,
+    title: 'page is not an integer of 1 or more',
+    explanation: 'page is an integer from 1 upwards, given once. A page past the last is empty.',
+    remedy: 'Follow the links of a page, or count from 1.',
+  },
+  InvalidCursor: {
+    status: 400,
+    title: 'The cursor is not one of this list',
+    explanation:
+      'A cursor comes from the next or previous link of a page, and belongs to that collection with those filters and that sort.',
+    remedy: 'Follow the link as it stands, or leave cursor out: page alone leads to a page.',
+  },
+  InvalidJson: {
+    status: 400,
+    title: 'The body is not a JSON object',
+    explanation: 'The body is empty, no JSON, not encoded in UTF-8, or another value than an object.',
+    remedy: 'Send one JSON object, encoded in UTF-8.',
+  },
+  UnknownProperty: {
+    status: 400,
+    title: 'The entity has no such property',
+    explanation: 'Property names are those of the entity, in upper or lower case.',
+    remedy: 'Take the name that the message suggests; leave out what the entity does not have.',
+  },
+  DuplicateProperty: {
+    status: 400,
+    title: 'A property is given twice',
+    explanation: 'Two names of one body differ only by case; it is not clear which one counts.',
+    remedy: 'Send the property once.',
+  },
+  InvalidValue: {
+    status: 400,
+    title: 'A value does not fit its property',
+    explanation:
+      'The value is not of the property’s type, or outside of what it allows. The message names the property and what it allows.',
+    remedy: 'Correct the value as the message says.',
+  },
+  ValidationFailed: {
+    status: 400,
+    title: 'The body has several faults',
+    explanation: 'Details lists all of them, each with a code, a target and a message.',
+    remedy: 'Correct each property that Details names.',
+  },
+} as const satisfies Record<string, ErrorTexts>
