@@ -6,8 +6,16 @@ import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.t
 import { describeResource, gettingStarted } from './guide.ts'
 import { headerSchemas } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
-import { listParameters, sharedParameters, sortNameOf, sortSchema } from './parameters.ts'
-import { rowSchema, sharedRowSchemas, writeNameOf, writeSchema } from './rows.ts'
+import {
+  fieldNameOf,
+  fieldSchema,
+  fieldsParameter,
+  listParameters,
+  sharedParameters,
+  sortNameOf,
+  sortSchema,
+} from './parameters.ts'
+import { choiceNameOf, choiceSchema, rowSchema, sharedRowSchemas, writeNameOf, writeSchema } from './rows.ts'
 import { refTo, type Schema } from './schema.ts'
 import { successesOf } from './successes.ts'
 
@@ -123,6 +131,7 @@ function operationSchema(operation: Operation, errors: ErrorAnswers): Schema {
 
 function parametersOf({ entity, success, method }: Operation, isConditional: boolean): { parameters?: Schema[] } {
   const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
+  if (entity !== null && success === 'row') parameters.push(fieldsParameter(entity))
   if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
   if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
   if (entity !== null && method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
@@ -144,8 +153,10 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
   const all = [
     ...entities.flatMap((entity): [string, Schema][] => [
       [entity.name, rowSchema(entity)],
+      [choiceNameOf(entity), choiceSchema(entity)],
       [writeNameOf(entity), writeSchema(entity)],
       [sortNameOf(entity), sortSchema(entity)],
+      [fieldNameOf(entity), fieldSchema(entity)],
     ]),
     ...Object.entries({ ...sharedRowSchemas, ...filterSchemas(kinds), ...errorSchemas }),
   ]

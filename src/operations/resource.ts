@@ -22,10 +22,12 @@ import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBody } from '../parse/body.ts'
 import { asksNow } from '../parse/cacheControl.ts'
 import { parseConditions } from '../parse/conditions.ts'
+import { parseRowFields } from '../parse/fields.ts'
+import { formOf } from '../parse/form.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
-import { writeEntity } from '../respond/json.ts'
+import { choiceWriter, writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
-import { requireList, unlessHeld } from './listConditions.ts'
+import { requireAnyVersion, requireList, unlessHeld } from './listConditions.ts'
 import { Lists } from './lists.ts'
 import { Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
@@ -33,6 +35,8 @@ import type { ResourceRequest } from './resourceRequest.ts'
 import { RowReads } from './rowReads.ts'
 import { RowVersions, type VersionAsked } from './rowVersions.ts'
 import { RowWrites } from './rowWrites.ts'
+import { StreamPlaces } from './streamPlaces.ts'
+import { Streams } from './streams.ts'
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
@@ -49,6 +53,7 @@ export class Resource {
   /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
   private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
   private readonly lists: Lists
+  private readonly streams: Streams
   private readonly versions: RowVersions
   private readonly reads: RowReads
   private readonly repeats: Repeats
@@ -61,8 +66,9 @@ export class Resource {
   constructor(
     readonly entity: Entity,
     entities: readonly Entity[],
-    { database, listReads, longWrites, standbys, cursors, memory }: ResourceParts,
+    parts: ResourceParts,
   ) {
+    const { database, listReads, longWrites, standbys, cursors, memory, streamPlaces = new StreamPlaces() } = parts
     this.longWrites = longWrites
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
@@ -85,21 +91,28 @@ export class Resource {
       ? new CachedLists(entity, listReads, access, byStandby)
       : new DatabaseLists(entity, listReads, byStandby)
     this.lists = new Lists(entity, cursors, source)
+    this.streams = new Streams(entity, listReads, streamPlaces, () => this.reads.settled(), parts.readmit)
   }
 
   list(call: ResourceRequest): Promise<Reply> | Reply {
     const conditions = parseConditions(call.request.headers)
+    const form = formOf(call.request.headers.get('accept'))
+    if (form !== 'json') {
+      if (conditions !== null) requireAnyVersion(conditions)
+      return this.streams.read(call, form)
+    }
     const page = this.lists.read(call.query, call.url, call, asksNow(call.request.headers))
     return conditions === null ? page : unlessHeld(page, conditions)
   }
 
   async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
-    parseNoParameters(query)
+    const choice = parseRowFields(this.entity, query)
     const [id, conditions] = [this.reads.parseId(segment), parseConditions(request.headers)]
     const row = await this.reads.find(id)
     const tag = this.versions.tagOf(row)
     if (this.versions.isHeld(conditions, id, tag)) return respondUnchanged(tag)
-    return respondRow(200, writeEntity(this.entity, row), tag)
+    const body = choice === null ? writeEntity(this.entity, row) : choiceWriter(choice, this.entity.properties)(row, 0)
+    return respondRow(200, body, tag)
   }
 
   async create(call: ResourceRequest): Promise<Reply> {

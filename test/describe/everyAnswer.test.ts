@@ -105,6 +105,8 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidPageSize: () => ({ query: '?PageSize=many' }),
   InvalidPage: () => ({ query: '?page=0' }),
   InvalidCursor: () => ({ query: '?cursor=altered' }),
+  InvalidFields: () => ({ query: '?fields=Nmae' }),
+  InvalidForm: () => ({ query: '?bom=yes' }),
   InvalidJson: () => ({ body: '[]' }),
   UnknownProperty: () => ({ body: '{"Nmae": 1}' }),
   DuplicateProperty: (operation) => {

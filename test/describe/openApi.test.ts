@@ -211,9 +211,12 @@ describe('the parameters of a list', () => {
       ...filters,
       ...parts,
       'sort',
+      'fields',
       'PageSize',
       'page',
       'cursor',
+      'bom',
+      'excel',
       'Cache-Control',
       'If-None-Match',
     ])
