@@ -211,7 +211,7 @@ describe('the charge', () => {
     const headers = { ...CSV, ...alsoTwo.headers }
     const response = await fetch(`${server.url}/Companies`, { headers })
     expect(response.status).toBe(200)
-    expect(response.text()).rejects.toThrow()
+    await expect(response.text()).rejects.toThrow()
   })
 })
 
