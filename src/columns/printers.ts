@@ -24,7 +24,7 @@ const printers: Readonly<Record<Exclude<KindName, 'text'>, (kind: Kind) => Print
   boolean: () => (code) => (Number.isNaN(code) ? null : code === 1 ? 't' : 'f'),
   integer: () => (code) => (Number.isNaN(code) ? null : String(code)),
   instant: () => (code) => (Number.isNaN(code) ? null : printInstant(code)),
-  decimal: (kind) => (code) => (Number.isNaN(code) ? null : printDecimal(kind, code)),
+  decimal: decimalPrinter,
 }
 
 function textPrinter(dictionary: Dictionary): Printer {
@@ -38,8 +38,17 @@ function textPrinter(dictionary: Dictionary): Printer {
 }
 
 /** A decimal of 15 digits is the shortest that leads to its float, which is what JavaScript prints. ECMA-262, 6.1.6.1.20 */
-function printDecimal(kind: Kind, code: number): string {
-  return code === Number.POSITIVE_INFINITY ? 'NaN' : kind.printFilter(plainDecimal(String(code)) as string)
+function decimalPrinter(kind: Kind): Printer {
+  /** The point, and as many zeros as stand behind it. */
+  const scale = kind.printFilter('0').slice(1)
+  return (code) => {
+    if (Number.isNaN(code)) return null
+    if (code === Number.POSITIVE_INFINITY) return 'NaN'
+    const text = String(code)
+    const point = text.indexOf('.')
+    if (text.includes('e')) return kind.printFilter(plainDecimal(text) as string)
+    return point < 0 ? text + scale : text.padEnd(point + scale.length, '0')
+  }
 }
 
 function printInstant(seconds: number): string {

@@ -55,7 +55,8 @@ export class Slots {
   /** Reads all codes of a row. */
   read(slot: number, into: Float64Array): void {
     const segment = this.segmentOf(slot)
-    for (let place = 0; place < into.length; place++) into[place] = segment.codeAt(slot % ROWS, place)
+    const row = slot % ROWS
+    for (let place = 0; place < into.length; place++) into[place] = segment.codeAt(row, place)
   }
 
   /** Whether a row has these codes, all of them. */
