@@ -192,7 +192,8 @@ export function useListSite(
 
 /** Two processes with memory, as two workers of one machine have it, and one that reads everything from the database. */
 export class ListSite {
-  readonly region: Region = privateRegion(changeLogWords(2))
+  /** Writer 2 is no process of these: its flags and records are a test's own. */
+  readonly region: Region = privateRegion(changeLogWords(3))
   readonly processes: readonly [ListProcess, ListProcess]
   readonly plain: ListProcess
   private pulse: ReturnType<typeof setInterval>
