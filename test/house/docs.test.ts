@@ -5,6 +5,7 @@ import { type Entity, isGroup } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { pythonPrograms } from '../python/environment.ts'
+import { copyCluster } from '../support/cluster.ts'
 import {
   canonical,
   type Exchange,
@@ -47,7 +48,10 @@ type Page = (typeof pages)[number]
 
 /** The README's server is that of `npm start`; the others share the tests' PostgreSQL. */
 async function settingsFor(path: string, dataDir: string): Promise<Record<string, string>> {
-  if (path === README) return { DATA_DIR: dataDir }
+  if (path === README) {
+    copyCluster(dataDir)
+    return { DATA_DIR: dataDir }
+  }
   const url = await asPlainRole(await createSampleDatabase())
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'development.key'), KEY)
