@@ -67,7 +67,9 @@ export class Positions {
    */
   of(transaction: string, others: readonly number[]): string | Promise<string | null> {
     const { state } = this
-    if (state === null) return this.now().then((found) => found && this.print(transaction, others, found))
+    // What has taken a write is no standby any more.
+    if (state === null || state.isStandby)
+      return this.now().then((found) => found && this.print(transaction, others, found))
     if (performance.now() - this.askedMs > FRESH_MS) this.now()
     return this.print(transaction, others, state)
   }

@@ -10,7 +10,7 @@ export interface Position {
 /** So many writes of other servers may wait beside the own one. */
 export const TRANSACTIONS_MAX = 16
 /** So many positions may a request bring: of writes that its client had under way at once. */
-export const POSITIONS_MAX = 8
+const POSITIONS_MAX = 8
 
 const NUMBER = '[1-9][0-9]{0,14}'
 const ONE = `[0-9a-f]{10}-[1-9][0-9]{0,9}-${NUMBER}(?:[.]${NUMBER}){0,${TRANSACTIONS_MAX - 1}}`
