@@ -4,6 +4,7 @@ import { StandbyLists } from '../cache/standbyLists.ts'
 import { ReadFence } from '../changes/readFence.ts'
 import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
+import type { Trail } from '../compile/trail.ts'
 import type { Publishing } from '../compile/written.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import {
@@ -57,12 +58,15 @@ export class Resource {
   private readonly writes: WriteRecorder | null
   private readonly publishing: Publishing
   private readonly longWrites: LongWrites | null
+  /** Null: writes leave no lines. */
+  private readonly trail: Omit<Trail, 'key'> | null
 
   constructor(
     readonly entity: Entity,
     entities: readonly Entity[],
-    { database, listReads, longWrites, standbys, cursors, memory }: ResourceParts,
+    { database, listReads, longWrites, standbys, cursors, memory, trail = null }: ResourceParts,
   ) {
+    this.trail = trail
     this.longWrites = longWrites
     this.copied = copiedProperties(entity, entities)
     this.copying = copyingColumns(entity, entities)
@@ -108,7 +112,7 @@ export class Resource {
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
     const once = this.repeats.begin(call, '', assignments)
-    const statement = compileCreate(this.entity, assignments, once, this.publishing)
+    const statement = compileCreate(this.entity, assignments, once, this.publishing, this.trailOf(call))
     const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
     return this.repeats.answer(once, create, (row) => this.created(call, row))
   }
@@ -136,7 +140,7 @@ export class Resource {
     const once = this.repeats.begin(call, id, null)
     const remove = async () => {
       const asked = await this.asked(call, id, once)
-      return this.rows.remove(id, this.referring, asked, once, this.writes?.remove)
+      return this.rows.remove(id, this.referring, asked, once, this.writes?.remove, this.trailOf(call))
     }
     return this.repeats.answer(once, remove, () => respondEmpty())
   }
@@ -156,7 +160,7 @@ export class Resource {
     }
     const row = this.renames(assignments)
       ? await this.rename(call, id, assignments, asked, once)
-      : await this.set(id, assignments, asked, once)
+      : await this.set(id, assignments, asked, once, this.trailOf(call))
     const { length } = this.entity.properties
     // What it has found, another write may have left.
     await this.reads.published(row, 2 * length + 1)
@@ -167,9 +171,19 @@ export class Resource {
     return respondRow(200, this.bodyOf(row, mayRead), this.versions.tagOfWritten(row, 1))
   }
 
-  private set(id: string, assignments: Assignments, asked: VersionAsked | null, once: Once | null): Promise<Row> {
-    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.publishing)
+  private set(
+    id: string,
+    assignments: Assignments,
+    asked: VersionAsked | null,
+    once: Once | null,
+    trail: Trail | null,
+  ): Promise<Row> {
+    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.publishing, trail)
     return this.rows.write(statement, id, assignments, asked, this.writes?.update)
+  }
+
+  private trailOf({ key }: ResourceRequest): Trail | null {
+    return this.trail && { key, hasValues: this.trail.hasValues }
   }
 
   /** A repeated request asks for a version that its first one has replaced. */
@@ -188,7 +202,7 @@ export class Resource {
    * many, one such rename at a time. Each is tried first as if there were no more.
    */
   private async rename(
-    { request, server }: ResourceRequest,
+    call: ResourceRequest,
     id: string,
     assignments: Assignments,
     asked: VersionAsked | null,
@@ -196,9 +210,11 @@ export class Resource {
   ): Promise<Row> {
     const observe = this.writes?.rename
     const publishing = this.writes === null ? 'unpublished' : 'renamed'
-    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, publishing)
+    const compile = (copying: readonly ReferringColumn[]) =>
+      compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, publishing, this.trailOf(call))
+    const whole = compile([])
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
-    const few = compileUpdate(this.entity, id, assignments, this.copying, asked?.versions, once, publishing)
+    const few = compile(this.copying)
     const alone = { ...few, batch: null }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
     const [first] = await this.rows.attempt(this.areRenamesBatched ? few : alone, assignments, observe)
@@ -206,7 +222,7 @@ export class Resource {
     await this.rows.refuse(id, assignments, asked, once)
     const [again] = this.areRenamesBatched ? await this.rows.attempt(alone, assignments, observe) : []
     if (again) return again
-    server?.timeout(request, LONG_WRITE_MS_MAX / 1_000)
+    call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
     return this.rows.write(whole, id, assignments, asked, observe, this.longWrites)
   }
 
