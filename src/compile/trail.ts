@@ -55,7 +55,9 @@ export function linesOf({ entity, action, rows, key, properties, hasValues }: Wr
   const table = word(entity.table)
   const letter = word(action[0] as string)
   const head = sql`insert into entity_change (position, entity, id, action, key, changed, before, after)`
-  const line = sql`select change_position(), ${table}, "C1", ${letter}, ${key}`
+  // A new row has had no writes before, so its own transaction is enough.
+  const position = action === 'create' ? sql`pg_current_xact_id()::text::bigint` : sql`change_position()`
+  const line = sql`select ${position}, ${table}, "C1", ${letter}, ${key}`
   const images = properties
     .filter((property) => property !== entity.id)
     .map((property) => imagesOf(entity, property, action))

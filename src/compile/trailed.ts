@@ -43,7 +43,16 @@ export function trailedInsert(
   const text = textOf(
     operands,
     (runs) => {
-      // What is inserted does not say for which run: the first new id is that of the first run, and so on.
+      // What is inserted does not say for which run: the first new id is that of the first run that is done, and so on.
+      if (parts.sources.length === 0) {
+        const effect = sql`${insert} select ${inner} from ${foundRuns([], operands, runs)} order by b."N" ${returning}`
+        return withTrail(effect, {
+          entity,
+          action: 'create',
+          key: askerOf(asker, sql`row_number() over (order by "C1")`),
+          ...lines,
+        })
+      }
       const first = sql`select b.*, row_number() over (order by b."N") as "Place" from ${foundRuns(parts.sources, operands, runs)}`
       const effect = sql`${insert} select ${inner} from "First" as b order by b."N" ${returning}`
       const placed = sql`(select *, row_number() over (order by "C1") as "Place" from "W") as e`
