@@ -10,6 +10,7 @@ import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { connect } from '../support/postgres.ts'
 import { run as runProgram } from '../support/process.ts'
 import { KEY as TEST_KEY } from '../support/server.ts'
+import { proveChanges } from './changes.ts'
 import { proveContention } from './contention.ts'
 import { proveFairness } from './fairness.ts'
 import { fillForHostile, proveHostile } from './hostile.ts'
@@ -177,6 +178,19 @@ const machines: Record<string, Proof> = Object.fromEntries(
   ]),
 )
 
+/** A copy that is kept by the changes, while others write and things are killed. */
+const changes: Record<string, Proof> = {
+  'a copy kept by the changes': async (seed) => {
+    const { differences, ...found } = await proveChanges({ seed, rounds: 6 })
+    if (differences.length > 0)
+      throw new Differing(
+        `${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(found)}`,
+        differences.length,
+      )
+    return found
+  },
+}
+
 /** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
 const soakOf = (seconds: number): Record<string, Proof> => ({
   soak: async (seed) => {
@@ -187,7 +201,7 @@ const soakOf = (seconds: number): Record<string, Proof> => ({
   },
 })
 
-const groups = { limiter, lists, tests, fairness, hostile, machines }
+const groups = { limiter, lists, tests, fairness, hostile, machines, changes }
 const options = new Command('prove')
   .description('Proves what the server promises, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)
