@@ -20,7 +20,11 @@ const OF_STREAMS = {
   Vary: 'Vary',
 }
 const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
-const REPLAYED = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
+/** Of a write. */
+const WRITTEN = {
+  'Idempotency-Replayed': 'Idempotency-Replayed',
+  'X-Roster-Position': 'X-Roster-Position',
+}
 const VERSION = { ETag: 'RowVersion' }
 
 /** The `responses` of an operation that succeeds. */
@@ -60,16 +64,20 @@ export function successesOf(operation: Operation): Record<string, Schema> {
       return {
         201: {
           description: 'The new row.',
-          ...headers({ Location: 'RowLocation', ...VERSION, ...REPLAYED }),
+          ...headers({ Location: 'RowLocation', ...VERSION, ...WRITTEN }),
           ...json(rowOrId(name)),
         },
       }
     case 'updated':
       return {
-        200: { description: 'The row as it is now.', ...headers({ ...VERSION, ...REPLAYED }), ...json(rowOrId(name)) },
+        200: { description: 'The row as it is now.', ...headers({ ...VERSION, ...WRITTEN }), ...json(rowOrId(name)) },
       }
     case 'deleted':
-      return { 204: { description: 'The row is deleted.', ...headers(REPLAYED) } }
+      return { 204: { description: 'The row is deleted.', ...headers(WRITTEN) } }
+    case 'changes':
+      return { 200: { description: 'A page of changes.', ...headers(), ...json(row('Changes')) } }
+    case 'history':
+      return { 200: { description: 'A page of the row’s changes.', ...headers(), ...json(row('History')) } }
     default:
       return pageSuccesses(success, isUnlimited)
   }

@@ -12,7 +12,7 @@ export const badRequests = {
     status: 400,
     title: 'A header is not valid',
     explanation:
-      'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key is one text of 1 to 255 characters.',
+      'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key is one text of 1 to 255 characters, X-Roster-After what answers to writes had as X-Roster-Position.',
     remedy: 'Send the header as the message says, or leave it out; a tag as ETag has it, with its quotes.',
   },
   InvalidQueryString: {
@@ -54,7 +54,7 @@ export const badRequests = {
     status: 400,
     title: 'PageSize is not an integer',
     explanation:
-      'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary. A stream, CSV or NDJSON, has no pages, and takes none.',
+      'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary, of changes those outside 1 to 500. A stream, CSV or NDJSON, has no pages, and takes none.',
     remedy: 'Send a number from 5 to 50, or leave PageSize out for pages of 20.',
   },
   InvalidPage: {
@@ -83,6 +83,18 @@ export const badRequests = {
     title: 'bom or excel is not 1 or 0',
     explanation: 'bom and excel say how a CSV is written; each is 1 or 0, given once.',
     remedy: 'Send bom=1 or excel=1, or leave them out.',
+  },
+  InvalidToken: {
+    status: 400,
+    title: 'The token is not one of the changes',
+    explanation: 'after is the token of a change, next of a page, or now, given once.',
+    remedy: 'Send the token to the letter as the server gave it, or after=now to begin with what changes from now on.',
+  },
+  InvalidWait: {
+    status: 400,
+    title: 'wait is not a number of seconds',
+    explanation: 'wait is an integer, given once. Values outside 0 to 30 are set to the nearest boundary.',
+    remedy: 'Send a number from 0 to 30, or leave wait out to be answered at once.',
   },
   InvalidJson: {
     status: 400,

@@ -2,6 +2,7 @@ import type { CacheParts } from '../cache/cacheParts.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
+import type { Positions } from '../execute/positions.ts'
 import type { Standbys } from '../execute/standbys.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { StreamPlaces } from './streamPlaces.ts'
@@ -14,6 +15,7 @@ export interface ResourceParts {
   readonly longWrites: LongWrites | null
   /** Null, or not there: the primary finds all lists. */
   readonly standbys?: Standbys | null
+  readonly positions: Positions
   readonly cursors: Cursors
   /**
    * For a request that goes on: looks at its key and the key's right to read the entity again, and charges it once more; not
@@ -24,4 +26,6 @@ export interface ResourceParts {
   readonly streamPlaces?: StreamPlaces
   /** Null: every list is read from the database. */
   readonly memory: CacheParts | null
+  /** Whether lines of what writes change have values; null, or not there: no lines are left. */
+  readonly trail?: { readonly hasValues: boolean } | null
 }

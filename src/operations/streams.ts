@@ -26,8 +26,12 @@ export class Streams {
     private readonly readmit: ResourceParts['readmit'],
   ) {}
 
-  /** The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws ApiError */
-  async read(call: ResourceRequest, form: StreamForm): Promise<Reply> {
+  /**
+   * The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. `shown`:
+   * resolves when the database shows what the rows must include. @throws ApiError
+   */
+  async read(call: ResourceRequest, form: StreamForm, shown: Promise<void> | null): Promise<Reply> {
+    await shown
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity, form, call.request.headers)
     if (call.request.method === 'HEAD') return { status: 200, headers, body: null }

@@ -5,6 +5,7 @@ import { type LimiterTables, limiterSettings } from '../admit/limiterFiles.ts'
 import { Limiters } from '../admit/limiters.ts'
 import { RedisWindows } from '../admit/redis.ts'
 import { onWake } from '../changes/demand.ts'
+import { newestTransaction } from '../changes/inFlight.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import { compileProbe } from '../compile/entity.ts'
@@ -14,6 +15,7 @@ import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
+import { Positions } from '../execute/positions.ts'
 import { createApp } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import { keySource } from '../keys/source.ts'
@@ -130,10 +132,13 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     listReads,
     longWrites,
     standbys: reading?.standbys ?? null,
+    positions: new Positions(database),
     admission,
     cors: createCors(config.corsOrigins),
     cursors,
     memory,
+    trail: config.changesDays === 0 ? null : { hasValues: config.changesValues },
+    newestWrite: region && (() => newestTransaction(region)),
     migrationFiles,
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
     log,

@@ -219,6 +219,7 @@ describe('the parameters of a list', () => {
       'excel',
       'Cache-Control',
       'If-None-Match',
+      'X-Roster-After',
     ])
   })
 
