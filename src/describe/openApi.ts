@@ -124,6 +124,7 @@ function operationSchema(operation: Operation, errors: ErrorAnswers): Schema {
 function parametersOf({ entity, success, method }: Operation, isConditional: boolean): { parameters?: Schema[] } {
   const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
   if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
+  if (entity !== null && method === 'GET') parameters.push(refTo('parameters', 'After'))
   if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
   if (entity !== null && method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
   return parameters.length === 0 ? {} : { parameters }

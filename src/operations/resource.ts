@@ -18,6 +18,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import { parseAfter } from '../parse/after.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBody } from '../parse/body.ts'
 import { asksNow } from '../parse/cacheControl.ts'
@@ -25,6 +26,7 @@ import { parseConditions } from '../parse/conditions.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
 import { writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
+import { AfterReads } from './afterReads.ts'
 import { requireList, unlessHeld } from './listConditions.ts'
 import { Lists } from './lists.ts'
 import { Repeats } from './repeats.ts'
@@ -52,6 +54,7 @@ export class Resource {
   private readonly versions: RowVersions
   private readonly reads: RowReads
   private readonly repeats: Repeats
+  private readonly after: AfterReads
   private readonly rows: RowWrites
   /** Null: there is no list cache. */
   private readonly writes: WriteRecorder | null
@@ -61,7 +64,7 @@ export class Resource {
   constructor(
     readonly entity: Entity,
     entities: readonly Entity[],
-    { database, listReads, longWrites, standbys, cursors, memory }: ResourceParts,
+    { database, listReads, longWrites, standbys, positions, cursors, memory }: ResourceParts,
   ) {
     this.longWrites = longWrites
     this.copied = copiedProperties(entity, entities)
@@ -77,6 +80,7 @@ export class Resource {
       tableMask: tableMask(entities, [entity]),
     }
     this.reads = new RowReads(entity, database, access, tableMask(entities, copiedEntities(entity, entities)))
+    this.after = new AfterReads(positions, memory?.inclusion ?? null)
     this.repeats = new Repeats(entity, database, () => this.reads.settled())
     this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.absent(id))
     this.versions = new RowVersions(entity, this.reads)
@@ -88,14 +92,24 @@ export class Resource {
   }
 
   list(call: ResourceRequest): Promise<Reply> | Reply {
-    const conditions = parseConditions(call.request.headers)
-    const page = this.lists.read(call.query, call.url, call, asksNow(call.request.headers))
+    const { headers } = call.request
+    const conditions = parseConditions(headers)
+    const after = parseAfter(headers)
+    const page =
+      after === null
+        ? this.lists.read(call.query, call.url, call, asksNow(headers))
+        : this.after.list(after).then((place) => {
+            const isNow = place === 'database' || asksNow(headers)
+            return this.lists.read(call.query, call.url, call, isNow)
+          })
     return conditions === null ? page : unlessHeld(page, conditions)
   }
 
   async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
     const [id, conditions] = [this.reads.parseId(segment), parseConditions(request.headers)]
+    const after = parseAfter(request.headers)
+    if (after !== null) await this.after.row(after)
     const row = await this.reads.find(id)
     const tag = this.versions.tagOf(row)
     if (this.versions.isHeld(conditions, id, tag)) return respondUnchanged(tag)
@@ -110,7 +124,9 @@ export class Resource {
     const once = this.repeats.begin(call, '', assignments)
     const statement = compileCreate(this.entity, assignments, once, this.publishing)
     const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
-    return this.repeats.answer(once, create, (row) => this.created(call, row))
+    return this.repeats.answer(once, create, (row, transaction) =>
+      this.after.mark(this.created(call, row), call.request.headers, transaction),
+    )
   }
 
   private created({ url, mayRead }: ResourceRequest, row: Row): Reply {
@@ -138,13 +154,19 @@ export class Resource {
       const asked = await this.asked(call, id, once)
       return this.rows.remove(id, this.referring, asked, once, this.writes?.remove)
     }
-    return this.repeats.answer(once, remove, () => respondEmpty())
+    return this.repeats.answer(once, remove, (_, transaction) =>
+      this.after.mark(respondEmpty(), call.request.headers, transaction),
+    )
   }
 
   private update(call: ResourceRequest, id: string, assignments: Assignments): Promise<Reply> {
     const once = this.repeats.begin(call, id, assignments)
     const change = () => this.change(call, id, assignments, once)
-    return this.repeats.answer(once, change, (row) => this.changed(call, row))
+    return this.repeats.answer(once, change, async (row, transaction) => {
+      const reply = this.changed(call, row)
+      // A PATCH of nothing has written nothing.
+      return assignments.size === 0 ? reply : this.after.mark(reply, call.request.headers, transaction)
+    })
   }
 
   /** The row as it is now, and the transaction that wrote it. */

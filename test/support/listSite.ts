@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'bun:test'
 import type postgres from 'postgres'
 import type { CacheParts } from '../../src/cache/cacheParts.ts'
 import { ListCache } from '../../src/cache/listCache.ts'
+import { Inclusion } from '../../src/changes/inclusion.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
 import { bumpEpoch, ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
@@ -13,6 +14,7 @@ import { TableReader } from '../../src/columns/tableReader.ts'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
+import { Positions } from '../../src/execute/positions.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
@@ -89,11 +91,13 @@ export class ListProcess {
       places: options.poolSize,
       mayCancel: true,
     })
+    const positions = new Positions(this.database)
     const resourceOf = (entity: (typeof entities)[number]) =>
       new Resource(entity, entities, {
         database: this.database,
         longWrites: this.longWrites,
         listReads,
+        positions,
         cursors,
         memory,
       })
@@ -192,7 +196,8 @@ export function useListSite(
 
 /** Two processes with memory, as two workers of one machine have it, and one that reads everything from the database. */
 export class ListSite {
-  readonly region: Region = privateRegion(changeLogWords(2))
+  /** Writer 2 is no process of these: its flags and records are a test's own. */
+  readonly region: Region = privateRegion(changeLogWords(3))
   readonly processes: readonly [ListProcess, ListProcess]
   readonly plain: ListProcess
   private hears = true
@@ -261,6 +266,7 @@ export class ListSite {
       cache: new ListCache<Reply>(subscriber, inFlight, bytes, columns),
       columns,
       inFlight,
+      inclusion: new Inclusion(subscriber, region),
       publisher: new ChangePublisher(new ChangeLogWriter(region, writer), region),
       flags: new FlagWriter(region, writer),
     }
