@@ -116,7 +116,9 @@ export class SlotFeed implements PgoutputHandlers {
         if (change === RESET) handlers.onReset(table)
         else handlers.onRow(table, { transaction, ...change }, !isOwn && index === changes.length - 1)
       })
-      if (isRename) handlers.onFollowed(transaction)
+      // Also where no row has said so: a statement of this machine has the last one, or a reset was the last.
+      if (isRename || (changes.length > 0 && (isOwn || changes.at(-1)?.change === RESET)))
+        handlers.onFollowed(transaction)
     }
     this.entries = []
     this.held.add({ transaction, end, publish })

@@ -5,7 +5,7 @@ import { type Entity, type Group, isGroup, type Property } from '../model/entity
 import type { Kind, KindName } from '../model/kinds.ts'
 
 /** What the client does, in the order in which one file needs the other. */
-const RUNTIME = ['error.ts', 'query.ts', 'connection.ts', 'collection.ts']
+const RUNTIME = ['error.ts', 'query.ts', 'connection.ts', 'changes.ts', 'collection.ts']
 
 /** The client of a server with these entities: one TypeScript file without imports, that Node can strip of its types. */
 export function clientFile(entities: readonly Entity[]): string {
@@ -42,15 +42,19 @@ function rosterText(names: ReadonlyMap<Entity, string>): string {
       `  /** \`/${entity.plural}\` */\n  readonly ${key}: RosterCollection<${name}, ${name}Write, ${name}Filter, ${name}Sort>\n`,
   )
   const values = entries.map(({ entity, key }) => `    ${key}: collectionAt(connection, '/${entity.plural}'),\n`)
+  const plurals = [...names.keys()].map(({ plural }) => `'${plural}'`).join(' | ') || 'never'
   return `/** All that the server has. */
 export interface Roster {
-${types.join('')}}
+${types.join('')}  /** What has changed in all of them. */
+  readonly changes: RosterChanges<${plurals}>
+}
 
 /** A client of the server at \`url\`. @throws TypeError when address or key can be none */
 export function createRoster(options: RosterOptions): Roster {
   const connection = connect(options)
   return {
-${values.join('')}  }
+${values.join('')}    changes: changesOf(connection),
+  }
 }`
 }
 

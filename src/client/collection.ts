@@ -1,3 +1,4 @@
+import { changesPage, type RosterChangesPage, type RosterPast, type RosterPastQuery } from './changes.ts'
 import type { ApiRequest, Connection } from './connection.ts'
 import { unexpected } from './error.ts'
 import {
@@ -34,6 +35,8 @@ export interface RosterCollection<Row, Write, Filter, Sort> {
   /** Sets the properties that are given. */
   update(id: number, values: Write, call?: RosterChange): Promise<Row>
   delete(id: number, call?: RosterChange): Promise<void>
+  /** A page of what has changed in one row, also in one that is gone. */
+  history(id: number, query?: RosterPastQuery): Promise<RosterChangesPage<RosterPast, string | null>>
   /** For `ifMatch`: the version of a row that `get`, `create`, `replace` or `update` has returned. @throws TypeError for any other */
   versionOf(row: Row): string
 }
@@ -96,6 +99,7 @@ export function collectionAt<Row, Write, Filter, Sort>(
     async delete(id, call) {
       await row('DELETE', pathOf(id), call)
     },
+    history: async (id, query = {}) => changesPage(connection, `${pathOf(id)}/Changes`, query),
     versionOf(read) {
       const version = versions.get(read as object)
       if (version === undefined)

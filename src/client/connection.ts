@@ -27,6 +27,8 @@ export interface ApiRequest {
   readonly ifMatch?: string | undefined
   /** Whether what the server has in memory does not do. */
   readonly now?: boolean | undefined
+  /** How much longer than others the server may take. */
+  readonly waitMs?: number
   readonly signal: AbortSignal | undefined
 }
 
@@ -67,11 +69,14 @@ export function connect(options: RosterOptions): Connection {
   }
 
   /** One try. */
-  async function attempt({ method, path, body, signal }: ApiRequest, own: Record<string, string>): Promise<Answer> {
+  async function attempt(
+    { method, path, body, waitMs = 0, signal }: ApiRequest,
+    own: Record<string, string>,
+  ): Promise<Answer> {
     signal?.throwIfAborted()
     const ending = new AbortController()
     const end = () => ending.abort()
-    const timer = setTimeout(end, Math.min(timeoutMs, TIMER_MS_MAX))
+    const timer = setTimeout(end, Math.min(timeoutMs + waitMs, TIMER_MS_MAX))
     signal?.addEventListener('abort', end)
     const named = `${method} ${url}${path.replace(/\?.*$/s, '')}`
     try {
@@ -88,7 +93,7 @@ export function connect(options: RosterOptions): Connection {
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof RosterError) throw error
-      throw ending.signal.aborted ? timeout(named, timeoutMs) : networkFailure(named, error)
+      throw ending.signal.aborted ? timeout(named, timeoutMs + waitMs) : networkFailure(named, error)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)

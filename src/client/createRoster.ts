@@ -1,6 +1,7 @@
 import type { Declared } from '../model/entity.ts'
 import type { Field, FieldGroup, Fields } from '../model/fields.ts'
 import type { Kind, KindName } from '../model/kinds.ts'
+import { changesOf, type RosterChanges } from './changes.ts'
 import { collectionAt, type RosterCollection } from './collection.ts'
 import { connect, type RosterOptions } from './connection.ts'
 import type { RosterEqual, RosterOrdered, RosterSorted } from './query.ts'
@@ -76,7 +77,7 @@ export type RosterOf<Entities> = {
     FilterOf<Entities[Plural]>,
     SortOf<Entities[Plural]>
   >
-}
+} & { readonly changes: RosterChanges<Capitalize<keyof Entities & string>> }
 
 /**
  * A client typed by declarations, for programs that can import them: `createRoster<{ absences: typeof absence }>(...)`.
@@ -86,7 +87,7 @@ export function createRoster<Entities extends Readonly<Record<string, Declared>>
   options: RosterOptions,
 ): RosterOf<Entities> {
   const connection = connect(options)
-  const collections = new Map<string, unknown>()
+  const collections = new Map<string, unknown>([['changes', changesOf(connection)]])
   const find = (_: object, plural: string | symbol) => {
     if (typeof plural === 'symbol') return undefined
     let collection = collections.get(plural)

@@ -20,11 +20,18 @@ export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
   return { text, rows: 'numbered', distinct: null }
 }
 
-/** The text of a batch of runs, whose arrays are numbered as the operands are, wherever the text has them first. */
-export function textOf(operands: readonly Operand[], compile: (runs: Runs) => Sql): string {
+/**
+ * The text of a batch of runs, whose arrays are numbered as the operands are, wherever the text has them first; behind them
+ * those of `others`.
+ */
+export function textOf(
+  operands: readonly Operand[],
+  compile: (runs: Runs) => Sql,
+  others: readonly Param[] = [],
+): string {
   const params = operands.map(() => param(null))
   const all = rowsOf(operands, (index) => sql`${params[index] as Param}`)
-  return toStatement(compile({ ...all, patience: PATIENCE }), params).text
+  return toStatement(compile({ ...all, patience: PATIENCE }), [...params, ...others]).text
 }
 
 /** A row of another table that a run refers to: without it, nothing of the run is written. */

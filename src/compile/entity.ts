@@ -18,6 +18,8 @@ import {
 import { columns } from './columns.ts'
 import { compileOnceInsert, compileOnceUpdate } from './once.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
+import { reachedBy, type Trail } from './trail.ts'
+import { trailedInsert, trailedUpdate, withKey } from './trailed.ts'
 import { type Publishing, written } from './written.ts'
 
 // The most frequent statement of all, and its text is always the same.
@@ -50,16 +52,17 @@ export function compileProbe(entity: Entity): Statement {
 
 /**
  * A new row; returns it, and the transaction; or no row where a reference names none, or the key of `once` was used or is in
- * use.
+ * use. `trail`: leaves a line of it.
  */
 export function compileCreate(
   entity: Entity,
   changes: Assignments,
   once: Once | null = null,
   publishing: Publishing = 'published',
+  trail: Trail | null = null,
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `${publishing} create${once ? ' once' : ''}`
+  const verb = `${publishing} create${once ? ' once' : ''}${shapeOfTrail(trail)}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const operands = operandsOf(changed)
     const assigned = assignments(changed, operands, ({ as }) => sql`b.${as}`)
@@ -73,10 +76,18 @@ export function compileCreate(
         property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
       ),
     }
-    if (once) return compileOnceInsert(entity, parts, operands)
+    const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
+    if (once) return compileOnceInsert(entity, parts, operands, lines)
+    if (lines) return trailedInsert(entity, parts, operands, lines)
     return { text: toStatement(insertOne(parts), paramsOf(operands)).text, batch: batchInsert(parts, operands) }
   })
-  return { text, values: withOnce(valuesOf(changed, changes), once), batch, once }
+  return { text, values: withKey(withOnce(valuesOf(changed, changes), once), trail), batch, once }
+}
+
+/** Those with a trail have other texts, and one value more. */
+function shapeOfTrail(trail: Trail | null): string {
+  if (trail === null) return ''
+  return trail.hasValues ? ' trailed with values' : ' trailed'
 }
 
 function withOnce(values: (string | null)[], once: Once | null): (string | null)[] {
@@ -88,7 +99,7 @@ function withOnce(values: (string | null)[], once: Once | null): (string | null)
  * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
  * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
  * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
- * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`: as of `compileCreate`.
+ * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`, `trail`: as of `compileCreate`.
  * `publishing`: 'renamed' where rows of others may copy what changes.
  */
 export function compileUpdate(
@@ -99,9 +110,10 @@ export function compileUpdate(
   versions: string | null = null,
   once: Once | null = null,
   publishing: Publishing = copying.length > 0 ? 'renamed' : 'published',
+  trail: Trail | null = null,
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `${publishing} update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
+  const verb = `${publishing} update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}${shapeOfTrail(trail)}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
     const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
@@ -119,19 +131,16 @@ export function compileUpdate(
     const rules = (row: Sql) => rulesOf(entity, changed, operands, row)
     const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
     const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
-    if (once) return compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX) }, batched], operands)
-    return {
-      text: toStatement(
-        updateOne({ ...parts, sets: setsBy(selected) }, operands, rules(sql``), copying),
-        paramsOf(operands),
-      ).text,
-      batch: batchUpdate(batched, operands),
-    }
+    const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
+    if (once) return compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX) }, batched], operands, lines)
+    const one = updateOne({ ...parts, sets: setsBy(selected) }, operands, rules(sql``), copying)
+    if (lines) return trailedUpdate(entity, one, batched, operands, lines)
+    return { text: toStatement(one, paramsOf(operands)).text, batch: batchUpdate(batched, operands) }
   })
   const values = valuesOf(changed, changes)
   if (versions !== null) values.push(versions)
   values.push(id)
-  return { text, values: withOnce(values, once), batch, once }
+  return { text, values: withKey(withOnce(values, once), trail), batch, once }
 }
 
 /**

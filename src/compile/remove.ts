@@ -6,6 +6,8 @@ import { join, name, type Param, param, type Sql, type Statement, sql, toStateme
 import { isAmong, PATIENCE } from './batch.ts'
 import { columns } from './columns.ts'
 import { onceRemove } from './once.ts'
+import type { Trail } from './trail.ts'
+import { trailedRemove, withKey } from './trailed.ts'
 import { type Publishing, written } from './written.ts'
 
 type Compiled = { readonly text: string; readonly batch: Batch }
@@ -15,8 +17,8 @@ const known = new Map<string, WeakMap<Entity, Compiled>>()
 /**
  * Deletes one row; returns it as it was, and the transaction; or no row where one of `referring` has its id. These are asked
  * once the row is locked, for what is committed by then: who refers to it has held a lock on it, and the statement's own
- * snapshot may be older. `referring` is the same for every row of the entity. `versions`, `once`: as of
- * `compileUpdate`.
+ * snapshot may be older. `referring` is the same for every row of the entity. `versions`, `once`, `trail`: as
+ * of `compileUpdate`.
  */
 export function compileRemove(
   entity: Entity,
@@ -25,19 +27,21 @@ export function compileRemove(
   versions: string | null = null,
   once: Once | null = null,
   publishing: Publishing = 'published',
+  trail: Trail | null = null,
 ): Batchable {
   if (once) {
     const returning = returningOf(entity, publishing)
     const [own, among] = [param(id), versions === null ? null : param(versions)]
-    const piece = onceRemove(once, (isFirst) =>
-      removeOne(entity, referring, own, among, returning, sql` and ${isFirst}`),
-    )
+    const remove = (isFirst: Sql) => removeOne(entity, referring, own, among, returning, sql` and ${isFirst}`)
+    const piece = onceRemove(entity, once, remove, trail)
     return { ...toStatement(piece), once }
   }
-  const compiled = compiledOf(entity, `${publishing}${versions === null ? '' : ' if'}`, () =>
-    compile(entity, referring, versions === null ? null : param(null), returningOf(entity, publishing)),
+  const shape = `${publishing}${versions === null ? '' : ' if'}${trail ? ` trailed ${trail.hasValues}` : ''}`
+  const compiled = compiledOf(entity, shape, () =>
+    compile(entity, referring, versions === null ? null : param(null), returningOf(entity, publishing), trail),
   )
-  return { text: compiled.text, values: versions === null ? [id] : [id, versions], batch: compiled.batch }
+  const values = withKey(versions === null ? [id] : [id, versions], trail)
+  return { text: compiled.text, values, batch: compiled.batch }
 }
 
 function returningOf(entity: Entity, publishing: Publishing): Sql {
@@ -54,12 +58,22 @@ function compiledOf(entity: Entity, shape: string, make: () => Compiled): Compil
   return compiled
 }
 
-function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null, returning: Sql): Compiled {
-  const [table, operand] = [name(entity.table), param(null)]
+function compile(
+  entity: Entity,
+  referring: readonly ReferringColumn[],
+  among: Param | null,
+  returning: Sql,
+  trail: Trail | null,
+): Compiled {
+  const operand = param(null)
   const referred = (ids: Sql) => referredTo(entity, referring, ids)
+  const one = removeOne(entity, referring, operand, among, returning)
+  const many = removeTogether(name(entity.table), operand, referring.length === 0 ? null : referred, returning, among)
+  const own = among === null ? [operand] : [operand, among]
+  if (trail) return trailedRemove(entity, one, many, own, trail.hasValues)
   return {
-    text: toStatement(removeOne(entity, referring, operand, among, returning), [operand]).text,
-    batch: removeTogether(table, referring.length === 0 ? null : referred, returning, among),
+    text: toStatement(one, own).text,
+    batch: { text: toStatement(many, own).text, rows: 'numbered', distinct: 0 },
   }
 }
 
@@ -80,16 +94,20 @@ function removeOne(
 }
 
 /** Rows are locked in one order, so that two batches do not wait for each other, and those that are referred to are asked for once. */
-function removeTogether(table: Sql, referred: ((ids: Sql) => Sql) | null, returning: Sql, among: Param | null): Batch {
-  const operand = param(null)
+function removeTogether(
+  table: Sql,
+  operand: Param,
+  referred: ((ids: Sql) => Sql) | null,
+  returning: Sql,
+  among: Param | null,
+): Sql {
   const ids = sql`${operand}::bigint[]`
   const version =
     among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
   const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${PATIENCE} is not null${version} order by id for update)`
   const free = referred ? sql` and t.id <> all ((select ${referred(sql`array(select id from "L")`)})::bigint[])` : sql``
   const from = sql`unnest(${ids}) with ordinality as b("V1", "N") join "L" on "L".id = b."V1"`
-  const piece = sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returning}, b."N"`
-  return { text: toStatement(piece, [operand]).text, rows: 'numbered', distinct: 0 }
+  return sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returning}, b."N"`
 }
 
 /** Of a row that is not deleted, whether one of `referring` has its id; no row where it is not there. */

@@ -33,6 +33,9 @@ export interface Config {
   /** As `parseNetworks` reads them. */
   readonly trustedProxies: string | null
   readonly changes: 'auto' | 'slot' | 'notify' | 'off'
+  /** 0: writes leave no lines. */
+  readonly changesDays: number
+  readonly changesValues: boolean
   readonly listCache: boolean
   readonly listCacheMb: number
   /** 0: no table is kept in columns. */
@@ -100,6 +103,8 @@ export function readConfig(
     rateLimitStore: read('RATE_LIMIT_STORE'),
     trustedProxies: read('TRUSTED_PROXIES'),
     changes: read('CHANGES'),
+    changesDays: read('CHANGES_DAYS'),
+    changesValues: read<string>('CHANGES_VALUES') === 'on',
     listCache: read<string>('LIST_CACHE') === 'on',
     listCacheMb: read('LIST_CACHE_MB'),
     columnsMb: read('COLUMNS_MB'),

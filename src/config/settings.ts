@@ -146,6 +146,18 @@ export const settings = {
     meaning:
       'How writes of others are known: slot reads them from the database’s log, notify hears of them, auto takes the first that can be had; off: not at all, so lists come from the database.',
   },
+  CHANGES_DAYS: {
+    schema: Type.Integer({ minimum: 0, maximum: 3_650 }),
+    default: '30',
+    allowed: 'an integer from 0 to 3650',
+    meaning: 'How long lines of what has changed are kept, in days, for GET /Changes; 0: none are written.',
+  },
+  CHANGES_VALUES: {
+    schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),
+    default: 'off',
+    allowed: 'on or off',
+    meaning: 'on keeps the values too that a write has changed, before and after, for the history of a row.',
+  },
   LIST_CACHE: {
     schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),
     default: 'on',

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
+import { changeExamples } from './changeExamples.ts'
 import { about, api, type ErrorExample, fault } from './errorExample.ts'
 import { repeatExamples } from './repeatExamples.ts'
 
@@ -206,6 +207,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     answer: api('The server failed. Its log has the details under request id 4bf92f35-77b3.'),
   },
   ...repeatExamples,
+  ...changeExamples,
   ServiceUnavailable: {
     method: 'GET',
     target: '/Companies',

@@ -1,6 +1,7 @@
 import { version } from '../../package.json'
 import type { Entity } from '../model/entity.ts'
 import { formatRules, type Rule } from '../model/limits.ts'
+import { changesParameters, changesSchemas, historyParameters, listChangesParameters } from './changes.ts'
 import { filterSchemas } from './conditions.ts'
 import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.ts'
 import { describeResource, gettingStarted } from './guide.ts'
@@ -31,12 +32,13 @@ export interface OpenApi {
 }
 
 const PAGES_TAG = 'Server'
+const CHANGES_TAG = 'Changes'
 
 /** The OpenAPI 3.1 document. It follows from the entities, the operators, the errors and these facts alone. */
 export function describeApi(entities: readonly Entity[], facts: ServerFacts): OpenApi {
   const errors = new ErrorAnswers()
   const operations = operationsOf(entities)
-  const paths = pathsOf(operations, errors)
+  const paths = pathsOf(operations, errors, entities)
   return {
     openapi: '3.1.1',
     info: {
@@ -50,6 +52,7 @@ export function describeApi(entities: readonly Entity[], facts: ServerFacts): Op
     security: [{ ApiKey: [] }],
     tags: [
       ...entities.map((entity) => ({ name: entity.plural, description: describeResource(entity) })),
+      { name: CHANGES_TAG, description: 'What has changed in all resources, in order and without gaps.' },
       { name: PAGES_TAG, description: 'What the server answers of itself, without a key.' },
     ],
     paths,
@@ -63,7 +66,7 @@ export function describeApi(entities: readonly Entity[], facts: ServerFacts): Op
         },
       },
       schemas: schemasOf(entities),
-      parameters: sharedParameters,
+      parameters: { ...sharedParameters, ...changesParameters },
       headers: headerSchemas(facts.limits, facts.baseUrl),
       responses: errors.components,
       examples: errorExampleValues(operations, facts.baseUrl),
@@ -80,7 +83,11 @@ function describeServer({ limits, anonymousLimits }: ServerFacts): string {
   ].join('\n\n')
 }
 
-function pathsOf(operations: readonly Operation[], errors: ErrorAnswers): Record<string, Schema> {
+function pathsOf(
+  operations: readonly Operation[],
+  errors: ErrorAnswers,
+  entities: readonly Entity[],
+): Record<string, Schema> {
   const byPath = Map.groupBy(operations, ({ path }) => path)
   return Object.fromEntries(
     [...byPath].map(([path, ofPath]) => [
@@ -88,7 +95,7 @@ function pathsOf(operations: readonly Operation[], errors: ErrorAnswers): Record
       {
         parameters: pathParameters(path),
         ...Object.fromEntries(
-          ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors)]),
+          ofPath.map((operation) => [operation.method.toLowerCase(), operationSchema(operation, errors, entities)]),
         ),
       },
     ]),
@@ -96,7 +103,7 @@ function pathsOf(operations: readonly Operation[], errors: ErrorAnswers): Record
 }
 
 function pathParameters(path: string): Schema[] {
-  const own = path.endsWith('/{id}') ? [refTo('parameters', 'Id')] : path.endsWith('/{code}') ? [CODE] : []
+  const own = path.includes('/{id}') ? [refTo('parameters', 'Id')] : path.endsWith('/{code}') ? [CODE] : []
   return [...own, refTo('parameters', 'RequestId')]
 }
 
@@ -109,19 +116,29 @@ const CODE: Schema = {
   example: 'NotFound',
 }
 
-function operationSchema(operation: Operation, errors: ErrorAnswers): Schema {
+function operationSchema(operation: Operation, errors: ErrorAnswers, entities: readonly Entity[]): Schema {
   const { operationId, summary, description, success, entity, isOpen } = operation
   const responses = { ...successesOf(operation), ...errors.of(operation) }
   return {
-    ...{ operationId, summary, description, tags: [entity?.plural ?? PAGES_TAG] },
+    ...{ operationId, summary, description, tags: [entity?.plural ?? tagOf(success)] },
     ...(isOpen ? { security: [] } : {}),
-    ...parametersOf(operation, '304' in responses),
+    ...parametersOf(operation, '304' in responses, entities),
     ...(entity !== null && (success === 'created' || success === 'updated') ? { requestBody: bodyOf(entity) } : {}),
     responses,
   }
 }
 
-function parametersOf({ entity, success, method }: Operation, isConditional: boolean): { parameters?: Schema[] } {
+function tagOf(success: Operation['success']): string {
+  return success === 'changes' ? CHANGES_TAG : PAGES_TAG
+}
+
+function parametersOf(
+  { entity, success, method }: Operation,
+  isConditional: boolean,
+  entities: readonly Entity[],
+): { parameters?: Schema[] } {
+  if (success === 'changes') return { parameters: listChangesParameters(entities) }
+  if (success === 'history') return { parameters: historyParameters() }
   const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
   if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
   if (entity !== null && method === 'GET') parameters.push(refTo('parameters', 'After'))
@@ -148,7 +165,7 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
       [writeNameOf(entity), writeSchema(entity)],
       [sortNameOf(entity), sortSchema(entity)],
     ]),
-    ...Object.entries({ ...sharedRowSchemas, ...filterSchemas(kinds), ...errorSchemas }),
+    ...Object.entries({ ...changesSchemas(entities), ...sharedRowSchemas, ...filterSchemas(kinds), ...errorSchemas }),
   ]
   const schemas = Object.fromEntries(all)
   const twice = all.find(([name, schema]) => schemas[name] !== schema)

@@ -22,7 +22,7 @@ export interface Operation {
   readonly isUnlimited: boolean
 }
 
-type Success = 'list' | 'row' | 'created' | 'updated' | 'deleted' | PageName
+type Success = 'list' | 'row' | 'created' | 'updated' | 'deleted' | 'changes' | 'history' | PageName
 /** The pages for programs that are described. */
 export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'error' | 'docs'
 
@@ -48,7 +48,7 @@ const WITH_BODY = [
   ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
 ]
 
-/** The six operations on an entity. Spec 4.1. `entities`: all there are, some of which may refer to it. */
+/** The operations on an entity. Spec 4.1. `entities`: all there are, some of which may refer to it. */
 function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] {
   const { name, plural, properties } = entity
   const [one, many] = [withArticle(wordsOf(name)), wordsOf(plural)]
@@ -86,7 +86,19 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
     on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
     on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
     on('DELETE', row, 'deleted', [`delete${name}`, `Delete ${one}`, DELETE], removed),
+    on('GET', `${row}/Changes`, 'history', [`list${name}Changes`, `List the changes of ${one}`, HISTORY], CHANGED),
   ]
+}
+
+/** Of pages of changes. */
+const CHANGED = [...WITHOUT_PARAMETERS, 'InvalidPageSize', 'InvalidToken', 'TokenExpired', 'NotFound'] as const
+/** What has changed in all entities. D59 */
+const changesOperation: Operation = {
+  ...{ operationId: 'listChanges', method: 'GET', path: '/Changes', success: 'changes' },
+  ...{ summary: 'List what has changed', entity: null, isOpen: false, isUnlimited: false },
+  description:
+    'A page of what was created, changed and deleted, each line behind all that are given before it; `next` leads on, and may wait for the next line.',
+  codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
 }
 
 const LIST =
@@ -95,6 +107,7 @@ const CREATE = 'Sends the properties to set; those that are left out become null
 const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'
+const HISTORY = 'Who has changed the row, by key, when, and which properties; also of a row that was deleted.'
 const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
 
 /** What the server answers of itself, without a key. */
@@ -134,7 +147,7 @@ function page(
 
 /** Every operation there is. */
 export function operationsOf(entities: readonly Entity[]): Operation[] {
-  return [...entities.flatMap((entity) => operationsOn(entity, entities)), ...pageOperations]
+  return [...entities.flatMap((entity) => operationsOn(entity, entities)), changesOperation, ...pageOperations]
 }
 
 /** `AbsenceType` → `absence type`. */

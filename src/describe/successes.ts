@@ -48,6 +48,10 @@ export function successesOf(operation: Operation): Record<string, Schema> {
       }
     case 'deleted':
       return { 204: { description: 'The row is deleted.', ...headers(WRITTEN) } }
+    case 'changes':
+      return { 200: { description: 'A page of changes.', ...headers(), ...json(row('Changes')) } }
+    case 'history':
+      return { 200: { description: 'A page of the row’s changes.', ...headers(), ...json(row('History')) } }
     default:
       return pageSuccesses(success, isUnlimited)
   }

@@ -53,7 +53,8 @@ export const badRequests = {
   InvalidPageSize: {
     status: 400,
     title: 'PageSize is not an integer',
-    explanation: 'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary.',
+    explanation:
+      'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary, of changes those outside 1 to 500.',
     remedy: 'Send a number from 5 to 50, or leave PageSize out for pages of 20.',
   },
   InvalidPage: {
@@ -68,6 +69,18 @@ export const badRequests = {
     explanation:
       'A cursor comes from the next or previous link of a page, and belongs to that collection with those filters and that sort.',
     remedy: 'Follow the link as it stands, or leave cursor out: page alone leads to a page.',
+  },
+  InvalidToken: {
+    status: 400,
+    title: 'The token is not one of the changes',
+    explanation: 'after is the token of a change, next of a page, or now, given once.',
+    remedy: 'Send the token to the letter as the server gave it, or after=now to begin with what changes from now on.',
+  },
+  InvalidWait: {
+    status: 400,
+    title: 'wait is not a number of seconds',
+    explanation: 'wait is an integer, given once. Values outside 0 to 30 are set to the nearest boundary.',
+    remedy: 'Send a number from 0 to 30, or leave wait out to be answered at once.',
   },
   InvalidJson: {
     status: 400,

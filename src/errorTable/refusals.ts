@@ -63,6 +63,13 @@ export const refusals = {
     explanation: 'Another request with the same key has not ended. Nothing was done for this one.',
     remedy: 'Retry after the seconds in the header Retry-After: the answer is then that of the first request.',
   },
+  TokenExpired: {
+    status: 410,
+    title: 'Changes behind this token may be missing',
+    explanation:
+      'The token is older than the changes that are kept, or of another run of them: the database was restored, or was served without keeping changes. What has changed since cannot be told in full.',
+    remedy: 'Ask for a new token with after=now, then read the lists whole, and follow the changes from that token on.',
+  },
   PreconditionFailed: {
     status: 412,
     title: 'The row has another version than the request asks for',

@@ -147,6 +147,7 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
     query: target.query,
     id,
     mayRead,
+    rights: key?.rights ?? null,
     key: key?.id ?? '',
   })
 }

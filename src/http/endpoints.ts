@@ -1,5 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
+import { Changes } from '../operations/changes.ts'
+import { ChangeWaits } from '../operations/changeWaits.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts } from '../operations/resourceParts.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
@@ -21,6 +23,8 @@ export interface EndpointParts extends ResourceParts {
   isDraining(): boolean
   /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
   isWaiting(): boolean
+  /** Another number once somebody has written; null, or not there: no other process says so. */
+  readonly newestWrite?: (() => number) | null
 }
 
 /** Every path that the server answers: its own pages, and two for each entity. */
@@ -61,6 +65,7 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
     open(({ request: { headers } }) => openApi(headers)),
   )
   for (const entity of entities) addResource(router, new Resource(entity, entities, parts))
+  addChanges(router, parts)
   return router
 }
 
@@ -89,4 +94,19 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
       { plural },
     ),
   )
+}
+
+/** What has changed, of all rows and of each. */
+function addChanges(router: Router<ResourceRequest>, parts: EndpointParts): void {
+  const { entities, database, trail = null, newestWrite = null, isDraining } = parts
+  const waits = new ChangeWaits(entities, database, { newest: newestWrite, isDraining })
+  const changes = new Changes(entities, database, trail, waits)
+  router.add('Changes', defineEndpoint<ResourceRequest>({ GET: (call) => changes.list(call) }))
+  for (const entity of entities) {
+    const { plural } = entity
+    router.add(
+      `${plural}/*/Changes`,
+      defineEndpoint<ResourceRequest>({ GET: (call) => changes.history(entity, call) }, { plural }),
+    )
+  }
 }

@@ -43,13 +43,19 @@ export class Router<Call> {
   private readonly fixed = new Map<string, Endpoint<Call>>()
   /** By the path's first segment; the second is the id. */
   private readonly items = new Map<string, Endpoint<Call>>()
+  /** By the path's first segment and its third, with a slash between; the second is the id. */
+  private readonly parts = new Map<string, Endpoint<Call>>()
   /** Every path in the spelling with which it was added. */
   readonly added: [path: string, endpoint: Endpoint<Call>][] = []
 
-  /** `path` as documentation spells it, without slashes at its ends; with `/*` it takes one more segment, as the id. */
+  /** `path` as documentation spells it, without slashes at its ends; `*` stands for a segment behind the first, the id. */
   add(path: string, endpoint: Endpoint<Call>): void {
     const lower = path.toLowerCase()
-    const [endpoints, name] = lower.endsWith('/*') ? [this.items, lower.slice(0, -2)] : [this.fixed, lower]
+    const [endpoints, name] = lower.endsWith('/*')
+      ? [this.items, lower.slice(0, -2)]
+      : lower.includes('/*/')
+        ? [this.parts, lower.replace('/*/', '/')]
+        : [this.fixed, lower]
     if (endpoints.has(name)) throw new Error(`two entities or pages claim /${name}`)
     const located = { ...endpoint, route: endpoint.route || `/${path.replace('/*', '/{id}')}` }
     endpoints.set(name, located)
@@ -65,9 +71,12 @@ export class Router<Call> {
       const endpoint = this.fixed.get(normalize(path.slice(1, end)))
       return endpoint ? { endpoint, id: '' } : null
     }
-    const id = path.slice(slash + 1, end)
-    const endpoint = this.items.get(normalize(path.slice(1, slash)))
-    return endpoint && id !== '' && !id.includes('/') ? { endpoint, id: decode(id) } : null
+    const idEnd = path.indexOf('/', slash + 1)
+    const isItem = idEnd === -1 || idEnd >= end
+    const id = path.slice(slash + 1, isItem ? end : idEnd)
+    const name = normalize(path.slice(1, slash))
+    const endpoint = isItem ? this.items.get(name) : this.parts.get(`${name}/${normalize(path.slice(idEnd + 1, end))}`)
+    return endpoint && id !== '' ? { endpoint, id: decode(id) } : null
   }
 
   /** The first segments there are, for a hint. */

@@ -33,10 +33,10 @@ export function routesOf<Call>(
     operationsOf(entities).map((operation) => [`${operation.method} ${patternOf(operation)}`, operation]),
   )
   return endpoints.flatMap(([path, endpoint]) => {
-    const locate = path.endsWith('/*') ? locateRow(path, endpoint) : locateFixed(endpoint)
+    const locate = path.includes('*') ? locateRow(path, endpoint) : locateFixed(endpoint)
     return methodsOf(endpoint).map((method) => ({
       method,
-      path: `/${path.replace(/\*$/, ':id')}`,
+      path: `/${path.replace('*', ':id')}`,
       detail: detailOf(operations.get(`${method} ${path}`)),
       locate,
     }))
@@ -56,7 +56,12 @@ function methodsOf({ methods }: Endpoint<never>): string[] {
 function detailOf(operation: Operation | undefined): RouteDetail {
   if (!operation) return { hide: true }
   const { operationId, summary, description, entity } = operation
-  return { operationId, summary, description, tags: [entity?.plural ?? 'Server'] }
+  return {
+    operationId,
+    summary,
+    description,
+    tags: [entity?.plural ?? (operation.success === 'changes' ? 'Changes' : 'Server')],
+  }
 }
 
 function locateFixed<Call>(endpoint: Endpoint<Call>): Route<Call>['locate'] {
@@ -65,9 +70,11 @@ function locateFixed<Call>(endpoint: Endpoint<Call>): Route<Call>['locate'] {
 }
 
 function locateRow<Call>(path: string, endpoint: Endpoint<Call>): Route<Call>['locate'] {
-  const start = path.length
+  const star = path.indexOf('*')
+  // Without what comes behind the id, which the framework's router has found there.
+  const behind = path.length - star - 1
   return (target) => {
-    const id = target.slice(start)
+    const id = target.slice(star + 1, target.length - behind)
     return id === '' || id.includes('/') || id.includes('%') ? null : { endpoint, id }
   }
 }

@@ -47,6 +47,13 @@ export function typeName(type: string): Sql {
   return new Sql([type])
 }
 
+const WORD = /^[A-Za-z][A-Za-z0-9_.]*$/
+/** A text that is part of the statement's shape: the name of a table or of a property. Anything else throws. */
+export function word(text: string): Sql {
+  if (!WORD.test(text)) throw new Error(`not the name of anything: ${text}`)
+  return new Sql([`'${text}'`])
+}
+
 /** A number that is part of the statement's shape, such as a page size, so that the planner sees it. */
 export function integer(value: number | bigint): Sql {
   if (typeof value === 'bigint') return new Sql([String(BigInt.asIntN(64, value))])

@@ -4,17 +4,11 @@ import { StandbyLists } from '../cache/standbyLists.ts'
 import { ReadFence } from '../changes/readFence.ts'
 import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
+import type { Trail } from '../compile/trail.ts'
 import type { Publishing } from '../compile/written.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
-import {
-  copiedEntities,
-  copiedProperties,
-  copyingColumns,
-  ownCopiesOf,
-  type ReferringColumn,
-  referringColumns,
-} from '../model/copies.ts'
-import type { Entity, Property } from '../model/entity.ts'
+import { copiedEntities, type ReferringColumn, referringColumns } from '../model/copies.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -32,24 +26,16 @@ import { Lists } from './lists.ts'
 import { Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
+import { RowCopies } from './rowCopies.ts'
 import { RowReads } from './rowReads.ts'
 import { RowVersions, type VersionAsked } from './rowVersions.ts'
 import { RowWrites } from './rowWrites.ts'
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
-  /** What rows of any entity copy from this one. */
-  private readonly copied: readonly Property[]
-  private readonly copying: readonly ReferringColumn[]
+  private readonly copies: RowCopies
   /** Where rows of any entity refer to this one's. */
   private readonly referring: readonly ReferringColumn[]
-  /**
-   * Whether renames may be part of a batch: what is copied is what clients write, and no text that is computed; and no row
-   * of the batch gets a copy of another one, behind the statement that has returned it with its version.
-   */
-  private readonly areRenamesBatched: boolean
-  /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
-  private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
   private readonly lists: Lists
   private readonly versions: RowVersions
   private readonly reads: RowReads
@@ -60,18 +46,18 @@ export class Resource {
   private readonly writes: WriteRecorder | null
   private readonly publishing: Publishing
   private readonly longWrites: LongWrites | null
+  /** Null: writes leave no lines. */
+  private readonly trail: Omit<Trail, 'key'> | null
 
   constructor(
     readonly entity: Entity,
     entities: readonly Entity[],
-    { database, listReads, longWrites, standbys, positions, cursors, memory }: ResourceParts,
+    { database, listReads, longWrites, standbys, positions, cursors, memory, trail = null }: ResourceParts,
   ) {
+    this.trail = trail
     this.longWrites = longWrites
-    this.copied = copiedProperties(entity, entities)
-    this.copying = copyingColumns(entity, entities)
+    this.copies = new RowCopies(entity, entities)
     this.referring = referringColumns(entity, entities)
-    this.ownCopies = ownCopiesOf(entity)
-    this.areRenamesBatched = this.ownCopies.length === 0 && this.copied.every(({ writable }) => writable)
     this.publishing = memory === null ? 'unpublished' : 'published'
     this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags, memory.inFlight)
     const access: CacheAccess | null = memory && {
@@ -122,7 +108,7 @@ export class Resource {
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
     const once = this.repeats.begin(call, '', assignments)
-    const statement = compileCreate(this.entity, assignments, once, this.publishing)
+    const statement = compileCreate(this.entity, assignments, once, this.publishing, this.trailOf(call))
     const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
     return this.repeats.answer(once, create, (row, transaction) =>
       this.after.mark(this.created(call, row), call.request.headers, transaction),
@@ -152,7 +138,7 @@ export class Resource {
     const once = this.repeats.begin(call, id, null)
     const remove = async () => {
       const asked = await this.asked(call, id, once)
-      return this.rows.remove(id, this.referring, asked, once, this.writes?.remove)
+      return this.rows.remove(id, this.referring, asked, once, this.writes?.remove, this.trailOf(call))
     }
     return this.repeats.answer(once, remove, (_, transaction) =>
       this.after.mark(respondEmpty(), call.request.headers, transaction),
@@ -176,22 +162,32 @@ export class Resource {
       if (once !== null) await this.repeats.look(once)
       return (asked ?? this.reads).find(id)
     }
-    const row = this.renames(assignments)
+    const row = this.copies.reachedBy(assignments)
       ? await this.rename(call, id, assignments, asked, once)
-      : await this.set(id, assignments, asked, once)
+      : await this.set(id, assignments, asked, once, this.trailOf(call))
     const { length } = this.entity.properties
     // What it has found, another write may have left.
     await this.reads.published(row, 2 * length + 1)
-    return [...this.withOwnCopies(row).slice(0, length), row[2 * length] as string]
+    return [...this.copies.withOwn(row).slice(0, length), row[2 * length] as string]
   }
 
   private changed({ mayRead }: ResourceRequest, row: Row): Reply {
     return respondRow(200, this.bodyOf(row, mayRead), this.versions.tagOfWritten(row, 1))
   }
 
-  private set(id: string, assignments: Assignments, asked: VersionAsked | null, once: Once | null): Promise<Row> {
-    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.publishing)
+  private set(
+    id: string,
+    assignments: Assignments,
+    asked: VersionAsked | null,
+    once: Once | null,
+    trail: Trail | null,
+  ): Promise<Row> {
+    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.publishing, trail)
     return this.rows.write(statement, id, assignments, asked, this.writes?.update)
+  }
+
+  private trailOf({ key }: ResourceRequest): Trail | null {
+    return this.trail && { key, hasValues: this.trail.hasValues }
   }
 
   /** A repeated request asks for a version that its first one has replaced. */
@@ -210,7 +206,7 @@ export class Resource {
    * many, one such rename at a time. Each is tried first as if there were no more.
    */
   private async rename(
-    { request, server }: ResourceRequest,
+    call: ResourceRequest,
     id: string,
     assignments: Assignments,
     asked: VersionAsked | null,
@@ -218,33 +214,19 @@ export class Resource {
   ): Promise<Row> {
     const observe = this.writes?.rename
     const publishing = this.writes === null ? 'unpublished' : 'renamed'
-    const whole = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, publishing)
+    const compile = (copying: readonly ReferringColumn[]) =>
+      compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, publishing, this.trailOf(call))
+    const whole = compile([])
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
-    const few = compileUpdate(this.entity, id, assignments, this.copying, asked?.versions, once, publishing)
+    const few = compile(this.copies.copying)
     const alone = { ...few, batch: null }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
-    const [first] = await this.rows.attempt(this.areRenamesBatched ? few : alone, assignments, observe)
+    const [first] = await this.rows.attempt(this.copies.areBatched ? few : alone, assignments, observe)
     if (first) return first
     await this.rows.refuse(id, assignments, asked, once)
-    const [again] = this.areRenamesBatched ? await this.rows.attempt(alone, assignments, observe) : []
+    const [again] = this.copies.areBatched ? await this.rows.attempt(alone, assignments, observe) : []
     if (again) return again
-    server?.timeout(request, LONG_WRITE_MS_MAX / 1_000)
+    call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
     return this.rows.write(whole, id, assignments, asked, observe, this.longWrites)
-  }
-
-  /** Whether the assignments may reach rows that copy from this one. */
-  private renames(assignments: Assignments): boolean {
-    const isChanged = (column: string) => [...assignments.keys()].some((property) => property.column === column)
-    return this.copied.some((property) =>
-      property.writable ? assignments.has(property) : property.computedFrom.some(isChanged),
-    )
-  }
-
-  /** A row that refers to itself gets its copies behind the statement that has returned it: of what it has now. */
-  private withOwnCopies(row: Row): Row {
-    let whole = row
-    for (const { reference, copy, source } of this.ownCopies)
-      if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)
-    return whole
   }
 }

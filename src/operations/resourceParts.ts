@@ -18,4 +18,6 @@ export interface ResourceParts {
   readonly cursors: Cursors
   /** Null: every list is read from the database. */
   readonly memory: CacheParts | null
+  /** Whether lines of what writes change have values; null, or not there: no lines are left. */
+  readonly trail?: { readonly hasValues: boolean } | null
 }

@@ -1,3 +1,5 @@
+import type { Rights } from '../model/rights.ts'
+
 /** A request whose path is understood. */
 export interface ResourceRequest {
   readonly request: Request
@@ -11,6 +13,8 @@ export interface ResourceRequest {
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
   /** Whether its key may read the entity; where not, no answer holds more of a row than its id. */
   readonly mayRead: boolean
+  /** All that its key may do; null, or not there: it has none. */
+  readonly rights?: Rights | null
   /** The id of its key. */
   readonly key: string
 }

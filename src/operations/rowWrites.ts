@@ -1,5 +1,6 @@
 import { compileRefusals } from '../compile/refusals.ts'
 import { compileKept, compileRemove } from '../compile/remove.ts'
+import type { Trail } from '../compile/trail.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
@@ -62,6 +63,7 @@ export class RowWrites {
     asked: VersionAsked | null,
     once: Once | null,
     observe: Observe | null = null,
+    trail: Trail | null = null,
   ): Promise<Row> {
     const statement = compileRemove(
       this.entity,
@@ -70,6 +72,7 @@ export class RowWrites {
       asked?.versions,
       once,
       observe === null ? 'unpublished' : 'published',
+      trail,
     )
     const [row] = await this.repeats.run(this.database, statement, observe).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error

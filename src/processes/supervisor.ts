@@ -10,7 +10,7 @@ import { takeMemoryFolder } from '../os/folder.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 import { keepRunning } from '../postgres/keepRunning.ts'
 import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
-import { OldAnswers } from '../postgres/oldAnswers.ts'
+import { checkChanges, OldRows, oldAnswers, oldChanges } from '../postgres/oldRows.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { superuserOf } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
@@ -53,7 +53,7 @@ export class Supervisor {
   private isStopping = false
   private isWaiting = false
   private changes: ChangeLogOwner | null = null
-  private oldAnswers: OldAnswers | null = null
+  private oldRows: OldRows | null = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: called when the server cannot go on, and only its end is left. */
@@ -121,7 +121,7 @@ export class Supervisor {
     await this.pool?.stop(LEAVE_MS)
     await this.changes?.stop()
     await this.keys?.end()
-    await this.oldAnswers?.stop()
+    await this.oldRows?.stop()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
   }
@@ -205,16 +205,17 @@ export class Supervisor {
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
   private async openDatabase(url: string, keys: KeyService): Promise<boolean> {
     const { changes, config, entities, log } = this
-    const orFail = orStartError('the database cannot be used')
+    const [{ changesDays }, orFail] = [config, orStartError('the database cannot be used')]
     try {
       await migrate(url, MIGRATIONS).catch(orFail)
+      await checkChanges(url, changesDays > 0).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
       else await this.warnOfSuperuser(url)
       if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await keys.follow(url)
-      this.oldAnswers ??= new OldAnswers(url)
+      this.oldRows ??= new OldRows(url, changesDays > 0 ? [oldAnswers, oldChanges(changesDays)] : [oldAnswers])
       this.cursorSecret = cursorSecret
       return true
     } catch (error) {

@@ -5,6 +5,7 @@ import { type LimiterTables, limiterSettings } from '../admit/limiterFiles.ts'
 import { Limiters } from '../admit/limiters.ts'
 import { RedisWindows } from '../admit/redis.ts'
 import { onWake } from '../changes/demand.ts'
+import { newestTransaction } from '../changes/inFlight.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import { compileProbe } from '../compile/entity.ts'
@@ -136,6 +137,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     cors: createCors(config.corsOrigins),
     cursors,
     memory,
+    trail: config.changesDays === 0 ? null : { hasValues: config.changesValues },
+    newestWrite: region && (() => newestTransaction(region)),
     migrationFiles,
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
     log,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { hostileTexts } from '../support/hostile.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { untilSettled } from '../support/settled.ts'
 import { failureOf } from './failureOf.ts'
 import { createRoster, RosterError } from './roster.ts'
 
@@ -314,5 +315,44 @@ describe('an error', () => {
     const error = await failureOf(roster.companies.get(1))
     expect([error.status, error.code]).toEqual([401, 'Unauthorized'])
     expect(Bun.inspect(error) + Bun.inspect(roster) + error.stack).not.toContain('not-a-key-of-this-server')
+  })
+})
+
+describe('what has changed', () => {
+  test('comes page by page, and goes on from a token', async () => {
+    await untilSettled(server.sql)
+    const { next } = await roster.changes.list({ after: 'now' })
+    const made = await roster.companies.create({ name: 'Followed' })
+    await roster.companies.update(made.id, { enabled: true })
+    await roster.companies.delete(made.id)
+    await untilSettled(server.sql)
+    const actions: string[] = []
+    for await (const change of roster.changes.all({ after: next, entity: 'Companies', pageSize: 2 })) {
+      expect(change).toMatchObject({ entity: 'Companies', id: made.id })
+      actions.push(change.action)
+    }
+    expect(actions).toEqual(['create', 'update', 'delete'])
+    const past = await roster.companies.history(made.id)
+    expect(past.changes.map(({ changed }) => changed)).toEqual([[], ['Enabled'], []])
+    expect(past).toMatchObject({ more: false, next: past.changes.at(-1)?.token as string })
+  })
+
+  test('goes on with what is to come where it waits, until the loop ends', async () => {
+    await untilSettled(server.sql)
+    const { next } = await roster.changes.list({ after: 'now' })
+    const found: string[] = []
+    const creating = roster.companies.create({ name: 'To come' })
+    for await (const { action, id } of roster.changes.all({ after: next, entity: ['Companies'], wait: 30 })) {
+      found.push(action)
+      if (found.length === 1) await roster.companies.delete(id)
+      else break
+    }
+    await creating
+    expect(found).toEqual(['create', 'delete'])
+  })
+
+  test('a token that has expired fails by its code', async () => {
+    const after = Buffer.from('0123456789ab.1.1').toString('base64url')
+    expect(await failureOf(roster.changes.list({ after }))).toMatchObject({ status: 410, code: 'TokenExpired' })
   })
 })

@@ -6,6 +6,7 @@ import {
   type AbsenceSort,
   type AbsenceWrite,
   createRoster,
+  type RosterChanged,
   RosterError,
   type RosterPage,
 } from './roster.ts'
@@ -42,6 +43,16 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   const nothing: undefined = (await roster.companies.delete(made.id)) as undefined
   await roster.companies.list({ filter: { enabled: true, name: { '!=': name } } })
   return [count, status, days, enabled, nothing]
+}
+
+export async function changed(): Promise<(string | null | undefined)[]> {
+  const { next } = await roster.changes.list({ after: 'now', entity: ['Absences', 'Employees'], pageSize: 1 })
+  for await (const { entity, id, action } of roster.changes.all({ after: next, entity: 'Absences', wait: 30 }))
+    if (action !== 'delete' && entity === 'Absences') return [(await roster.absences.get(id)).status]
+  const { changes } = await roster.changes.list({ after: next })
+  const last: RosterChanged<'Absences' | 'Companies' | 'Employees'> | undefined = changes.at(-1)
+  const past = await roster.absences.history(1, { after: last?.token ?? next })
+  return past.changes.map(({ key }) => key)
 }
 
 export async function named(filter: AbsenceFilter, sort: AbsenceSort): Promise<AbsenceWrite[]> {
@@ -100,6 +111,8 @@ export function wrong(): void {
   roster.companies.get('7')
   // @ts-expect-error an entity that there is not
   roster.offices.list()
+  // @ts-expect-error an entity that there is not
+  roster.changes.list({ entity: 'Absence' })
   // @ts-expect-error a key is needed
   createRoster({ url: 'http://127.0.0.1:3000' })
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Operation, operationsOf } from '../../src/describe/operations.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { writeToken } from '../../src/model/changesToken.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { conformance } from '../support/conformance.ts'
 import { endingNoWrites, endingWrites } from '../support/endedWrites.ts'
@@ -17,6 +18,7 @@ const checked = await conformance()
 const reader = makeKey({ name: 'reader', rights: '*:read' })
 const writer = makeKey({ name: 'writer', rights: '*:write' })
 const limited = makeKey({ name: 'limited', limits: '1/1m' })
+const TABLES_READ = [...entities.map(({ table }) => table), 'entity_change']
 const TABLES = entities.map(({ table }) => table)
 /** An answer about the database is kept for a second. */
 const READINESS_MS = 1_100
@@ -26,6 +28,8 @@ let server: TestServer
 let alone: TestServer
 /** Its database takes no writes. */
 let reading: TestServer
+/** It keeps no changes. */
+let forgetful: TestServer
 beforeAll(async () => {
   const databaseUrl = await createSampleDatabase()
   const keys = [reader, writer, limited].map(({ record }) => record)
@@ -34,12 +38,14 @@ beforeAll(async () => {
   server = await startServer({ databaseUrl, keys, environment: quiet, log })
   const options = encodeURIComponent('-c default_transaction_read_only=on')
   reading = await startServer({ databaseUrl: `${databaseUrl}?options=${options}`, log })
+  forgetful = await startServer({ databaseUrl, environment: { CHANGES_DAYS: '0' }, log })
   alone = await startServer({ databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster', log })
 })
 afterAll(async () => {
   await server.stop()
   await alone.stop()
   await reading.stop()
+  await forgetful.stop()
 })
 
 interface Change {
@@ -99,12 +105,15 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   PreconditionFailed: () => ({ headers: { 'If-Match': '"elsewhere"' } }),
   InvalidQueryString: () => ({ query: '?%=1' }),
   UnknownParameter: () => ({ query: '?Nmae=1' }),
-  InvalidFilter: () => ({ query: '?Id=x' }),
+  InvalidFilter: ({ success }) => ({ query: success === 'changes' ? '?entity=Employes' : '?Id=x' }),
   TooManyFilters: () => ({ query: `?${Array(33).fill('Id=1').join('&')}` }),
   InvalidSort: () => ({ query: '?sort=Nmae' }),
   InvalidPageSize: () => ({ query: '?PageSize=many' }),
   InvalidPage: () => ({ query: '?page=0' }),
   InvalidCursor: () => ({ query: '?cursor=altered' }),
+  InvalidToken: () => ({ query: '?after=altered' }),
+  InvalidWait: () => ({ query: '?wait=long' }),
+  TokenExpired: () => ({ query: `?after=${writeToken({ run: '000000000000', position: '1', number: '1' })}` }),
   InvalidJson: () => ({ body: '[]' }),
   UnknownProperty: () => ({ body: '{"Nmae": 1}' }),
   DuplicateProperty: (operation) => {
@@ -117,7 +126,10 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   Forbidden: ({ method }) => ({
     headers: { Authorization: (method === 'GET' ? writer : reader).headers.authorization },
   }),
-  NotFound: ({ path }) => ({ path: path.replace('{id}', '999999').replace('{code}', 'Nothing') }),
+  NotFound: ({ path, success }) => ({
+    ...(success === 'changes' ? { from: forgetful } : {}),
+    path: path.replace('{id}', '999999').replace('{code}', 'Nothing'),
+  }),
   RequestTimeout: () => ({ headers: { 'Content-Length': '1000' } }),
   ReferenceNotFound: (operation) => ({ body: bodyOf([referenceKey(operation), 999_999]) }),
   StillReferenced: () => ({}),
@@ -206,11 +218,11 @@ test('TooCostly', async () => {
 
 test('InternalError', async () => {
   await Bun.sleep(READINESS_MS)
-  for (const table of TABLES) await server.sql.unsafe(`alter table ${table} rename to ${table}_away`)
+  for (const table of TABLES_READ) await server.sql.unsafe(`alter table ${table} rename to ${table}_away`)
   await server.sql`alter table migration rename column file to file_away`
   await provoke('InternalError')
   await server.sql`alter table migration rename column file_away to file`
-  for (const table of TABLES) await server.sql.unsafe(`alter table ${table}_away rename to ${table}`)
+  for (const table of TABLES_READ) await server.sql.unsafe(`alter table ${table}_away rename to ${table}`)
   await Bun.sleep(READINESS_MS)
 })
 

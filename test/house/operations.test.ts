@@ -123,6 +123,8 @@ describe('the rights that the page grants', () => {
         expect(await (await ask('GET', employee)).json()).toMatchObject({ company: 'b' })
         expect((await ask('DELETE', employee)).status).toBe(204)
         expect((await ask('GET', '/Absences')).status).toBe(200)
+        const history = (await (await ask('GET', `${employee}/Changes`)).json()) as { changes: unknown[] }
+        expect([history.changes.length, (await ask('GET', '/Changes')).status]).toEqual([2, 200])
         expect(await sql`select machine from change_listener`).toHaveLength(1)
         for (const words of [['create', '--rights', '*:read'], ['rotate'], ['revoke']]) {
           const [command = '', ...more] = words

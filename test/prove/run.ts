@@ -10,6 +10,7 @@ import { startEmbedded } from '../../src/postgres/embedded.ts'
 import { connect } from '../support/postgres.ts'
 import { run as runProgram } from '../support/process.ts'
 import { KEY as TEST_KEY } from '../support/server.ts'
+import { proveChanges } from './changes.ts'
 import { proveContention } from './contention.ts'
 import { proveFairness } from './fairness.ts'
 import { fillForHostile, proveHostile } from './hostile.ts'
@@ -140,7 +141,8 @@ const hostile: Record<string, Proof> = {
       { RATE_LIMITS: UNLIMITED, RATE_LIMITS_ANONYMOUS: UNLIMITED, BOOTSTRAP_API_KEY: TEST_KEY },
       async ({ url, pid, log, sql }) => {
         await fillForHostile(sql)
-        const { faults, ...found } = await proveHostile({ url, pid, log, seeds: [seed], requests: options.requests })
+        const { requests, from } = options
+        const { faults, ...found } = await proveHostile({ url, pid, log, seeds: [seed], requests, from })
         if (faults.length > 0) throw new Differing(faults.join('\n      '), faults.length)
         return found
       },
@@ -176,6 +178,19 @@ const machines: Record<string, Proof> = Object.fromEntries(
   ]),
 )
 
+/** A copy that is kept by the changes, while others write and things are killed. */
+const changes: Record<string, Proof> = {
+  'a copy kept by the changes': async (seed) => {
+    const { differences, ...found } = await proveChanges({ seed, rounds: 6 })
+    if (differences.length > 0)
+      throw new Differing(
+        `${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(found)}`,
+        differences.length,
+      )
+    return found
+  },
+}
+
 /** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
 const soakOf = (seconds: number): Record<string, Proof> => ({
   soak: async (seed) => {
@@ -186,13 +201,14 @@ const soakOf = (seconds: number): Record<string, Proof> => ({
   },
 })
 
-const groups = { limiter, lists, tests, fairness, hostile, machines }
+const groups = { limiter, lists, tests, fairness, hostile, machines, changes }
 const options = new Command('prove')
   .description('Proves what the server promises, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)
   .addOption(new Option('--only <what>', 'one of them alone').choices(Object.keys(groups)))
   .option('--soak <duration>', 'the CRUD mix beside faults alone, for so long: 90s, 30m, 2h', parseDuration)
   .option('--requests <n>', 'how many requests the hostile client sends', parseCount, 1_000_000)
+  .option('--from <n>', 'the attempt of a seed that it begins with, as a line of an earlier run says', parseCount, 0)
   .option('--fresh <n>', 'in each proof of lists, at least so many lists right after a write', parseCount, 0)
   .option(
     '--seed <n>',
@@ -205,6 +221,7 @@ const options = new Command('prove')
     only?: keyof typeof groups
     soak?: number
     requests: number
+    from: number
     fresh: number
     seed?: number
   }>()

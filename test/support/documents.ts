@@ -125,6 +125,8 @@ function maskHttp(text: string): string {
     .replace(/^(Retry-?After): \d+$/gm, '$1')
     .replace(/retry after \d+ s\b/g, 'retry after s')
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uuid')
+    .replace(/(?<="(?:token|next)":")[\w-]{20,}/g, 'token')
+    .replace(/(?<="at":")\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'time')
     .replace(/\bcursor=[\w-]{20,}/g, 'cursor')
     .replace(/(?<="\w{4}-)\d+(?=\\?")/g, 'version')
 }

@@ -5,6 +5,8 @@ import type { Attempt } from './attempts.ts'
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
 /** A server that waits for more is left. */
 const SILENT_MS = 25
+/** Not in the middle of an answer, whose pieces come late from a busy machine, unless it stands still for as long. */
+const WITHIN_ANSWER_MS = 5_000
 
 /** Sends bytes over a connection of their own, and returns the answers that came back, and what is none. */
 export function sendWild(url: string, { pieces, leaves }: Attempt): Promise<{ answers: RawResponse[]; rest: string }> {
@@ -18,7 +20,8 @@ export function sendWild(url: string, { pieces, leaves }: Attempt): Promise<{ an
     let timer = setTimeout(() => socket.destroy(), 5_000)
     const wait = () => {
       clearTimeout(timer)
-      timer = setTimeout(() => socket.destroy(), SILENT_MS)
+      const isWithin = chunks.at(-1) !== undefined && readAll(Buffer.concat(chunks)).rest.startsWith('HTTP/1.1 ')
+      timer = setTimeout(() => socket.destroy(), isWithin ? WITHIN_ANSWER_MS : SILENT_MS)
     }
     socket.on('connect', wait)
     socket.on('data', (chunk: Buffer) => {

@@ -38,7 +38,7 @@ export async function backends({ sql }: Cluster, names: string): Promise<number[
 /** Backends of the server whose last statement was a write. */
 export async function writingBackends({ sql }: Cluster): Promise<number[]> {
   const rows = await sql`
-    select pid from pg_stat_activity where application_name like 'roster%' and query ~ '^(insert|update|delete)'
+    select pid from pg_stat_activity where application_name like 'roster%' and query ~ '^(insert|update|delete|with "(W|First|Tried)")'
     order by state = 'active' desc, query_start desc limit 3`
   return rows.map(({ pid }) => pid)
 }

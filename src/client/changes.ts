@@ -1,0 +1,92 @@
+import type { Connection } from './connection.ts'
+import { unexpected } from './error.ts'
+import type { RosterCall } from './query.ts'
+
+/** A row that was created, changed or deleted. */
+export interface RosterChanged<Entity extends string = string> {
+  /** For `after`: what lies behind this change. */
+  readonly token: string
+  readonly entity: Entity
+  readonly id: number
+  readonly action: 'create' | 'update' | 'delete'
+  readonly at: string
+  /** The id of the key that has asked for it. */
+  readonly key: string
+  /** The properties whose values differ, of an update. */
+  readonly changed: string[]
+}
+
+/** A change in the history of its row, with values where the server keeps them. */
+export interface RosterPast extends RosterChanged {
+  readonly before?: Readonly<Record<string, unknown>> | null
+  readonly after?: Readonly<Record<string, unknown>> | null
+}
+
+/** One page of changes. */
+export interface RosterChangesPage<Change, Next = string> {
+  readonly changes: Change[]
+  /** For `after`: what comes behind this page. */
+  readonly next: Next
+  /** Whether there is more by now. */
+  readonly more: boolean
+}
+
+/** Which changes of one row. */
+export interface RosterPastQuery extends RosterCall {
+  /** A token, or now; from the first change that is kept without it. */
+  readonly after?: string | undefined
+  /** 1 to 500; 100 without it. */
+  readonly pageSize?: number | undefined
+}
+
+/** Which changes. */
+export interface RosterChangesQuery<Entity extends string> extends RosterPastQuery {
+  /** Of these alone. */
+  readonly entity?: Entity | readonly Entity[] | undefined
+  /** Seconds to wait where there is none, up to 30. */
+  readonly wait?: number | undefined
+}
+
+/** What has changed in all entities. */
+export interface RosterChanges<Entity extends string> {
+  list(query?: RosterChangesQuery<Entity>): Promise<RosterChangesPage<RosterChanged<Entity>>>
+  /** Every change, page after page, up to the last one; with `wait` it goes on with those to come, until the loop ends. */
+  all(query?: RosterChangesQuery<Entity>): AsyncGenerator<RosterChanged<Entity>, void, undefined>
+}
+
+const CHANGES_PAGE_MAX = 500
+
+/** The changes of the server. */
+export function changesOf<Entity extends string>(connection: Connection): RosterChanges<Entity> {
+  const list = async (query: RosterChangesQuery<Entity> = {}) =>
+    changesPage<RosterChangesPage<RosterChanged<Entity>>>(connection, '/Changes', query)
+  return {
+    list,
+    async *all(query = {}) {
+      let { after } = query
+      for (;;) {
+        const page = await list({ ...query, after, pageSize: query.pageSize ?? CHANGES_PAGE_MAX })
+        yield* page.changes
+        if (!page.more && query.wait === undefined) return
+        after = page.next
+      }
+    },
+  }
+}
+
+/** The changes at `path`. */
+export async function changesPage<Page extends { changes: unknown[] }>(
+  connection: Connection,
+  path: string,
+  { after, entity, pageSize, wait, signal }: RosterChangesQuery<string>,
+): Promise<Page> {
+  const all = { after, entity: entity === undefined ? undefined : [entity].flat().join(), PageSize: pageSize, wait }
+  const pairs = Object.entries(all).filter(([, value]) => value !== undefined)
+  const query = pairs.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')
+  const waitMs = 1_000 * (wait ?? 0)
+  const request = { method: 'GET', path: query === '' ? path : `${path}?${query}`, waitMs, signal } as const
+  const { headers, body } = await connection.send(request)
+  if (!Array.isArray((body as Page | null)?.changes))
+    throw unexpected(`GET ${connection.url}${path}`, 'was answered without changes', 200, headers)
+  return body as Page
+}

@@ -1,0 +1,50 @@
+import type { ChangesPlace } from '../model/changesToken.ts'
+import type { Entity } from '../model/entity.ts'
+import { join, param, type Sql, type Statement, sql, toStatement, word } from '../model/sql.ts'
+
+/** A row of either statement: what holds of all lines, then a line; nulls where there is none. */
+export const CHANGE_COLUMNS = [
+  ...['run', 'deletedPosition', 'deletedNumber', 'settled', 'begun'],
+  ...['position', 'number', 'entity', 'id', 'action', 'at', 'key', 'changed', 'before', 'after'],
+] as const
+
+const LINE = sql`position::text, number::text, entity, id::text, action::text, date_trunc('second', at)::text, key, to_json(changed)::text, to_json(before)::text, to_json(after)::text`
+const ALL = sql`l.run, l.deleted_position::text, l.deleted_number::text, pg_snapshot_xmin(pg_current_snapshot())::text, pg_snapshot_xmax(pg_current_snapshot())::text`
+
+/** No transaction below it runs, so no line below it is still to come. */
+const SETTLED = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
+
+/** Up to `most` lines behind a place, in their order, of rows of these entities. */
+export function compileChanges(entities: readonly Entity[], after: ChangesPlace, most: number): Statement {
+  const [position, number, limit] = [param(after.position), param(after.number), param(String(most))]
+  // Each is a piece of the index, so that a rare entity's lines are not looked for among all.
+  const pieces = entities.map(
+    ({ table }) =>
+      sql`(select * from entity_change where entity = ${word(table)} and (position, number) > (${position}::bigint, ${number}::bigint) and position < ${SETTLED} order by position, number limit ${limit}::int)`,
+  )
+  return linesOf(
+    sql`select * from (${join(pieces, sql` union all `)}) as piece order by position, number limit ${limit}::int`,
+  )
+}
+
+/** Up to `most` lines of one row behind a place. Each was committed before the next could be written. */
+export function compileHistory(entity: Entity, id: string, after: ChangesPlace, most: number): Statement {
+  return linesOf(
+    sql`select * from entity_change where entity = ${word(entity.table)} and id = ${param(id)} and number > ${param(after.number)}::bigint order by number limit ${param(String(most))}::int`,
+  )
+}
+
+function linesOf(lines: Sql): Statement {
+  return toStatement(
+    sql`select ${ALL}, ${LINE} from change_feed as l left join lateral (${lines}) as line on true order by line.position, line.number`,
+  )
+}
+
+/** For each of the entities that have lines, the place of the last one that can be read. */
+export function compileNewest(entities: readonly Entity[]): Statement {
+  const pieces = entities.map(
+    ({ table }) =>
+      sql`(select entity, position::text, number::text from entity_change where entity = ${word(table)} and position < ${SETTLED} order by position desc, number desc limit 1)`,
+  )
+  return toStatement(join(pieces, sql` union all `))
+}

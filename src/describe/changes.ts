@@ -1,0 +1,93 @@
+import type { Entity } from '../model/entity.ts'
+import { CHANGES_PAGE_DEFAULT, CHANGES_PAGE_MAX, WAIT_SECONDS_MAX } from '../parse/changes.ts'
+import { refTo, type Schema } from './schema.ts'
+
+const token: Schema = { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }
+
+/** The parameters of the changes; of one row those that `historyParameters` names. */
+export const changesParameters: Readonly<Record<string, Schema>> = {
+  After: {
+    name: 'after',
+    in: 'query',
+    description:
+      'The token of a change, or `next` of a page: what has changed since. `now`: nothing but a token, behind all that has changed. Left out: from the first change that is kept.',
+    schema: token,
+    example: 'now',
+  },
+  ChangesPageSize: {
+    name: 'PageSize',
+    in: 'query',
+    description: `Changes of a page: 1 to ${CHANGES_PAGE_MAX}; other integers are set to the nearer of the two.`,
+    schema: { type: 'integer', default: CHANGES_PAGE_DEFAULT },
+    example: CHANGES_PAGE_DEFAULT,
+  },
+  Wait: {
+    name: 'wait',
+    in: 'query',
+    description: `Seconds to wait for a change where there is none: 0 to ${WAIT_SECONDS_MAX}; other integers are set to the nearer of the two. Too many who wait are answered at once.`,
+    schema: { type: 'integer', default: 0 },
+    example: 0,
+  },
+}
+
+/** Of `GET /Changes`. */
+export function listChangesParameters(entities: readonly Entity[]): Schema[] {
+  const plurals = entities.map(({ plural }) => plural)
+  const entity: Schema = {
+    name: 'entity',
+    in: 'query',
+    description: 'Only changes of these, in any case. Left out: of all that the key may read.',
+    style: 'form',
+    explode: false,
+    schema: { type: 'array', minItems: 1, items: { type: 'string', enum: plurals } },
+    example: plurals.slice(0, 1),
+  }
+  return [entity, ...['After', 'ChangesPageSize', 'Wait'].map((name) => refTo('parameters', name))]
+}
+
+/** Of the changes of one row. */
+export function historyParameters(): Schema[] {
+  return ['After', 'ChangesPageSize'].map((name) => refTo('parameters', name))
+}
+
+/** Pages of changes, and one change. */
+export function changesSchemas(entities: readonly Entity[]): Record<string, Schema> {
+  const own = {
+    token: { ...token, description: 'For `after`: what lies behind this change.' },
+    entity: { type: 'string', enum: entities.map(({ plural }) => plural) },
+    id: { type: 'integer', minimum: 1 },
+    action: { type: 'string', enum: ['create', 'update', 'delete'] },
+    at: { type: 'string', format: 'date-time' },
+    key: { type: 'string', description: 'The id of the key that has asked for it.' },
+    changed: {
+      type: 'array',
+      items: { type: 'string' },
+      description:
+        'The properties whose values differ. Of a row that was created or deleted none, unless the server keeps values.',
+    },
+  }
+  const values: Schema = {
+    type: ['object', 'null'],
+    description: 'The values of `changed` by their names, where the server keeps them.',
+    additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+  }
+  return {
+    Change: object(own),
+    PastChange: object({ ...own, before: values, after: values }, ['before', 'after']),
+    Changes: page('Change', token),
+    History: page('PastChange', { anyOf: [token, { type: 'null' }] }),
+  }
+}
+
+function page(item: string, next: Schema): Schema {
+  return object({
+    changes: { type: 'array', items: refTo('schemas', item), maxItems: CHANGES_PAGE_MAX },
+    next: { ...next, description: 'For `after`: what comes behind this page.' },
+    more: { type: 'boolean', description: 'Whether there is more by now.' },
+  })
+}
+
+function object(properties: Record<string, Schema>, optional: readonly string[] = []): Schema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name))
+  return { type: 'object', required, additionalProperties: false, properties }
+}

@@ -1,0 +1,37 @@
+/** A place among the lines of what has changed: behind this line, and all before it. */
+export interface ChangesPlace {
+  /** Numbers of PostgreSQL, of up to 64 bits. */
+  readonly position: string
+  readonly number: string
+}
+
+/** A place, and the run of lines that it is one of. */
+export interface ChangesToken extends ChangesPlace {
+  readonly run: string
+}
+
+const LENGTH_MAX = 100
+const PLAIN = /^([0-9a-f]{12})\.(0|[1-9]\d{0,18})\.(0|[1-9]\d{0,18})$/
+
+/** In letters that need no escape in an address. */
+export function writeToken({ run, position, number }: ChangesToken): string {
+  return Buffer.from(`${run}.${position}.${number}`).toString('base64url')
+}
+
+/** Null: it was not written by `writeToken`, or not to the letter. */
+export function readToken(text: string): ChangesToken | null {
+  if (text.length > LENGTH_MAX) return null
+  const [, run = '', position = '', number = ''] = PLAIN.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
+  const token = { run, position, number }
+  return run !== '' && writeToken(token) === text ? token : null
+}
+
+/** Less than 0: `one` lies before `other`. */
+export function comparePlaces(one: ChangesPlace, other: ChangesPlace): number {
+  return compare(one.position, other.position) || compare(one.number, other.number)
+}
+
+function compare(one: string, other: string): number {
+  const difference = BigInt(one) - BigInt(other)
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}

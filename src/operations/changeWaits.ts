@@ -1,0 +1,107 @@
+import { compileNewest } from '../compile/changes.ts'
+import type { Database } from '../execute/database.ts'
+import { type ChangesPlace, comparePlaces } from '../model/changesToken.ts'
+import type { Entity } from '../model/entity.ts'
+
+/** One that waits for a line of its entities behind a place. */
+interface Waiter {
+  readonly tables: ReadonlySet<string>
+  readonly after: ChangesPlace
+  readonly untilMs: number
+  /** `isWoken`: false where it should be answered as it is. */
+  end(isWoken: boolean): void
+}
+
+interface Options {
+  /** Another number once somebody has written, as far as this process knows; null: it knows only of its own writes. */
+  readonly newest: (() => number) | null
+  isDraining(): boolean
+  waitersMax?: number
+}
+
+/** More are answered at once, and ask again. */
+const WAITERS_MAX = 500
+/** How often memory is looked at, and deadlines are. */
+const TICK_MS = 50
+/** Between two looks into the database: short after a write, which others that still run may hold back for a moment. */
+const LOOK_MS_MIN = 50
+const LOOK_MS_MAX = 1_000
+
+/**
+ * Those who wait for changes in this process. One statement looks for all of them: at once after a write that the process
+ * hears of, by whichever server, and once a second for writes that it does not hear of. Nothing runs while there are none.
+ */
+export class ChangeWaits {
+  private readonly waiters = new Set<Waiter>()
+  private timer: Timer | null = null
+  private seen = 0
+  private pauseMs = LOOK_MS_MAX
+  private lookedMs = 0
+  private isLooking = false
+
+  constructor(
+    private readonly entities: readonly Entity[],
+    private readonly database: Database,
+    private readonly options: Options,
+  ) {}
+
+  /** True: there is a line behind `after`. False: time has passed, the client has gone, or there are too many already. */
+  wait(entities: readonly Entity[], after: ChangesPlace, untilMs: number, signal: AbortSignal): Promise<boolean> {
+    const { waitersMax = WAITERS_MAX, isDraining } = this.options
+    if (this.waiters.size >= waitersMax || isDraining() || signal.aborted) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const gone = () => waiter.end(false)
+      const waiter: Waiter = {
+        tables: new Set(entities.map(({ table }) => table)),
+        ...{ after, untilMs },
+        end: (isWoken) => {
+          this.waiters.delete(waiter)
+          signal.removeEventListener('abort', gone)
+          resolve(isWoken)
+        },
+      }
+      signal.addEventListener('abort', gone)
+      this.waiters.add(waiter)
+      if (this.timer !== null) return
+      this.noteWrite()
+      this.timer = setInterval(() => this.tick(), TICK_MS)
+    })
+  }
+
+  /** This process has written. */
+  noteWrite(): void {
+    this.pauseMs = LOOK_MS_MIN
+    this.lookedMs = 0
+  }
+
+  private tick() {
+    const nowMs = performance.now()
+    for (const waiter of this.waiters) if (nowMs >= waiter.untilMs || this.options.isDraining()) waiter.end(false)
+    if (this.waiters.size === 0) {
+      clearInterval(this.timer ?? undefined)
+      this.timer = null
+      return
+    }
+    const newest = this.options.newest?.() ?? 0
+    if (newest !== this.seen) this.noteWrite()
+    this.seen = newest
+    if (!this.isLooking && nowMs - this.lookedMs >= this.pauseMs) this.look(nowMs)
+  }
+
+  private async look(nowMs: number) {
+    this.isLooking = true
+    this.lookedMs = nowMs
+    this.pauseMs = Math.min(2 * this.pauseMs, LOOK_MS_MAX)
+    try {
+      for (const [table, position, number] of await this.database.read(compileNewest(this.entities))) {
+        const place = { position: position as string, number: number as string }
+        for (const waiter of this.waiters)
+          if (waiter.tables.has(table as string) && comparePlaces(place, waiter.after) > 0) waiter.end(true)
+      }
+    } catch {
+      // A database that is away has nothing new; those who wait learn of it with their next request.
+    } finally {
+      this.isLooking = false
+    }
+  }
+}

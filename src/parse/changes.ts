@@ -1,0 +1,85 @@
+import { ApiError, type ErrorCode } from '../errors.ts'
+import { type ChangesToken, readToken } from '../model/changesToken.ts'
+import type { Entity } from '../model/entity.ts'
+import { suggest } from '../model/nearest.ts'
+import { shown } from '../model/shown.ts'
+import { parseQueryString } from './queryString.ts'
+
+export const CHANGES_PAGE_MAX = 500
+export const CHANGES_PAGE_DEFAULT = 100
+export const WAIT_SECONDS_MAX = 30
+
+/** What a request for changes asks. */
+export interface ChangesQuery {
+  /** Null: from the first line that is kept; `now`: behind the last one. */
+  readonly after: ChangesToken | 'now' | null
+  /** As it was written. */
+  readonly afterText: string | null
+  /** Null: of all. */
+  readonly entities: readonly Entity[] | null
+  readonly pageSize: number
+  readonly waitMs: number
+}
+
+type Name = 'after' | 'PageSize' | 'entity' | 'wait'
+const NAMES: readonly Name[] = ['after', 'PageSize', 'entity', 'wait']
+const INTEGER = /^-?\d{1,15}$/
+
+/** The query string of the changes; `entities`: null where they are of one row. @throws ApiError for the first fault */
+export function parseChanges(query: string, entities: readonly Entity[] | null): ChangesQuery {
+  const texts = new Map<Name, string>()
+  const names = entities === null ? NAMES.slice(0, 2) : NAMES
+  for (const { name, value } of parseQueryString(query)) {
+    const known = names.find((one) => one.toLowerCase() === name.toLowerCase())
+    if (known === undefined)
+      throw new ApiError('UnknownParameter', `Changes have no parameter "${shown(name)}".${suggest(name, names)}`, {
+        target: shown(name),
+      })
+    if (texts.has(known)) throw new ApiError(CODES[known], `${known} is given twice.`, { target: known })
+    texts.set(known, value)
+  }
+  const afterText = texts.get('after') ?? null
+  return {
+    after: afterText === null ? null : parseAfter(afterText),
+    afterText,
+    entities: parseEntities(texts.get('entity') ?? null, entities ?? []),
+    pageSize: parseInteger('PageSize', texts.get('PageSize'), [1, CHANGES_PAGE_MAX, CHANGES_PAGE_DEFAULT]),
+    waitMs: 1_000 * parseInteger('wait', texts.get('wait'), [0, WAIT_SECONDS_MAX, 0]),
+  }
+}
+
+const CODES: Readonly<Record<Name, ErrorCode>> = {
+  after: 'InvalidToken',
+  PageSize: 'InvalidPageSize',
+  entity: 'InvalidFilter',
+  wait: 'InvalidWait',
+}
+
+function parseAfter(text: string): ChangesToken | 'now' {
+  if (text.toLowerCase() === 'now') return 'now'
+  const token = readToken(text)
+  if (token) return token
+  const message = 'after is the token of a change, next of a page, or now; this is none, or was altered.'
+  throw new ApiError('InvalidToken', message, { target: 'after' })
+}
+
+function parseEntities(text: string | null, entities: readonly Entity[]): readonly Entity[] | null {
+  if (text === null) return null
+  const found = text.split(',').map((part) => {
+    const entity = entities.find(({ plural }) => plural.toLowerCase() === part.trim().toLowerCase())
+    if (entity) return entity
+    const plurals = entities.map(({ plural }) => plural)
+    const hint = suggest(part, plurals) || ` There are ${plurals.join(', ')}.`
+    throw new ApiError('InvalidFilter', `entity names no entity: "${shown(part)}".${hint}`, { target: 'entity' })
+  })
+  return entities.filter((entity) => found.includes(entity))
+}
+
+function parseInteger(name: Name, text: string | undefined, [least, most, fallback]: [number, number, number]): number {
+  if (text === undefined) return fallback
+  if (!INTEGER.test(text))
+    throw new ApiError(CODES[name], `${name} must be an integer; ${least} to ${most} make a difference.`, {
+      target: name,
+    })
+  return Math.min(Math.max(Number(text), least), most)
+}

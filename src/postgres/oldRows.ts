@@ -1,0 +1,116 @@
+import { connectTo, withConnection } from '../execute/connect.ts'
+
+type Connection = ReturnType<typeof connectTo>
+/** Deletes up to so many rows that are old, and returns how many. */
+type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
+
+/** Answers to writes under a key are kept for at least this long. D43 */
+const KEPT_HOURS = 24
+/** Rows of one statement: it must not hold anyone up. */
+const SLICE = 1_000
+/** Between slices while there are more, and between looks. */
+const SLICE_PAUSE_MS = 250
+const LOOK_PAUSE_MS = 60_000
+/** Any number that no other program on the database is likely to lock. */
+const LOCK = '7067837113'
+
+interface Options {
+  sliceRows?: number
+  slicePauseMs?: number
+  lookPauseMs?: number
+}
+
+/** Answers to writes under an Idempotency-Key. D43 */
+export const oldAnswers: DeleteSlice = async (sql, rows) => {
+  const deleted = await sql`
+    delete from idempotency_key where id = any (array(
+      select id from idempotency_key where created < now() - make_interval(hours => ${KEPT_HOURS})
+      order by created limit ${rows} for update skip locked
+    ))`
+  return deleted.count
+}
+
+/**
+ * Lines of what has changed, of each entity the first, by one server at a time; and in the same statement how far they are
+ * gone, so that a token from before is refused. D60
+ */
+export function oldChanges(days: number): DeleteSlice {
+  return async (sql, rows) => {
+    const [found] = await sql<{ most: number }[]>`
+      with recursive entity (name) as (
+        (select entity from entity_change order by entity limit 1) union all
+        select (select entity from entity_change where entity > name order by entity limit 1) from entity where name is not null
+      ),
+      old as materialized (
+        select line.* from entity cross join lateral (
+          select entity, position, number, at from entity_change where entity = name order by position, number limit ${rows}
+        ) as line
+        where at < now() - make_interval(days => ${days}) and (select pg_try_advisory_xact_lock(${LOCK}::bigint))
+      ),
+      deleted as (
+        delete from entity_change as line using old
+        where (line.entity, line.position, line.number) = (old.entity, old.position, old.number)
+        returning line.entity, line.position, line.number
+      ),
+      marked as (
+        update change_feed set deleted_position = last.position, deleted_number = last.number
+        from (select position, number from deleted order by position desc, number desc limit 1) as last
+        where (last.position, last.number) > (deleted_position, deleted_number)
+      )
+      select coalesce(max(slice), 0)::int as most from (select count(*) as slice from deleted group by entity) as slices`
+    return found?.most ?? 0
+  }
+}
+
+/** Whether this server leaves lines of what changes: where that, or the database, is another than before, a new run begins. */
+export async function checkChanges(url: string, isKept: boolean): Promise<void> {
+  await withConnection(url, (sql) => sql`select check_changes(${isKept})`)
+}
+
+/** Deletes what is old in slices; other servers on the database may do so too. Where the database does not answer, it looks again later. */
+export class OldRows {
+  private readonly sql: Connection
+  private readonly stopping = Promise.withResolvers<void>()
+  private isStopping = false
+  private readonly ended: Promise<void>
+
+  constructor(
+    url: string,
+    private readonly kinds: readonly DeleteSlice[],
+    private readonly options: Options = {},
+  ) {
+    // The connection is there while it is used: it is none that a server has all the time.
+    this.sql = connectTo(url, {
+      max: 1,
+      prepare: false,
+      idle_timeout: 1,
+      connection: { application_name: 'roster', statement_timeout: 3_000 },
+    })
+    this.ended = this.run()
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true
+    this.stopping.resolve()
+    await this.sql.end({ timeout: 0 })
+    await this.ended
+  }
+
+  private async run() {
+    const { sliceRows = SLICE, slicePauseMs = SLICE_PAUSE_MS, lookPauseMs = LOOK_PAUSE_MS } = this.options
+    while (!this.isStopping) {
+      let most = 0
+      for (const deleteSlice of this.kinds) most = Math.max(most, await deleteSlice(this.sql, sliceRows).catch(() => 0))
+      await this.pause(most === sliceRows ? slicePauseMs : lookPauseMs)
+    }
+  }
+
+  private async pause(ms: number) {
+    let timer: Timer | undefined
+    const passed = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms)
+    })
+    await Promise.race([passed, this.stopping.promise])
+    clearTimeout(timer)
+  }
+}

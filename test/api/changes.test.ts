@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeToken } from '../../src/model/changesToken.ts'
+import { errorOf, type Json, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { untilSettled } from '../support/settled.ts'
+
+const reader = makeKey({ name: 'reader', rights: 'Companies:read' })
+const writer = makeKey({ name: 'writer', rights: '*:write' })
+
+let server: TestServer
+beforeAll(async () => {
+  const keys = [reader.record, writer.record]
+  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '3' } })
+})
+afterAll(() => server.stop())
+
+// Other tests run in the same cluster, and their transactions hold back what can be read.
+const now = async () => {
+  await untilSettled(server.sql)
+  return (await server.get('/Changes?after=now')).body.next as string
+}
+const since = async (token: string, more = '') => {
+  await untilSettled(server.sql)
+  return (await server.get(`/Changes?after=${token}${more}`)).body
+}
+const brief = ({ entity, id, action, changed }: Json) => ({ entity, id, action, changed })
+
+describe('GET /Changes', () => {
+  test('has a line for each write, in their order, with the key that has asked for it', async () => {
+    const after = await now()
+    const company = (await server.post('/Companies', { Name: 'Acme' })).body
+    const employee = (await server.post('/Employees', { FirstName: 'Ada', CompanyId: company.id })).body
+    await server.patch(`/Employees/${employee.id}`, { LastName: 'King' })
+    await server.send('PATCH', `/Companies/${company.id}`, { Name: 'Acme 2' }, writer.headers)
+    await server.put(`/Employees/${employee.id}`, { FirstName: 'Ada' })
+    await server.remove(`/Employees/${employee.id}`)
+    const { changes, more, next } = await since(after)
+    expect(changes.map(brief)).toEqual([
+      { entity: 'Companies', id: company.id, action: 'create', changed: [] },
+      { entity: 'Employees', id: employee.id, action: 'create', changed: [] },
+      { entity: 'Employees', id: employee.id, action: 'update', changed: ['LastName', 'DisplayName'] },
+      { entity: 'Companies', id: company.id, action: 'update', changed: ['Name'] },
+      {
+        ...{ entity: 'Employees', id: employee.id, action: 'update' },
+        changed: ['LastName', 'DisplayName', 'CompanyId', 'Company'],
+      },
+      { entity: 'Employees', id: employee.id, action: 'delete', changed: [] },
+    ])
+    expect(changes[3].key).toBe(writer.record.id)
+    expect(Math.abs(Date.parse(changes[0].at) - Date.now())).toBeLessThan(3_600_000)
+    expect(more).toBe(false)
+    expect((await since(next)).changes).toEqual([])
+  })
+
+  test('leads on from any line, and from page to page', async () => {
+    const after = await now()
+    for (let index = 0; index < 5; index++) await server.post('/Companies', { Name: `Company ${index}` })
+    const { changes } = await since(after)
+    expect(changes).toHaveLength(5)
+    expect((await since(changes[1].token)).changes).toEqual(changes.slice(2))
+    const walked: Json[] = []
+    let page = await since(after, '&PageSize=2')
+    for (; page.more; page = await since(page.next, '&PageSize=2')) walked.push(...page.changes)
+    expect([...walked, ...page.changes]).toEqual(changes)
+  })
+
+  test('has what is committed behind a token that was given before, though its transaction began earlier', async () => {
+    let token = ''
+    const late = await server.sql.begin(async (transaction) => {
+      await transaction`select pg_current_xact_id()`
+      await server.post('/Companies', { Name: 'Early' })
+      token = (await server.get('/Changes?after=now')).body.next
+      expect((await server.get(`/Changes?after=${token}`)).body.changes).toEqual([])
+      const [row] = await transaction`
+        insert into entity_change (position, entity, id, action, key, changed)
+        values (change_position(), 'company', 4711, 'u', 'late', '{}') returning id`
+      return row
+    })
+    const { changes } = await since(token)
+    expect(changes.map(({ key }: Json) => key)).toEqual(['bootstrap-1', 'late'])
+    expect(late?.id).toBe('4711')
+    await server.sql`delete from entity_change where key = 'late'`
+  })
+
+  test('of some entities alone', async () => {
+    const after = await now()
+    await server.post('/Companies', { Name: 'One' })
+    await server.post('/Absences', { Reason: 'Other' })
+    const entities = async (list: string) =>
+      (await since(after, `&entity=${list}`)).changes.map(({ entity }: Json) => entity)
+    expect(await entities('absences')).toEqual(['Absences'])
+    expect(await entities('Employees')).toEqual([])
+    expect(await entities('Companies,Absences')).toEqual(['Companies', 'Absences'])
+    const wrong = await server.get('/Changes?entity=Absence')
+    expect(errorOf(wrong)).toEqual({ status: 400, code: 'InvalidFilter', target: 'entity' })
+    expect(wrong.body.Error.Message).toContain('Did you mean Absences?')
+  })
+
+  test('of what the key may read: others are left out, and refused where they are named', async () => {
+    const after = await now()
+    await server.post('/Absences', { Reason: 'Hidden' })
+    await server.post('/Companies', { Name: 'Shown' })
+    await untilSettled(server.sql)
+    const { body } = await server.get(`/Changes?after=${after}`, reader.headers)
+    expect(body.changes.map(({ entity }: Json) => entity)).toEqual(['Companies'])
+    const refused = [
+      await server.get('/Changes?entity=Companies,Absences', reader.headers),
+      await server.get('/Changes', writer.headers),
+      await server.get('/Companies/1/Changes', writer.headers),
+    ]
+    expect(refused.map(({ status }) => status)).toEqual([403, 403, 403])
+  })
+
+  test('leaves out what was refused, and what changes nothing', async () => {
+    const { id } = (await server.post('/Companies', { Name: 'Same' })).body
+    const after = await now()
+    expect((await server.patch(`/Companies/${id}`, { Name: 'Same' })).status).toBe(200)
+    expect((await server.post('/Employees', { CompanyId: 999_999 })).status).toBe(409)
+    expect((await server.send('PATCH', `/Companies/${id}`, { Name: 'x' }, { 'If-Match': '"other"' })).status).toBe(412)
+    expect((await since(after)).changes).toEqual([])
+  })
+
+  test('a write under an Idempotency-Key has one line, however often it is sent', async () => {
+    const after = await now()
+    const headers = { 'Idempotency-Key': 'changes-once' }
+    const [one, two] = [
+      await server.send('POST', '/Companies', { Name: 'Once' }, headers),
+      await server.send('POST', '/Companies', { Name: 'Once' }, headers),
+    ]
+    expect(two.text).toBe(one.text)
+    expect((await since(after)).changes.map(brief)).toEqual([
+      { entity: 'Companies', id: one.body.id, action: 'create', changed: [] },
+    ])
+  })
+
+  test('writes of one moment, in batches, have a line each', async () => {
+    const after = await now()
+    const made = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => server.post('/Companies', { Name: `${index}` })),
+    )
+    const ids = made.map(({ body }) => body.id as number)
+    await Promise.all(ids.map((id) => server.patch(`/Companies/${id}`, { Enabled: true })))
+    await Promise.all(ids.map((id) => server.remove(`/Companies/${id}`)))
+    const { changes } = await since(after, '&PageSize=500')
+    for (const id of ids)
+      expect(changes.filter((change: Json) => change.id === id).map(({ action }: Json) => action)).toEqual([
+        'create',
+        'update',
+        'delete',
+      ])
+    expect(changes).toHaveLength(120)
+  })
+})
+
+describe('a token', () => {
+  test('of another run, of the future, or from before what is kept is refused', async () => {
+    const [feed] = await server.sql`select run from change_feed`
+    const refusal = async (position: string, run: string = feed?.run) =>
+      errorOf(await server.get(`/Changes?after=${writeToken({ run, position, number: '0' })}`))
+    const expired = { status: 410, code: 'TokenExpired', target: 'after' }
+    const current = (await server.sql`select pg_snapshot_xmin(pg_current_snapshot())::text as xmin`)[0]?.xmin
+    expect(await refusal(current)).toMatchObject({ status: 200 })
+    expect(await refusal('9'.repeat(18))).toEqual(expired)
+    expect(await refusal(current, '0123456789ab')).toEqual(expired)
+    await server.sql`update change_feed set deleted_position = ${current}::bigint, deleted_number = 1`
+    expect(await refusal(current)).toEqual(expired)
+    await server.sql`update change_feed set deleted_position = '0', deleted_number = 0`
+  })
+
+  test.each(['', 'x', 'now2', `${writeToken({ run: '0123456789ab', position: '1', number: '1' })}=`])(
+    'that is none is refused: %p',
+    async (text) => {
+      expect(errorOf(await server.get(`/Changes?after=${text}`))).toMatchObject({ status: 400, code: 'InvalidToken' })
+    },
+  )
+})
+
+describe('wait', () => {
+  test('is answered once there is a change, of what it asks for', async () => {
+    const after = await now()
+    let isAnswered = false
+    const waiting = server.get(`/Changes?after=${after}&wait=30&entity=Companies`).then((answer) => {
+      isAnswered = true
+      return answer
+    })
+    await server.post('/Absences', { Reason: 'Not asked for' })
+    await Bun.sleep(200)
+    expect(isAnswered).toBe(false)
+    const { id } = (await server.post('/Companies', { Name: 'Awaited' })).body
+    expect((await waiting).body.changes.map(brief)).toEqual([
+      { entity: 'Companies', id, action: 'create', changed: [] },
+    ])
+  })
+
+  test('is answered with nothing when its time has passed', async () => {
+    const { body } = await server.get(`/Changes?after=${await now()}&wait=1`)
+    expect(body.changes).toEqual([])
+    expect(await since(body.next)).toMatchObject({ changes: [] })
+  })
+})
+
+describe('the history of a row', () => {
+  test('has its changes, also when it is gone', async () => {
+    const { id } = (await server.post('/Employees', { FirstName: 'Ada' })).body
+    await server.patch(`/Employees/${id}`, { FirstName: 'Bea' })
+    await server.remove(`/Employees/${id}`)
+    const { body } = await server.get(`/employees/${id}/changes/`)
+    expect(body.changes.map(({ action, changed }: Json) => [action, changed])).toEqual([
+      ['create', []],
+      ['update', ['FirstName', 'DisplayName']],
+      ['delete', []],
+    ])
+    const page = (await server.get(`/Employees/${id}/Changes?PageSize=1&after=${body.changes[0].token}`)).body
+    expect(page).toMatchObject({ changes: [{ action: 'update' }], more: true })
+    const end = (await server.get(`/Employees/${id}/Changes?after=${body.next}`)).body
+    expect(end).toEqual({ changes: [], next: body.next, more: false })
+  })
+
+  test('of a row that there never was is 404, and of one without changes empty', async () => {
+    expect((await server.get('/Companies/999999/Changes')).status).toBe(404)
+    expect((await server.get('/Companies/x/Changes')).status).toBe(404)
+    const [row] = await server.sql`insert into company (name, enabled) values ('Before', true) returning id`
+    expect((await server.get(`/Companies/${row?.id}/Changes`)).body).toEqual({ changes: [], next: null, more: false })
+  })
+})
+
+test('with CHANGES_VALUES=on and no list cache, a history has the values', async () => {
+  const environment = { CHANGES_VALUES: 'on', LIST_CACHE: 'off' }
+  const keeping = await startServer({ databaseUrl: server.databaseUrl, environment })
+  const { id } = (await keeping.post('/Absences', { Reason: 'Flu', Period: { Days: 1.5 } })).body
+  await keeping.patch(`/Absences/${id}`, { Period: { Days: null }, Start: '2024-01-02T03:04:05Z' })
+  const { changes } = (await keeping.get(`/Absences/${id}/Changes`)).body
+  expect(changes.map(({ before, after }: Json) => [before, after])).toEqual([
+    [
+      { Reason: null, 'Period.Days': null },
+      { Reason: 'Flu', 'Period.Days': 1.5 },
+    ],
+    [
+      { Start: null, 'Period.Days': 1.5 },
+      { Start: '2024-01-02T03:04:05Z', 'Period.Days': null },
+    ],
+  ])
+  // A server without the setting shows none, whoever has kept them.
+  expect((await server.get(`/Absences/${id}/Changes`)).body.changes[0]).not.toHaveProperty('before')
+  await keeping.stop()
+})

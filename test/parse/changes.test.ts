@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'bun:test'
+import absence from '../../src/entities/absence.ts'
+import company from '../../src/entities/company.ts'
+import { ApiError } from '../../src/errors.ts'
+import { comparePlaces, readToken, writeToken } from '../../src/model/changesToken.ts'
+import { parseChanges } from '../../src/parse/changes.ts'
+
+const ENTITIES = [absence, company]
+const parse = (query: string) => parseChanges(query, ENTITIES)
+const refusal = (query: string, entities: Parameters<typeof parseChanges>[1] = ENTITIES) => {
+  try {
+    return parseChanges(query, entities)
+  } catch (error) {
+    return error instanceof ApiError ? `${error.code} ${error.target}` : error
+  }
+}
+const TOKEN = { run: '0123456789ab', position: '4711', number: '12' }
+
+describe('the parameters of the changes', () => {
+  test('have defaults, and bounds to which values are set', () => {
+    expect(parse('')).toEqual({ after: null, afterText: null, entities: null, pageSize: 100, waitMs: 0 })
+    expect(parse('pagesize=1000&WAIT=99')).toMatchObject({ pageSize: 500, waitMs: 30_000 })
+    expect(parse('PageSize=0&wait=-1')).toMatchObject({ pageSize: 1, waitMs: 0 })
+  })
+
+  test('name a place and entities', () => {
+    expect(parse('after=NOW&entity=companies,Absences')).toMatchObject({ after: 'now', entities: ENTITIES })
+    expect(parse(`after=${writeToken(TOKEN)}`).after).toEqual(TOKEN)
+  })
+
+  test.each([
+    ['PageSize=x', 'InvalidPageSize PageSize'],
+    ['wait=1.5', 'InvalidWait wait'],
+    ['wait=1&wait=1', 'InvalidWait wait'],
+    ['entity=', 'InvalidFilter entity'],
+    ['entity=Absence', 'InvalidFilter entity'],
+    ['after=', 'InvalidToken after'],
+    ['since=now', 'UnknownParameter since'],
+  ])('that are none are refused by name: %s', (query, expected) => {
+    expect(refusal(query)).toBe(expected)
+  })
+
+  test('of one row are its place and the size of a page alone', () => {
+    expect(refusal('wait=1', null)).toBe('UnknownParameter wait')
+    expect(refusal('entity=Companies', null)).toBe('UnknownParameter entity')
+  })
+})
+
+describe('a token', () => {
+  test('is read as it was written, and not otherwise', () => {
+    expect(readToken(writeToken(TOKEN))).toEqual(TOKEN)
+    const altered = [
+      '',
+      'x',
+      `${writeToken(TOKEN)}=`,
+      ` ${writeToken(TOKEN)}`,
+      writeToken({ ...TOKEN, position: '01' }),
+    ]
+    expect(altered.map(readToken)).toEqual(altered.map(() => null))
+  })
+
+  test('stands before another by its numbers, not by its digits', () => {
+    const place = (position: string, number: string) => ({ position, number })
+    expect(comparePlaces(place('9', '5'), place('10', '1'))).toBeLessThan(0)
+    expect(comparePlaces(place('10', '9'), place('10', '10'))).toBeLessThan(0)
+    expect(comparePlaces(place('9007199254740993', '0'), place('9007199254740992', '9'))).toBeGreaterThan(0)
+    expect(comparePlaces(place('1', '1'), place('1', '1'))).toBe(0)
+  })
+})

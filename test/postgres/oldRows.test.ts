@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test'
+import { checkChanges, OldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRows.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+
+test('answers under a key are deleted after 24 hours, slice by slice, and no others; also where the database was away', async () => {
+  const url = await createDatabase()
+  const sql = connect(url)
+  await sql`alter table idempotency_key rename to away`
+  const options = { sliceRows: 10, slicePauseMs: 1, lookPauseMs: 20 }
+  const servers = [new OldRows(url, [oldAnswers], options), new OldRows(url, [oldAnswers], options)]
+  await sql`
+    insert into away (id, request, created)
+    select gen_random_uuid(), gen_random_uuid(), now() - make_interval(hours => 23, mins => 2 * n)
+    from generate_series(0, 59) as n`
+  const before = await sql`select id from away where created >= now() - interval '24 hours'`
+  expect(before.length).toBeGreaterThan(20)
+  await sql`alter table away rename to idempotency_key`
+  await until(async () => (await sql`select from idempotency_key`).count === before.count)
+  expect((await sql`select id from idempotency_key where id = any (${before.map(({ id }) => id)})`).count).toBe(
+    before.count,
+  )
+  await Promise.all(servers.map((server) => server.stop()))
+  await sql.end()
+})
+
+test('lines of changes are deleted after their days, oldest first, and the feed says how far', async () => {
+  const url = await createDatabase()
+  const sql = connect(url)
+  await sql`
+    insert into entity_change (position, entity, id, action, at, key, changed)
+    select n / 3, (array['company', 'employee', 'absence'])[1 + n % 3], n, 'u', now() - make_interval(days => 10, mins => 30 - n), '', '{}'
+    from generate_series(1, 60) as n`
+  const options = { sliceRows: 7, slicePauseMs: 1, lookPauseMs: 20 }
+  const servers = [new OldRows(url, [oldChanges(10)], options), new OldRows(url, [oldChanges(10)], options)]
+  // What has been a moment under ten days goes, too, once it is as old.
+  await until(async () => (await sql`select from entity_change where id < 30`).count === 0)
+  await Promise.all(servers.map((server) => server.stop()))
+  const [left] = await sql`select count(*)::int as count, min(id)::int as first from entity_change`
+  expect([left?.count, left?.first]).toEqual([61 - left?.first, expect.any(Number)])
+  const [feed] = await sql`select deleted_position::int as position, deleted_number::int as number from change_feed`
+  expect(feed).toMatchObject({ position: Math.floor((left?.first - 1) / 3), number: left?.first - 1 })
+  await sql.end()
+})
+
+test('a run of changes goes on while its database is the same and a trail is left, and else begins anew', async () => {
+  const url = await createDatabase()
+  const sql = connect(url)
+  const runAfter = async (isKept: boolean) => {
+    await checkChanges(url, isKept)
+    return (await sql`select run from change_feed`)[0]?.run
+  }
+  const leave = () =>
+    sql`insert into entity_change (position, entity, id, action, key, changed) values (1, 'company', 1, 'u', '', '{}')`
+  const first = await runAfter(true)
+  await leave()
+  expect(await runAfter(true)).toBe(first)
+  expect(await sql`select from entity_change`).toHaveLength(1)
+  const off = await runAfter(false)
+  expect(await sql`select from entity_change`).toHaveLength(0)
+  expect(await runAfter(false)).toBe(off)
+  const again = await runAfter(true)
+  expect(new Set([first, off, again]).size).toBe(3)
+  // As a dump has it that is restored elsewhere.
+  await sql`update change_feed set origin = '1 1'`
+  await leave()
+  expect(await runAfter(true)).not.toBe(again)
+  expect(await sql`select from entity_change`).toHaveLength(0)
+  await sql.end()
+})
