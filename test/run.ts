@@ -1,29 +1,15 @@
 // The tests: `npm test`, or `npm test -- ./test/api filtering --only-failures` for some files, with options of `bun test`.
 // Each file is a process of its own. Some run at the same time, since many wait, each beside a PostgreSQL of its own:
-// what a file locks, freezes or leaves running is not seen by the others.
-import { chmodSync, closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+// what a file locks, freezes or leaves running is not seen by the others. A file that fails beside others is run once more, alone.
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeTemplate, TEMPLATE } from './support/cluster.ts'
 import { startPostgres } from './support/postgres.ts'
 import { isAlive } from './support/process.ts'
-
-interface Result {
-  file: string
-  passes: number
-  failures: number
-  tookMs: number
-  /** Of the file's process and of what it has started, but not of the PostgreSQL beside it. */
-  cpuMs: number
-  /** The lines of failed tests, or what else went wrong. */
-  faults: string[]
-}
+import { againAlone, type Result, reportOf, runTestFile } from './support/testFiles.ts'
 
 const ROOT = join(import.meta.dir, '..')
-/** For a file that hangs in a way that no test's own limit ends. */
-const FILE_MS_MAX = 600_000
-// Bun's 5 s are an absolute time that a busy machine does not keep.
-const TEST_MS_MAX = 120_000
 const OWN = 'roster-test-run-'
 const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
@@ -37,14 +23,11 @@ const LONGEST = [
 const WAITING = [
   ...['changes/listener', 'execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits', 'keys/watch'],
 ].map(pathOf)
-/** Files that the end of a run names. */
-const SLOWEST = 10
 const startedMs = performance.now()
 const words = process.argv.slice(2)
 const isOption = (word: string, index: number) => word.startsWith('-') || words[index - 1] === '-t'
 const options = words.filter(isOption)
 const filters = words.filter((word, index) => !isOption(word, index)).map((word) => word.replace(/^\.\//, ''))
-const isPart = options.some((option) => /^(-t$|--test-name-pattern)/.test(option))
 
 const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(ROOT)].filter(
   (file) =>
@@ -78,18 +61,10 @@ const works = Array.from({ length: places }, (_, place) => work(place, queue))
 if (waiting.length > 0) works.push(work(places, waiting))
 await Promise.all(works)
 
-const sum = (key: 'passes' | 'failures') => results.reduce((total, result) => total + result[key], 0)
-const seconds = (ms: number) => (ms / 1_000).toFixed(1)
-console.log('\nThe files that took longest, and their CPU time:')
-for (const { file, tookMs, cpuMs } of results.sort((one, other) => other.tookMs - one.tookMs).slice(0, SLOWEST))
-  console.log(`${seconds(tookMs).padStart(7)} s ${seconds(cpuMs).padStart(7)} s  ${file}`)
-for (const { file, faults } of results.filter(({ failures }) => failures > 0))
-  console.log(`\n${file}:\n${faults.join('\n')}`)
-console.log(`\n ${sum('passes')} pass\n ${sum('failures')} fail`)
-console.log(
-  `Ran ${sum('passes') + sum('failures')} tests across ${files.length} files. [${seconds(performance.now() - startedMs)}s]`,
-)
-process.exit(exitCode || Number(sum('failures') > 0))
+const isInterrupted = () => exitCode !== 0
+const last = isInterrupted() ? results : await againAlone(results, runFilesAlone)
+console.log(reportOf(last, performance.now() - startedMs))
+process.exit(exitCode || Number(last.some(({ failures }) => failures > 0)))
 
 /** Databases are thousands of small files, which cost some file systems more CPU than PostgreSQL itself: in memory, if it has room. */
 function diskForData(): string {
@@ -130,41 +105,20 @@ async function work(place: number, queue: string[]): Promise<void> {
   await server.stop()
 }
 
-async function runFile(file: string, TEST_POSTGRES_URL: string): Promise<Result> {
-  const beganMs = performance.now()
-  // A file, not a pipe, which a process that a test has left behind would keep open.
-  const outputFile = join(folder, file.replaceAll('/', '.'))
-  const output = openSync(outputFile, 'a')
-  const child = Bun.spawn([process.execPath, 'test', `--timeout=${TEST_MS_MAX}`, ...options, `./${file}`], {
-    cwd: ROOT,
-    env: { ...process.env, TEST_POSTGRES_URL, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
-    stdio: ['ignore', output, output],
-    timeout: FILE_MS_MAX,
-    killSignal: 'SIGKILL',
-  })
-  running.add(child)
-  await child.exited
-  running.delete(child)
-  closeSync(output)
-  const text = readFileSync(outputFile, 'utf8').replace(/^bun test v.*\n/, '')
-  // One file's sums say nothing beside those of all.
-  process.stdout.write(text.replace(/\n *\d+ pass\n[\s\S]*$/, '\n'))
-  const verdict = judge(Bun.stripANSI(text), child.signalCode ?? child.exitCode ?? 1)
-  const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000
-  return { file, tookMs: performance.now() - beganMs, cpuMs, ...verdict }
+function runFile(file: string, TEST_POSTGRES_URL: string): Promise<Result> {
+  const env = { ...process.env, TEST_POSTGRES_URL, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) }
+  const print = (text: string) => void process.stdout.write(text)
+  return runTestFile(file, { root: ROOT, outputs: folder, options, env, running, print })
 }
 
-/** A process must say how many tests it has run, and there must be one; all else is a failure. */
-function judge(text: string, end: number | string): Pick<Result, 'passes' | 'failures' | 'faults'> {
-  const count = (what: string) => Number(text.match(new RegExp(`^ *(\\d+) ${what}$`, 'm'))?.[1] ?? 0)
-  const [passes, failures] = [count('pass'), count('fail')]
-  if (end !== 0) {
-    const faults = text.match(/^\(fail\) .*$/gm) ?? text.match(/^error: .*$/gm) ?? []
-    const lines = new Set(failures === 0 ? [...faults, `(fail) the process ended with ${end}`] : faults)
-    return { passes, failures: Math.max(failures, 1), faults: [...lines] }
-  }
-  const isEmpty = passes + failures === 0 && !isPart
-  return { passes, failures: failures + Number(isEmpty), faults: isEmpty ? ['(fail) it has no test'] : [] }
+/** One after the other, beside one PostgreSQL. */
+async function runFilesAlone(files: string[]): Promise<Result[]> {
+  console.log(`\n${files.join(', ')}: failed beside other files, so run once more, alone`)
+  const server = await startPostgres(0, disk)
+  const results: Result[] = []
+  for (const file of files) if (!isInterrupted()) results.push(await runFile(file, server.url))
+  await server.stop()
+  return results
 }
 
 /** No more files; those that run end at once, and each place stops its PostgreSQL. */

@@ -1,3 +1,4 @@
+import type { Inclusion } from '../changes/inclusion.ts'
 import type { FlagWriter } from '../changes/inFlight.ts'
 import type { ChangePublisher } from '../changes/publisher.ts'
 import type { InFlightWrites } from '../changes/settling.ts'
@@ -13,4 +14,5 @@ export interface CacheParts {
   readonly publisher: ChangePublisher
   readonly flags: FlagWriter
   readonly inFlight: InFlightWrites
+  readonly inclusion: Inclusion
 }

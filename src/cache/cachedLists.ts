@@ -11,7 +11,7 @@ import type { Reply, TextReply } from '../respond/reply.ts'
 import type { Baseline } from './entries.ts'
 import type { ListCache } from './listCache.ts'
 import type { ListSource } from './listSource.ts'
-import { type PagePlan, planPage } from './pagePlan.ts'
+import { type PagePlan, pageInColumns, planPage } from './pagePlan.ts'
 import { Pending } from './pending.ts'
 import { selectionOf } from './selection.ts'
 import type { StandbyLists } from './standbyLists.ts'
@@ -145,7 +145,10 @@ export class CachedLists implements ListSource {
     // Not awaited where there is none: a list that is asked for in the same moment must find this one's count.
     let baseline: Baseline | null = counting ? await this.afterCount(counting, first) : first
     for (let attempt = 1; baseline?.total != null && attempt <= ATTEMPTS_MAX; attempt++) {
-      const plan = planPage(this.entity, query, baseline, baseline.total)
+      const found = pageInColumns(query, baseline)
+      if (found !== null && cache.isState(baseline))
+        return { rows: found.rows, total: baseline.total, baseline, snapshot: null }
+      const plan = planPage(this.entity, query, baseline, found)
       const located = await this.follow(plan, query, baseline, asker)
       if (located !== 'moved') return located ?? this.countAndRead(query, baseline, asker)
       baseline = cache.baseline(baseline.selection)

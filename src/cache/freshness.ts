@@ -4,7 +4,7 @@ import type { Snapshot } from '../changes/snapshot.ts'
 import type { ChangeSubscriber } from '../changes/subscriber.ts'
 import type { LruCache } from '../model/lruCache.ts'
 import type { CacheEntry } from './entries.ts'
-import { touches } from './selection.ts'
+import { type Selection, touches } from './selection.ts'
 
 /** Says of what is kept whether it is still true, by the changes that were published since. */
 export class Freshness {
@@ -65,6 +65,16 @@ export class Freshness {
       if ((change.isForeign || !snapshot?.sees(change.transaction)) && touches(selection, change)) return false
     entry.next = upTo
     return true
+  }
+
+  /**
+   * Whether the rows with all changes of the table before number `next` are a state of the database, as of now: no write of it is in
+   * flight, and nothing was published since. In this order: what ended before the look at the writes in flight is published.
+   * And of every transaction all rows are among them.
+   */
+  isState({ table, tableMask }: Selection, generation: number, next: number): boolean {
+    if (!this.inFlight.isEmpty(tableMask) || !this.catchUp(tableMask)) return false
+    return this.isCurrent(generation) && this.subscriber.next(table) === next && this.subscriber.isWhole
   }
 
   /** The changes of the entry's table since its `next`; null: they are not all known. */

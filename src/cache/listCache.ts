@@ -84,6 +84,11 @@ export class ListCache<T> {
     return this.columns?.prepare(entity, query, asker) ?? null
   }
 
+  /** Whether what columns say as of the baseline is a state of the database, as of now. */
+  isState({ selection, generation, next, columns }: Baseline): boolean {
+    return columns?.isAsOf(generation, next) === true && this.freshness.isState(selection, generation, next)
+  }
+
   /** Notes that the database has counted, or looked for, rows of the baseline's selection, which took so long. */
   noteCost({ selection }: Baseline, ms: number): void {
     this.columns?.noteCost(selection.entity, ms)

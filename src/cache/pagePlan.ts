@@ -1,3 +1,5 @@
+import type { FoundPage } from '../columns/foundPage.ts'
+import type { TableCopy } from '../columns/tableCopy.ts'
 import { compileRows, compileSnapshot } from '../compile/list.ts'
 import { compilePageFromEnd, type End } from '../compile/pageFromEnd.ts'
 import { compileRowsById } from '../compile/rowsById.ts'
@@ -19,11 +21,16 @@ export interface PagePlan {
   holds(atSnapshot: TotalAtSnapshot): boolean
 }
 
-/** By ids that columns say; else counted from the beginning or the end, whichever is nearer. */
-export function planPage(entity: Entity, query: ListQuery, baseline: Baseline, total: number): PagePlan {
+/** Where columns say which rows lie on the page; null: they do not, or the database finds them sooner. */
+export function pageInColumns(query: ListQuery, { columns }: Baseline): FoundPage | null {
+  return query.seek === null && !isShortWalk(query) ? (columns?.page(query) ?? null) : null
+}
+
+/** By ids that columns said; else counted from the beginning or the end, whichever is nearer. */
+export function planPage(entity: Entity, query: ListQuery, baseline: Baseline, found: FoundPage | null): PagePlan {
+  if (found !== null) return planByIds(entity, found.ids, baseline)
   const { page, pageSize, seek } = query
-  const byIds = seek === null && !isShortWalk(query) ? planByIds(entity, query, baseline) : null
-  if (byIds !== null) return byIds
+  const total = baseline.total as number
   if (seek !== null || page === 1) return { statement: compileRows(entity, query), ids: null, holds: ALWAYS }
   const offset = (page - 1) * pageSize
   const size = Math.min(pageSize, Math.max(total - offset, 0))
@@ -41,11 +48,8 @@ function isShortWalk({ filters, sorts, page }: ListQuery): boolean {
   return page === 1 && filters.length === 0 && sorts.length <= 1 && sorts.every(({ property }) => property.indexed)
 }
 
-/** Null: columns do not say which rows lie on the page. */
-function planByIds(entity: Entity, query: ListQuery, { selection, columns }: Baseline): PagePlan | null {
-  const ids = columns?.page(query)
-  if (!ids || columns === null) return null
-  const { snapshot } = columns
+function planByIds(entity: Entity, ids: readonly number[], { selection, columns }: Baseline): PagePlan {
+  const { snapshot } = columns as TableCopy
   return {
     statement: ids.length === 0 ? compileSnapshot() : compileRowsById(entity, ids),
     ids,

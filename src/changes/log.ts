@@ -105,6 +105,17 @@ export function notePosition({ words }: Region, position: bigint): void {
   store(words, POSITION[1], Number(position & BigInt(2 ** POSITION_BITS - 1)))
 }
 
+/** Whether all that was committed before this position of the database's log is in this one. */
+export function hasReached({ words }: Region, position: bigint): boolean {
+  const [high, low] = POSITION.map((word) => BigInt(load(words, word))) as [bigint, bigint]
+  return (high << BigInt(POSITION_BITS)) + low >= position
+}
+
+/** Whether all writes from outside this machine until some moment after `sinceMs` of the monotonic clock are in this log. */
+export function isLeasedSince({ words }: Region, sinceMs: number): boolean {
+  return ((load(words, LEASE) - sinceMs - 1) & TIME) < TIME >> 1
+}
+
 /** Whether rows that others have written come one by one, those of cascades too. */
 export function isFed({ words }: Region): boolean {
   return load(words, POSITION[0]) !== 0 || load(words, POSITION[1]) !== 0
@@ -150,6 +161,11 @@ export class ChangeLogReader {
     noteUse(this.region, nowMs)
     for (let writer = 0; writer < writers; writer++) if (load(words, unknownOutcomes + writer) !== 0) return false
     return ((nowMs - load(words, LEASE)) & TIME) < LEASE_MS
+  }
+
+  /** Whether rows that others have written come from the database's log, each transaction whole. */
+  get isFed(): boolean {
+    return isFed(this.region)
   }
 
   /** Whether lists of one of these tables must come from the database. */

@@ -10,7 +10,7 @@ export interface Relation {
   readonly definition: string
 }
 
-/** What a message of the stream says. `before` is null where the stream does not have the row as it was. */
+/** What a message of the stream says. */
 export interface PgoutputHandlers {
   /** `transaction`: its lower 32 bits. */
   begin(transaction: number): void
@@ -19,14 +19,15 @@ export interface PgoutputHandlers {
   /** What a statement has said by `pg_logical_emit_message`. */
   message(prefix: string, content: string): void
   relation(relation: Relation): void
-  insert(relation: number, after: Tuple): void
-  update(relation: number, before: Tuple | null, after: Tuple): void
-  delete(relation: number, before: Tuple | null): void
+  /** A row was written, of which `bytes` has the images: `hasImages`, `valueIn`, `readImages`. Most are not read any further. */
+  row(relation: number, bytes: Buffer): void
   truncate(relations: readonly number[]): void
 }
 
 const [BEGIN, COMMIT, MESSAGE, RELATION, INSERT, UPDATE, DELETE, TRUNCATE, TYPE, ORIGIN] = codesOf('BCMRIUDTYO')
-const [OLD_ROW, OLD_KEY, TEXT, UNCHANGED, NULL] = codesOf('OKtun')
+const [OLD_ROW, TEXT, UNCHANGED, NULL] = codesOf('Otun')
+/** Where the first row of a message begins: behind its kind, the relation, and which row it is. */
+const FIRST = 6
 
 /**
  * Reads one message of the output plugin pgoutput, protocol 1 to 3 without streaming (PostgreSQL documentation, 54.9).
@@ -36,10 +37,7 @@ export function readMessage(bytes: Buffer, handlers: PgoutputHandlers): void {
   const [kind] = bytes
   if (kind === BEGIN) handlers.begin(bytes.readUInt32BE(17))
   else if (kind === COMMIT) handlers.commit(bytes.readBigUInt64BE(10))
-  else if (kind === INSERT) handlers.insert(bytes.readUInt32BE(1), readTuple(bytes, 6).tuple)
-  else if (kind === UPDATE) readUpdate(bytes, handlers)
-  else if (kind === DELETE)
-    handlers.delete(bytes.readUInt32BE(1), bytes[5] === OLD_ROW ? readTuple(bytes, 6).tuple : null)
+  else if (kind === INSERT || kind === UPDATE || kind === DELETE) handlers.row(bytes.readUInt32BE(1), bytes)
   else if (kind === MESSAGE) readEmitted(bytes, handlers)
   else if (kind === RELATION) handlers.relation(readRelation(bytes))
   else if (kind === TRUNCATE)
@@ -68,16 +66,26 @@ function readRelation(bytes: Buffer): Relation {
   return { id: bytes.readUInt32BE(1), columns, definition: bytes.toString('latin1') }
 }
 
-function readUpdate(bytes: Buffer, handlers: PgoutputHandlers) {
-  const relation = bytes.readUInt32BE(1)
-  const kind = bytes[5]
-  if (kind !== OLD_ROW && kind !== OLD_KEY) {
-    handlers.update(relation, null, readTuple(bytes, 6).tuple)
-    return
+/** Whether the message of a row has it as it was, where it was there before. */
+export function hasImages(bytes: Buffer): boolean {
+  return bytes[0] === INSERT || bytes[5] === OLD_ROW
+}
+
+/** The row as it was and as it is, of a message that has both. */
+export function readImages(bytes: Buffer): { before: Tuple | null; after: Tuple | null } {
+  const first = readTuple(bytes, FIRST)
+  if (bytes[0] === INSERT) return { before: null, after: first.tuple }
+  return { before: first.tuple, after: bytes[0] === DELETE ? null : readTuple(bytes, first.end + 1).tuple }
+}
+
+/** The value in this place of a row, as the message has it first: as it was, unless it is new. Null: none that was sent. */
+export function valueIn(bytes: Buffer, place: number): string | null {
+  let at = FIRST + 2
+  for (let column = 0; column < place; column++) {
+    if (bytes[at] === TEXT) at += 4 + bytes.readUInt32BE(at + 1)
+    at++
   }
-  const before = readTuple(bytes, 6)
-  const after = readTuple(bytes, before.end + 1)
-  handlers.update(relation, kind === OLD_ROW ? before.tuple : null, after.tuple)
+  return bytes[at] === TEXT ? bytes.toString('utf8', at + 5, at + 5 + bytes.readUInt32BE(at + 1)) : null
 }
 
 function readTuple(bytes: Buffer, from: number): { tuple: Tuple; end: number } {

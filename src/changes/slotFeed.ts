@@ -1,7 +1,7 @@
 import type { Row } from '../model/sql.ts'
 import { type Change, RESET } from './change.ts'
 import { HeldCommits } from './heldCommits.ts'
-import type { PgoutputHandlers, Relation, Tuple } from './pgoutput.ts'
+import { hasImages, type PgoutputHandlers, type Relation, readImages, type Tuple, valueIn } from './pgoutput.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** A table of ours, as its rows are published. */
@@ -40,8 +40,9 @@ interface Known {
 interface Entry {
   readonly relation: number
   readonly table: string
-  readonly change: Pick<Change, 'before' | 'after'> | typeof RESET
-  readonly id: string | null
+  readonly known: Known | null
+  /** The message that has its images; null: a reset of the table. */
+  readonly bytes: Buffer | null
 }
 
 /**
@@ -108,13 +109,16 @@ export class SlotFeed implements PgoutputHandlers {
       this.notePosition()
       return
     }
+    const changes = entries.map((entry) => ({ table: entry.table, change: changeIn(entry) }))
     const publish = () => {
       if (tables !== null) for (const table of tables) handlers.onReset(table)
-      entries.forEach(({ table, change }, index) => {
+      changes.forEach(({ table, change }, index) => {
         if (change === RESET) handlers.onReset(table)
-        else handlers.onRow(table, { transaction, ...change }, !isOwn && index === entries.length - 1)
+        else handlers.onRow(table, { transaction, ...change }, !isOwn && index === changes.length - 1)
       })
-      if (isRename) handlers.onFollowed(transaction)
+      // Also where no row has said so: a statement of this machine has the last one, or a reset was the last.
+      if (isRename || (changes.length > 0 && (isOwn || changes.at(-1)?.change === RESET)))
+        handlers.onFollowed(transaction)
     }
     this.entries = []
     this.held.add({ transaction, end, publish })
@@ -127,7 +131,8 @@ export class SlotFeed implements PgoutputHandlers {
     this.isOwn = true
     if (what === RENAMED) this.isRename = true
     const last = this.entries.at(-1)
-    if (this.tables === null && last?.relation === Number(relation) && last.id === id) this.entries.pop()
+    // Its images are not read: under load most rows are own ones.
+    if (this.tables === null && last?.relation === Number(relation) && idOf(last) === id) this.entries.pop()
     else this.reset(Number(relation))
   }
 
@@ -142,39 +147,19 @@ export class SlotFeed implements PgoutputHandlers {
     this.relations.set(id, { ...known, places: places.includes(-1) ? null : places })
   }
 
-  insert(relation: number, after: Tuple): void {
-    this.row(relation, null, after)
-  }
-
-  update(relation: number, before: Tuple | null, after: Tuple): void {
-    if (before === null) this.reset(relation)
-    else this.row(relation, before, after)
-  }
-
-  delete(relation: number, before: Tuple | null): void {
-    if (before === null) this.reset(relation)
-    else this.row(relation, before, null)
+  row(relation: number, bytes: Buffer): void {
+    const known = this.relations.get(relation)
+    if (!hasImages(bytes)) this.reset(relation)
+    else if (known !== undefined) this.add({ relation, table: known.table, known, bytes })
   }
 
   truncate(relations: readonly number[]): void {
     for (const relation of relations) this.reset(relation)
   }
 
-  private row(relation: number, before: Tuple | null, after: Tuple | null) {
-    const known = this.relations.get(relation)
-    if (known === undefined) return
-    const { table, places } = known
-    const id = (after ?? before)?.[known.id] ?? null
-    const change = places && {
-      before: before && rowOf(places, before, null),
-      after: after && rowOf(places, after, before),
-    }
-    this.add({ relation, table, change, id })
-  }
-
   private reset(relation: number) {
     const fed = this.fed.get(relation)
-    if (fed !== undefined) this.add({ relation, table: fed.table, change: RESET, id: null })
+    if (fed !== undefined) this.add({ relation, table: fed.table, known: null, bytes: null })
   }
 
   private add(entry: Entry) {
@@ -190,6 +175,18 @@ export class SlotFeed implements PgoutputHandlers {
     const { first } = this.held
     this.handlers.onPosition(first === null ? this.read : first - 1n)
   }
+}
+
+/** The id that its row had, or has now where it is new. */
+function idOf({ bytes, known }: Entry): string | null {
+  return bytes === null || known === null || known.id < 0 ? null : valueIn(bytes, known.id)
+}
+
+function changeIn({ bytes, known }: Entry): Pick<Change, 'before' | 'after'> | typeof RESET {
+  if (bytes === null || !known?.places) return RESET
+  const { places } = known
+  const { before, after } = readImages(bytes)
+  return { before: before && rowOf(places, before, null), after: after && rowOf(places, after, before) }
 }
 
 /** Values that were not sent are those of `before`. */

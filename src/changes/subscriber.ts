@@ -24,6 +24,10 @@ export class ChangeSubscriber {
   /** The transactions that were published last, modulo 2^32, each in the place of its lowest bits; 0: none. */
   private readonly published = new Int32Array(PUBLISHED_MAX)
   private readonly followed = new Int32Array(FOLLOWED_MAX)
+  /** Transactions of others, modulo 2^32, of which some rows are taken in, and others not yet. */
+  private readonly partly = new Set<number>()
+  /** As `published`, without what came by NOTIFY, row by row. */
+  private readonly whole = new Int32Array(PUBLISHED_MAX)
   /** Another once changes were lost: what was known before is worth nothing. */
   generation = 0
   /** As of the last `catchUp`. False: the lease has run out, or an outcome is unknown, so the cache is off. */
@@ -56,7 +60,9 @@ export class ChangeSubscriber {
     if (this.reader.read(this.take)) return
     this.tables = new Map()
     this.published.fill(0)
+    this.whole.fill(0)
     this.followed.fill(0)
+    this.partly.clear()
     this.generation++
   }
 
@@ -65,9 +71,22 @@ export class ChangeSubscriber {
     return this.published[transaction & (PUBLISHED_MAX - 1)] === (transaction | 0)
   }
 
+  /**
+   * The same, also where several requests have written in one transaction of another machine. Of one of this machine, what
+   * was answered.
+   */
+  hasAnswered(transaction: number): boolean {
+    return this.whole[transaction & (PUBLISHED_MAX - 1)] === (transaction | 0)
+  }
+
   /** Whether what the transaction has changed beside the rows that its statement returned is taken in. */
   hasFollowed(transaction: number): boolean {
     return this.followed[transaction & (FOLLOWED_MAX - 1)] === (transaction | 0)
+  }
+
+  /** Whether of every transaction that others have written all rows are taken in, or none. Those of this machine have flags. */
+  get isWhole(): boolean {
+    return this.partly.size === 0
   }
 
   /** The number of the next change of the table. */
@@ -90,12 +109,14 @@ export class ChangeSubscriber {
     const [table, , signed = 0] = record
     if (table === FOLLOWED) {
       this.followed[signed & (FOLLOWED_MAX - 1)] = signed | 0
+      this.partly.delete(signed | 0)
       return
     }
     let kept = this.tables.get(table)
     if (!kept) this.tables.set(table, (kept = { first: 0, changes: [], bytes: [], allBytes: 0 }))
     const change = changeOf(record, this.reader.epoch)
-    if (change !== RESET && signed > 0) this.notePublished(signed)
+    if (change !== RESET && signed > 0) this.notePublished(signed, change.isForeign !== true || this.reader.isFed)
+    if (change !== RESET && change.isForeign) this.notePart(signed)
     const bytes = BYTES_OF_UNIT * text.length
     kept.changes.push(change)
     kept.bytes.push(bytes)
@@ -105,8 +126,14 @@ export class ChangeSubscriber {
     forgetHalf(kept)
   }
 
-  private notePublished(transaction: number) {
+  private notePart(signed: number) {
+    if (signed < 0) this.partly.add(-signed | 0)
+    else this.partly.delete(signed | 0)
+  }
+
+  private notePublished(transaction: number, isWhole: boolean) {
     this.published[transaction & (PUBLISHED_MAX - 1)] = transaction | 0
+    if (isWhole) this.whole[transaction & (PUBLISHED_MAX - 1)] = transaction | 0
   }
 }
 

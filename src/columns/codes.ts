@@ -44,6 +44,22 @@ function instantCode(text: string): number | null {
   return days * 86_400 + Number(hour) * 3_600 + Number(minute) * 60 + Number(second)
 }
 
+/** The date that so many days after 2000-01-01 are: the inverse of `daysOf`. */
+export function dateOf(days: number): { year: number; month: number; day: number } {
+  // Eras of 400 years that begin in March: each has as many days. Howard Hinnant, chrono-Compatible Low-Level Date Algorithms.
+  const from = days + 730_425
+  const era = Math.floor(from / 146_097)
+  const inEra = from - era * 146_097
+  const yearInEra = Math.floor(
+    (inEra - Math.floor(inEra / 1_460) + Math.floor(inEra / 36_524) - Math.floor(inEra / 146_096)) / 365,
+  )
+  const inYear = inEra - (365 * yearInEra + Math.floor(yearInEra / 4) - Math.floor(yearInEra / 100))
+  const march = Math.floor((5 * inYear + 2) / 153)
+  const month = march < 10 ? march + 3 : march - 9
+  const year = yearInEra + era * 400 + (month <= 2 ? 1 : 0)
+  return { year, month, day: inYear - Math.floor((153 * march + 2) / 5) + 1 }
+}
+
 /** Days from 2000-01-01 to a date of the Gregorian calendar; years before 1 are 0, -1 and so on. */
 export function daysOf(year: number, month: number, day: number): number {
   // Years that begin in March have their leap day at the end.

@@ -5,6 +5,7 @@ import type { Filter, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { type Bounds, type Coded, type Condition, conditionsOf } from './conditions.ts'
 import { readLine } from './copyText.ts'
+import { FoundPage } from './foundPage.ts'
 import type { Kernel } from './kernel.ts'
 import { type Matches, matchesOf } from './matches.ts'
 import { type Cutting, type PageKey, PageSearch } from './page.ts'
@@ -139,7 +140,7 @@ export class ColumnTable {
   }
 
   /**
-   * The total, and the ids of the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot tell,
+   * The total, and the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot tell,
    * changes wait, or a row without codes matches.
    */
   page(
@@ -148,7 +149,7 @@ export class ColumnTable {
     offset: number,
     size: number,
     bounds?: Bounds,
-  ): { total: number; ids: number[] } | null {
+  ): FoundPage | null {
     const keys = this.keysOf(sorts)
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters, conditions) !== 0) return null
@@ -164,7 +165,7 @@ export class ColumnTable {
     const found = search.find(known, offset, size)
     // Of a cutting, the bitmaps were made for the page.
     if (known !== this.matched?.matches) this.matched = null
-    return { total: known.total, ids: found.map((slot) => this.slots.codeAt(slot, 0)) }
+    return new FoundPage(known.total, found, this.slots, this.rowCodes)
   }
 
   /** A page is looked for right after its list was counted, by the same filters. */

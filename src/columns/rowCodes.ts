@@ -4,6 +4,7 @@ import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
 import { BACKSLASH, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary, HASH_SEED, hashed, NO_TEXT } from './dictionary.ts'
+import { type Printer, printerOf } from './printers.ts'
 
 const LETTER_T = 116 // PostgreSQL prints t and f
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -19,6 +20,7 @@ export class RowCodes {
   readonly dictionaries: readonly (Dictionary | null)[]
   private readonly kinds: readonly KindName[]
   private readonly readers: Uint8Array
+  private readonly printers: readonly Printer[]
   private unescaped = new Uint8Array(1_024)
 
   constructor({ properties }: Entity) {
@@ -26,6 +28,7 @@ export class RowCodes {
     this.readers = Uint8Array.from(this.kinds, (kind) => READERS[kind])
     this.codes = new Float64Array(this.kinds.length)
     this.dictionaries = this.kinds.map((kind) => (kind === 'text' ? new Dictionary() : null))
+    this.printers = properties.map(({ kind }, place) => printerOf(kind, this.dictionaries[place] ?? null))
   }
 
   get bytes(): number {
@@ -43,6 +46,14 @@ export class RowCodes {
       else this.codes[place] = code
     }
     return isWhole
+  }
+
+  /** The row that has these codes, as PostgreSQL prints it, behind one value more: a row of a statement that answers a list. */
+  print(codes: Float64Array): Row {
+    const row: (string | null)[] = ['']
+    for (let place = 0; place < codes.length; place++)
+      row.push((this.printers[place] as Printer)(codes[place] as number))
+    return row
   }
 
   /** The same of a row that need not be there, so that new texts get no code; false, then. */

@@ -52,6 +52,13 @@ export class Slots {
     return this.segmentOf(slot).codeAt(slot % ROWS, place)
   }
 
+  /** Reads all codes of a row. */
+  read(slot: number, into: Float64Array): void {
+    const segment = this.segmentOf(slot)
+    const row = slot % ROWS
+    for (let place = 0; place < into.length; place++) into[place] = segment.codeAt(row, place)
+  }
+
   /** Whether a row has these codes, all of them. */
   isAs(slot: number, codes: Float64Array): boolean {
     for (let place = 0; place < codes.length; place++) {

@@ -4,6 +4,7 @@ import type { Filter, ListQuery } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import { ColumnTable } from './columnTable.ts'
 import { readLine } from './copyText.ts'
+import type { FoundPage } from './foundPage.ts'
 import type { Kernel } from './kernel.ts'
 import { OrderedTexts } from './orderedTexts.ts'
 import type { Slices } from './slices.ts'
@@ -77,13 +78,13 @@ export class TableCopy {
     return total
   }
 
-  /** The ids of rows [offset, offset + size), in the order of the sorts; null: codes cannot tell, or changes wait. */
-  page({ filters, sorts, page, pageSize }: ListQuery): readonly number[] | null {
+  /** The rows of a page, in the order of the sorts; null: codes cannot tell, or changes wait. */
+  page({ filters, sorts, page, pageSize }: ListQuery): FoundPage | null {
     const startMs = performance.now()
     this.texts.useFor(sorts)
     const found = this.table.page(filters, sorts, (page - 1) * pageSize, pageSize, this.texts.boundsOf(filters))
     this.slices.note(performance.now() - startMs)
-    return found?.ids ?? null
+    return found
   }
 
   /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: that is known. */

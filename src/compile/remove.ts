@@ -45,7 +45,9 @@ export function compileRemove(
 }
 
 function returningOf(entity: Entity, publishing: Publishing): Sql {
-  return sql`returning ${columns(entity, sql`t`)}, ${written(sql`t.`, publishing)}`
+  // Of a row that is deleted `xmin` is the write before.
+  const transaction = publishing === 'unpublished' ? sql`t.xmax::text` : written(sql`t.`, publishing)
+  return sql`returning ${columns(entity, sql`t`)}, ${transaction}`
 }
 
 function compiledOf(entity: Entity, shape: string, make: () => Compiled): Compiled {

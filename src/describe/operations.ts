@@ -39,6 +39,8 @@ const LISTED = [
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
   'TooCostly' as const,
 ]
+/** Of the header that asks for writes. D54 */
+const AFTER = ['NotYetThere'] as const
 /** Of the headers that ask for a version. */
 const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
 const WITH_BODY = [
@@ -72,9 +74,15 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
     codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
   })
   return [
-    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL]),
+    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL, ...AFTER]),
     on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], written),
-    on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], [...WITHOUT_PARAMETERS, ...CONDITIONAL, 'NotFound']),
+    on(
+      'GET',
+      row,
+      'row',
+      [`get${name}`, `Get ${one}`, GET],
+      [...[...WITHOUT_PARAMETERS, ...CONDITIONAL, ...AFTER], 'NotFound'],
+    ),
     on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
     on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
     on('DELETE', row, 'deleted', [`delete${name}`, `Delete ${one}`, DELETE], removed),

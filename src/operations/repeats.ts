@@ -18,9 +18,16 @@ interface Asked {
   readonly key: string
 }
 
+/** The answer to a write that has returned this row, in this transaction, which may be counted modulo 2^32. */
+type Answer = (row: Row, transaction: string) => Promise<Reply>
+
 /** What the first write under the key was answered: the row as it returned it; empty, where it has deleted one. Not a fault: the way out of a write. */
 class AnsweredBefore {
-  constructor(readonly row: Row) {}
+  constructor(
+    readonly row: Row,
+    /** That of the write, modulo 2^32. */
+    readonly transaction: string,
+  ) {}
 }
 
 /** Does writes once under a key of the client's, and answers later ones as the first. D43 */
@@ -42,16 +49,21 @@ export class Repeats {
   }
 
   /** Answers what `write` returns, or returned for the first request with this key. @throws ApiError IdempotencyMismatch, InProgress */
-  async answer(once: Once | null, write: () => Promise<Row>, reply: (row: Row) => Reply): Promise<Reply> {
-    if (once === null) return reply(await write())
+  async answer(once: Once | null, write: () => Promise<Row>, reply: Answer): Promise<Reply> {
+    const { length } = this.entity.properties
+    const done = async () => {
+      const row = await write()
+      return reply(row, row[length] as string)
+    }
+    if (once === null) return done()
     if (this.underWay.has(once.key)) throw inProgress()
     this.underWay.add(once.key)
     try {
-      return reply(await write())
+      return await done()
     } catch (error) {
       if (!(error instanceof AnsweredBefore)) throw error
       await this.settle()
-      const { status, headers, body } = reply(error.row)
+      const { status, headers, body } = await reply(error.row, error.transaction)
       return { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, body }
     } finally {
       this.underWay.delete(once.key)
@@ -79,7 +91,7 @@ export class Repeats {
     const [found] = await this.database.read(compileLook(once))
     if (!found) return
     if (found[0] !== 't') throw mismatch()
-    throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'))
+    throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'), found[2] as string)
   }
 
   /** Of the values that are written, so that the same body in another notation is the same. */

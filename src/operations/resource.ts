@@ -7,18 +7,12 @@ import { compileCreate, compileUpdate } from '../compile/entity.ts'
 import type { Trail } from '../compile/trail.ts'
 import type { Publishing } from '../compile/written.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
-import {
-  copiedEntities,
-  copiedProperties,
-  copyingColumns,
-  ownCopiesOf,
-  type ReferringColumn,
-  referringColumns,
-} from '../model/copies.ts'
-import type { Entity, Property } from '../model/entity.ts'
+import { copiedEntities, type ReferringColumn, referringColumns } from '../model/copies.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import { parseAfter } from '../parse/after.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBody } from '../parse/body.ts'
 import { asksNow } from '../parse/cacheControl.ts'
@@ -26,33 +20,27 @@ import { parseConditions } from '../parse/conditions.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
 import { writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
+import { AfterReads } from './afterReads.ts'
 import { requireList, unlessHeld } from './listConditions.ts'
 import { Lists } from './lists.ts'
 import { Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
+import { RowCopies } from './rowCopies.ts'
 import { RowReads } from './rowReads.ts'
 import { RowVersions, type VersionAsked } from './rowVersions.ts'
 import { RowWrites } from './rowWrites.ts'
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
-  /** What rows of any entity copy from this one. */
-  private readonly copied: readonly Property[]
-  private readonly copying: readonly ReferringColumn[]
+  private readonly copies: RowCopies
   /** Where rows of any entity refer to this one's. */
   private readonly referring: readonly ReferringColumn[]
-  /**
-   * Whether renames may be part of a batch: what is copied is what clients write, and no text that is computed; and no row
-   * of the batch gets a copy of another one, behind the statement that has returned it with its version.
-   */
-  private readonly areRenamesBatched: boolean
-  /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
-  private readonly ownCopies: readonly { reference: number; copy: number; source: number }[]
   private readonly lists: Lists
   private readonly versions: RowVersions
   private readonly reads: RowReads
   private readonly repeats: Repeats
+  private readonly after: AfterReads
   private readonly rows: RowWrites
   /** Null: there is no list cache. */
   private readonly writes: WriteRecorder | null
@@ -64,15 +52,12 @@ export class Resource {
   constructor(
     readonly entity: Entity,
     entities: readonly Entity[],
-    { database, listReads, longWrites, standbys, cursors, memory, trail = null }: ResourceParts,
+    { database, listReads, longWrites, standbys, positions, cursors, memory, trail = null }: ResourceParts,
   ) {
     this.trail = trail
     this.longWrites = longWrites
-    this.copied = copiedProperties(entity, entities)
-    this.copying = copyingColumns(entity, entities)
+    this.copies = new RowCopies(entity, entities)
     this.referring = referringColumns(entity, entities)
-    this.ownCopies = ownCopiesOf(entity)
-    this.areRenamesBatched = this.ownCopies.length === 0 && this.copied.every(({ writable }) => writable)
     this.publishing = memory === null ? 'unpublished' : 'published'
     this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags, memory.inFlight)
     const access: CacheAccess | null = memory && {
@@ -81,6 +66,7 @@ export class Resource {
       tableMask: tableMask(entities, [entity]),
     }
     this.reads = new RowReads(entity, database, access, tableMask(entities, copiedEntities(entity, entities)))
+    this.after = new AfterReads(positions, memory?.inclusion ?? null)
     this.repeats = new Repeats(entity, database, () => this.reads.settled())
     this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.absent(id))
     this.versions = new RowVersions(entity, this.reads)
@@ -92,14 +78,24 @@ export class Resource {
   }
 
   list(call: ResourceRequest): Promise<Reply> | Reply {
-    const conditions = parseConditions(call.request.headers)
-    const page = this.lists.read(call.query, call.url, call, asksNow(call.request.headers))
+    const { headers } = call.request
+    const conditions = parseConditions(headers)
+    const after = parseAfter(headers)
+    const page =
+      after === null
+        ? this.lists.read(call.query, call.url, call, asksNow(headers))
+        : this.after.list(after).then((place) => {
+            const isNow = place === 'database' || asksNow(headers)
+            return this.lists.read(call.query, call.url, call, isNow)
+          })
     return conditions === null ? page : unlessHeld(page, conditions)
   }
 
   async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
     parseNoParameters(query)
     const [id, conditions] = [this.reads.parseId(segment), parseConditions(request.headers)]
+    const after = parseAfter(request.headers)
+    if (after !== null) await this.after.row(after)
     const row = await this.reads.find(id)
     const tag = this.versions.tagOf(row)
     if (this.versions.isHeld(conditions, id, tag)) return respondUnchanged(tag)
@@ -114,7 +110,9 @@ export class Resource {
     const once = this.repeats.begin(call, '', assignments)
     const statement = compileCreate(this.entity, assignments, once, this.publishing, this.trailOf(call))
     const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
-    return this.repeats.answer(once, create, (row) => this.created(call, row))
+    return this.repeats.answer(once, create, (row, transaction) =>
+      this.after.mark(this.created(call, row), call.request.headers, transaction),
+    )
   }
 
   private created({ url, mayRead }: ResourceRequest, row: Row): Reply {
@@ -142,13 +140,19 @@ export class Resource {
       const asked = await this.asked(call, id, once)
       return this.rows.remove(id, this.referring, asked, once, this.writes?.remove, this.trailOf(call))
     }
-    return this.repeats.answer(once, remove, () => respondEmpty())
+    return this.repeats.answer(once, remove, (_, transaction) =>
+      this.after.mark(respondEmpty(), call.request.headers, transaction),
+    )
   }
 
   private update(call: ResourceRequest, id: string, assignments: Assignments): Promise<Reply> {
     const once = this.repeats.begin(call, id, assignments)
     const change = () => this.change(call, id, assignments, once)
-    return this.repeats.answer(once, change, (row) => this.changed(call, row))
+    return this.repeats.answer(once, change, async (row, transaction) => {
+      const reply = this.changed(call, row)
+      // A PATCH of nothing has written nothing.
+      return assignments.size === 0 ? reply : this.after.mark(reply, call.request.headers, transaction)
+    })
   }
 
   /** The row as it is now, and the transaction that wrote it. */
@@ -158,13 +162,13 @@ export class Resource {
       if (once !== null) await this.repeats.look(once)
       return (asked ?? this.reads).find(id)
     }
-    const row = this.renames(assignments)
+    const row = this.copies.reachedBy(assignments)
       ? await this.rename(call, id, assignments, asked, once)
       : await this.set(id, assignments, asked, once, this.trailOf(call))
     const { length } = this.entity.properties
     // What it has found, another write may have left.
     await this.reads.published(row, 2 * length + 1)
-    return [...this.withOwnCopies(row).slice(0, length), row[2 * length] as string]
+    return [...this.copies.withOwn(row).slice(0, length), row[2 * length] as string]
   }
 
   private changed({ mayRead }: ResourceRequest, row: Row): Reply {
@@ -214,31 +218,15 @@ export class Resource {
       compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, publishing, this.trailOf(call))
     const whole = compile([])
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
-    const few = compile(this.copying)
+    const few = compile(this.copies.copying)
     const alone = { ...few, batch: null }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
-    const [first] = await this.rows.attempt(this.areRenamesBatched ? few : alone, assignments, observe)
+    const [first] = await this.rows.attempt(this.copies.areBatched ? few : alone, assignments, observe)
     if (first) return first
     await this.rows.refuse(id, assignments, asked, once)
-    const [again] = this.areRenamesBatched ? await this.rows.attempt(alone, assignments, observe) : []
+    const [again] = this.copies.areBatched ? await this.rows.attempt(alone, assignments, observe) : []
     if (again) return again
     call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
     return this.rows.write(whole, id, assignments, asked, observe, this.longWrites)
-  }
-
-  /** Whether the assignments may reach rows that copy from this one. */
-  private renames(assignments: Assignments): boolean {
-    const isChanged = (column: string) => [...assignments.keys()].some((property) => property.column === column)
-    return this.copied.some((property) =>
-      property.writable ? assignments.has(property) : property.computedFrom.some(isChanged),
-    )
-  }
-
-  /** A row that refers to itself gets its copies behind the statement that has returned it: of what it has now. */
-  private withOwnCopies(row: Row): Row {
-    let whole = row
-    for (const { reference, copy, source } of this.ownCopies)
-      if (row[reference] === row[0]) whole = whole.with(copy, row[source] as string | null)
-    return whole
   }
 }

@@ -2,6 +2,7 @@ import type { CacheParts } from '../cache/cacheParts.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
+import type { Positions } from '../execute/positions.ts'
 import type { Standbys } from '../execute/standbys.ts'
 import type { Cursors } from '../model/cursor.ts'
 
@@ -13,6 +14,7 @@ export interface ResourceParts {
   readonly longWrites: LongWrites | null
   /** Null, or not there: the primary finds all lists. */
   readonly standbys?: Standbys | null
+  readonly positions: Positions
   readonly cursors: Cursors
   /** Null: every list is read from the database. */
   readonly memory: CacheParts | null

@@ -1,5 +1,6 @@
 import type { CacheParts } from '../cache/cacheParts.ts'
 import { ListCache } from '../cache/listCache.ts'
+import { Inclusion } from '../changes/inclusion.ts'
 import { FlagReader, FlagWriter } from '../changes/inFlight.ts'
 import { ChangeLogReader, ChangeLogWriter } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
@@ -40,6 +41,7 @@ export function openMemory({ listCacheMb, columnsMb }: Config, sources: Sources)
     cache: new ListCache(subscriber, inFlight, bytes, columns),
     columns,
     inFlight,
+    inclusion: new Inclusion(subscriber, region),
     publisher: new ChangePublisher(new ChangeLogWriter(region, changes.ring), region),
     flags: new FlagWriter(region, changes.ring),
   }

@@ -15,6 +15,7 @@ import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
+import { Positions } from '../execute/positions.ts'
 import { createApp } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import { keySource } from '../keys/source.ts'
@@ -131,6 +132,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     listReads,
     longWrites,
     standbys: reading?.standbys ?? null,
+    positions: new Positions(database),
     admission,
     cors: createCors(config.corsOrigins),
     cursors,

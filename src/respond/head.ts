@@ -12,7 +12,7 @@ const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length
 
 const CORS_SHORTEST = 'Vary: Origin\r\nAccess-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: *\r\n'.length
 /** With an origin of 267 characters, and the names of all headers that are exposed. */
-const CORS_LONGEST = CORS_SHORTEST + 267 + 200
+const CORS_LONGEST = CORS_SHORTEST + 267 + 220
 
 /** In turn: content type; its certainty; caching; tag; total; limit's period, what remains of it, reset; request id; connection. */
 const OWN_BYTES_MAX = 47 + 33 + 25 + 25 + 33 + (28 + 32 + 41) + 144 + 19

@@ -42,8 +42,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   url = await createDatabase()
   sql = connect(url)
-  // Which they have by themselves where PostgreSQL's own log cannot be read.
-  await sql`select notify_changes_of('company'), notify_changes_of('employee'), notify_changes_of('absence')`
+  await makeTriggers()
   await sql`insert into company (name) values ('a'), ('b')`
   await sql`insert into employee (company_id, company_key, known_as) select id, name_key, name from company`
   await sql`insert into absence (employee_id, employee_key, period_days, start) select id, display_name_key, 1.5, '2024-02-29 23:59:59+05' from employee`
@@ -54,6 +53,19 @@ afterEach(async () => {
   await ledger.stop()
   await sql.end()
 })
+
+/**
+ * Which the tables have by themselves where PostgreSQL's own log cannot be read. PostgreSQL counts what a session has made
+ * at its end, and else seconds later: a listener that has begun by then begins once more.
+ */
+async function makeTriggers() {
+  const session = connectTo(url, { max: 1 })
+  const [row] =
+    await session`select pg_backend_pid() as pid, notify_changes_of('company'), notify_changes_of('employee'),
+    notify_changes_of('absence')`
+  await session.end()
+  await until(async () => (await sql`select from pg_stat_activity where pid = ${row?.pid}`).count === 0)
+}
 
 /** The rows of all tables as of what was notified: each change takes the row that was there, and puts another one. */
 class Ledger {

@@ -258,6 +258,9 @@ describe('writes of this machine', () => {
       expect(reader.causes).toEqual([])
       await here.write(compileCreate(company, assign(company, { Name: 'a' })))
       expect(await reader.pulse()).toEqual(['absence - > by a', 'company a > a!'])
+      // None of them ends the transaction, whose own row its process publishes; so that is said.
+      expect(reader.changes.map(({ isLast }) => isLast)).toEqual([false, false])
+      expect(reader.followed).toEqual([reader.changes[0]?.change.transaction as number])
       await here.end(0)
       await sql`drop function theirs cascade`
     },

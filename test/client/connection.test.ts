@@ -222,3 +222,57 @@ describe('an address or a key that can be none is refused at once', () => {
     expect(answers).toEqual([404])
   })
 })
+
+describe('what the client has written', () => {
+  const sent: (string | null)[] = []
+  const watched: Fetch = (url, init) => {
+    sent.push(new Headers(init.headers).get('x-roster-after'))
+    return noted(url, init)
+  }
+  const position = (response: Response) => response.headers.get('x-roster-position') ?? ''
+
+  test('is asked for with each later request, those at once together, the last one alone', async () => {
+    const positions: string[] = []
+    const keeping: Fetch = async (url, init) => {
+      const response = await watched(url, init)
+      positions.push(position(response))
+      return response
+    }
+    sent.length = 0
+    const { companies } = client({ fetch: keeping })
+    await companies.list()
+    const [one] = await Promise.all([companies.create({ name: 'a' }), companies.create({ name: 'b' })])
+    const both = positions.slice(1)
+    await companies.list()
+    await companies.update(one.id, { enabled: true })
+    await companies.get(one.id)
+    expect(sent.slice(0, 3)).toEqual([null, null, null])
+    for (const header of sent.slice(3, 5)) expect(header?.split(', ').sort()).toEqual([...new Set(both)].sort())
+    expect(sent[5]).toBe(positions[4] ?? '')
+  })
+
+  test('is not asked for without readsOwnWrites', async () => {
+    sent.length = 0
+    const { companies } = client({ fetch: watched, readsOwnWrites: false })
+    const { id } = await companies.create({ name: 'c' })
+    await companies.get(id)
+    expect(sent).toEqual([null, null])
+  })
+
+  test('is forgotten where the server says that it is of another database', async () => {
+    sent.length = 0
+    const elsewhere: Fetch = async (url, init) => {
+      const response = await watched(url, init)
+      if (position(response) === '') return response
+      const headers = new Headers(response.headers)
+      headers.set('X-Roster-Position', '0000000000-1-1')
+      return new Response(await response.text(), { status: response.status, headers })
+    }
+    const { companies } = client({ fetch: elsewhere })
+    const { id } = await companies.create({ name: 'd' })
+    await companies.get(id)
+    await companies.get(id)
+    expect(sent).toEqual([null, '0000000000-1-1', null, null])
+    expect(answers).toEqual([201, 400, 200, 200])
+  })
+})

@@ -74,6 +74,8 @@ describe('a line of COPY', () => {
         const { ofLine, ofRow } = codesOf(codes, line, row)
         expect(ofLine).toEqual(ofRow)
         if (ofRow === false) odd++
+        // What has codes is printed from them as it was.
+        else expect(codes.print(Float64Array.from(ofRow))).toEqual(['', ...row])
       }
       expect(odd).toBeGreaterThan(0)
       expect(odd).toBeLessThan(ROWS)

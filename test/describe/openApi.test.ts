@@ -216,6 +216,7 @@ describe('the parameters of a list', () => {
       'cursor',
       'Cache-Control',
       'If-None-Match',
+      'X-Roster-After',
     ])
   })
 

@@ -55,10 +55,11 @@ describe('the specification', () => {
 describe('the decisions', () => {
   const numbers = [...read('docs/decisions.md').matchAll(/^- \*\*(D\d+)\*\* \S/gm)].map(([, number]) => number)
 
-  test('are numbered from D1 on, each once and in their order', () => {
+  test('are numbered from D1 on, each once, without a gap; they stand by subject', () => {
     const places = numbers.map((number) => Number(number?.slice(1)))
-    expect(places[0]).toBe(1)
-    expect(places).toEqual([...new Set(places)].sort((one, other) => one - other))
+    const from1 = Array.from({ length: Math.max(...places) }, (_, index) => index + 1)
+    expect({ missing: from1.filter((place) => !places.includes(place)) }).toEqual({ missing: [] })
+    expect(places).toHaveLength(from1.length)
     expect(numbers.length).toBeGreaterThan(39)
   })
 

@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
+import { Positions } from '../../src/execute/positions.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { copied, defineEntity, identity, reference, text } from '../../src/model/entity.ts'
 import { Resource } from '../../src/operations/resource.ts'
@@ -39,7 +40,14 @@ beforeAll(async () => {
   database = new Database(options)
   longWrites = new LongWrites(database, options)
   const listReads = new ListReads({ quick: database, own: database, places: 2, mayCancel: true })
-  units = new Resource(unit, [unit], { database, longWrites, listReads, cursors: new Cursors('secret'), memory: null })
+  units = new Resource(unit, [unit], {
+    database,
+    longWrites,
+    listReads,
+    positions: new Positions(database),
+    cursors: new Cursors('secret'),
+    memory: null,
+  })
 })
 afterAll(async () => {
   await longWrites.end()

@@ -1,12 +1,12 @@
 import type postgres from 'postgres'
 import type { OpenApi } from '../../src/describe/openApi.ts'
 import { loadEntities } from '../../src/registry.ts'
-import { faultsOfAnswer, faultsOfShape, isBareRefusal } from '../support/answerFaults.ts'
+import { faultsOfAnswer, faultsOfShape, hasOddBytes, isBareRefusal } from '../support/answerFaults.ts'
 import { Conformance } from '../support/conformance.ts'
 import { Connection, type RawResponse } from '../support/connection.ts'
 import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
-import type { RandomRequest } from '../support/randomRequests.ts'
+import { bytesOf, type RandomRequest } from '../support/randomRequests.ts'
 import { processesOf, resourcesOf, sum } from '../support/resources.ts'
 import { type Surface, surfaceOf } from '../support/surface.ts'
 import { type Attempt, attemptOf } from './hostile/attempts.ts'
@@ -22,6 +22,8 @@ interface Options {
   readonly seeds: readonly number[]
   readonly requests: number
   readonly connections?: number
+  /** The attempt of each seed to begin with, as a line of an earlier run says. */
+  readonly from?: number
 }
 
 interface Findings {
@@ -40,6 +42,9 @@ const CONNECTIONS = 24
 /** A line of the log that says that something is wrong with the server. */
 const LOGGED = /^.*("level":"error"|a request failed).*$/gm
 const FAULTS_MAX = 5
+const BODY_BYTES_MAX = 2 ** 20
+/** A body of up to so much is read also where the request is refused without it. */
+const REST_BYTES_MAX = 16 * 1024
 /** Memory that is free in a heap is given back late: so much of what was there first may come, and so much for each process. */
 const RSS_FACTOR_MAX = 1.3
 const RSS_MORE_MB_MAX = 96
@@ -55,11 +60,11 @@ export async function fillForHostile(sql: postgres.Sql): Promise<void> {
 
 /** Sends a server what clients should not, and judges each answer, and what the server holds at the end. */
 export async function proveHostile(options: Options): Promise<Findings> {
-  const { url, pid, log, seeds, requests, connections = CONNECTIONS } = options
+  const { url, pid, log, seeds, requests, connections = CONNECTIONS, from = 0 } = options
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as OpenApi
   const described = new Conformance(document)
   const surface = surfaceOf(await loadEntities(), document)
-  const run = new Run(url, seeds, requests / seeds.length, surface, described)
+  const run = new Run(url, seeds, requests / seeds.length, from, surface, described)
   const pids = processesOf(pid)
   const hold = async () => {
     const { rssMb, descriptors } = resourcesOf(pids)
@@ -102,6 +107,7 @@ class Run {
     private readonly url: string,
     private readonly seeds: readonly number[],
     private readonly each: number,
+    private readonly from: number,
     private readonly surface: Surface,
     private readonly described: Conformance,
   ) {
@@ -121,7 +127,7 @@ class Run {
 
   private async attempt(connection: Connection): Promise<void> {
     const seed = this.seeds[Math.min(Math.floor(this.sent / this.each), this.seeds.length - 1)] as number
-    const number = this.next.get(seed) ?? 0
+    const number = this.next.get(seed) ?? this.from
     this.next.set(seed, number + 1)
     // A generator for each, so that an attempt is the same over every connection and at any time.
     const attempt = attemptOf(new Random(seed ^ Math.imul(number + 1, 0x9e3779b1)), this.surface, this.host)
@@ -144,17 +150,35 @@ class Run {
       pieces,
       requests.map(({ method }) => method === 'HEAD'),
     )
-    const faults = responses.flatMap((response, index) => this.judge(kind, requests[index] as RandomRequest, response))
+    const faults = responses.flatMap((response, at) => this.judge(kind, requestOf(requests, at, response), response))
     const last = responses.at(-1)
     const isClosed = last !== undefined && (isBareRefusal(last) || last.headers.get('connection') === 'close')
     // Bun closes a connection on which a request arrives before the one in front of it is answered.
-    if (responses.length < requests.length && !isClosed && kind !== 'pipelined' && !isCutOff(requests[0]))
-      faults.push('there is no answer')
+    if (responses.length < requests.length && !isClosed && kind !== 'pipelined')
+      if (!(await this.isCutOff(requests[0] as RandomRequest))) faults.push('there is no answer')
     const next = last && follow ? follow(last) : null
     if (next === null || faults.length > 0) return faults
     this.sent++
     const response = await connection.send(next.bytes, false)
     return this.judge(kind, next.request, response).map((fault) => `${fault}\n${next.bytes}`)
+  }
+
+  /**
+   * Whether the server closes the connection on a body that it does not read, so that a client that still sends may get a
+   * reset in place of the answer: any body of GET, one over 16 KiB of a request that needs none or that is refused without
+   * it, and one over 1 MiB. D18
+   */
+  private async isCutOff(request: RandomRequest): Promise<boolean> {
+    const { method, body } = request
+    if (body === null) return false
+    if (/^(GET|HEAD)$/.test(method) || body.length > BODY_BYTES_MAX) return true
+    if (body.length <= REST_BYTES_MAX) return false
+    if (!/^(POST|PUT|PATCH)$/.test(method)) return true
+    const connection = new Connection(this.url)
+    const response = await connection.send(bytesOf({ ...request, body: null }, this.host, new Random(0)), false)
+    connection.close()
+    // What is read is not JSON.
+    return response.status >= 400 && JSON.parse(response.body).Error.Code !== 'InvalidJson'
   }
 
   private judge(kind: string, request: RandomRequest, response: RawResponse): string[] {
@@ -179,9 +203,10 @@ class Run {
   }
 }
 
-/** A body of GET is not read: who sends it slowly is cut off, perhaps before the answer is read. */
-function isCutOff(request: RandomRequest | undefined): boolean {
-  return request !== undefined && request.body !== null && /^(GET|HEAD)$/.test(request.method)
+/** Which request an answer is for. What is no HTTP may come behind right requests, and ends the connection before these are answered. */
+function requestOf(requests: readonly RandomRequest[], at: number, response: RawResponse): RandomRequest {
+  const request = requests[at] as RandomRequest
+  return isBareRefusal(response) ? (requests.slice(at).find(hasOddBytes) ?? request) : request
 }
 
 function add(counts: Record<string, number>, name: string) {

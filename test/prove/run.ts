@@ -141,7 +141,8 @@ const hostile: Record<string, Proof> = {
       { RATE_LIMITS: UNLIMITED, RATE_LIMITS_ANONYMOUS: UNLIMITED, BOOTSTRAP_API_KEY: TEST_KEY },
       async ({ url, pid, log, sql }) => {
         await fillForHostile(sql)
-        const { faults, ...found } = await proveHostile({ url, pid, log, seeds: [seed], requests: options.requests })
+        const { requests, from } = options
+        const { faults, ...found } = await proveHostile({ url, pid, log, seeds: [seed], requests, from })
         if (faults.length > 0) throw new Differing(faults.join('\n      '), faults.length)
         return found
       },
@@ -207,6 +208,7 @@ const options = new Command('prove')
   .addOption(new Option('--only <what>', 'one of them alone').choices(Object.keys(groups)))
   .option('--soak <duration>', 'the CRUD mix beside faults alone, for so long: 90s, 30m, 2h', parseDuration)
   .option('--requests <n>', 'how many requests the hostile client sends', parseCount, 1_000_000)
+  .option('--from <n>', 'the attempt of a seed that it begins with, as a line of an earlier run says', parseCount, 0)
   .option('--fresh <n>', 'in each proof of lists, at least so many lists right after a write', parseCount, 0)
   .option(
     '--seed <n>',
@@ -219,6 +221,7 @@ const options = new Command('prove')
     only?: keyof typeof groups
     soak?: number
     requests: number
+    from: number
     fresh: number
     seed?: number
   }>()

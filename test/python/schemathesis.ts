@@ -19,12 +19,13 @@ const server = runMain({
   ...{ RATE_LIMITS: LIMITS, RATE_LIMITS_ANONYMOUS: LIMITS },
 })
 const [, url] = await server.waitFor(/listens on (http:\S+?),/)
+// One thread: the parser of Python 3.11 fails where two import or parse at once (python/cpython#106905).
 const words = [
   `${url}/openapi.json`,
   '--header',
   `Authorization: ApiKey ${KEY}`,
   '--workers',
-  '2',
+  '1',
   '--continue-on-failure',
 ]
 const configuration = ['--config-file', join(import.meta.dir, 'schemathesis.toml')]

@@ -19,7 +19,7 @@ export function faultsOfAnswer(
 ): string[] {
   const { status, headers, body, headBytes } = response
   // The server below ours refuses a head of over 16 KiB, and what is no HTTP: without a body, and without our headers.
-  if (isBareRefusal(response)) return hasOddBytes(target, sent) ? [] : [`${status} is no answer of ours`]
+  if (isBareRefusal(response)) return hasOddBytes({ target, headers: sent }) ? [] : [`${status} is no answer of ours`]
   const faults = described.faultsOf({ method, target }, { status, headers, text: body })
   if (headBytes > (uriLength(target) <= 700 ? 4_096 : 16_384)) faults.push(`the head has ${headBytes} bytes`)
   const own = sent.findLast(([name]) => name === 'X-Request-Id')?.[1] ?? ''
@@ -54,11 +54,10 @@ export function isBareRefusal({ status, headers, body }: RawResponse): boolean {
 const BARE = [400, 413, 414, 417, 431, 505]
 
 /** What no HTTP client sends, so that the server below ours may refuse it. */
-function hasOddBytes(target: string, sent: RandomRequest['headers']): boolean {
-  const bytes = target.length + sent.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
-  return (
-    bytes > 15_000 || /[^\x21-\x7e]/.test(target) || sent.some(([, value]) => /[^\x20-\x7e\t\x80-\xff]/.test(value))
-  )
+export function hasOddBytes({ target, headers }: Pick<RandomRequest, 'target' | 'headers'>): boolean {
+  const bytes = target.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0)
+  const isOdd = ([, value]: [string, string]) => /[^\x20-\x7e\t\x80-\xff]/.test(value)
+  return bytes > 15_000 || /[^\x21-\x7e]/.test(target) || headers.some(isOdd)
 }
 
 function faultsOfError(status: number, headers: RawResponse['headers'], body: string, url: string): string[] {

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'bun:test'
 import type postgres from 'postgres'
 import type { CacheParts } from '../../src/cache/cacheParts.ts'
 import { ListCache } from '../../src/cache/listCache.ts'
+import { Inclusion } from '../../src/changes/inclusion.ts'
 import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
 import { bumpEpoch, ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
@@ -13,6 +14,7 @@ import { TableReader } from '../../src/columns/tableReader.ts'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
+import { Positions } from '../../src/execute/positions.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
@@ -89,11 +91,13 @@ export class ListProcess {
       places: options.poolSize,
       mayCancel: true,
     })
+    const positions = new Positions(this.database)
     const resourceOf = (entity: (typeof entities)[number]) =>
       new Resource(entity, entities, {
         database: this.database,
         longWrites: this.longWrites,
         listReads,
+        positions,
         cursors,
         memory,
       })
@@ -192,10 +196,11 @@ export function useListSite(
 
 /** Two processes with memory, as two workers of one machine have it, and one that reads everything from the database. */
 export class ListSite {
-  readonly region: Region = privateRegion(changeLogWords(2))
+  /** Writer 2 is no process of these: its flags and records are a test's own. */
+  readonly region: Region = privateRegion(changeLogWords(3))
   readonly processes: readonly [ListProcess, ListProcess]
   readonly plain: ListProcess
-  private pulse: ReturnType<typeof setInterval>
+  private hears = true
 
   /** `columnBytes`: for tables in columns, of each process; 0: there are none. */
   constructor(
@@ -203,9 +208,6 @@ export class ListSite {
     cacheBytes = 16 * 2 ** 20,
     private readonly columnBytes = 0,
   ) {
-    this.hear()
-    // No other client writes, except in tests that do so without a notification.
-    this.pulse = setInterval(() => this.hear(), 20)
     this.processes = [
       new ListProcess(url, (database) => this.memory(0, cacheBytes, database)),
       new ListProcess(url, (database) => this.memory(1, cacheBytes, database)),
@@ -215,19 +217,26 @@ export class ListSite {
 
   /** From now on no process hears of the writes of others. */
   deafen(): void {
-    clearInterval(this.pulse)
+    this.hears = false
     expireLease(this.region)
   }
 
   /** They hear again, and drop what they knew, as after a listener's loss. */
   hearAgain(): void {
     bumpEpoch(this.region)
-    this.pulse = setInterval(() => this.hear(), 20)
-    this.hear()
+    this.hears = true
   }
 
-  private hear() {
-    renewLease(this.region)
+  /** Of a lease that does not run out by time, as it else does while the machine stands still. */
+  private reader(): ChangeLogReader {
+    // No other client writes, except in tests that do so without a notification.
+    const renew = () => this.hears && renewLease(this.region)
+    return new (class extends ChangeLogReader {
+      override get isLive() {
+        renew()
+        return super.isLive
+      }
+    })(this.region)
   }
 
   /** The answer of a process is what PostgreSQL alone says. */
@@ -237,13 +246,12 @@ export class ListSite {
   }
 
   async end(): Promise<void> {
-    clearInterval(this.pulse)
     for (const process of [...this.processes, this.plain]) await process.end()
   }
 
   private memory(writer: number, bytes: number, database: Database) {
     const { region } = this
-    const subscriber = new ChangeSubscriber(new ChangeLogReader(region), bytes / 8)
+    const subscriber = new ChangeSubscriber(this.reader(), bytes / 8)
     const inFlight = new InFlightWrites(new FlagReader(region), subscriber)
     const options = {
       subscriber,
@@ -258,6 +266,7 @@ export class ListSite {
       cache: new ListCache<Reply>(subscriber, inFlight, bytes, columns),
       columns,
       inFlight,
+      inclusion: new Inclusion(subscriber, region),
       publisher: new ChangePublisher(new ChangeLogWriter(region, writer), region),
       flags: new FlagWriter(region, writer),
     }

@@ -76,6 +76,10 @@ export class RandomTable {
     return [...this.byId.values()]
   }
 
+  row(id: number): Row | undefined {
+    return this.byId.get(id)
+  }
+
   private insert(): Row {
     this.lastId += 1 + this.random.below(3)
     const row = this.entity.properties.map((_, place) => this.valueAt(place))

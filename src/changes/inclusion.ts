@@ -1,0 +1,67 @@
+import { monotonicMs } from '../os/clock.ts'
+import type { Region } from '../os/region.ts'
+import { hasReached, isFed, isLeasedSince } from './log.ts'
+import type { ChangeSubscriber } from './subscriber.ts'
+
+/** So long a list waits for news of others before the database finds it. */
+const WAIT_MS_MAX = 250
+const LOOK_MS = 2
+/** So many transactions are known by themselves; a power of two. */
+const KNOWN_MAX = 4_096
+
+/** Which writes lists from memory include, whoever wrote. D54 */
+export class Inclusion {
+  private readonly known = new Float64Array(KNOWN_MAX)
+  /** All transactions before this one that have ended are included. */
+  private before = 0
+  private generation = 0
+
+  constructor(
+    private readonly subscriber: ChangeSubscriber,
+    private readonly region: Region,
+  ) {}
+
+  /** Whether there are lists from memory at all, as far as writes of others are concerned. */
+  get isLive(): boolean {
+    this.subscriber.catchUp()
+    return this.subscriber.isLive
+  }
+
+  /** Whether they include this write, which was answered. */
+  has(transaction: number): boolean {
+    this.subscriber.catchUp()
+    if (this.generation !== this.subscriber.generation) this.forget()
+    if (transaction < this.before || this.subscriber.hasAnswered(transaction)) return true
+    return this.known[transaction & (KNOWN_MAX - 1)] === transaction
+  }
+
+  /** Waits until they include all that the database's log had at its `end`, which was asked for after `sinceMs`. False: not in time. */
+  async reaches(end: bigint, sinceMs: number): Promise<boolean> {
+    const untilMs = monotonicMs() + WAIT_MS_MAX
+    while (this.isLive) {
+      if (isFed(this.region) ? hasReached(this.region, end) : isLeasedSince(this.region, sinceMs)) return true
+      if (monotonicMs() > untilMs) return false
+      await Bun.sleep(LOOK_MS)
+    }
+    return false
+  }
+
+  /** The database shows this write, and the end of all before `oldest`, and what it shows is included since `generation`. */
+  learn(transaction: number, oldest: number, generation: number): void {
+    if (generation !== this.subscriber.generation) return
+    if (this.generation !== generation) this.forget()
+    this.known[transaction & (KNOWN_MAX - 1)] = transaction
+    this.before = Math.max(this.before, oldest)
+  }
+
+  /** Another once nothing is known any more. */
+  get now(): number {
+    return this.subscriber.generation
+  }
+
+  private forget() {
+    this.generation = this.subscriber.generation
+    this.known.fill(0)
+    this.before = 0
+  }
+}

@@ -1,0 +1,89 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../support/process.ts'
+import { againAlone, type Result, reportOf, runTestFile } from '../support/testFiles.ts'
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+
+const PASSES = "test('right', () => undefined)\n"
+const FAILS = "test('wrong', () => { throw new Error('always') })"
+const FAILS_ONCE = `
+test('late', () => {
+  const isFirst = !existsSync('ran')
+  writeFileSync('ran', '')
+  if (isFirst) throw new Error('the first time')
+})`
+
+/** Runs files with these texts as `test/run.ts` does, the failed ones again. */
+async function runAll(texts: Record<string, string>) {
+  const root = mkdtempSync(join(folder.path, 'root-'))
+  const outputs = join(root, 'outputs')
+  mkdirSync(outputs)
+  for (const [name, text] of Object.entries(texts))
+    writeFileSync(
+      join(root, name),
+      `import { test } from 'bun:test'\nimport { existsSync, writeFileSync } from 'node:fs'\n${text}\n`,
+    )
+  const runOne = (file: string) =>
+    runTestFile(file, { root, outputs, options: [], env: process.env, running: new Set(), print })
+  const runEach = async (files: string[]) => {
+    const results: Result[] = []
+    for (const file of files) results.push(await runOne(file))
+    return results
+  }
+  const ranAgain: string[] = []
+  const results = await againAlone(await runEach(Object.keys(texts)), (files) => {
+    ranAgain.push(...files)
+    return runEach(files)
+  })
+  return { results, ranAgain }
+}
+
+const print = (text: string) => expect(text).toContain('.test.ts:')
+const result = (file: string, failures: number, hung = false): Result => ({
+  ...{ file, passes: 1, failures, hung, tookMs: 1, cpuMs: 1 },
+  faults: failures > 0 ? [`(fail) ${file}`] : [],
+})
+
+describe('a file that fails', () => {
+  test('is run once more, alone; the second run decides', async () => {
+    const { results, ranAgain } = await runAll({
+      'passes.test.ts': PASSES,
+      'late.test.ts': PASSES + FAILS_ONCE,
+      'fails.test.ts': PASSES + FAILS,
+    })
+    expect(ranAgain).toEqual(['late.test.ts', 'fails.test.ts'])
+    expect(results.map(({ file, passes, failures }) => [file, passes, failures])).toEqual([
+      ['passes.test.ts', 1, 0],
+      ['late.test.ts', 2, 0],
+      ['fails.test.ts', 1, 1],
+    ])
+    const report = reportOf(results, 1)
+    expect(report).toMatch(/^failed beside others, passed alone: late\.test\.ts\n\(fail\) late/m)
+    expect(report).not.toContain('alone: fails.test.ts')
+    expect(report).toMatch(/^fails\.test\.ts:\n\(fail\) wrong/m)
+    expect(report).toMatch(/^ 4 pass\n 1 fail\nRan 5 tests across 3 files\./m)
+  })
+
+  test('is not run again where it was alone, where it hung, or where more than 20 failed', async () => {
+    const never = () => Promise.reject(new Error('run again'))
+    const many = Array.from({ length: 21 }, (_, at) => result(`${at}`, 1))
+    for (const results of [[result('a', 1)], [result('a', 1, true), result('b', 0)], many, [result('a', 0)]])
+      expect(await againAlone(results, never)).toEqual(results)
+  })
+
+  test('stays failed where the second run was interrupted', async () => {
+    const results = [result('a', 1), result('b', 2)]
+    expect(await againAlone(results, async () => [result('a', 0)])).toEqual([
+      { ...result('a', 0), before: ['(fail) a'] },
+      result('b', 2),
+    ])
+  })
+})
+
+test('a file without a test, and one that ends in the middle, have failed', async () => {
+  const { results } = await runAll({ 'empty.test.ts': '', 'ends.test.ts': `${PASSES}\nprocess.exit(0)` })
+  expect(results.map(({ failures }) => failures)).toEqual([1, 1])
+})

@@ -1,0 +1,131 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { Agent, request } from 'node:https'
+import { hasNginx, type RunningNginx, startNginx } from '../support/nginx.ts'
+import { renewed, usePlace } from '../support/place.ts'
+import { until, workersOf } from '../support/process.ts'
+import { KEY } from '../support/server.ts'
+
+const PUBLIC_URL = 'https://api.example.com'
+const TIMEOUT_MS = 120_000
+const BODY_BYTES_MAX = 2 ** 20
+const CLIENTS = 8
+
+interface Answer {
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly text: string
+}
+
+interface Asked {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: string
+  /** From where the client comes. */
+  readonly localAddress?: string
+}
+
+const place = usePlace()
+let nginx: RunningNginx | null = null
+const agent = new Agent({ keepAlive: true })
+afterEach(async () => {
+  await nginx?.stop()
+  nginx = null
+})
+
+function ask(path: string, { method = 'GET', headers = {}, body, localAddress }: Asked = {}): Promise<Answer> {
+  const { port, certificate } = nginx as RunningNginx
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', servername: 'localhost', ca: certificate, agent, localAddress }
+    const own = { Authorization: `ApiKey ${KEY}`, ...headers }
+    const asked = request({ ...options, port, path, method, headers: own }, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (piece: string) => (text += piece))
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }))
+      answer.on('error', reject)
+    })
+    asked.on('error', reject)
+    asked.end(body)
+  })
+}
+
+async function start(environment: Record<string, string> = {}) {
+  const { server } = await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...environment })
+  nginx = await startNginx(place.port)
+  return server
+}
+
+function behindNginx() {
+  test(
+    'rows are written and read over TLS, links begin with the public address, heads and bodies of any allowed size pass',
+    async () => {
+      await start()
+      const json = { 'Content-Type': 'application/json' }
+      const created = await ask('/Companies', { method: 'POST', headers: json, body: '{"Name":"Behind"}' })
+      expect([created.status, JSON.parse(created.text).name]).toEqual([201, 'Behind'])
+      expect(created.headers.location).toStartWith(`${PUBLIC_URL}/Companies/`)
+      for (let more = 0; more < 6; more++) await ask('/Companies', { method: 'POST', headers: json, body: '{}' })
+      // Links repeat the whole target, so the head is as long as one can be.
+      const long = `Name=!=${'x'.repeat(190)}&`.repeat(13)
+      const list = await ask(`/Companies?${long}PageSize=5`)
+      expect([list.status, JSON.parse(list.text).length]).toEqual([200, 5])
+      expect(String(list.headers.location).length).toBeGreaterThan(4_096)
+      const padded = (bytes: number) => `{"Name":"x"${' '.repeat(bytes - 12)}}`
+      const fits = await ask('/Companies', { method: 'POST', headers: json, body: padded(BODY_BYTES_MAX) })
+      const exceeds = await ask('/Companies', { method: 'POST', headers: json, body: padded(BODY_BYTES_MAX + 1) })
+      expect([fits.status, exceeds.status]).toEqual([201, 413])
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'clients without a key are counted by their own addresses, whatever they say of themselves',
+    async () => {
+      await start({ RATE_LIMITS_ANONYMOUS: '3/1h' })
+      const from = async (localAddress: string, claimed: string) => {
+        const headers = { Authorization: '', 'X-Forwarded-For': claimed }
+        return (await ask('/Companies', { headers, localAddress })).status
+      }
+      const statuses: number[] = []
+      for (let turn = 0; turn < 4; turn++) statuses.push(await from('127.0.0.9', `10.0.0.${turn}`))
+      expect(statuses).toEqual([401, 401, 401, 429])
+      expect(await from('127.0.0.10', '127.0.0.9')).toBe(401)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'no request fails while workers are replaced',
+    async () => {
+      const server = await start()
+      let isOver = false
+      let answers = 0
+      const failures: unknown[] = []
+      const client = async () => {
+        while (!isOver) {
+          const { status } = await ask('/Companies?PageSize=5').catch((error) => ({ status: String(error) }))
+          answers++
+          if (status !== 200) failures.push(status)
+        }
+      }
+      const clients = Array.from({ length: CLIENTS }, client)
+      await until(() => answers > 50)
+      const before = workersOf(server.pid)
+      server.kill('SIGUSR2')
+      await renewed(server.pid, 2, before)
+      const sofar = answers
+      await until(() => answers > sofar + 50)
+      isOver = true
+      await Promise.all(clients)
+      expect(failures).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+}
+
+if (hasNginx) describe('behind nginx, as docs/operations.md configures it', behindNginx)
+else
+  test('behind nginx', () => {
+    if (process.env.CI_REQUIRES_NGINX) throw new Error('nginx or openssl is not installed')
+    console.warn('left out, since there is no nginx: apt-get install nginx-light')
+  })

@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const PAGE = join(import.meta.dir, '../../docs/operations.md')
+const hasSystemd = Bun.which('systemd-analyze') !== null
+
+/** What systemd has to say of a unit of this text. */
+function verify(unit: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'roster-unit-'))
+  const file = join(folder, 'roster.service')
+  writeFileSync(file, unit)
+  const { stdout, stderr } = Bun.spawnSync(['systemd-analyze', 'verify', '--man=no', file])
+  rmSync(folder, { recursive: true })
+  return `${stdout}${stderr}`
+}
+
+test('systemd finds no fault in the unit that docs/operations.md shows', () => {
+  const [, block = ''] = /^```ini\n(.*?)^```$/ms.exec(readFileSync(PAGE, 'utf8')) ?? []
+  const unit = block.replace('/usr/bin/node ', `${Bun.which('node')} `)
+  expect(unit).toContain('ExecReload=/bin/kill -USR2 $MAINPID')
+  if (!hasSystemd) {
+    if (process.env.CI_REQUIRES_SYSTEMD) throw new Error('systemd-analyze is not installed')
+    console.warn('left out, since there is no systemd-analyze: apt-get install systemd')
+    return
+  }
+  expect(verify(unit.replace('KillMode=', 'KilMode='))).toContain('KilMode')
+  expect(verify(unit)).toBe('')
+})

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort, until } from './process.ts'
+
+export interface RunningNginx {
+  readonly port: number
+  /** The certificate that it shows, which signs itself. */
+  readonly certificate: string
+  /** Also removes its folder. */
+  stop(): Promise<void>
+}
+
+/** Debian's package puts it beside the path of ordinary users. */
+const PROGRAM = Bun.which('nginx') ?? Bun.which('nginx', { PATH: '/usr/sbin' })
+
+/** Whether the machine has an `nginx`, and an `openssl` to make it a certificate. */
+export const hasNginx = PROGRAM !== null && Bun.which('openssl') !== null
+
+/**
+ * An nginx of one's own with the configuration that docs/operations.md shows, but for its ports, the files of its certificate
+ * and a server whose port is `upstreamPort`.
+ */
+export async function startNginx(upstreamPort: number): Promise<RunningNginx> {
+  const folder = mkdtempSync(join(tmpdir(), 'roster-nginx-'))
+  const port = freePort()
+  const [certificate, key] = [join(folder, 'own.pem'), join(folder, 'own.key')]
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
+  const own = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-days', '2', '-nodes']
+  execFileSync('openssl', ['req', '-x509', ...own, ...names, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+  const site = replaced(shownConfiguration(), {
+    '127.0.0.1:3000': `127.0.0.1:${upstreamPort}`,
+    'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
+    'api.example.com;': 'localhost;',
+    '/etc/ssl/api.example.com.pem': certificate,
+    '/etc/ssl/api.example.com.key': key,
+  })
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const paths = temporary.map((name) => `${name}_temp_path ${join(folder, name)};`).join('\n')
+  const file = join(folder, 'nginx.conf')
+  writeFileSync(
+    file,
+    `daemon off;\nworker_processes 1;\npid ${join(folder, 'pid')};\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n${paths}\n${site}\n}\n`,
+  )
+  const options = ['-p', folder, '-c', file, ...(process.getuid?.() === 0 ? ['-g', 'user root;'] : [])]
+  const server = Bun.spawn([PROGRAM as string, ...options], { stdout: 'ignore', stderr: 'inherit' })
+  await until(async () => {
+    if (server.exitCode !== null) throw new Error(`nginx ended with ${server.exitCode}`)
+    return fetch(`http://127.0.0.1:${port}/`).then(
+      () => true,
+      () => false,
+    )
+  })
+  return {
+    port,
+    certificate: readFileSync(certificate, 'utf8'),
+    stop: async () => {
+      server.kill('SIGTERM')
+      await server.exited
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The block of the page, without its first comments. */
+export function shownConfiguration(): string {
+  const page = readFileSync(join(import.meta.dir, '../../docs/operations.md'), 'utf8')
+  const [, block] = /^```nginx\n(.*?)^```$/ms.exec(page) ?? []
+  if (!block) throw new Error('docs/operations.md has no configuration of nginx')
+  return block
+}
+
+function replaced(text: string, pairs: Record<string, string>): string {
+  return Object.entries(pairs).reduce((changed, [old, now]) => {
+    if (!changed.includes(old)) throw new Error(`the configuration has no ${old}`)
+    return changed.replace(old, now)
+  }, text)
+}

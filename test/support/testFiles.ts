@@ -1,0 +1,117 @@
+import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** For a file that hangs in a way that no test's own limit ends. */
+const FILE_MS_MAX = 600_000
+// Bun's 5 s are an absolute time that a busy machine does not keep.
+const TEST_MS_MAX = 120_000
+/** Of a change that breaks a hundred files each would say the same once more. */
+const AGAIN_MAX = 20
+/** Files that the end of a run names. */
+const SLOWEST = 10
+
+/** What a run of one file has found. */
+export interface Result {
+  readonly file: string
+  readonly passes: number
+  readonly failures: number
+  readonly tookMs: number
+  /** Of the file's process and of what it has started, but not of the PostgreSQL beside it. */
+  readonly cpuMs: number
+  /** The lines of failed tests, or what else went wrong. */
+  readonly faults: readonly string[]
+  /** It was ended, since it did not end by itself. */
+  readonly hung: boolean
+  /** The lines that failed beside other files, where this is the run alone after that. */
+  readonly before?: readonly string[]
+}
+
+interface Run {
+  readonly root: string
+  /** A folder for what the files print. */
+  readonly outputs: string
+  /** Of `bun test`. */
+  readonly options: readonly string[]
+  readonly env: Record<string, string | undefined>
+  /** The processes that run, so that an interrupted run can end them. */
+  readonly running: Set<Bun.Subprocess>
+  readonly print: (text: string) => void
+}
+
+/** Runs one file as a process of its own, and prints what it has printed. */
+export async function runTestFile(file: string, run: Run): Promise<Result> {
+  const beganMs = performance.now()
+  const { root, outputs, options, env, running } = run
+  // A file, not a pipe, which a process that a test has left behind would keep open.
+  const outputFile = join(mkdtempSync(join(outputs, 'output-')), 'output')
+  const output = openSync(outputFile, 'a')
+  const child = Bun.spawn([process.execPath, 'test', `--timeout=${TEST_MS_MAX}`, ...options, `./${file}`], {
+    cwd: root,
+    env,
+    stdio: ['ignore', output, output],
+    timeout: FILE_MS_MAX,
+    killSignal: 'SIGKILL',
+  })
+  running.add(child)
+  await child.exited
+  running.delete(child)
+  closeSync(output)
+  const text = readFileSync(outputFile, 'utf8').replace(/^bun test v.*\n/, '')
+  // One file's sums say nothing beside those of all.
+  run.print(text.replace(/\n *\d+ pass\n[\s\S]*$/, '\n'))
+  const isPart = options.some((option) => /^(-t$|--test-name-pattern)/.test(option))
+  const verdict = judge(Bun.stripANSI(text), child.signalCode ?? child.exitCode ?? 1, isPart)
+  const tookMs = performance.now() - beganMs
+  const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000
+  return { file, tookMs, cpuMs, hung: tookMs >= FILE_MS_MAX, ...verdict }
+}
+
+/** A process must say how many tests it has run, and there must be one; all else is a failure. */
+function judge(text: string, end: number | string, isPart: boolean): Pick<Result, 'passes' | 'failures' | 'faults'> {
+  const count = (what: string) => Number(text.match(new RegExp(`^ *(\\d+) ${what}$`, 'm'))?.[1] ?? 0)
+  const [passes, failures] = [count('pass'), count('fail')]
+  if (end !== 0) {
+    const faults = text.match(/^\(fail\) .*$/gm) ?? text.match(/^error: .*$/gm) ?? []
+    const lines = new Set(failures === 0 ? [...faults, `(fail) the process ended with ${end}`] : faults)
+    return { passes, failures: Math.max(failures, 1), faults: [...lines] }
+  }
+  const isEmpty = passes + failures === 0 && !isPart
+  return { passes, failures: failures + Number(isEmpty), faults: isEmpty ? ['(fail) it has no test'] : [] }
+}
+
+/**
+ * The results, with those of the second run for files that failed beside others. Not again: a file that hung, one that was the
+ * only one, and any where more than 20 have failed.
+ */
+export async function againAlone(
+  results: readonly Result[],
+  runAlone: (files: string[]) => Promise<Result[]>,
+): Promise<Result[]> {
+  const again = results.filter(({ failures, hung }) => failures > 0 && !hung)
+  if (results.length < 2 || again.length === 0 || again.length > AGAIN_MAX) return [...results]
+  const seconds = new Map((await runAlone(again.map(({ file }) => file))).map((result) => [result.file, result]))
+  return results.map((first) => {
+    const second = seconds.get(first.file)
+    return second ? { ...second, before: first.faults } : first
+  })
+}
+
+/** What the end of a run says: the slowest files, the failed ones, those that passed only alone, and the sums. */
+export function reportOf(results: readonly Result[], tookMs: number): string {
+  const sum = (key: 'passes' | 'failures') => results.reduce((total, result) => total + result[key], 0)
+  const seconds = (ms: number) => (ms / 1_000).toFixed(1)
+  const slowest = results.toSorted((one, other) => other.tookMs - one.tookMs).slice(0, SLOWEST)
+  const times = slowest.map(
+    ({ file, tookMs, cpuMs }) => `${seconds(tookMs).padStart(7)} s ${seconds(cpuMs).padStart(7)} s  ${file}`,
+  )
+  const cpu = `CPU time of all files: ${seconds(results.reduce((total, { cpuMs }) => total + cpuMs, 0))} s`
+  const failed = results.filter(({ failures }) => failures > 0)
+  const passedAlone = results.filter(({ failures, before }) => failures === 0 && before)
+  return [
+    ...['\nThe files that took longest, and their CPU time:', ...times, cpu],
+    ...failed.map(({ file, faults }) => `\n${file}:\n${faults.join('\n')}`),
+    ...passedAlone.map(({ file, before }) => `\nfailed beside others, passed alone: ${file}\n${before?.join('\n')}`),
+    `\n ${sum('passes')} pass\n ${sum('failures')} fail`,
+    `Ran ${sum('passes') + sum('failures')} tests across ${results.length} files. [${seconds(tookMs)}s]`,
+  ].join('\n')
+}
