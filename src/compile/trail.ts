@@ -55,8 +55,12 @@ export function linesOf({ entity, action, rows, key, properties, hasValues }: Wr
   const table = word(entity.table)
   const letter = word(action[0] as string)
   const head = sql`insert into entity_change (position, entity, id, action, key, changed, before, after)`
-  // A new row has had no writes before, so its own transaction is enough.
-  const position = action === 'create' ? sql`pg_current_xact_id()::text::bigint` : sql`change_position()`
+  // A new row has had no writes before, so its own transaction is enough. Else one position for all lines, once every row is
+  // written and so locked, which the count waits for.
+  const position =
+    action === 'create'
+      ? sql`pg_current_xact_id()::text::bigint`
+      : sql`(select change_position() from (select count(*) from ${rows}) as all_written)`
   const line = sql`select ${position}, ${table}, "C1", ${letter}, ${key}`
   const images = properties
     .filter((property) => property !== entity.id)
