@@ -7,17 +7,22 @@ export const OWNER_RING_WORDS = 1 << 19
 /** How many writes of one process have a flag of their own; more share the last one. */
 export const FLAGS_MAX = 64
 
+/** Words of the owner's that the header has no room for. */
+const MORE_WORDS = 1
+
 /** What a process has in the region beside its ring: the ring's head, its unknownOutcomes, its flags with their count and bounds. */
 const OWN_WORDS = 3 + 2 * FLAGS_MAX
 
 /** The length of a change log for so many writers, its owner among them. */
 export function changeLogWords(writers: number): number {
-  return HEADER_WORDS + writers * OWN_WORDS + OWNER_RING_WORDS + (writers - 1) * RING_WORDS
+  return HEADER_WORDS + MORE_WORDS + writers * OWN_WORDS + OWNER_RING_WORDS + (writers - 1) * RING_WORDS
 }
 
 /** Where the parts begin, each of which has as many words for one writer as for the next; but for the rings, see `ringOf`. */
 export interface Layout {
   readonly writers: number
+  /** How long the last pulse took: so much later than they were committed are writes of others known. In milliseconds. */
+  readonly lag: number
   /** How many words the writer's ring has had, modulo 2^32. */
   readonly heads: number
   /** How many of its writes have an unknown end, and may still come to something. */
@@ -33,12 +38,13 @@ export interface Layout {
 
 export function layoutOf({ words }: Region): Layout {
   const writers = 1 + (words.length - changeLogWords(1)) / (OWN_WORDS + RING_WORDS)
-  const heads = HEADER_WORDS
+  const lag = HEADER_WORDS
+  const heads = lag + MORE_WORDS
   const unknownOutcomes = heads + writers
   const counts = unknownOutcomes + writers
   const flags = counts + writers
   const bounds = flags + writers * FLAGS_MAX
-  return { writers, heads, unknownOutcomes, counts, flags, bounds, rings: bounds + writers * FLAGS_MAX }
+  return { writers, lag, heads, unknownOutcomes, counts, flags, bounds, rings: bounds + writers * FLAGS_MAX }
 }
 
 /** Where a writer's ring begins, and its length: a power of two, since heads are counted modulo 2^32. The owner is writer 0. */

@@ -89,6 +89,16 @@ export function renewLease({ words }: Region, untilMs: number = monotonicMs()): 
   store(words, LEASE, untilMs & TIME)
 }
 
+/** So long the news of writes from outside this machine have taken. */
+export function noteLag(region: Region, lagMs: number): void {
+  store(region.words, layoutOf(region).lag, lagMs)
+}
+
+/** As of the last pulse, in milliseconds. */
+export function lagOf(region: Region): number {
+  return load(region.words, layoutOf(region).lag)
+}
+
 /** Ends the lease: writes from outside this machine are not known until `renewLease`. */
 export function expireLease({ words }: Region): void {
   store(words, LEASE, (monotonicMs() - LEASE_MS) & TIME)

@@ -13,7 +13,7 @@ import { changeLogWords } from './layout.ts'
 import { listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
 import { endConnections, selectBusy } from './listenerStatements.ts'
-import { bumpEpoch, ChangeLogWriter, expireLease, notePosition, renewLease, withhold } from './log.ts'
+import { bumpEpoch, ChangeLogWriter, expireLease, noteLag, notePosition, renewLease, withhold } from './log.ts'
 import { ChangePublisher } from './publisher.ts'
 import { tableMask } from './recorder.ts'
 import type { SlotAddresses } from './slotConnection.ts'
@@ -61,8 +61,6 @@ export class ChangeLogOwner {
   private readonly publisher: ChangePublisher
   private following: Following | null = null
   private readonly troubles: Troubles
-  /** How long the last pulse took: so much later than they were committed are writes of others known. */
-  lagMs = 0
   private readonly isPooled: boolean
   /** When each was looked at first, of those behind a pooler. */
   private readonly seenMs = new WeakMap<UnknownOutcome, number>()
@@ -121,7 +119,7 @@ export class ChangeLogOwner {
       },
       onBegin: () => bumpEpoch(this.region),
       onPulse: (untilMs) => {
-        this.lagMs = monotonicMs() - untilMs
+        noteLag(this.region, monotonicMs() - untilMs)
         renewLease(this.region, untilMs)
         this.troubles.end('listener')
       },

@@ -1,11 +1,11 @@
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, type Sql, sql, word } from '../model/sql.ts'
 
-/** The line that a write leaves of each row that it has written. D59 */
+/** The line that a write leaves of each row that it has written. D55 */
 export interface Trail {
   /** The id of the API key that asks for the write: a value of the statement, behind all others. */
   readonly key: string
-  /** Whether the line has the values that differ. D60 */
+  /** Whether the line has the values that differ. D56 */
   readonly hasValues: boolean
 }
 
@@ -55,8 +55,12 @@ export function linesOf({ entity, action, rows, key, properties, hasValues }: Wr
   const table = word(entity.table)
   const letter = word(action[0] as string)
   const head = sql`insert into entity_change (position, entity, id, action, key, changed, before, after)`
-  // A new row has had no writes before, so its own transaction is enough.
-  const position = action === 'create' ? sql`pg_current_xact_id()::text::bigint` : sql`change_position()`
+  // A new row has had no writes before, so its own transaction is enough. Else one position for all lines, once every row is
+  // written and so locked, which the count waits for.
+  const position =
+    action === 'create'
+      ? sql`pg_current_xact_id()::text::bigint`
+      : sql`(select change_position() from (select count(*) from ${rows}) as all_written)`
   const line = sql`select ${position}, ${table}, "C1", ${letter}, ${key}`
   const images = properties
     .filter((property) => property !== entity.id)

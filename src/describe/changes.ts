@@ -6,7 +6,7 @@ const token: Schema = { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$
 
 /** The parameters of the changes; of one row those that `historyParameters` names. */
 export const changesParameters: Readonly<Record<string, Schema>> = {
-  After: {
+  ChangesAfter: {
     name: 'after',
     in: 'query',
     description:
@@ -42,12 +42,12 @@ export function listChangesParameters(entities: readonly Entity[]): Schema[] {
     schema: { type: 'array', minItems: 1, items: { type: 'string', enum: plurals } },
     example: plurals.slice(0, 1),
   }
-  return [entity, ...['After', 'ChangesPageSize', 'Wait'].map((name) => refTo('parameters', name))]
+  return [entity, ...['ChangesAfter', 'ChangesPageSize', 'Wait'].map((name) => refTo('parameters', name))]
 }
 
 /** Of the changes of one row. */
 export function historyParameters(): Schema[] {
-  return ['After', 'ChangesPageSize'].map((name) => refTo('parameters', name))
+  return ['ChangesAfter', 'ChangesPageSize'].map((name) => refTo('parameters', name))
 }
 
 /** Pages of changes, and one change. */

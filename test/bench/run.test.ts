@@ -30,7 +30,7 @@ describe('the runner', () => {
     'measures the server with the list cache and without, and its floors, on a real database, and writes what it has measured',
     async () => {
       copyCluster(data)
-      const load = ['--seconds', '0.3', '--rounds', '1', '--connections', '4', '--workers', '1']
+      const load = ['--seconds', '0.2', '--rounds', '1', '--connections', '4', '--workers', '1']
       const small = ['--seed', '7', '--rows', '1000', ...load]
       const program = bench(...small, '--no-curves', '--only', 'new-lists,patch,refused')
       expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
@@ -39,7 +39,7 @@ describe('the runner', () => {
           .sort()
           .findLast((name) => name.endsWith('.json')) ?? ''
       const results = JSON.parse(readFileSync(join(output, json), 'utf8')) as Results
-      expect(results).toMatchObject({ seconds: 0.3, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
+      expect(results).toMatchObject({ seconds: 0.2, rounds: 1, connections: 4, workers: 1, seed: 7, curves: [] })
       expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 100 })
       expect(results.command).toContain('npm run bench -- --data')
       expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))

@@ -10,6 +10,8 @@ import { firstSeed, rounds } from '../support/rounds.ts'
 const ROWS = 6_000
 const ROUNDS = rounds(150, 400)
 const TIMEOUT_MS = 120_000
+/** Of pages that take several times what they may. */
+const LISTS = 1_000
 /** A place in the list for which rows would have to be counted from either end. */
 const DEEP_PAGE = 150
 const COUNT = /count\(\*\)/
@@ -244,6 +246,8 @@ describe('what is answered', () => {
             const total = totalOf(answer)
             expect(answer.body.length).toBe(Math.max(0, Math.min(5, total - before)))
           })
+          // A list from memory waits for nothing, so the writes' turn has to be given.
+          await new Promise(setImmediate)
           pages++
           if (!texts.some((text) => COUNT.test(text))) fromMemory++
         }
@@ -322,7 +326,7 @@ describe('a write that comes to nothing', () => {
 })
 
 test(
-  'little memory: thousands of lists are right, and take no more than that',
+  'little memory: many lists are right, and take no more than that',
   async () => {
     await site.end()
     site = used.site = new ListSite(used.url, 2 ** 20)
@@ -335,9 +339,11 @@ test(
     const path = (n: number) => `/Absences?Id=!=${n}&PageSize=50&page=${1 + (n % 3)}`
     for (let n = 0; n < 100; n++) await one.list(path(n))
     const before = bytes()
-    for (let n = 0; n < 3_000; n++) await one.list(path(n))
+    let textBytes = 0
+    for (let n = 0; n < LISTS; n++) textBytes += (await one.list(path(n))).text.length
+    expect(textBytes / 2 ** 20).toBeGreaterThan(10)
     expect((bytes() - before) / 2 ** 20).toBeLessThan(6)
-    for (const n of [0, 1, 2, 1_500, 2_997, 2_998, 2_999]) await expectRight(one, path(n))
+    for (const n of [0, 1, 2, LISTS >> 1, LISTS - 3, LISTS - 2, LISTS - 1]) await expectRight(one, path(n))
   },
   TIMEOUT_MS,
 )

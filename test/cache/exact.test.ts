@@ -9,12 +9,12 @@ test(
     const faults = ['a worker is killed']
     const { counts, differences, remembered } = await proveLists({
       seed: 1,
-      alone: 8,
+      alone: 5,
       together: 1,
       outside: 3,
       faults,
       states: 1,
-      statesForMs: 1_500,
+      statesForMs: 800,
       faultsAtAnyMoment: ['a worker is killed at any moment'],
     })
     expect(differences).toEqual([])

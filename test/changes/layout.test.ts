@@ -9,15 +9,17 @@ test.each([1, 2, 7, 515])(
     const words = changeLogWords(writers)
     const places = layoutOf({ words: new Int32Array(words) } as unknown as Region)
     expect(places.writers).toBe(writers)
+    const begin = HEADER_WORDS + 1
     const ends = [
-      HEADER_WORDS,
-      HEADER_WORDS + writers,
-      HEADER_WORDS + 2 * writers,
-      HEADER_WORDS + 3 * writers,
-      HEADER_WORDS + (3 + FLAGS_MAX) * writers,
-      HEADER_WORDS + (3 + 2 * FLAGS_MAX) * writers,
+      begin,
+      begin + writers,
+      begin + 2 * writers,
+      begin + 3 * writers,
+      begin + (3 + FLAGS_MAX) * writers,
+      begin + (3 + 2 * FLAGS_MAX) * writers,
       words - OWNER_RING_WORDS - (writers - 1) * RING_WORDS,
     ]
+    expect(places.lag).toBe(HEADER_WORDS)
     const { heads, unknownOutcomes, counts, flags, bounds, rings } = places
     expect([heads, unknownOutcomes, counts, flags, bounds, rings, rings]).toEqual(ends)
     const all = Array.from({ length: writers }, (_, writer) => ringOf(places, writer))
