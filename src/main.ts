@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
@@ -19,5 +20,6 @@ program
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
 program.addCommand(keysCommand(readSettings))
 program.addCommand(generateCommand())
+program.addCommand(exportCommand(() => process.env.ROSTER_KEY))
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))

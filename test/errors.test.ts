@@ -35,6 +35,8 @@ describe('the table', () => {
       InvalidPageSize: 400, // D28
       InvalidPage: 400, // D28
       InvalidCursor: 400, // D32
+      InvalidFields: 400, // D56
+      InvalidForm: 400, // D55
       Unauthorized: 401, // D33
       ServiceUnavailable: 503, // D39
       ReadOnly: 405, // D51

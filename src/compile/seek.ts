@@ -21,7 +21,7 @@ interface Range {
  */
 export function nearestRows(
   entity: Entity,
-  { sorts, pageSize }: ListQuery,
+  { sorts, pageSize }: Pick<ListQuery, 'sorts' | 'pageSize'>,
   { side, position }: Seek,
   filters: readonly Sql[],
   operands: readonly Param[],

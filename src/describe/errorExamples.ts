@@ -64,6 +64,16 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     target: '/Companies?page=2&cursor=altered',
     answer: about('cursor', 'The cursor is not one of this list: it was altered, or the filters or the sort were.'),
   },
+  InvalidFields: {
+    method: 'GET',
+    target: '/Companies?fields=Id,Nmae',
+    answer: about('fields', 'Companies have no property "Nmae". Did you mean Name?'),
+  },
+  InvalidForm: {
+    method: 'GET',
+    target: '/Companies?bom=yes',
+    answer: about('bom', 'bom is 1 or 0.'),
+  },
   InvalidJson: {
     method: 'POST',
     target: '/Companies',

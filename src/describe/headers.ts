@@ -68,6 +68,21 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       schema: { type: 'string', pattern: '^W/"[^"]+"$' },
       example: 'W/"2x8ho4dv6x1kz"',
     },
+    PageTotal: {
+      description: 'Rows that match the filters, on all pages; of a page.',
+      schema: { type: 'integer', minimum: 0 },
+      example: 6,
+    },
+    PageVersion: {
+      description: 'For `If-None-Match`: the same while the rows of the page, the total and the links are; of a page.',
+      schema: { type: 'string', pattern: '^W/"[^"]+"$' },
+      example: 'W/"2x8ho4dv6x1kz"',
+    },
+    'Content-Disposition': {
+      description: 'The name of the file that a CSV is.',
+      schema: { type: 'string', pattern: '^attachment; filename="[A-Za-z0-9]+[.]csv"$' },
+      example: 'attachment; filename="Employees.csv"',
+    },
     'Content-Security-Policy': {
       description: 'What a page may load: nothing of other hosts.',
       schema: { type: 'string' },

@@ -7,8 +7,16 @@ import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.t
 import { describeResource, gettingStarted } from './guide.ts'
 import { headerSchemas } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
-import { listParameters, sharedParameters, sortNameOf, sortSchema } from './parameters.ts'
-import { rowSchema, sharedRowSchemas, writeNameOf, writeSchema } from './rows.ts'
+import {
+  fieldNameOf,
+  fieldSchema,
+  fieldsParameter,
+  listParameters,
+  sharedParameters,
+  sortNameOf,
+  sortSchema,
+} from './parameters.ts'
+import { choiceNameOf, choiceSchema, rowSchema, sharedRowSchemas, writeNameOf, writeSchema } from './rows.ts'
 import { refTo, type Schema } from './schema.ts'
 import { successesOf } from './successes.ts'
 
@@ -140,6 +148,7 @@ function parametersOf(
   if (success === 'changes') return { parameters: listChangesParameters(entities) }
   if (success === 'history') return { parameters: historyParameters() }
   const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
+  if (entity !== null && success === 'row') parameters.push(fieldsParameter(entity))
   if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
   if (entity !== null && method === 'GET') parameters.push(refTo('parameters', 'After'))
   if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
@@ -162,8 +171,10 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
   const all = [
     ...entities.flatMap((entity): [string, Schema][] => [
       [entity.name, rowSchema(entity)],
+      [choiceNameOf(entity), choiceSchema(entity)],
       [writeNameOf(entity), writeSchema(entity)],
       [sortNameOf(entity), sortSchema(entity)],
+      [fieldNameOf(entity), fieldSchema(entity)],
     ]),
     ...Object.entries({ ...changesSchemas(entities), ...sharedRowSchemas, ...filterSchemas(kinds), ...errorSchemas }),
   ]

@@ -37,12 +37,14 @@ const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
 const LISTED = [
   ...WITHOUT_PARAMETERS,
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
-  'TooCostly' as const,
+  ...(['InvalidFields', 'InvalidForm', 'TooCostly'] as const),
 ]
 /** Of the header that asks for writes. D54 */
 const AFTER = ['NotYetThere'] as const
 /** Of the headers that ask for a version. */
 const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
+/** Of a row's reading. */
+const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...AFTER, ...(['InvalidFields', 'NotFound'] as const)]
 const WITH_BODY = [
   ...(['InvalidJson', 'UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ValidationFailed'] as const),
   ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
@@ -76,13 +78,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   return [
     on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL, ...AFTER]),
     on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], written),
-    on(
-      'GET',
-      row,
-      'row',
-      [`get${name}`, `Get ${one}`, GET],
-      [...[...WITHOUT_PARAMETERS, ...CONDITIONAL, ...AFTER], 'NotFound'],
-    ),
+    on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ),
     on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
     on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
     on('DELETE', row, 'deleted', [`delete${name}`, `Delete ${one}`, DELETE], removed),
@@ -102,7 +98,7 @@ const changesOperation: Operation = {
 }
 
 const LIST =
-  'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages.'
+  'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages; as CSV or NDJSON, all of the rows in one answer.'
 const CREATE = 'Sends the properties to set; those that are left out become null, booleans false.'
 const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'

@@ -43,6 +43,20 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
       'Only as a `next` or `previous` link has it: the server then seeks the page, however deep it lies. Any other text is 400 `InvalidCursor`.',
     schema: { type: 'string', minLength: 1 },
   },
+  Bom: {
+    name: 'bom',
+    in: 'query',
+    description:
+      'Whether a CSV begins with a byte order mark, by which Excel sees that it is UTF-8; without effect on JSON.',
+    schema: { type: 'string', enum: ['0', '1'], default: '0' },
+  },
+  Excel: {
+    name: 'excel',
+    in: 'query',
+    description:
+      'Whether texts of a CSV that begin as formulas do (`= + - @`, tab, return) get an apostrophe in front; without effect on JSON.',
+    schema: { type: 'string', enum: ['0', '1'], default: '0' },
+  },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
@@ -110,8 +124,33 @@ export function listParameters(entity: Entity): Schema[] {
       schema: { type: 'array', items: refTo('schemas', sortNameOf(entity)) },
       example: sortExample(entity),
     },
-    ...['PageSize', 'Page', 'Cursor', 'CacheControl'].map((name) => refTo('parameters', name)),
+    fieldsParameter(entity),
+    ...['PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'CacheControl'].map((name) => refTo('parameters', name)),
   ]
+}
+
+/** What is answered of each row. D56 */
+export function fieldsParameter(entity: Entity): Schema {
+  return {
+    name: 'fields',
+    in: 'query',
+    description:
+      'The properties to answer, separated by commas, in the entity’s order; an object’s name stands for all its parts. Without it: all.',
+    style: 'form',
+    explode: false,
+    schema: { type: 'array', minItems: 1, items: refTo('schemas', fieldNameOf(entity)) },
+    example: entity.properties.slice(0, 2).map(({ name }) => name),
+  }
+}
+
+/** `AbsenceField`: what the schema of an entity's properties by their names is called. */
+export function fieldNameOf({ name }: Entity): string {
+  return `${name}Field`
+}
+
+/** One name in `fields`: of a property, or of an object. */
+export function fieldSchema({ members, properties }: Entity): Schema {
+  return { type: 'string', enum: [...new Set([...members, ...properties].map(({ name }) => name))] }
 }
 
 function filterParameter(entity: Entity, property: Property): Schema {

@@ -30,6 +30,23 @@ export function rowSchema(entity: Entity): Schema {
   return objectOf(entity.members, plain(entity.schema), entity)
 }
 
+/** `AbsenceChoice`: what the schema of a row with some of its properties is called. */
+export function choiceNameOf({ name }: Entity): string {
+  return `${name}Choice`
+}
+
+/** A row in an answer to a request with `fields`. D56 */
+export function choiceSchema(entity: Entity): Schema {
+  return { description: 'What `fields` has chosen of a row.', ...withoutRequired(rowSchema(entity)) }
+}
+
+function withoutRequired({ required: _, ...schema }: Schema): Schema {
+  const { properties } = schema as { properties?: Record<string, Schema> }
+  if (!properties) return schema
+  const parts = Object.entries(properties).map(([key, part]) => [key, withoutRequired(part)])
+  return { ...schema, minProperties: 1, properties: Object.fromEntries(parts) }
+}
+
 /** An object's schema, that of a row or of a part of it. Null is one of the types, not an alternative. */
 function objectOf(members: readonly (Property | Group)[], schema: Schema, entity: Entity): Schema {
   const { properties, ...rest } = schema as { properties: Record<string, Schema> }

@@ -1,13 +1,24 @@
+import type { Entity } from '../model/entity.ts'
 import { PAGE_SIZE_MAX } from '../parse/page.ts'
 import { headersOf } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
+import { choiceNameOf } from './rows.ts'
 import { refTo, type Schema } from './schema.ts'
 
 const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
 const row = (name: string) => refTo('schemas', name)
+/** With `fields` it has some of its properties. D56 */
+const read = (entity: Entity) => ({ anyOf: [row(entity.name), row(choiceNameOf(entity))] })
 /** A key that may write but not read learns the id alone. D34 */
 const rowOrId = (name: string) => ({ anyOf: [row(name), row('RowId')] })
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
+/** Streams have none. */
+const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
+const OF_STREAMS = {
+  'Content-Disposition': 'Content-Disposition',
+  'Content-Encoding': 'Content-Encoding',
+  Vary: 'Vary',
+}
 const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
 /** Of a write. */
 const WRITTEN = {
@@ -23,15 +34,30 @@ export function successesOf(operation: Operation): Record<string, Schema> {
   const name = entity?.name ?? ''
   switch (success) {
     case 'list': {
-      const schema = { type: 'array', items: row(name), maxItems: PAGE_SIZE_MAX }
+      const schema = { type: 'array', items: read(entity as Entity), maxItems: PAGE_SIZE_MAX }
       return {
-        200: { description: 'A page, and links to others.', ...headers({ ...LISTED, ...LINKS }), ...json(schema) },
+        200: {
+          description: 'A page, and links to others; or every row, one a line, without total, tag and links.',
+          ...headers({ ...OF_PAGES, ...LINKS, ...OF_STREAMS }),
+          content: {
+            ...json(schema).content,
+            'text/csv': {
+              schema: { type: 'string', description: 'Every row, below a line with the names. RFC 4180.' },
+            },
+            'application/x-ndjson': {
+              schema: {
+                type: 'string',
+                description: 'Every row as JSON, one a line; where it is cut short, the last line is an error.',
+              },
+            },
+          },
+        },
         304: { description: 'The page that the client has: rows, total and links are the same.', ...headers(LISTED) },
       }
     }
     case 'row':
       return {
-        200: { description: 'The row.', ...headers(VERSION), ...json(row(name)) },
+        200: { description: 'The row.', ...headers(VERSION), ...json(read(entity as Entity)) },
         304: { description: 'The row has the version that the client has.', ...headers(VERSION) },
       }
     case 'created':

@@ -25,9 +25,9 @@ export const badRequests = {
     status: 400,
     title: 'The collection has no such query parameter',
     explanation:
-      'Parameters are sort, PageSize, page, cursor and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
+      'Parameters are sort, PageSize, page, cursor, fields, bom, excel and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
     remedy:
-      'Take the name that the message suggests, or one of the entity’s properties. An address of one row takes none.',
+      'Take the name that the message suggests, or one of the entity’s properties. An address of one row takes fields alone, and only to read it.',
   },
   InvalidFilter: {
     status: 400,
@@ -54,13 +54,14 @@ export const badRequests = {
     status: 400,
     title: 'PageSize is not an integer',
     explanation:
-      'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary, of changes those outside 1 to 500.',
+      'PageSize is an integer, given once. Values outside 5 to 50 are set to the nearest boundary, of changes those outside 1 to 500. A stream, CSV or NDJSON, has no pages, and takes none.',
     remedy: 'Send a number from 5 to 50, or leave PageSize out for pages of 20.',
   },
   InvalidPage: {
     status: 400,
     title: 'page is not an integer of 1 or more',
-    explanation: 'page is an integer from 1 upwards, given once. A page past the last is empty.',
+    explanation:
+      'page is an integer from 1 upwards, given once. A page past the last is empty. A stream, CSV or NDJSON, has no pages, and takes none.',
     remedy: 'Follow the links of a page, or count from 1.',
   },
   InvalidCursor: {
@@ -69,6 +70,19 @@ export const badRequests = {
     explanation:
       'A cursor comes from the next or previous link of a page, and belongs to that collection with those filters and that sort.',
     remedy: 'Follow the link as it stands, or leave cursor out: page alone leads to a page.',
+  },
+  InvalidFields: {
+    status: 400,
+    title: 'fields names no property',
+    explanation:
+      'fields is names of properties with commas between, an object’s parts with a dot, given once: fields=Id,Name,Period.Days.',
+    remedy: 'Take the name that the message suggests, or leave fields out for every property.',
+  },
+  InvalidForm: {
+    status: 400,
+    title: 'bom or excel is not 1 or 0',
+    explanation: 'bom and excel say how a CSV is written; each is 1 or 0, given once.',
+    remedy: 'Send bom=1 or excel=1, or leave them out.',
   },
   InvalidToken: {
     status: 400,

@@ -8,14 +8,16 @@ import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
 import { fitHead } from '../respond/head.ts'
-import { type Reply, respondEmpty } from '../respond/reply.ts'
+import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import { bearerKey } from './bearer.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { inPieces } from './pieces.ts'
+import { readmit } from './readmit.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 import type { Location, Router } from './router.ts'
 import { type Route, routesOf } from './routes.ts'
+import { streamBody } from './streamBody.ts'
 import { pathOf, readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
 
@@ -32,7 +34,10 @@ const IDLE_SECONDS = 30
 
 /** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
 export function createApp(parts: Parts) {
-  const router = createRouter(parts)
+  const router = createRouter({
+    ...parts,
+    readmit: (request, plural) => readmit(parts.admission, request, app.server, plural),
+  })
   const app = new Elysia({
     name: 'roster',
     handler: { standardHostname: false },
@@ -152,7 +157,7 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
   })
 }
 
-function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): Reply {
+function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): TextReply {
   if (error instanceof ApiError) {
     if (error.cause) log.warn(error.code, { requestId, cause: String(error.cause) })
     return respondError(error, baseUrl())
@@ -177,17 +182,33 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   if (cors !== null) cors.addTo(headers, request.headers.get('origin'))
   if (isDraining() || isArriving || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
-  if (log.isEnabled('info')) logRequest(parts, call, reply)
-  return new Response(inPieces(reply.body, request.method), { status: reply.status, headers })
+  const { status, body } = reply
+  if (isStreamed(body)) return new Response(streamed(parts, call, status, body), { status, headers })
+  const bytes = body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body)
+  if (log.isEnabled('info')) logRequest(parts, call, status, { bytes })
+  return new Response(inPieces(body, request.method), { status, headers })
+}
+
+/** Its line in the log follows at its end. */
+function streamed(parts: Parts, call: Exchange, status: number, body: Streamed): ReadableStream<Uint8Array> {
+  return streamBody(body, {
+    request: call.request,
+    faultLine(error) {
+      const { body: text } = failure(parts, call.requestId, error)
+      return body.saysFault ? `${text}\n` : ''
+    },
+    onEnd(bytes, isWhole) {
+      if (parts.log.isEnabled('info')) logRequest(parts, call, status, isWhole ? { bytes } : { bytes, cut: true })
+    },
+  })
 }
 
 /** One line: what was asked, how it was answered, by whom and for how long. */
-function logRequest({ admission, log }: Parts, call: Exchange, { status, body }: Reply) {
+function logRequest({ admission, log }: Parts, call: Exchange, status: number, body: { bytes: number; cut?: true }) {
   const { request, location, requestId, key } = call
   const { method } = request
   const ms = Math.round((performance.now() - call.startMs) * 100) / 100
-  const bytes = body === null || method === 'HEAD' ? 0 : Buffer.byteLength(body)
-  const fields: LogFields = { ms, bytes, client: admission.addressOf(request, call.server), requestId }
+  const fields: LogFields = { ms, ...body, client: admission.addressOf(request, call.server), requestId }
   if (location !== null) fields.route = location.endpoint.route
   if (key !== null) fields.key = key.id
   log.info(`${method} ${pathOf(request.url)} ${status}`, fields)

@@ -20,10 +20,10 @@ const plugin = bearer({ extract: { header: SCHEME, query: UNREACHABLE, body: UNR
 const derive = plugin.event.transform?.[0]?.fn as Derive
 
 /** Adds `keyTextOf` to each request's context: the key in `Authorization: ApiKey <key>`. Spec 5, rule 1 */
-export const bearerKey = new Elysia({ name: 'roster.bearer' }).decorate('keyTextOf', keyTextOf)
+export const bearerKey = new Elysia({ name: 'roster.bearer' }).decorate('keyTextOf', bearerTextOf)
 
 /** The text of the request's key; undefined: it has none, or one that is not well formed. */
-function keyTextOf({ headers }: Request): string | undefined {
+export function bearerTextOf({ headers }: Request): string | undefined {
   const header = headers.get('authorization')
   if (header === null) return undefined
   const authorization = canonicalAuthorization(header)

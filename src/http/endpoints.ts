@@ -5,6 +5,7 @@ import { ChangeWaits } from '../operations/changeWaits.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts } from '../operations/resourceParts.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
+import { StreamPlaces } from '../operations/streamPlaces.ts'
 import { createPages } from '../pages/pages.ts'
 import { type Reply, respondJson } from '../respond/reply.ts'
 import { createOpenApi, type Limits } from './openApi.ts'
@@ -64,7 +65,8 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
     'openapi.json',
     open(({ request: { headers } }) => openApi(headers)),
   )
-  for (const entity of entities) addResource(router, new Resource(entity, entities, parts))
+  const shared = { streamPlaces: new StreamPlaces(), ...parts }
+  for (const entity of entities) addResource(router, new Resource(entity, entities, shared))
   addChanges(router, parts)
   return router
 }

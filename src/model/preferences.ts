@@ -36,3 +36,9 @@ export function prefersHtml(accept: string | null): boolean {
 export function takesGzip(acceptEncoding: string | null): boolean {
   return acceptEncoding !== null && weightOf(parsePreferences(acceptEncoding), ['gzip', 'x-gzip', '*']) > 0
 }
+
+/** The weights of a list's entries: of the first of the names that it has, from the most to the least specific; 0: none. */
+export function weightsOf(header: string): (...names: string[]) => number {
+  const preferences = parsePreferences(header)
+  return (...names) => weightOf(preferences, names)
+}

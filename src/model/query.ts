@@ -1,3 +1,4 @@
+import type { Choice } from './choice.ts'
 import type { Property } from './entity.ts'
 import type { Operator } from './operators.ts'
 
@@ -34,6 +35,19 @@ export interface ListQuery {
   readonly seek: Seek | null
   /** The query string as the client wrote it, without `page` and `cursor`: what the links of a page keep. */
   readonly kept: string
+  /** What is answered of each row; null: everything. */
+  readonly choice: Choice | null
+}
+
+/** What a stream of a list asks for, checked and typed. */
+export interface StreamQuery {
+  readonly filters: readonly Filter[]
+  readonly sorts: readonly Sort[]
+  readonly choice: Choice | null
+  /** Whether a CSV begins with a byte order mark. */
+  readonly hasMark: boolean
+  /** Whether texts of a CSV that a spreadsheet would run as formulas are made texts for it. */
+  readonly isGuarded: boolean
 }
 
 /** The writable properties that a body sets, with their new value as text for PostgreSQL. */

@@ -24,7 +24,8 @@ export function requireList(conditions: Conditions): void {
   throw new ApiError('PreconditionFailed', message, { target: 'If-None-Match' })
 }
 
-function requireAnyVersion({ ifMatch }: Conditions) {
+/** @throws ApiError PreconditionFailed where `If-Match` names a version */
+export function requireAnyVersion({ ifMatch }: Conditions): void {
   if (ifMatch === null || ifMatch === '*') return
   const message = 'A list has no version that If-Match could name; rows have, each at its own address.'
   throw new ApiError('PreconditionFailed', message, { target: 'If-Match' })

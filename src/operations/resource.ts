@@ -17,11 +17,13 @@ import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBody } from '../parse/body.ts'
 import { asksNow } from '../parse/cacheControl.ts'
 import { parseConditions } from '../parse/conditions.ts'
+import { parseRowFields } from '../parse/fields.ts'
+import { formOf } from '../parse/form.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
-import { writeEntity } from '../respond/json.ts'
+import { choiceWriter, writeEntity } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
 import { AfterReads } from './afterReads.ts'
-import { requireList, unlessHeld } from './listConditions.ts'
+import { requireAnyVersion, requireList, unlessHeld } from './listConditions.ts'
 import { Lists } from './lists.ts'
 import { Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
@@ -30,6 +32,8 @@ import { RowCopies } from './rowCopies.ts'
 import { RowReads } from './rowReads.ts'
 import { RowVersions, type VersionAsked } from './rowVersions.ts'
 import { RowWrites } from './rowWrites.ts'
+import { StreamPlaces } from './streamPlaces.ts'
+import { Streams } from './streams.ts'
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
@@ -37,6 +41,7 @@ export class Resource {
   /** Where rows of any entity refer to this one's. */
   private readonly referring: readonly ReferringColumn[]
   private readonly lists: Lists
+  private readonly streams: Streams
   private readonly versions: RowVersions
   private readonly reads: RowReads
   private readonly repeats: Repeats
@@ -52,8 +57,10 @@ export class Resource {
   constructor(
     readonly entity: Entity,
     entities: readonly Entity[],
-    { database, listReads, longWrites, standbys, positions, cursors, memory, trail = null }: ResourceParts,
+    parts: ResourceParts,
   ) {
+    const { database, listReads, longWrites, standbys, positions, cursors, memory, trail = null } = parts
+    const { streamPlaces = new StreamPlaces() } = parts
     this.trail = trail
     this.longWrites = longWrites
     this.copies = new RowCopies(entity, entities)
@@ -75,12 +82,18 @@ export class Resource {
       ? new CachedLists(entity, listReads, access, byStandby)
       : new DatabaseLists(entity, listReads, byStandby)
     this.lists = new Lists(entity, cursors, source)
+    this.streams = new Streams(entity, listReads, streamPlaces, () => this.reads.settled(), parts.readmit)
   }
 
   list(call: ResourceRequest): Promise<Reply> | Reply {
     const { headers } = call.request
     const conditions = parseConditions(headers)
     const after = parseAfter(headers)
+    const form = formOf(headers.get('accept'))
+    if (form !== 'json') {
+      if (conditions !== null) requireAnyVersion(conditions)
+      return this.streams.read(call, form, after === null ? null : this.after.row(after))
+    }
     const page =
       after === null
         ? this.lists.read(call.query, call.url, call, asksNow(headers))
@@ -92,14 +105,15 @@ export class Resource {
   }
 
   async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
-    parseNoParameters(query)
+    const choice = parseRowFields(this.entity, query)
     const [id, conditions] = [this.reads.parseId(segment), parseConditions(request.headers)]
     const after = parseAfter(request.headers)
     if (after !== null) await this.after.row(after)
     const row = await this.reads.find(id)
     const tag = this.versions.tagOf(row)
     if (this.versions.isHeld(conditions, id, tag)) return respondUnchanged(tag)
-    return respondRow(200, writeEntity(this.entity, row), tag)
+    const body = choice === null ? writeEntity(this.entity, row) : choiceWriter(choice, this.entity.properties)(row, 0)
+    return respondRow(200, body, tag)
   }
 
   async create(call: ResourceRequest): Promise<Reply> {

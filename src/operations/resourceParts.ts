@@ -5,6 +5,7 @@ import type { LongWrites } from '../execute/longWrites.ts'
 import type { Positions } from '../execute/positions.ts'
 import type { Standbys } from '../execute/standbys.ts'
 import type { Cursors } from '../model/cursor.ts'
+import type { StreamPlaces } from './streamPlaces.ts'
 
 /** What the operations work with. */
 export interface ResourceParts {
@@ -16,6 +17,13 @@ export interface ResourceParts {
   readonly standbys?: Standbys | null
   readonly positions: Positions
   readonly cursors: Cursors
+  /**
+   * For a request that goes on: looks at its key and the key's right to read the entity again, and charges it once more; not
+   * there: it goes on in any case. @throws ApiError
+   */
+  readonly readmit?: (request: Request, plural: string) => Promise<void>
+  /** Of streams, those of all entities together; not there: this entity's have places of their own. */
+  readonly streamPlaces?: StreamPlaces
   /** Null: every list is read from the database. */
   readonly memory: CacheParts | null
   /** Whether lines of what writes change have values; null, or not there: no lines are left. */

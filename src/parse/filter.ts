@@ -13,7 +13,7 @@ import type { Parameter } from './queryString.ts'
 export const FILTERS_MAX = 32
 
 /** The parameters of a collection that are not filters. */
-export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor'] as const
+export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel'] as const
 
 const firstCharacters = new Set(operators.map(({ prefix }) => prefix.charCodeAt(0)))
 const longestFirst = [...operators].sort((a, b) => b.prefix.length - a.prefix.length)

@@ -6,7 +6,7 @@ const PURPOSES = {
   page: ['offset', 'skip', 'pageOffset', 'pageNumber', 'pageNo', 'pageIndex', 'p', 'startIndex'],
   cursor: ['pageToken', 'nextToken', 'continuationToken', 'startingAfter', 'endingBefore'],
   sort: ['order', 'orderBy', 'ordering', 'sortBy', 'sortOrder', 'sorting', 'sorts', 'sortField', 'direction', 'dir'],
-  fields: ['fields', 'select', 'columns', 'attributes', 'include', 'includes', 'expand', 'embed'],
+  fields: ['fields', 'field', 'select', 'columns', 'attributes', 'include', 'includes', 'expand', 'embed'],
   search: ['q', 'query', 'search', 'keyword', 'keywords', 'term', 'filter', 'filters', 'where'],
 } as const satisfies Record<string, readonly string[]>
 
@@ -35,7 +35,7 @@ const hints: Record<Purpose, (entity: Entity) => string> = {
     const { name } = exampleOf(entity)
     return `The order is sort=${name}, descending sort=-${name}.`
   },
-  fields: () => 'Answers have all properties; there is no choice of some.',
+  fields: (entity) => `Some of the properties are chosen by fields=Id,${exampleOf(entity).name}.`,
   search: (entity) =>
     `There is no search; a filter is named after its property, as in ${exampleOf(entity).name}=<value>.`,
 }

@@ -1,45 +1,93 @@
 import { ApiError, type ErrorCode } from '../errors.ts'
+import type { Choice } from '../model/choice.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Filter, ListQuery, Sort } from '../model/query.ts'
+import type { Filter, ListQuery, Sort, StreamQuery } from '../model/query.ts'
 import { parseCursor } from './cursor.ts'
+import { parseFields } from './fields.ts'
 import { FILTERS_MAX, parseFilter, RESERVED_PARAMETERS } from './filter.ts'
+import type { StreamForm } from './form.ts'
 import { Names } from './names.ts'
 import { PAGE_SIZE_DEFAULT, parsePage, parsePageSize } from './page.ts'
 import { parseQueryString } from './queryString.ts'
 import { parseSort } from './sort.ts'
+
+/** The parameters of a collection, each checked by itself; undefined: it is not there. */
+interface Parameters {
+  readonly filters: Filter[]
+  readonly sorts: Sort[]
+  kept: string
+  pageSize?: number
+  page?: number
+  cursor?: string
+  fields?: Choice
+  bom?: boolean
+  excel?: boolean
+}
 
 /**
  * The query string of a collection, without `?`, as a typed query; without `cursors` no cursor is valid. Spec 4.2.
  * @throws ApiError for the first fault
  */
 export function parseList(entity: Entity, query: string, cursors: Cursors | null = null): ListQuery {
-  const filters: Filter[] = []
-  const sorts: Sort[] = []
-  let kept = ''
-  let pageSize: number | undefined
-  let page: number | undefined
-  let cursor: string | undefined
+  const { filters, sorts, pageSize, page, cursor, fields, kept } = readParameters(entity, query)
+  const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
+  return {
+    ...{ filters, sorts, pageSize: pageSize ?? PAGE_SIZE_DEFAULT, page: page ?? 1, seek, kept },
+    choice: fields ?? null,
+  }
+}
+
+/** The same for all rows that match, which have no pages. D55 @throws ApiError for the first fault */
+export function parseStream(entity: Entity, query: string, form: StreamForm): StreamQuery {
+  const read = readParameters(entity, query)
+  for (const [name, code] of PAGING)
+    if (read[name === 'PageSize' ? 'pageSize' : name] !== undefined) {
+      const message = `A stream has every row, and no pages: leave ${name} out, or ask for application/json.`
+      throw new ApiError(code, message, { target: name })
+    }
+  const { filters, sorts, fields, bom = false, excel = false } = read
+  const isCsv = form === 'csv'
+  return { filters, sorts, choice: fields ?? null, hasMark: bom && isCsv, isGuarded: excel && isCsv }
+}
+
+const PAGING = [
+  ['page', 'InvalidPage'],
+  ['PageSize', 'InvalidPageSize'],
+  ['cursor', 'InvalidCursor'],
+] as const
+
+function readParameters(entity: Entity, query: string): Parameters {
+  const read: Parameters = { filters: [], sorts: [], kept: '' }
   for (const parameter of parseQueryString(query)) {
-    const purpose = purposeOf(entity, parameter.name)
+    const { name, value, raw } = parameter
+    const purpose = purposeOf(entity, name)
     if (purpose === 'page') {
-      page = once('InvalidPage', 'page', page, parsePage(parameter.value))
+      read.page = once('InvalidPage', 'page', read.page, parsePage(value))
       continue
     }
     if (purpose === 'cursor') {
-      cursor = once('InvalidCursor', 'cursor', cursor, parameter.value)
+      read.cursor = once('InvalidCursor', 'cursor', read.cursor, value)
       continue
     }
-    kept = kept === '' ? parameter.raw : `${kept}&${parameter.raw}`
-    if (purpose === 'sort') parseSort(entity, parameter.value, sorts)
+    read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
+    if (purpose === 'sort') parseSort(entity, value, read.sorts)
     else if (purpose === 'PageSize')
-      pageSize = once('InvalidPageSize', 'PageSize', pageSize, parsePageSize(parameter.value))
-    else filters.push(parseFilter(entity, parameter))
-    if (filters.length > FILTERS_MAX)
+      read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value))
+    else if (purpose === 'fields')
+      read.fields = once('InvalidFields', 'fields', read.fields, parseFields(entity, value))
+    else if (purpose === 'filter') read.filters.push(parseFilter(entity, parameter))
+    else read[purpose] = once('InvalidForm', purpose, read[purpose], parseSwitch(purpose, value))
+    if (read.filters.length > FILTERS_MAX)
       throw new ApiError('TooManyFilters', `A request may have up to ${FILTERS_MAX} filters.`)
   }
-  const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
-  return { filters, sorts, pageSize: pageSize ?? PAGE_SIZE_DEFAULT, page: page ?? 1, seek, kept }
+  return read
+}
+
+/** Where the answer is no CSV they have no effect. */
+function parseSwitch(name: string, text: string): boolean {
+  if (text !== '0' && text !== '1') throw new ApiError('InvalidForm', `${name} is 1 or 0.`, { target: name })
+  return text === '1'
 }
 
 function once<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {

@@ -1,4 +1,4 @@
-import type { Reply } from './reply.ts'
+import { isStreamed, type Reply } from './reply.ts'
 
 /**
  * The longest head that nginx takes by default (`proxy_buffer_size`). Node's fetch takes 16 KiB, which is more than four
@@ -54,7 +54,7 @@ function replaceBy(headers: Reply['headers'], name: string, value: string) {
 
 /** The bytes of an answer 200's head as it goes out. Its headers are ASCII. */
 function headBytes({ headers, body }: Reply): number {
-  let bytes = SERVER_BYTES + String(Buffer.byteLength(body ?? '')).length
+  let bytes = SERVER_BYTES + String(isStreamed(body) ? 0 : Buffer.byteLength(body ?? '')).length
   for (const [name, value] of Object.entries(headers)) bytes += `${name}: ${value}\r\n`.length
   return bytes
 }

@@ -1,8 +1,9 @@
+import type { Choice, ChosenGroup } from '../model/choice.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 
 type Read = (row: Row, offset: number) => unknown
-type Write = (row: Row, offset: number) => string
+export type Write = (row: Row, offset: number) => string
 type Members = readonly (Property | Group)[]
 /** Where the column of each property stands among an entity's. */
 type ColumnIndexes = ReadonlyMap<Property, number>
@@ -16,8 +17,13 @@ export function writeEntity(entity: Entity, row: Row, offset = 0): string {
   return write(row, offset)
 }
 
+/** Writes what is chosen of rows with these columns as JSON text. */
+export function choiceWriter({ members }: Choice, columns: readonly Property[]): Write {
+  return compileWriter({ members, properties: columns })
+}
+
 /** What stands in front of the first decimal is printed as one object, the rest is appended as text. */
-function compileWriter({ members, properties }: Entity): Write {
+function compileWriter({ members, properties }: { members: Members; properties: readonly Property[] }): Write {
   const indexes = new Map(properties.map((property, index) => [property, index]))
   const firstDecimal = members.findIndex(hasDecimal)
   const read = objectReader(firstDecimal === -1 ? members : members.slice(0, firstDecimal), indexes)
@@ -92,7 +98,8 @@ function unlessEmpty<Result>(
   empty: Result,
   make: (row: Row, offset: number) => Result,
 ): (row: Row, offset: number) => Result {
-  const parts = group.properties.map((property) => indexes.get(property) as number)
+  const { whole = group.properties }: Partial<ChosenGroup> = group
+  const parts = whole.map((property) => indexes.get(property) as number)
   return (row, offset) => {
     for (const index of parts) if (row[offset + index] !== null) return make(row, offset)
     return empty

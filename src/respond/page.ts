@@ -3,7 +3,7 @@ import type { Entity } from '../model/entity.ts'
 import { order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { writeEntity } from './json.ts'
+import { choiceWriter, writeEntity } from './json.ts'
 import { addLinks, type LinkCursors } from './links.ts'
 import { pageLinksOf } from './pageLinks.ts'
 import { JSON_TYPE, NO_STORE, type TextReply } from './reply.ts'
@@ -29,10 +29,12 @@ export function respondPage(
   cursors: Cursors | null = null,
 ): TextReply {
   const [begin, end] = shownRows(query, rows)
+  const write = query.choice === null ? null : choiceWriter(query.choice, entity.properties)
   let body = '['
   for (let index = begin; index < end; index++) {
     if (index > begin) body += ','
-    body += writeEntity(entity, rows[index] as Row, OFFSET)
+    const row = rows[index] as Row
+    body += write === null ? writeEntity(entity, row, OFFSET) : write(row, OFFSET)
   }
   const headers: Record<string, string> = {
     'Content-Type': JSON_TYPE,

@@ -2,7 +2,21 @@
 export interface Reply {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly body: string | Uint8Array<ArrayBuffer> | null
+  readonly body: string | Uint8Array<ArrayBuffer> | Streamed | null
+}
+
+/** A body that is made while it is sent. */
+export interface Streamed {
+  readonly texts: AsyncGenerator<string>
+  readonly isGzipped: boolean
+  /** Whether a fault has a line of its own; where not, the body breaks off. */
+  readonly saysFault: boolean
+  /** Called when it is sent, or will not be. */
+  release(): void
+}
+
+export function isStreamed(body: Reply['body']): body is Streamed {
+  return body !== null && typeof body === 'object' && 'texts' in body
 }
 
 export interface TextReply extends Reply {

@@ -111,6 +111,8 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidPageSize: () => ({ query: '?PageSize=many' }),
   InvalidPage: () => ({ query: '?page=0' }),
   InvalidCursor: () => ({ query: '?cursor=altered' }),
+  InvalidFields: () => ({ query: '?fields=Nmae' }),
+  InvalidForm: () => ({ query: '?bom=yes' }),
   InvalidToken: () => ({ query: '?after=altered' }),
   InvalidWait: () => ({ query: '?wait=long' }),
   TokenExpired: () => ({ query: `?after=${writeToken({ run: '000000000000', position: '1', number: '1' })}` }),

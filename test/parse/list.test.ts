@@ -17,7 +17,7 @@ function faultOf(parse: () => unknown) {
 
 test('D27, D28: nothing asked for is page 1 of 20, without filters or sorts', () => {
   expect(parseList(company, '')).toEqual({
-    ...{ filters: [], sorts: [], pageSize: 20, page: 1, seek: null, kept: '' },
+    ...{ filters: [], sorts: [], pageSize: 20, page: 1, seek: null, kept: '', choice: null },
   })
 })
 

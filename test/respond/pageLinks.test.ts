@@ -5,7 +5,7 @@ import { pageLinksOf } from '../../src/respond/pageLinks.ts'
 /** `first previous=1 next=3 last=5`: the links that apply to a page of up to five rows. */
 function links(page: number, side: 'behind' | 'before' | null, total: number, rows: number, hasMore: boolean): string {
   const seek = side && { side, position: ['7'] }
-  const query: ListQuery = { filters: [], sorts: [], pageSize: 5, page, seek, kept: '' }
+  const query: ListQuery = { filters: [], sorts: [], pageSize: 5, page, seek, kept: '', choice: null }
   const { previous, next, isFirst, isLast, last } = pageLinksOf(query, total, rows, hasMore)
   const parts = [
     isFirst || 'first',

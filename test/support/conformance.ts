@@ -89,6 +89,7 @@ export class Conformance {
       ...this.headerFaults(headers, answer),
       ...(method === 'HEAD' ? [] : this.bodyFaults(pointer, content, answer)),
       ...this.parameterFaults(operation, target, answer),
+      ...this.choiceFaults(content, method, target, answer),
     ]
   }
 
@@ -112,10 +113,22 @@ export class Conformance {
       : []
   }
 
+  /** Where it is not asked for some of its properties, a row has them all. */
+  private choiceFaults(content: Json, method: string, target: string, answer: ReceivedAnswer): string[] {
+    const schema = content?.['application/json']?.schema
+    const [whole, some] = (schema?.items ?? schema)?.anyOf ?? []
+    if (method !== 'GET' || !some?.$ref?.endsWith('Choice') || /[?&]fields=/i.test(target)) return []
+    if (!new Map(answer.headers).get('content-type')?.startsWith('application/json')) return []
+    const rows = [JSON.parse(answer.text)].flat()
+    return rows.flatMap((row) => this.schemaFaults(pointerOf(whole.$ref), row, 'a row'))
+  }
+
   private takes(described: readonly Json[], name: string, value: string): boolean {
     const parameter = described.find((one) => one.in === 'query' && one.name.toLowerCase() === name.toLowerCase())
     if (!parameter) return false
     if (parameter.name === 'sort') return value === '' || value.split(',').every((one) => this.sorts(parameter, one))
+    if (parameter.name === 'fields') return value.split(',').every((one) => this.names(parameter, one))
+    if (parameter.schema.enum) return parameter.schema.enum.includes(value)
     if (parameter.schema.type === 'integer') return this.isInteger(parameter, value)
     return parameter.schema.$ref ? this.validatorAt(pointerOf(parameter.schema.$ref))(value) : true
   }
@@ -125,6 +138,12 @@ export class Conformance {
     const { enum: values } = this.at(pointerOf(schema.items.$ref))
     const plain = definition.replace(/^ /, '+').toLowerCase()
     return values.some((value: string) => value.toLowerCase() === plain)
+  }
+
+  private names({ schema }: Json, name: string): boolean {
+    return this.at(pointerOf(schema.items.$ref)).enum.some(
+      (value: string) => value.toLowerCase() === name.toLowerCase(),
+    )
   }
 
   private isInteger({ schema: { minimum = Number.NEGATIVE_INFINITY } }: Json, value: string): boolean {
@@ -246,12 +265,14 @@ function piecesOf(target: string): [string, string][] | null {
 /** Numbers of more than 50 digits, and exponents of three, may be taken and are not described. */
 const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
 
+const ONCE = new Set(['page', 'pagesize', 'fields', 'bom', 'excel'])
+
 /** What no schema can say: whether a cursor is one, a long number, and that some parameters are given once. */
 function isUncertain(at: number, pieces: readonly [string, string][]): boolean {
   const [name = '', value = ''] = pieces[at] ?? []
   const lower = name.toLowerCase()
   const isAgain = pieces.findIndex(([other]) => other.toLowerCase() === lower) < at
-  return lower === 'cursor' || LONG_NUMBER.test(value) || (isAgain && (lower === 'page' || lower === 'pagesize'))
+  return lower === 'cursor' || LONG_NUMBER.test(value) || (isAgain && ONCE.has(lower))
 }
 
 function codeOf(text: string): string {

@@ -164,7 +164,7 @@ export class ListProcess {
 }
 
 function answerOf({ status, headers, body }: Reply): ListAnswer {
-  const text = body === null ? '' : Buffer.from(body).toString()
+  const text = body === null ? '' : Buffer.from(body as string).toString()
   return { status, headers, text, body: text === '' ? null : JSON.parse(text) }
 }
 

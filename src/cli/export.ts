@@ -1,0 +1,139 @@
+import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { Command, Option } from 'commander'
+import { progress } from './progress.ts'
+import { CommandError } from './run.ts'
+
+interface Options {
+  readonly url: string
+  readonly format: 'csv' | 'ndjson'
+  readonly filter: readonly string[]
+  readonly sort?: string
+  readonly fields?: string
+  readonly excel?: true
+  readonly output?: string
+}
+
+const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
+/** How the line begins that says what ended a stream; no row begins so. */
+const FAULT = '{"Error":'
+
+/** `export employees`: all rows that match, from a server that runs, into a file. `readKey`: ROSTER_KEY. */
+export function exportCommand(readKey: () => string | undefined): Command {
+  return new Command('export')
+    .description('Write all rows of an entity as CSV or NDJSON, from a server that runs. The key is ROSTER_KEY.')
+    .argument('<entity>', 'as in its address: employees')
+    .option('--url <address>', 'the address of the server', 'http://127.0.0.1:3000')
+    .addOption(new Option('--format <format>', 'the form').choices(['csv', 'ndjson']).default('csv'))
+    .option('--filter <filter>', 'Status=Approved, Start=>=2026-03-01T00:00:00Z; several must all hold', collect, [])
+    .option('--sort <sort>', 'the order, as -Start,Name')
+    .option('--fields <names>', 'the properties, as Id,Name,Period.Days; all without it')
+    .option('--excel', 'a CSV for Excel: with a byte order mark, and no text that it would run as a formula')
+    .option('--output <file>', 'the file, which is there when it is whole; stdout without it')
+    .showHelpAfterError('(--help says more)')
+    .addHelpText(
+      'after',
+      '\nExample:\n  ROSTER_KEY=... npm run --silent roster -- export employees --output people.csv',
+    )
+    .action((entity: string, options: Options) => exportRows(entity, options, readKey()?.trim()))
+}
+
+async function exportRows(entity: string, options: Options, key: string | undefined): Promise<void> {
+  if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to read with')
+  const response = await ask(addressOf(entity, options), MEDIA[options.format], key)
+  const { output } = options
+  if (output === undefined) return copy(response, options.format, 1)
+  const unfinished = `${output}.${process.pid}.part`
+  const file = opened(unfinished)
+  try {
+    await copy(response, options.format, file)
+    renameSync(unfinished, output)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  } finally {
+    closeSync(file)
+  }
+}
+
+async function ask(address: string, accept: string, key: string): Promise<Response> {
+  const headers = { Authorization: `ApiKey ${key}`, Accept: accept }
+  const response = await fetch(address, { headers, redirect: 'manual' }).catch((error) => {
+    throw new CommandError(`${address.replace(/\?.*/, '')} cannot be reached: ${error.message}`)
+  })
+  if (!response.ok) throw new CommandError(messageOf(await response.text(), response.status))
+  if (response.headers.get('content-type')?.split(';')[0] !== accept)
+    throw new CommandError('the address is not that of a list of a Roster')
+  return response
+}
+
+function addressOf(entity: string, { url, filter, sort, fields, excel }: Options): string {
+  const encoded = (name: string, value: string) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
+  const parts = filter.map((text) => {
+    const equals = text.indexOf('=')
+    if (equals < 1) throw new CommandError(`the filter "${text}" is not a property, = and a value`)
+    return encoded(text.slice(0, equals), text.slice(equals + 1))
+  })
+  if (sort !== undefined) parts.push(encoded('sort', sort))
+  if (fields !== undefined) parts.push(encoded('fields', fields))
+  if (excel) parts.push('bom=1', 'excel=1')
+  return `${url.replace(/\/+$/, '')}/${encodeURIComponent(entity)}${parts.length === 0 ? '' : `?${parts.join('&')}`}`
+}
+
+/** Writes what comes, up to the line that says what ended it. @throws CommandError where it is not whole */
+async function copy(response: Response, format: Options['format'], file: number): Promise<void> {
+  const shown = progress()
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for await (const piece of response.body as ReadableStream<Uint8Array>) {
+      if (format === 'csv') writeAll(file, piece)
+      else rest = writeLines(file, rest + decoder.decode(piece, { stream: true }))
+      shown.add(piece.length)
+    }
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw new CommandError(`the export was cut short, and is not whole: ${(error as Error).message}`)
+  } finally {
+    shown.end()
+  }
+  if (rest !== '') throw new CommandError('the export was cut short, and is not whole')
+}
+
+/** Writes the lines that are complete, and returns what is left. @throws CommandError for one that says a fault */
+function writeLines(file: number, text: string): string {
+  const end = text.lastIndexOf('\n') + 1
+  const whole = text.slice(0, end)
+  const fault = whole.startsWith(FAULT) ? 0 : whole.indexOf(`\n${FAULT}`) + 1
+  if (whole.startsWith(FAULT) || fault > 0)
+    throw new CommandError(`the export was cut short, and is not whole: ${messageOf(whole.slice(fault), 200)}`)
+  writeAll(file, Buffer.from(whole))
+  return text.slice(end)
+}
+
+function writeAll(file: number, bytes: Uint8Array) {
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+  } catch (error) {
+    throw new CommandError(`the output could not be written: ${(error as Error).message}`)
+  }
+}
+
+function opened(path: string): number {
+  try {
+    return openSync(path, 'w', 0o600)
+  } catch (error) {
+    throw new CommandError(`the output could not be written: ${(error as Error).message}`)
+  }
+}
+
+function messageOf(text: string, status: number): string {
+  try {
+    return JSON.parse(text).Error.Message
+  } catch {
+    return `the server answered with status ${status}, but not as Roster does`
+  }
+}
+
+function collect(value: string, before: readonly string[]): string[] {
+  return [...before, value]
+}

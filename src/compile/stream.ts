@@ -1,0 +1,70 @@
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { order } from '../model/order.ts'
+import type { Seek, StreamQuery } from '../model/query.ts'
+import { integer, join, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { conditionsOf, where } from './condition.ts'
+import { orderBy } from './order.ts'
+import { nearestRows } from './seek.ts'
+import { ShapeCache, shapeOfFilters, shapeOfSorts } from './shapes.ts'
+
+/** Rows of a stream that one statement reads. */
+export const PIECE_ROWS = 1_000
+
+const shapes = new ShapeCache(200)
+
+/** What a stream reads of each row, in this order: what is chosen, and what its order goes by. */
+export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): readonly Property[] {
+  if (choice === null) return entity.properties
+  const read = new Set(order(entity, sorts).map(({ property }) => property))
+  // Whether an object is null is said by all its parts.
+  for (const member of choice.members)
+    for (const property of isGroup(member) ? member.whole : [member]) read.add(property)
+  return entity.properties.filter((property) => read.has(property))
+}
+
+/** The rows behind a position, null for the first: `PIECE_ROWS` of them, and one more if there are more. */
+export function compilePiece(
+  entity: Entity,
+  query: StreamQuery,
+  columns: readonly Property[],
+  position: Seek['position'] | null,
+): Statement {
+  const values = [...query.filters.map(({ value }) => value), ...(position ?? [])].filter((value) => value !== null)
+  const { text } = shapes.get(shapeOf(entity, query, columns, position), () => {
+    const operands = values.map(param)
+    return { text: toStatement(piece(entity, query, columns, position, operands), operands).text, batch: null }
+  })
+  return { text, values }
+}
+
+function shapeOf(
+  entity: Entity,
+  { filters, sorts }: StreamQuery,
+  columns: readonly Property[],
+  position: Seek['position'] | null,
+): string {
+  const behind = position?.map((value) => (value === null ? '-' : '?')).join('') ?? ''
+  const read = columns.map(({ column }) => column).join()
+  return `${entity.table} ${read}${shapeOfFilters(filters)}${shapeOfSorts(sorts)} ${behind}`
+}
+
+function piece(
+  entity: Entity,
+  { filters, sorts }: StreamQuery,
+  columns: readonly Property[],
+  position: Seek['position'] | null,
+  operands: ReturnType<typeof param>[],
+): Sql {
+  const read = join(
+    columns.map(({ column }) => name(column)),
+    sql`, `,
+  )
+  const conditions = conditionsOf(filters, operands)
+  const keys = orderBy(order(entity, sorts))
+  if (position === null)
+    return sql`select ${read} from ${name(entity.table)}${where(conditions)} order by ${keys} limit ${integer(PIECE_ROWS + 1)}`
+  const ofFilters = filters.filter(({ value }) => value !== null).length
+  const query = { sorts, pageSize: PIECE_ROWS }
+  const near = nearestRows(entity, query, { side: 'behind', position }, conditions, operands.slice(ofFilters))
+  return sql`select ${read} from (${near}) as piece order by ${keys}`
+}

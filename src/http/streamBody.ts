@@ -1,0 +1,125 @@
+import { constants, createGzip, type Gzip } from 'node:zlib'
+import type { Streamed } from '../respond/reply.ts'
+
+/** A client that takes nothing for so long has its place taken away. */
+const STALL_MS = 30_000
+/** Of zlib's levels the one beyond which rows shrink little and cost much. */
+const GZIP_LEVEL = 4
+
+/** How a stream is watched. */
+interface Watch {
+  readonly request: { readonly signal: AbortSignal }
+  /** The line that says what ended it; '': none, and the connection breaks. */
+  faultLine(error: unknown): string
+  /** Called once. `isWhole`: the client has taken every row. */
+  onEnd(bytes: number, isWhole: boolean): void
+  readonly stallMs?: number
+}
+
+/**
+ * Rows as the client takes them: each text is made when the one before has gone out, and other requests come between two of
+ * them. A fault ends it with a line, or leaves the body without its end, so that no part of a list can be taken for the whole.
+ */
+export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uint8Array> {
+  const { texts, isGzipped, release } = streamed
+  const { request, stallMs = STALL_MS } = watch
+  const encoder = isGzipped ? new GzipEncoder() : new TextEncoder()
+  let stall: ReturnType<typeof setTimeout> | undefined
+  let bytes = 0
+  let isEnded = false
+
+  function end(isWhole: boolean) {
+    if (isEnded) return
+    isEnded = true
+    clearTimeout(stall)
+    request.signal.removeEventListener('abort', leave)
+    release()
+    texts.return(undefined).catch(() => undefined)
+    watch.onEnd(bytes, isWhole)
+  }
+  const leave = () => end(false)
+
+  async function send(controller: ReadableStreamDefaultController<Uint8Array>, text: string) {
+    const piece = await encoder.encode(text)
+    if (isEnded) return
+    bytes += piece.length
+    controller.enqueue(piece)
+    stall = setTimeout(() => breakOff(controller), stallMs)
+  }
+
+  async function finish(controller: ReadableStreamDefaultController<Uint8Array>, isWhole: boolean) {
+    const tail = encoder instanceof GzipEncoder ? await encoder.end() : null
+    if (isEnded) return
+    if (tail !== null) controller.enqueue(tail)
+    controller.close()
+    end(isWhole)
+  }
+
+  function breakOff(controller: ReadableStreamDefaultController<Uint8Array>) {
+    if (isEnded) return
+    end(false)
+    controller.error(new Error('a stream ended early'))
+  }
+
+  async function fail(controller: ReadableStreamDefaultController<Uint8Array>, error: unknown) {
+    if (isEnded) return
+    const line = watch.faultLine(error)
+    if (line === '') return breakOff(controller)
+    await send(controller, line)
+    clearTimeout(stall)
+    await finish(controller, false)
+  }
+
+  request.signal.addEventListener('abort', leave)
+  return new ReadableStream(
+    {
+      start(controller) {
+        stall = setTimeout(() => breakOff(controller), stallMs)
+      },
+      async pull(controller) {
+        clearTimeout(stall)
+        try {
+          await new Promise((resolve) => setImmediate(resolve))
+          const next = await texts.next()
+          if (isEnded) return
+          await (next.done ? finish(controller, true) : send(controller, next.value))
+        } catch (error) {
+          await fail(controller, error)
+        }
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** Compresses texts one by one: of each, the client can read all as soon as it is there. */
+class GzipEncoder {
+  private readonly gzip: Gzip = createGzip({ level: GZIP_LEVEL })
+  private pieces: Buffer[] = []
+
+  constructor() {
+    this.gzip.on('data', (piece: Buffer) => this.pieces.push(piece))
+  }
+
+  encode(text: string): Promise<Uint8Array> {
+    return new Promise((resolve) => {
+      this.gzip.write(text)
+      this.gzip.flush(constants.Z_SYNC_FLUSH, () => resolve(this.take()))
+    })
+  }
+
+  /** What is left, with the checksum. */
+  end(): Promise<Uint8Array> {
+    return new Promise((resolve) => {
+      this.gzip.once('end', () => resolve(this.take()))
+      this.gzip.end()
+    })
+  }
+
+  private take(): Uint8Array {
+    const { pieces } = this
+    this.pieces = []
+    return Buffer.concat(pieces)
+  }
+}

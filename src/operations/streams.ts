@@ -1,0 +1,90 @@
+import { compilePiece, PIECE_ROWS, streamColumns } from '../compile/stream.ts'
+import type { ListReads } from '../execute/listReads.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { order } from '../model/order.ts'
+import type { Seek, StreamQuery } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+import type { StreamForm } from '../parse/form.ts'
+import { parseStream } from '../parse/list.ts'
+import type { Reply } from '../respond/reply.ts'
+import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
+import type { ResourceParts } from './resourceParts.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
+import type { StreamPlaces } from './streamPlaces.ts'
+
+/** Rows that are written in one go: some hundred microseconds, behind which other requests come. */
+const SLICE_ROWS = 200
+
+/** Lists of one entity, every row of them: parse, then piece by piece compile, execute, respond. D55 */
+export class Streams {
+  constructor(
+    private readonly entity: Entity,
+    private readonly reads: ListReads,
+    private readonly places: StreamPlaces,
+    /** Resolves when no list from memory can be without what the database shows now. */
+    private readonly settle: () => Promise<unknown>,
+    private readonly readmit: ResourceParts['readmit'],
+  ) {}
+
+  /**
+   * The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. `shown`:
+   * resolves when the database shows what the rows must include. @throws ApiError
+   */
+  async read(call: ResourceRequest, form: StreamForm, shown: Promise<void> | null): Promise<Reply> {
+    await shown
+    const query = parseStream(this.entity, call.query, form)
+    const headers = streamHeaders(this.entity, form, call.request.headers)
+    if (call.request.method === 'HEAD') return { status: 200, headers, body: null }
+    const columns = streamColumns(this.entity, query)
+    const writer = streamWriter(this.entity, query, columns, form)
+    const release = this.places.take(call.key)
+    try {
+      const first = await this.piece(call, query, columns, null)
+      const texts = this.texts(call, query, columns, writer, first)
+      const isGzipped = headers['Content-Encoding'] !== undefined
+      return { status: 200, headers, body: { texts, release, isGzipped, saysFault: form === 'ndjson' } }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  private async *texts(
+    call: ResourceRequest,
+    query: StreamQuery,
+    columns: readonly Property[],
+    { begin, write }: StreamWriter,
+    first: readonly Row[],
+  ): AsyncGenerator<string> {
+    const keys = order(this.entity, query.sorts).map(({ property }) => columns.indexOf(property))
+    let text = begin
+    for (let rows = first; ; ) {
+      const hasMore = rows.length > PIECE_ROWS
+      const count = hasMore ? PIECE_ROWS : rows.length
+      for (let at = 0; at < count; ) {
+        const end = Math.min(at + SLICE_ROWS, count)
+        for (; at < end; at++) text += write(rows[at] as Row)
+        yield text
+        text = ''
+      }
+      if (!hasMore) break
+      const last = rows[PIECE_ROWS - 1] as Row
+      const position = keys.map((index) => last[index] as string | null)
+      await this.readmit?.(call.request, this.entity.plural)
+      rows = await this.piece(call, query, columns, position)
+    }
+    // Of no rows at all.
+    if (text !== '') yield text
+  }
+
+  private async piece(
+    call: ResourceRequest,
+    query: StreamQuery,
+    columns: readonly Property[],
+    position: Seek['position'] | null,
+  ): Promise<Row[]> {
+    const rows = await this.reads.read({ ...compilePiece(this.entity, query, columns, position), batch: null }, call)
+    await this.settle()
+    return rows
+  }
+}

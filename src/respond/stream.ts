@@ -1,0 +1,41 @@
+import { chooseAll } from '../model/choice.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { takesGzip } from '../model/preferences.ts'
+import type { StreamQuery } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+import { csvHeader, csvWriter } from './csv.ts'
+import { ndjsonWriter } from './ndjson.ts'
+import { NO_STORE } from './reply.ts'
+
+const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' } as const
+
+/** How rows of a stream are written. */
+export interface StreamWriter {
+  /** In front of all rows. */
+  readonly begin: string
+  readonly write: (row: Row) => string
+}
+
+/** Rows that have these columns, in the form that was asked for. */
+export function streamWriter(
+  entity: Entity,
+  query: StreamQuery,
+  columns: readonly Property[],
+  form: keyof typeof TYPES,
+): StreamWriter {
+  const choice = query.choice ?? chooseAll(entity)
+  if (form === 'ndjson') return { begin: '', write: ndjsonWriter(choice, columns) }
+  return { begin: csvHeader(choice, query.hasMark), write: csvWriter(choice, columns, query.isGuarded) }
+}
+
+/** What stands above a stream. Its length and its total are not known before its end. */
+export function streamHeaders({ plural }: Entity, form: keyof typeof TYPES, request: Headers): Record<string, string> {
+  const headers: Record<string, string> = {
+    'Content-Type': TYPES[form],
+    'Cache-Control': NO_STORE,
+    Vary: 'Accept, Accept-Encoding',
+  }
+  if (form === 'csv') headers['Content-Disposition'] = `attachment; filename="${plural}.csv"`
+  if (takesGzip(request.get('accept-encoding'))) headers['Content-Encoding'] = 'gzip'
+  return headers
+}

@@ -1,0 +1,272 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { parse } from 'csv-parse/sync'
+import { errorOf, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+
+const NDJSON = { accept: 'application/x-ndjson', 'accept-encoding': 'identity' }
+const CSV = { accept: 'text/csv', 'accept-encoding': 'identity' }
+const ROWS = 2_345
+/** More than sockets take of a client that reads nothing. */
+const LARGE_ROWS = 25_000
+
+const three = makeKey({ name: 'three', limits: '3/1m' })
+const two = makeKey({ name: 'two', limits: '2/1m' })
+const alsoTwo = makeKey({ name: 'also two', limits: '2/1m' })
+const ending = makeKey({ name: 'ending' })
+const KEYS = [three, two, alsoTwo, ending].map(({ record }) => record)
+
+/** Texts that a CSV could take for something else. */
+const HOSTILE = [
+  'a,b',
+  'say "no"',
+  '"',
+  'two\nlines',
+  'two\r\nlines',
+  ' spaces ',
+  '',
+  'Jürgen Größe',
+  '=1+1',
+  '@x',
+  '😀',
+  "'",
+  '\t',
+]
+
+let server: TestServer
+let large: TestServer
+beforeAll(async () => {
+  ;[server, large] = await Promise.all([
+    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '9' } }),
+    startServer({ keys: KEYS }),
+  ])
+  await server.sql`
+    insert into company (name, enabled)
+    select case when n % 50 = 0 then null else 'Company ' || n % 300 end, n % 3 = 0 from generate_series(1, ${ROWS}::int) as n`
+  await server.sql`insert into employee (last_name) select unnest(${HOSTILE}::text[])`
+  await server.sql`
+    insert into absence (status, type, start, "end", period_prefered, period_days, period_hours)
+    select 'Approved', null, '2026-03-01T09:00:00Z', null, case when n % 2 = 0 then 'Days' end, case when n % 3 = 0 then 2.5 end, null from generate_series(1, 13) as n`
+  await large.sql`insert into company (name, enabled) select repeat(chr(65 + n % 26), 1000), true from generate_series(1, ${LARGE_ROWS}::int) as n`
+})
+afterAll(() => Promise.all([server.stop(), large.stop()]))
+
+const linesOf = (text: string) =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+const rowsOf = async (path: string, headers = {}) => linesOf((await server.get(path, { ...NDJSON, ...headers })).text)
+
+/** The same rows by pages. */
+async function paged(path: string): Promise<unknown[]> {
+  const rows: unknown[] = []
+  let target: string | undefined = `${path}${path.includes('?') ? '&' : '?'}PageSize=50`
+  while (target !== undefined) {
+    const { body, headers } = await server.get(target)
+    rows.push(...body)
+    target = /<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]?.slice(server.url.length)
+  }
+  return rows
+}
+
+describe('D55: NDJSON has the rows of all pages, in their order', () => {
+  test.each([
+    '/Companies',
+    '/Companies?sort=-Name',
+    '/Companies?sort=Name',
+    '/Companies?sort=-Enabled,Name',
+    '/Companies?Enabled=true&sort=-Id',
+    '/Companies?Name=Company 7&sort=Name',
+    '/Companies?fields=name&sort=-Enabled,-Name',
+    '/Absences?sort=Type',
+    '/Absences?fields=Period.Days,Id',
+  ])('%s', async (path) => {
+    expect(await rowsOf(path)).toEqual(await paged(path))
+  })
+
+  test('a list without rows is empty', async () => {
+    const { status, text, headers } = await server.get('/Companies?Id=0', NDJSON)
+    expect({ status, text, type: headers.get('content-type') }).toEqual({
+      ...{ status: 200, text: '', type: 'application/x-ndjson; charset=utf-8' },
+    })
+  })
+})
+
+describe('D55: CSV, as csv-parse reads it', () => {
+  const table = async (path: string, bom = false) =>
+    parse((await server.get(path, CSV)).text, { columns: true, record_delimiter: '\r\n', bom }) as Record<
+      string,
+      string
+    >[]
+
+  test.each(['/Companies?sort=Name', '/Employees', '/Absences'])('%s has the texts of the JSON', async (path) => {
+    const rows = await rowsOf(path)
+    expect(await table(path)).toEqual(rows.map((row) => flat(row)))
+  })
+
+  test('names are those of JSON, with dots for parts', async () => {
+    const { text, headers } = await server.get('/Absences?fields=Period,Id,Start&Id=0', CSV)
+    expect(text).toBe('id,start,period.prefered,period.days,period.hours\r\n')
+    expect(headers.get('content-disposition')).toBe('attachment; filename="Absences.csv"')
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect(headers.get('vary')).toContain('Accept')
+  })
+
+  test('no value is an empty cell, and an empty text one in quotes', async () => {
+    const { text } = await server.get('/Employees?fields=LastName&LastName==', CSV)
+    expect(text).toBe('lastName\r\n""\r\n')
+    expect((await server.get('/Companies?fields=Name&Name=&Id=<51', CSV)).text).toBe('name\r\n\r\n')
+  })
+
+  test('bom=1 begins with a byte order mark', async () => {
+    const response = await fetch(`${server.url}/Employees?bom=1`, {
+      headers: { ...CSV, authorization: `ApiKey ${KEY}` },
+    })
+    expect([...new Uint8Array(await response.arrayBuffer()).slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
+  })
+
+  test('excel=1 puts an apostrophe in front of what begins as a formula', async () => {
+    const names = (await table('/Employees?excel=1&fields=LastName')).map(({ lastName }) => lastName)
+    expect(names).toEqual(HOSTILE.map((name) => (/^[=+\-@\t\r]/.test(name) ? `'${name}` : name)))
+  })
+})
+
+/** A row of JSON as cells; decimals keep their zeros, which JSON.parse drops. */
+function flat(row: object, prefix = ''): Record<string, string> {
+  const cells: Record<string, string> = {}
+  for (const [key, value] of Object.entries(row)) {
+    if (key === 'period') Object.assign(cells, flat(value ?? { prefered: null, days: null, hours: null }, 'period.'))
+    else
+      cells[prefix + key] = value === null ? '' : typeof value === 'number' && prefix ? value.toFixed(8) : String(value)
+  }
+  return cells
+}
+
+describe('which form', () => {
+  test.each([
+    [undefined, 'application/json'],
+    ['*/*', 'application/json'],
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'application/json'],
+    ['application/json, text/csv', 'application/json'],
+    ['application/json;q=0.5, text/csv', 'text/csv'],
+    ['text/csv, */*', 'text/csv'],
+    ['text/csv;q=0.1, */*', 'application/json'],
+    ['text/csv;q=0', 'application/json'],
+    ['text/csv;q=0.5, application/x-ndjson', 'application/x-ndjson'],
+    ['Application/X-NDJSON', 'application/x-ndjson'],
+    ['text/*', 'application/json'],
+  ])('Accept: %s is answered %s', async (accept, type) => {
+    const { headers } = await server.get('/Companies?Id=1', accept === undefined ? {} : { accept })
+    expect(headers.get('content-type')?.split(';')[0]).toBe(type)
+  })
+
+  test.each([
+    ['page=1', 'InvalidPage', 'page'],
+    ['PageSize=50', 'InvalidPageSize', 'PageSize'],
+    ['cursor=x', 'InvalidCursor', 'cursor'],
+  ])('%s is refused', async (query, code, target) => {
+    const response = await fetch(`${server.url}/Companies?${query}`, {
+      headers: { ...NDJSON, authorization: `ApiKey ${KEY}` },
+    })
+    const { Error: error } = (await response.json()) as { Error: { Code: string; Target: string } }
+    expect([response.status, error.Code, error.Target]).toEqual([400, code, target])
+  })
+
+  test('HEAD has the head alone', async () => {
+    const { status, text, headers } = await server.send('HEAD', '/Companies', undefined, CSV)
+    expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8'])
+  })
+
+  test('If-Match names no version of a stream', async () => {
+    const answer = await server.get('/Companies', { ...CSV, 'if-match': '"x"' })
+    expect(errorOf(answer)).toMatchObject({ status: 412, code: 'PreconditionFailed' })
+  })
+})
+
+test('gzip is what it is without, and only where it is asked for', async () => {
+  const headers = { ...CSV, authorization: `ApiKey ${KEY}` }
+  const plain = await fetch(`${server.url}/Companies`, { headers })
+  const packed = await fetch(`${server.url}/Companies`, {
+    headers: { ...headers, 'accept-encoding': 'gzip' },
+    decompress: false,
+  })
+  expect([plain.headers.get('content-encoding'), packed.headers.get('content-encoding')]).toEqual([null, 'gzip'])
+  expect(gunzipSync(await packed.arrayBuffer()).toString()).toBe(await plain.text())
+})
+
+describe('the charge', () => {
+  test('is a request for each 1,000 rows begun', async () => {
+    expect((await rowsOf('/Companies', three.headers)).length).toBe(ROWS)
+    expect((await server.get('/Companies', three.headers)).status).toBe(429)
+  })
+
+  test('that is refused in the middle ends NDJSON with an error', async () => {
+    const lines = await rowsOf('/Companies', two.headers)
+    expect(lines.length).toBe(2_001)
+    expect(lines.at(-1).Error).toMatchObject({ Code: 'RateLimitExceeded', Target: 'Api', Details: null })
+  })
+
+  test('that is refused in the middle breaks the connection of a CSV', async () => {
+    const headers = { ...CSV, ...alsoTwo.headers }
+    const response = await fetch(`${server.url}/Companies`, { headers })
+    expect(response.status).toBe(200)
+    await expect(response.text()).rejects.toThrow()
+  })
+})
+
+/** A client that reads nothing until it is resumed. */
+function hold(path: string, headers: Record<string, string>): Promise<{ socket: Socket; rest(): Promise<string> }> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(large.url)
+    const socket = connect(Number(port), hostname)
+    const lines = Object.entries({ host: hostname, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+    socket.once('error', reject)
+    const pieces: Buffer[] = []
+    socket.once('data', (piece: Buffer) => {
+      socket.pause()
+      pieces.push(piece)
+      resolve({
+        socket,
+        rest: () =>
+          new Promise((done) => {
+            socket.on('data', (next: Buffer) => pieces.push(next))
+            const end = () => {
+              socket.destroy()
+              done(Buffer.concat(pieces).toString('latin1'))
+            }
+            socket.on('end', end).on('close', end)
+            // A body that has its end is followed by nothing else.
+            socket.on('data', (next: Buffer) => next.subarray(-5).toString() === '0\r\n\r\n' && end())
+            socket.resume()
+          }),
+      })
+    })
+  })
+}
+
+describe('a client that takes its time', () => {
+  test('whose key has ended meanwhile gets no rows beyond what was read', async () => {
+    const { rest } = await hold('/Companies', { ...NDJSON, ...ending.headers })
+    large.replaceKeys(KEYS.filter(({ id }) => id !== ending.record.id))
+    const text = await rest()
+    expect(text).toContain('{"Error":{"Code":"Unauthorized"')
+    expect(text.endsWith('0\r\n\r\n')).toBe(true)
+  })
+
+  test('has a place of few, which it gives back when it leaves', async () => {
+    const key = { ...NDJSON, authorization: `ApiKey ${KEY}` }
+    const held = await Promise.all([1, 2, 3, 4].map(() => hold('/Companies', key)))
+    const { status, headers, body } = await large.get('/Companies', NDJSON)
+    expect({ status, code: body.Error.Code, retry: headers.get('retry-after') }).toEqual({
+      ...{ status: 503, code: 'ServiceUnavailable', retry: '5' },
+    })
+    for (const { socket } of held) socket.destroy()
+    for (;;) {
+      const again = await large.get('/Companies?Id=1', NDJSON)
+      if (again.status === 200) break
+      await Bun.sleep(20)
+    }
+  })
+})

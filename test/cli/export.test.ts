@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../support/process.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const one = makeKey({ name: 'one', limits: '1/1m' })
+const other = makeKey({ name: 'other', limits: '1/1m' })
+const folder = temporaryFolder()
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({
+    keys: [one.record, other.record],
+    environment: { RATE_LIMIT_CLIENTS: '9' },
+  })
+  await server.sql`insert into company (name, enabled) select 'Größe ' || n, n = 1 from generate_series(1, 1500) as n`
+})
+afterAll(() => {
+  folder.remove()
+  return server.stop()
+})
+
+async function exported(words: readonly string[], key: string | null = KEY) {
+  const { ROSTER_KEY: _, ...environment } = process.env
+  const child = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), 'export', ...words, '--url', server.url], {
+    env: key === null ? environment : { ...environment, ROSTER_KEY: key },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, stdout, stderr }
+}
+
+describe('roster export', () => {
+  test('prints the rows that match', async () => {
+    const words = [
+      'companies',
+      '--filter',
+      'Name=>=Größe 2',
+      '--filter',
+      'Id=<=3',
+      '--fields',
+      'Name,Id',
+      '--sort',
+      '-Id',
+    ]
+    const { code, stdout } = await exported(words)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'id,name\r\n3,Größe 3\r\n2,Größe 2\r\n' })
+  })
+
+  test('writes a file', async () => {
+    const path = join(folder.path, 'companies.ndjson')
+    const { code } = await exported(['Companies', '--format', 'ndjson', '--output', path])
+    expect(code).toBe(0)
+    expect(readFileSync(path, 'utf8').split('\n').length).toBe(1_501)
+  })
+
+  test.each([
+    ['csv', one.text],
+    ['ndjson', other.text],
+  ])('leaves no file of a %s that was cut short', async (format, key) => {
+    const path = join(folder.path, `cut.${format}`)
+    const { code, stderr } = await exported(['companies', '--format', format, '--output', path], key)
+    expect(code).toBe(1)
+    expect(stderr).toContain('roster: the export was cut short, and is not whole: ')
+    expect(readdirSync(folder.path).filter((name) => name.startsWith('cut'))).toEqual([])
+  })
+
+  test.each([
+    [['compnies'], KEY, 'There is nothing at this path. Did you mean companies?'],
+    [['companies', '--fields', 'Nmae'], KEY, 'Companies have no property "Nmae". Did you mean Name?'],
+    [['companies', '--filter', 'Name'], KEY, 'the filter "Name" is not a property, = and a value'],
+    [['companies'], null, 'ROSTER_KEY is not set: it is the key to read with'],
+    [['companies', '--output', '/nowhere/x'], KEY, 'the output could not be written: '],
+  ])('%p says what is wrong in a line', async (words, key, message) => {
+    const { code, stderr } = await exported(words, key)
+    expect(code).toBe(1)
+    expect(stderr).toStartWith(`roster: ${message}`)
+    expect(stderr.trimEnd().split('\n').length).toBe(1)
+  })
+})

@@ -1,0 +1,96 @@
+import { afterAll, expect, test } from 'bun:test'
+import { gunzipSync } from 'node:zlib'
+import { streamBody } from '../../src/http/streamBody.ts'
+
+interface End {
+  readonly isWhole: boolean
+  readonly released: number
+}
+
+const ends: ((end: End) => void)[] = []
+let texts: (path: string) => AsyncGenerator<string>
+
+/** Answers with what `texts` makes; at one path a client that stalls has a tenth of a second. */
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  development: false,
+  fetch(request) {
+    let released = 0
+    const { pathname } = new URL(request.url)
+    const streamed = {
+      texts: texts(pathname),
+      isGzipped: pathname === '/gzip',
+      saysFault: pathname === '/said',
+      release: () => void released++,
+    }
+    const body = streamBody(streamed, {
+      request,
+      ...(pathname === '/stalled' ? { stallMs: 100 } : {}),
+      faultLine: (error) => (streamed.saysFault ? `fault: ${(error as Error).message}\n` : ''),
+      onEnd: (_, isWhole) => ends.shift()?.({ isWhole, released }),
+    })
+    return new Response(body)
+  },
+})
+afterAll(() => server.stop(true))
+
+const nextEnd = () => new Promise<End>((resolve) => ends.push(resolve))
+
+test('sends what there is, and gives its place back once', async () => {
+  texts = async function* () {
+    yield 'one '
+    yield 'two'
+  }
+  const end = nextEnd()
+  expect(await (await fetch(server.url)).text()).toBe('one two')
+  expect(await end).toEqual({ isWhole: true, released: 1 })
+})
+
+test('each text that is compressed can be read before the next is there', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  texts = async function* () {
+    yield 'one '
+    await promise
+    yield 'two'
+  }
+  const response = await fetch(new URL('/gzip', server.url), { decompress: false })
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const pieces = [(await reader.read()).value as Uint8Array]
+  resolve()
+  for (let next = await reader.read(); !next.done; next = await reader.read()) pieces.push(next.value)
+  expect(gunzipSync(Buffer.concat(pieces)).toString()).toBe('one two')
+})
+
+test('a fault is said, or breaks the connection', async () => {
+  texts = async function* () {
+    yield 'one\n'
+    throw new Error('broken')
+  }
+  expect(await (await fetch(new URL('/said', server.url))).text()).toBe('one\nfault: broken\n')
+  const end = nextEnd()
+  const response = await fetch(server.url)
+  await expect(response.text()).rejects.toThrow()
+  expect(await end).toEqual({ isWhole: false, released: 1 })
+})
+
+test('a client that takes nothing is cut off, and what makes the texts is ended', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  texts = async function* () {
+    try {
+      for (;;) yield 'x'.repeat(1_000_000)
+    } finally {
+      resolve()
+    }
+  }
+  const end = nextEnd()
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port: server.port as number,
+    socket: { open: (own) => void own.pause(), data() {}, error() {}, close() {} },
+  })
+  socket.write('GET /stalled HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(await end).toEqual({ isWhole: false, released: 1 })
+  await promise
+  socket.terminate()
+})
