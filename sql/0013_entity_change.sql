@@ -1,5 +1,5 @@
 -- What has changed: a line for each row that a write of the service has created, changed or deleted, left by the statement of
--- that write, so that both are committed or neither. D55
+-- that write, so that both are committed or neither. D57
 create table entity_change (
   -- Where the line stands among all: see change_position below. Lines of one position stand by their numbers.
   position bigint not null,
@@ -14,7 +14,7 @@ create table entity_change (
   key text collate "C" not null,
   -- The properties whose values differ, by their names; none of a row that was created or deleted, unless values are kept.
   changed text[] collate "C" not null,
-  -- Their values, as PostgreSQL prints them, in the order of `changed`; null: not kept. D56
+  -- Their values, as PostgreSQL prints them, in the order of `changed`; null: not kept. D58
   before text[] collate "C",
   after text[] collate "C",
   constraint entity_change_pk primary key (entity, position, number)

@@ -1,11 +1,11 @@
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, type Sql, sql, word } from '../model/sql.ts'
 
-/** The line that a write leaves of each row that it has written. D55 */
+/** The line that a write leaves of each row that it has written. D57 */
 export interface Trail {
   /** The id of the API key that asks for the write: a value of the statement, behind all others. */
   readonly key: string
-  /** Whether the line has the values that differ. D56 */
+  /** Whether the line has the values that differ. D58 */
   readonly hasValues: boolean
 }
 

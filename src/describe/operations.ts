@@ -88,7 +88,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
 
 /** Of pages of changes. */
 const CHANGED = [...WITHOUT_PARAMETERS, 'InvalidPageSize', 'InvalidToken', 'TokenExpired', 'NotFound'] as const
-/** What has changed in all entities. D55 */
+/** What has changed in all entities. D57 */
 const changesOperation: Operation = {
   ...{ operationId: 'listChanges', method: 'GET', path: '/Changes', success: 'changes' },
   ...{ summary: 'List what has changed', entity: null, isOpen: false, isUnlimited: false },

@@ -30,7 +30,7 @@ interface Page {
   readonly end: ChangesToken
 }
 
-/** What has changed, as writes have left it behind them. D55, D56 */
+/** What has changed, as writes have left it behind them. D57, D58 */
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
 

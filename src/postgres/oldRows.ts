@@ -32,7 +32,7 @@ export const oldAnswers: DeleteSlice = async (sql, rows) => {
 
 /**
  * Lines of what has changed, of each entity the first, by one server at a time; and in the same statement how far they are
- * gone, so that a token from before is refused. D56
+ * gone, so that a token from before is refused. D58
  */
 export function oldChanges(days: number): DeleteSlice {
   return async (sql, rows) => {

@@ -64,7 +64,7 @@ export async function startNginx(upstreamPort: number): Promise<RunningNginx> {
 }
 
 /** The block of the page, without its first comments. */
-export function shownConfiguration(): string {
+function shownConfiguration(): string {
   const page = readFileSync(join(import.meta.dir, '../../docs/operations.md'), 'utf8')
   const [, block] = /^```nginx\n(.*?)^```$/ms.exec(page) ?? []
   if (!block) throw new Error('docs/operations.md has no configuration of nginx')
