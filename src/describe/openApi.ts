@@ -150,7 +150,7 @@ function parametersOf(
   const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
   if (entity !== null && success === 'row') parameters.push(fieldsParameter(entity))
   if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
-  if (entity !== null && method === 'GET') parameters.push(refTo('parameters', 'After'))
+  if (entity !== null && method === 'GET') parameters.push(refTo('parameters', 'RosterAfter'))
   if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
   if (entity !== null && method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
   return parameters.length === 0 ? {} : { parameters }

@@ -88,7 +88,7 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'string' },
     examples: { now: { summary: 'Not from memory', value: 'no-cache' } },
   },
-  After: {
+  RosterAfter: {
     name: 'X-Roster-After',
     in: 'header',
     description:
