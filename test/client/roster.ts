@@ -1,5 +1,5 @@
 import type { RosterOptions } from '../../src/client/connection.ts'
-import type { FilterOf, RowOf, SortOf, WriteOf } from '../../src/client/createRoster.ts'
+import type { FieldOf, FilterOf, RowOf, SortOf, WriteOf } from '../../src/client/createRoster.ts'
 import { createRoster as createTyped } from '../../src/client/createRoster.ts'
 import type absence from '../../src/entities/absence.ts'
 import type company from '../../src/entities/company.ts'
@@ -15,6 +15,7 @@ export type Absence = RowOf<typeof absence>
 export type AbsenceWrite = WriteOf<typeof absence>
 export type AbsenceFilter = FilterOf<typeof absence>
 export type AbsenceSort = SortOf<typeof absence>
+export type AbsenceField = FieldOf<typeof absence>
 
 export const createRoster = (options: RosterOptions) =>
   createTyped<{ absences: typeof absence; companies: typeof company; employees: typeof employee }>(options)
