@@ -37,7 +37,7 @@ export interface RosterChange extends RosterCall {
 }
 
 /** What rows are to have. */
-export interface RosterFields<Field> {
+interface RosterFields<Field> {
   /** These properties alone; an object's name stands for all its parts. All without it. */
   readonly fields?: readonly Field[] | undefined
 }

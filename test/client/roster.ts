@@ -8,7 +8,7 @@ import type employee from '../../src/entities/employee.ts'
 // What the generated file exports, made of the declarations: programs of tests import either as ./roster.ts.
 
 export type { RosterChanged } from '../../src/client/changes.ts'
-export type { RosterPage } from '../../src/client/collection.ts'
+export type { RosterPage, RosterRead } from '../../src/client/collection.ts'
 export { RosterError } from '../../src/client/error.ts'
 
 export type Absence = RowOf<typeof absence>

@@ -10,6 +10,7 @@ import {
   type RosterChanged,
   RosterError,
   type RosterPage,
+  type RosterRead,
 } from './roster.ts'
 
 const roster = createRoster({ url: 'http://127.0.0.1:3000', key: 'a key' })
@@ -56,7 +57,7 @@ export async function chosen(signal: AbortSignal, fields: AbsenceField[]): Promi
   const all: RosterPage<Absence> = await roster.absences.list({ pageSize: 5 })
   const some = await roster.absences.list({ fields })
   const next = await roster.absences.follow<'id'>(all.links.next ?? '')
-  const ids: { id: number }[] = next.rows
+  const ids: RosterRead<Absence, AbsenceField, 'id'>[] = next.rows
   return [ids, some.rows]
 }
 
