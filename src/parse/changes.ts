@@ -23,7 +23,7 @@ export interface ChangesQuery {
 
 type Name = 'after' | 'PageSize' | 'entity' | 'wait'
 const NAMES: readonly Name[] = ['after', 'PageSize', 'entity', 'wait']
-const INTEGER = /^-?\d{1,15}$/
+const INTEGER = /^-?\d+$/
 
 /** The query string of the changes; `entities`: null where they are of one row. @throws ApiError for the first fault */
 export function parseChanges(query: string, entities: readonly Entity[] | null): ChangesQuery {

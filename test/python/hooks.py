@@ -47,6 +47,10 @@ def meet_conditions(headers):
 def limit_query(query):
     # Only the server can make a cursor, and it belongs to one list.
     query.pop("cursor", None)
+    # The same of a change; and behind the last one a request waits, for up to 30 seconds.
+    if "after" in query:
+        query["after"] = "now"
+        query.pop("wait", None)
     # There may be 32 filters in all, and a target of 3 KiB.
     names = [name for name in query if name not in PAGING]
     while names and (count(query, names) > FILTERS_MAX or encoded_length(query) > QUERY_LENGTH_MAX):

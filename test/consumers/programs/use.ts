@@ -5,7 +5,8 @@ import type { components, paths } from './api.ts'
 
 declare const process: { env: Record<string, string> }
 
-const client = createClient<paths>({
+// Lists are answered as CSV and NDJSON too, where a program asks for them.
+const client = createClient<paths, 'application/json'>({
   baseUrl: process.env.ROSTER_URL as string,
   headers: { Authorization: `ApiKey ${process.env.ROSTER_KEY}` },
 })
@@ -21,7 +22,8 @@ const page = await client.GET('/Absences', {
     },
   },
 })
-const rows: components['schemas']['Absence'][] = page.data ?? []
+// Whole rows, since no `fields` were asked for; with some, each property may be missing.
+const rows = (page.data ?? []) as components['schemas']['Absence'][]
 console.log(rows.map(({ id, start, period }) => `${id} ${start} ${period?.days}`).join('\n'))
 console.log(page.response.headers.get('X-Total-Count'))
 
