@@ -5,7 +5,7 @@ import { type Entity, type Group, isGroup, type Property } from '../model/entity
 import type { Kind, KindName } from '../model/kinds.ts'
 
 /** What the client does, in the order in which one file needs the other. */
-const RUNTIME = ['error.ts', 'query.ts', 'connection.ts', 'changes.ts', 'collection.ts']
+const RUNTIME = ['error.ts', 'query.ts', 'exchange.ts', 'connection.ts', 'changes.ts', 'stream.ts', 'collection.ts']
 
 /** The client of a server with these entities: one TypeScript file without imports, that Node can strip of its types. */
 export function clientFile(entities: readonly Entity[]): string {
@@ -32,15 +32,15 @@ function runtimePart(file: string): string {
 /** The entity's name, unless the runtime has a type or a value that is called so. */
 function typeNameOf({ name }: Entity, runtime: string): string {
   const code = runtime.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'[^'\n]*'/g, '')
-  return new RegExp(`\\b${name}(Write|Filter|Sort)?\\b`).test(`${code} Roster`) ? `${name}Row` : name
+  return new RegExp(`\\b${name}(Write|Filter|Sort|Field)?\\b`).test(`${code} Roster`) ? `${name}Row` : name
 }
 
 function rosterText(names: ReadonlyMap<Entity, string>): string {
   const entries = [...names].map(([entity, name]) => ({ entity, name, key: quoted(collectionName(entity)) }))
-  const types = entries.map(
-    ({ entity, name, key }) =>
-      `  /** \`/${entity.plural}\` */\n  readonly ${key}: RosterCollection<${name}, ${name}Write, ${name}Filter, ${name}Sort>\n`,
-  )
+  const types = entries.map(({ entity, name, key }) => {
+    const type = `RosterCollection<${['', 'Write', 'Filter', 'Sort', 'Field'].map((part) => name + part).join(', ')}>`
+    return `  /** \`/${entity.plural}\` */\n  readonly ${key}: ${type}\n`
+  })
   const values = entries.map(({ entity, key }) => `    ${key}: collectionAt(connection, '/${entity.plural}'),\n`)
   const plurals = [...names.keys()].map(({ plural }) => `'${plural}'`).join(' | ') || 'never'
   return `/** All that the server has. */
@@ -67,6 +67,7 @@ function entityText(entity: Entity, name: string): string {
   const { members, properties, plural } = entity
   const comment = (member: Property | Group) => commentOf(member, entity)
   const sorts = properties.map(({ path }) => `  | '${path.join('.')}'\n`).join('')
+  const groups = members.filter(isGroup).map(({ key }) => `  | '${key}'\n`)
   return `/** A row of ${plural} as the server answers it. */
 export interface ${name} ${objectText(members, comment, readText)}
 
@@ -78,7 +79,11 @@ export interface ${name}Filter ${objectText(properties, () => null, filterText)}
 
 /** What lists of ${plural} sort by. */
 export type ${name}Sort = RosterSorted<
-${sorts}>`
+${sorts}>
+
+/** What of a row of ${plural} can be asked for alone. */
+export type ${name}Field =
+${sorts}${groups.join('')}`
 }
 
 function isWritable(member: Property | Group): boolean {

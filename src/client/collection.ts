@@ -6,10 +6,13 @@ import {
   queryString,
   type RosterCall,
   type RosterChange,
+  type RosterGet,
   type RosterListCall,
   type RosterQuery,
   type RosterRows,
+  type RosterStream,
 } from './query.ts'
+import { rowsOf } from './stream.ts'
 
 /** One page of a list. */
 export interface RosterPage<Row> {
@@ -20,15 +23,38 @@ export interface RosterPage<Row> {
   readonly links: Readonly<Record<'first' | 'previous' | 'next' | 'last', string | null>>
 }
 
+/** What a row has where these properties of it were asked for: all of them, or those, and of an object the parts. */
+export type RosterRead<Row, Field, Name extends Field> = [Field] extends [Name] ? Row : RosterPicked<Row, Name>
+
+type RosterPicked<Row, Name> = {
+  [Key in keyof Row & RosterOuter<Name>]: Key extends Name ? Row[Key] : RosterParts<Row[Key], RosterPart<Key, Name>>
+}
+/** `period` of `period.days`. */
+type RosterOuter<Name> = Name extends `${infer Outer}.${string}` ? Outer : Name
+/** `days` of `period.days`. */
+type RosterPart<Outer, Name> = Name extends `${Outer & string}.${infer Part}` ? Part : never
+type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Values> & Part> | Extract<Values, null>
+
 /** The operations on the rows of one entity. */
-export interface RosterCollection<Row, Write, Filter, Sort> {
+export interface RosterCollection<Row, Write, Filter, Sort, Field> {
   /** A page: the first, or the one of the number. */
-  list(query?: RosterQuery<Filter, Sort>): Promise<RosterPage<Row>>
-  /** The page that a link of another page leads to; of the link, only what stands behind its `?` counts. */
-  follow(link: string, call?: RosterListCall): Promise<RosterPage<Row>>
+  list<Name extends Field = Field>(
+    query?: RosterQuery<Filter, Sort, Name>,
+  ): Promise<RosterPage<RosterRead<Row, Field, Name>>>
+  /** The page that a link of another page leads to; of the link, only what stands behind its `?` counts: its `fields`, too. */
+  follow<Name extends Field = Field>(
+    link: string,
+    call?: RosterListCall,
+  ): Promise<RosterPage<RosterRead<Row, Field, Name>>>
   /** Every row, page after page, by cursor: rows that come, go or move meanwhile neither repeat nor hide others. */
-  all(query?: RosterRows<Filter, Sort>): AsyncGenerator<Row, void, undefined>
-  get(id: number, call?: RosterCall): Promise<Row>
+  all<Name extends Field = Field>(
+    query?: RosterRows<Filter, Sort, Name>,
+  ): AsyncGenerator<RosterRead<Row, Field, Name>, void, undefined>
+  /** Every row, by one request. It fails where the answer ends early, so a loop that ends by itself has met all. */
+  stream<Name extends Field = Field>(
+    query?: RosterStream<Filter, Sort, Name>,
+  ): AsyncGenerator<RosterRead<Row, Field, Name>, void, undefined>
+  get<Name extends Field = Field>(id: number, call?: RosterGet<Name>): Promise<RosterRead<Row, Field, Name>>
   create(values: Write, call?: RosterCall): Promise<Row>
   /** Sets all properties: those left out to null, true or false to false. */
   replace(id: number, values: Write, call?: RosterChange): Promise<Row>
@@ -38,20 +64,20 @@ export interface RosterCollection<Row, Write, Filter, Sort> {
   /** A page of what has changed in one row, also in one that is gone. */
   history(id: number, query?: RosterPastQuery): Promise<RosterChangesPage<RosterPast, string | null>>
   /** For `ifMatch`: the version of a row that `get`, `create`, `replace` or `update` has returned. @throws TypeError for any other */
-  versionOf(row: Row): string
+  versionOf(row: Partial<Record<keyof Row, unknown>>): string
 }
 
 const PAGE_SIZE_MAX = 50
 
 /** The rows at `path`, as /Companies. */
-export function collectionAt<Row, Write, Filter, Sort>(
+export function collectionAt<Row, Write, Filter, Sort, Field>(
   connection: Connection,
   path: string,
-): RosterCollection<Row, Write, Filter, Sort> {
+): RosterCollection<Row, Write, Filter, Sort, Field> {
   /** By rows themselves, which so are as the server has answered them. */
   const versions = new WeakMap<object, string>()
 
-  async function page(query: string, { now, signal }: RosterListCall): Promise<RosterPage<Row>> {
+  async function page<Read>(query: string, { now, signal }: RosterListCall): Promise<RosterPage<Read>> {
     const { headers, body } = await connection.send({ method: 'GET', path: path + query, now, signal })
     const total = headers.get('X-Total-Count')
     if (total === null || !Array.isArray(body))
@@ -59,7 +85,12 @@ export function collectionAt<Row, Write, Filter, Sort>(
     return { rows: body, total: Number(total), links: linksOf(connection.url + path, headers) }
   }
 
-  async function row(method: ApiRequest['method'], at: string, call: RosterChange = {}, values?: Write): Promise<Row> {
+  async function row<Read = Row>(
+    method: ApiRequest['method'],
+    at: string,
+    call: RosterChange = {},
+    values?: Write,
+  ): Promise<Read> {
     const body = values === undefined ? {} : { body: bodyText(values) }
     const { ifMatch, signal } = call
     // Without it the write would be carried out whatever others have changed.
@@ -69,30 +100,35 @@ export function collectionAt<Row, Write, Filter, Sort>(
     // A proxy that compresses makes a weak tag of it, which no server would match.
     const tag = answer.headers.get('ETag')?.replace(/^W\//, '')
     if (tag !== undefined && typeof answer.body === 'object' && answer.body !== null) versions.set(answer.body, tag)
-    return answer.body as Row
+    return answer.body as Read
   }
 
   const pathOf = (id: number) => {
     if (typeof id !== 'number') throw new TypeError(`an id is a number, not ${JSON.stringify(id)}`)
     return `${path}/${encodeURIComponent(id)}`
   }
-  const follow = async (link: string, call: RosterListCall = {}) => {
+  const follow = async <Read>(link: string, call: RosterListCall = {}) => {
     if (!link.includes('?')) throw new TypeError(`${JSON.stringify(link)} is not a link of a page`)
-    return page(queryOf(link), call)
+    return page<Read>(queryOf(link), call)
   }
-  const list = async (query: RosterQuery<Filter, Sort> = {}) => page(queryString(query), query)
+  const list = async <Read>(query: RosterQuery<Filter, Sort, Field> = {}) => page<Read>(queryString(query), query)
   return {
     list,
     follow,
-    async *all(query = {}) {
-      let { rows, links } = await list({ ...query, pageSize: query.pageSize ?? PAGE_SIZE_MAX })
+    async *all<Read>(query: RosterRows<Filter, Sort, Field> = {}): AsyncGenerator<Read, void, undefined> {
+      let { rows, links } = await list<Read>({ ...query, pageSize: query.pageSize ?? PAGE_SIZE_MAX })
       for (;;) {
         yield* rows
         if (links.next === null) return
-        ;({ rows, links } = await follow(links.next, query))
+        ;({ rows, links } = await follow<Read>(links.next, query))
       }
     },
-    get: async (id, call) => row('GET', pathOf(id), call),
+    async *stream<Read>(query: RosterStream<Filter, Sort, Field> = {}): AsyncGenerator<Read, void, undefined> {
+      const { filter, sort, fields, signal } = query
+      const target = path + queryString({ filter, sort, fields })
+      yield* rowsOf<Read>(await connection.open({ method: 'GET', path: target, signal }))
+    },
+    get: async (id, { fields, ...call } = {}) => row('GET', pathOf(id) + queryString({ fields }), call),
     create: async (values, call) => row('POST', path, call, values),
     replace: async (id, values, call) => row('PUT', pathOf(id), call, values),
     update: async (id, values, call) => row('PATCH', pathOf(id), call, values),

@@ -1,4 +1,5 @@
 import { errorOf, RosterError, unexpected } from './error.ts'
+import { beginExchange, type Exchange, pause } from './exchange.ts'
 
 /** Where a Roster is, and how long to try. */
 export interface RosterOptions {
@@ -6,7 +7,7 @@ export interface RosterOptions {
   readonly url: string
   /** It belongs into back ends: who reads it can do all that it may do. */
   readonly key: string
-  /** How long each try may take until its answer is read; 30,000 without it. */
+  /** How long each try may take until its answer is read, of a stream each piece; 30,000 without it. */
   readonly timeoutMs?: number | undefined
   /** How often a request is sent at most; 5 without it, 1 for no second try. */
   readonly triesMax?: number | undefined
@@ -27,6 +28,8 @@ export interface ApiRequest {
   readonly ifMatch?: string | undefined
   /** Whether what the server has in memory does not do. */
   readonly now?: boolean | undefined
+  /** Whether it is for a stream. */
+  readonly isStream?: boolean
   /** How much longer than others the server may take. */
   readonly waitMs?: number
   readonly signal: AbortSignal | undefined
@@ -38,14 +41,28 @@ interface Answer {
   readonly body: unknown
 }
 
+/** A body that is read as it comes. */
+export interface Opened {
+  /** What errors call the request. */
+  readonly named: string
+  readonly response: Response
+  /** What has come with the answer's head; null: the body is empty. */
+  readonly first: Uint8Array | null
+  /** The next piece, or null at the end. @throws RosterError where the connection breaks, or the signal's reason */
+  next(): Promise<Uint8Array | null>
+  /** Ends the request where it has not ended. */
+  close(): void
+}
+
 export interface Connection {
   /** Without a slash at its end. */
   readonly url: string
   /** @throws RosterError, or the signal's reason */
   send(request: ApiRequest): Promise<Answer>
+  /** The rows of a list, of which the first have come. @throws RosterError, or the signal's reason */
+  open(request: ApiRequest): Promise<Opened>
 }
 
-const TIMER_MS_MAX = 2 ** 31 - 1
 const FIRST_WAIT_MS = 250
 /** A server takes no more; each is of a write that was under way beside the others. */
 const POSITIONS_MAX = 8
@@ -68,43 +85,30 @@ export function connect(options: RosterOptions): Connection {
     positions = [position, ...others].slice(0, POSITIONS_MAX)
   }
 
-  /** One try. */
-  async function attempt(
-    { method, path, body, waitMs = 0, signal }: ApiRequest,
-    own: Record<string, string>,
-  ): Promise<Answer> {
-    signal?.throwIfAborted()
-    const ending = new AbortController()
-    const end = () => ending.abort()
-    const timer = setTimeout(end, Math.min(timeoutMs + waitMs, TIMER_MS_MAX))
-    signal?.addEventListener('abort', end)
+  /** One try; `read` makes of its answer what the call is for, within the time, and ends the exchange when it is done with it. */
+  async function attempt(request: ApiRequest, own: Record<string, string>, read: Reading): Promise<Answer> {
+    const { method, path, body, waitMs = 0, signal } = request
     const named = `${method} ${url}${path.replace(/\?.*$/s, '')}`
+    const exchange = beginExchange(named, signal)
+    const headers = { Authorization: authorization, ...(body === undefined ? {} : JSON_BODY), ...own }
     try {
-      const headers = { Authorization: authorization, ...(body === undefined ? {} : JSON_BODY), ...own }
-      // A redirect would take the key along.
-      const response = await call(url + path, {
-        method,
-        headers,
-        body: body ?? null,
-        redirect: 'manual',
-        signal: ending.signal,
+      return await exchange.step(timeoutMs + waitMs, 'had no answer', async () => {
+        // A redirect would take the key along.
+        const init = { method, headers, body: body ?? null, redirect: 'manual', signal: exchange.signal } as const
+        return read(await call(url + path, init), named, exchange)
       })
-      return readAnswer(named, response, await response.text())
     } catch (error) {
-      signal?.throwIfAborted()
-      if (error instanceof RosterError) throw error
-      throw ending.signal.aborted ? timeout(named, timeoutMs + waitMs) : networkFailure(named, error)
-    } finally {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
+      exchange.close()
+      throw error
     }
   }
 
-  async function send(request: ApiRequest): Promise<Answer> {
-    const { ifMatch, now } = request
+  async function send(request: ApiRequest, read: Reading = readWhole): Promise<Answer> {
+    const { ifMatch, now, isStream } = request
     let sent = positions
     const own: Record<string, string> = {
       ...(sent.length > 0 ? { [AFTER]: sent.join(', ') } : {}),
+      ...(isStream === true ? { Accept: NDJSON } : {}),
       ...(now === true ? { 'Cache-Control': 'no-cache' } : {}),
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
       // However often it is sent, the server does it once.
@@ -114,7 +118,7 @@ export function connect(options: RosterOptions): Connection {
     let isUncertain = false
     for (let tries = 1; ; tries++) {
       try {
-        const answer = await attempt(request, own)
+        const answer = await attempt(request, own, read)
         note(answer, sent)
         return answer
       } catch (error) {
@@ -137,10 +141,15 @@ export function connect(options: RosterOptions): Connection {
       }
     }
   }
-  return { url, send }
+
+  const open = async (request: ApiRequest) =>
+    (await send({ ...request, isStream: true }, (...args) => openBody(...args, timeoutMs))).body as Opened
+  return { url, send: async (request) => send(request), open }
 }
 
 const AFTER = 'X-Roster-After'
+/** The form of streams. */
+const NDJSON = 'application/x-ndjson'
 const JSON_BODY = { 'Content-Type': 'application/json' }
 const GONE: Answer = { headers: new Headers(), body: null }
 
@@ -170,43 +179,33 @@ function waitMsBefore(tries: number, { retryAfterMs }: RosterError): number {
   return retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
 }
 
-function readAnswer(request: string, response: Response, text: string): Answer {
+/** What is made of an answer. */
+type Reading = (response: Response, named: string, exchange: Exchange) => Promise<Answer>
+
+async function readWhole(response: Response, named: string, exchange: Exchange): Promise<Answer> {
   const { ok, status, headers } = response
-  if (!ok) throw errorOf(request, response, text)
+  const text = await response.text()
+  if (!ok) throw errorOf(named, response, text)
   try {
-    return { headers, body: status === 204 ? null : JSON.parse(text) }
+    const body = status === 204 ? null : JSON.parse(text)
+    exchange.leave()
+    return { headers, body }
   } catch {
-    throw unexpected(request, 'was answered with something else than JSON', status, headers)
+    throw unexpected(named, 'was answered with something else than JSON', status, headers)
   }
 }
 
-function timeout(request: string, timeoutMs: number): RosterError {
-  return new RosterError({ code: 'Timeout', target: 'Api', message: `${request} had no answer within ${timeoutMs} ms` })
-}
-
-function networkFailure(request: string, cause: unknown): RosterError {
-  // Node says "fetch failed", and in the cause of that, why.
-  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
-  const message = `${request} had no answer: ${reason instanceof Error ? reason.message : reason}`
-  return new RosterError({ code: 'NetworkFailure', target: 'Api', message, cause })
-}
-
-/** Waits; an abort ends the wait at once. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((done, fail) => {
-    const abort = () => {
-      clearTimeout(timer)
-      fail(signal?.reason)
-    }
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener('abort', abort)
-        done()
-      },
-      Math.min(ms, TIMER_MS_MAX),
-    )
-    signal?.addEventListener('abort', abort, { once: true })
-  })
+/** With the first piece, so that where none comes the request is sent again like any other that reads. */
+async function openBody(response: Response, named: string, exchange: Exchange, timeoutMs: number): Promise<Answer> {
+  const { ok, status, headers, body } = response
+  if (!ok) throw errorOf(named, response, await response.text())
+  if (!headers.get('Content-Type')?.startsWith(NDJSON))
+    throw unexpected(named, 'was answered with something else than a stream of rows', status, headers)
+  const reader = body?.getReader()
+  const read = async () => (await reader?.read())?.value ?? null
+  const first = await read()
+  const next = () => exchange.step(timeoutMs, 'broke off: no more came', read)
+  return { headers, body: { named, response, first, next, close: exchange.close } satisfies Opened }
 }
 
 function baseUrl(text: string): string {

@@ -69,13 +69,17 @@ export type FilterOf<Entity> = { [Name in Path<FieldsOf<Entity>>]?: Test<FieldAt
 /** What its lists sort by. */
 export type SortOf<Entity> = RosterSorted<Path<FieldsOf<Entity>>>
 
+/** What rows of it can be asked for: properties, objects, their parts. */
+export type FieldOf<Entity> = Path<FieldsOf<Entity>> | (keyof FieldsOf<Entity> & string)
+
 /** A client of a server that has these entities, each under its plural: `absences`. */
 export type RosterOf<Entities> = {
   readonly [Plural in keyof Entities]: RosterCollection<
     RowOf<Entities[Plural]>,
     WriteOf<Entities[Plural]>,
     FilterOf<Entities[Plural]>,
-    SortOf<Entities[Plural]>
+    SortOf<Entities[Plural]>,
+    FieldOf<Entities[Plural]>
   >
 } & { readonly changes: RosterChanges<Capitalize<keyof Entities & string>> }
 

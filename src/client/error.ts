@@ -18,7 +18,7 @@ interface ErrorParts {
 /** What every call fails with, but one that was aborted or cannot be written: those have the signal's reason, a TypeError. */
 export class RosterError extends Error {
   override readonly name = 'RosterError'
-  /** The answer's HTTP status; 0: there was no answer. */
+  /** The answer's HTTP status, 200 of a stream that ends with an error; 0: there was no answer. */
   readonly status: number
   /** One of the server's codes, as NotFound; NetworkFailure, Timeout or UnexpectedAnswer where it is not the server's. */
   readonly code: string

@@ -36,17 +36,30 @@ export interface RosterChange extends RosterCall {
   readonly ifMatch?: string
 }
 
-/** Which rows, in what order. */
-export interface RosterRows<Filter, Sort> extends RosterListCall {
+/** What rows are to have. */
+interface RosterFields<Field> {
+  /** These properties alone; an object's name stands for all its parts. All without it. */
+  readonly fields?: readonly Field[] | undefined
+}
+
+/** What a GET of one row may say of itself. */
+export interface RosterGet<Field> extends RosterCall, RosterFields<Field> {}
+
+/** Which rows, in what order, with which properties. */
+export interface RosterStream<Filter, Sort, Field> extends RosterCall, RosterFields<Field> {
   readonly filter?: Filter | undefined
   /** By the first, then by the next; by id without one. */
   readonly sort?: Sort | readonly Sort[] | undefined
+}
+
+/** Which rows, in what order, with which properties, in pages of which size. */
+export interface RosterRows<Filter, Sort, Field> extends RosterStream<Filter, Sort, Field>, RosterListCall {
   /** 5 to 50. */
   readonly pageSize?: number | undefined
 }
 
-/** Which rows, in what order, and which page of them. */
-export interface RosterQuery<Filter, Sort> extends RosterRows<Filter, Sort> {
+/** Which rows, in what order, with which properties, and which page of them. */
+export interface RosterQuery<Filter, Sort, Field> extends RosterRows<Filter, Sort, Field> {
   /** From 1, which it is by default. */
   readonly page?: number | undefined
 }
@@ -54,15 +67,23 @@ export interface RosterQuery<Filter, Sort> extends RosterRows<Filter, Sort> {
 const operators = ['=', '!=', '<', '<=', '>', '>=']
 
 /** The query string, with its question mark. @throws TypeError for a filter that cannot be written */
-export function queryString<Filter, Sort>({ filter, sort, pageSize, page }: RosterQuery<Filter, Sort>): string {
+export function queryString(query: RosterQuery<unknown, unknown, unknown>): string {
+  const { filter, sort, fields, pageSize, page } = query
   const sorts: unknown[] = sort === undefined ? [] : [sort].flat()
   const all = [
     ...Object.entries(filter ?? {}).flatMap(([name, test]) => filtersOf(name, test)),
     ...(sorts.length === 0 ? [] : [`sort=${sorts.map((name) => encoded('sort', String(name))).join(',')}`]),
+    ...(fields === undefined ? [] : [`fields=${fieldNames(fields)}`]),
     ...(pageSize === undefined ? [] : [`PageSize=${pageSize}`]),
     ...(page === undefined ? [] : [`page=${page}`]),
   ]
   return all.length === 0 ? '' : `?${all.join('&')}`
+}
+
+function fieldNames(fields: readonly unknown[]): string {
+  // Without a name there would be more properties, not fewer.
+  if (fields.length === 0) throw new TypeError('fields has no name in it: leave it out for all properties')
+  return fields.map((name) => encoded('fields', String(name))).join(',')
 }
 
 function filtersOf(name: string, test: unknown): string[] {

@@ -81,12 +81,14 @@ describe('the generated file', () => {
   })
 
   test('has the types that follow from the declarations', async () => {
-    const pairs = entities.flatMap(({ name }) => ['', 'Write', 'Filter', 'Sort'].map((part) => [name, part] as const))
+    const pairs = entities.flatMap(({ name }) =>
+      ['', 'Write', 'Filter', 'Sort', 'Field'].map((part) => [name, part] as const),
+    )
     const source = [
       ...entities.map(
         ({ name }) => `import type ${name.toLowerCase()} from '${ROOT}/src/entities/${name.toLowerCase()}.ts'`,
       ),
-      `import type { FilterOf, RowOf, SortOf, WriteOf } from '${ROOT}/src/client/createRoster.ts'`,
+      `import type { FieldOf, FilterOf, RowOf, SortOf, WriteOf } from '${ROOT}/src/client/createRoster.ts'`,
       `import type { ${pairs.map(([name, part]) => name + part).join(', ')} } from './roster.ts'`,
       'type Same<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false',
       'type Flat<T> = T extends object ? { [Key in keyof T]: Flat<T[Key]> } : T',
@@ -120,8 +122,10 @@ describe('the generated file', () => {
       }),
     )
     const source = clientFile(named)
-    expect(source).toContain('readonly events: RosterCollection<Event, EventWrite, EventFilter, EventSort>')
-    expect(source).toContain('readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort>')
+    expect(source).toContain('readonly events: RosterCollection<Event, EventWrite, EventFilter, EventSort, EventField>')
+    expect(source).toContain(
+      'readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort, DateRowField>',
+    )
     const path = writeProgram('names', { 'roster.ts': source })
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
   })

@@ -15,6 +15,8 @@ const PROGRAM = `async ({ url, key, limited }) => {
   const { rows } = await absences.follow(links.previous)
   let count = 0
   for await (const { start } of absences.all({ sort: '-start', pageSize: 5 })) if (start !== null) count++
+  let streamed = 0
+  for await (const { start } of absences.stream({ fields: ['start'] })) if (start !== null) streamed++
   const made = await companies.create({ name: 'Seen from a page' })
   const changed = await companies.update(made.id, { enabled: true })
   const replaced = await companies.replace(made.id, { name: 'Replaced' })
@@ -27,7 +29,7 @@ const PROGRAM = `async ({ url, key, limited }) => {
   const retried = await createRoster({ url, key: limited }).companies.get(1)
   const wrong = await createRoster({ url, key: 'wrong' }).companies.get(1).catch((error) => error)
   return {
-    total, rows: rows.length, count, changed: changed.enabled, replaced: replaced.enabled,
+    total, rows: rows.length, count, streamed, changed: changed.enabled, replaced: replaced.enabled,
     errors: [failed, refused, wrong].map((error) => [error instanceof RosterError, error.status, error.code]),
     hasRequestId: failed.requestId !== null, waits: refused.retryAfterMs > 0, retried: retried.id,
   }
@@ -68,6 +70,7 @@ describeInBrowser('a page of another origin', () => {
       total: Number(absences?.long),
       rows: 5,
       count: Number(absences?.started),
+      streamed: Number(absences?.started),
       changed: true,
       replaced: false,
       errors: [

@@ -2,6 +2,7 @@
 // declared one, test/client/clientFile.test.ts with the generated one.
 import {
   type Absence,
+  type AbsenceField,
   type AbsenceFilter,
   type AbsenceSort,
   type AbsenceWrite,
@@ -9,6 +10,7 @@ import {
   type RosterChanged,
   RosterError,
   type RosterPage,
+  type RosterRead,
 } from './roster.ts'
 
 const roster = createRoster({ url: 'http://127.0.0.1:3000', key: 'a key' })
@@ -43,6 +45,20 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   const nothing: undefined = (await roster.companies.delete(made.id)) as undefined
   await roster.companies.list({ filter: { enabled: true, name: { '!=': name } } })
   return [count, status, days, enabled, nothing]
+}
+
+export async function chosen(signal: AbortSignal, fields: AbsenceField[]): Promise<unknown[]> {
+  const { rows } = await roster.absences.list({ fields: ['id', 'period.days'], filter: { status: 'Approved' } })
+  const exact: { id: number; period: { days: number | null } | null }[] = rows
+  const one = await roster.absences.get(1, { fields: ['period', 'period.days', 'start'], signal })
+  const whole: Pick<Absence, 'period' | 'start'> = one
+  for await (const { name } of roster.companies.stream({ fields: ['name'], sort: '-name', signal }))
+    if (name !== null) return [exact, whole, roster.absences.versionOf(one)]
+  const all: RosterPage<Absence> = await roster.absences.list({ pageSize: 5 })
+  const some = await roster.absences.list({ fields })
+  const next = await roster.absences.follow<'id'>(all.links.next ?? '')
+  const ids: RosterRead<Absence, AbsenceField, 'id'>[] = next.rows
+  return [ids, some.rows]
 }
 
 export async function changed(): Promise<(string | null | undefined)[]> {
@@ -81,6 +97,14 @@ export function wrong(): void {
   roster.absences.list({ filter: { status: { '=': ['Approved', 'Declined'] } } })
   // @ts-expect-error a filter without a value would be none
   roster.absences.list({ filter: { status: { '=': undefined } } })
+  // @ts-expect-error a misspelt field
+  roster.absences.list({ fields: ['statuss'] })
+  // @ts-expect-error a misspelt part
+  roster.absences.get(1, { fields: ['period.day'] })
+  // @ts-expect-error a misspelt field beside a right one
+  roster.absences.stream({ fields: ['id', 'perod'] })
+  // @ts-expect-error a stream has no pages
+  roster.absences.stream({ pageSize: 5 })
   // @ts-expect-error true and false have no order
   roster.companies.list({ filter: { enabled: { '<': true } } })
   // @ts-expect-error true and false are never null
@@ -127,5 +151,10 @@ export async function wrongReads(): Promise<unknown[]> {
   const start: Date = row.start
   // @ts-expect-error a property that there is not
   const nothing = row.statuss
-  return [status, days, start, nothing]
+  const { rows } = await roster.absences.list({ fields: ['id', 'period.days'] })
+  // @ts-expect-error a property that was not chosen
+  const unread = rows[0]?.start
+  // @ts-expect-error a part that was not chosen
+  const hours = rows[0]?.period?.hours
+  return [status, days, start, nothing, unread, hours]
 }

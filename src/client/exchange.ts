@@ -1,0 +1,78 @@
+import { RosterError } from './error.ts'
+
+const TIMER_MS_MAX = 2 ** 31 - 1
+
+/** One request under way. */
+export interface Exchange {
+  /** For the request: aborted by the caller's signal, by a step that takes too long, and by `close`. */
+  readonly signal: AbortSignal
+  /** What one step of it comes to. @throws RosterError, or the reason of the caller's signal */
+  step<Got>(timeoutMs: number, lack: string, take: () => Promise<Got>): Promise<Got>
+  /** Leaves it as it is: it has ended. */
+  leave(): void
+  /** Ends the request where it has not ended. */
+  close(): void
+}
+
+/** A request that errors call `named`. @throws the signal's reason, where it was aborted before */
+export function beginExchange(named: string, signal: AbortSignal | undefined): Exchange {
+  signal?.throwIfAborted()
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  const leave = () => signal?.removeEventListener('abort', end)
+  signal?.addEventListener('abort', end)
+  return {
+    signal: ending.signal,
+    async step(timeoutMs, lack, take) {
+      let isLate = false
+      const expire = () => {
+        isLate = true
+        end()
+      }
+      const timer = setTimeout(expire, Math.min(timeoutMs, TIMER_MS_MAX))
+      try {
+        return await take()
+      } catch (error) {
+        signal?.throwIfAborted()
+        if (error instanceof RosterError) throw error
+        throw isLate ? timeout(`${named} ${lack} within ${timeoutMs} ms`) : networkFailure(`${named} ${lack}`, error)
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+    leave,
+    close() {
+      leave()
+      end()
+    },
+  }
+}
+
+function timeout(message: string): RosterError {
+  return new RosterError({ code: 'Timeout', target: 'Api', message })
+}
+
+function networkFailure(problem: string, cause: unknown): RosterError {
+  // Node says "fetch failed", and in the cause of that, why.
+  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+  const message = `${problem}: ${reason instanceof Error ? reason.message : reason}`
+  return new RosterError({ code: 'NetworkFailure', target: 'Api', message, cause })
+}
+
+/** Waits; an abort ends the wait at once. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((done, fail) => {
+    const abort = () => {
+      clearTimeout(timer)
+      fail(signal?.reason)
+    }
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', abort)
+        done()
+      },
+      Math.min(ms, TIMER_MS_MAX),
+    )
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}

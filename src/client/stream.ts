@@ -1,0 +1,55 @@
+import type { Opened } from './connection.ts'
+import { errorOf, RosterError, unexpected } from './error.ts'
+
+/** As much as a row may have: a server that never ends a line would fill the memory. */
+const LINE_CHARACTERS_MAX = 4 * 1024 * 1024
+
+/**
+ * The rows of a stream. The connection's end tells whether they are all: the server ends a whole body, and it alone.
+ * @throws RosterError where it ended early: by its last line, or without its end
+ */
+export async function* rowsOf<Row>(opened: Opened): AsyncGenerator<Row, void, undefined> {
+  try {
+    for await (const line of linesOf(opened)) yield rowOf<Row>(opened, line)
+  } finally {
+    opened.close()
+  }
+}
+
+/** Lines without their line feeds; pieces may end anywhere, also inside of a character. */
+async function* linesOf(opened: Opened): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder()
+  let begun = ''
+  for (let piece = opened.first; piece !== null; piece = await opened.next()) {
+    const text = decoder.decode(piece, { stream: true })
+    let from = 0
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
+      yield begun + text.slice(from, at)
+      begun = ''
+      from = at + 1
+    }
+    begun += text.slice(from)
+    if (begun.length > LINE_CHARACTERS_MAX) throw strange(opened, 'was answered with a line that does not end')
+  }
+  if (begun + decoder.decode() === '') return
+  const message = `${opened.named} broke off in the middle of a row`
+  throw new RosterError({ code: 'NetworkFailure', target: 'Api', message })
+}
+
+function rowOf<Row>(opened: Opened, line: string): Row {
+  let row: unknown
+  try {
+    row = JSON.parse(line)
+  } catch {
+    throw strange(opened, 'was answered with a line that is not JSON')
+  }
+  if (typeof row !== 'object' || row === null || Array.isArray(row))
+    throw strange(opened, 'was answered with a line that is no row')
+  // No row has this alone, since a row has what was asked for by the names of its entity.
+  if ('Error' in row && Object.keys(row).length === 1) throw errorOf(opened.named, opened.response, line)
+  return row as Row
+}
+
+function strange({ named, response: { status, headers } }: Opened, problem: string): RosterError {
+  return unexpected(named, problem, status, headers)
+}

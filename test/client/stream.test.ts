@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createSampleDatabase } from '../support/postgres.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { failureOf } from './failureOf.ts'
+import { createRoster } from './roster.ts'
+
+/** As many pieces as end such a stream by its limit. */
+const ROWS = 2_345
+const brisk = makeKey({ limits: '1/1s' })
+const two = makeKey({ limits: '2/1m' })
+
+async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
+  const found: Row[] = []
+  for await (const row of rows) found.push(row)
+  return found
+}
+
+describe('a stream', () => {
+  let server: TestServer
+  let roster: ReturnType<typeof createRoster>
+  beforeAll(async () => {
+    const databaseUrl = await createSampleDatabase()
+    const keys = [brisk.record, two.record]
+    server = await startServer({ databaseUrl, environment: { RATE_LIMIT_CLIENTS: '4' }, keys })
+    await server.sql`insert into company (name, enabled) select 'Größe 😀 ' || n, false from generate_series(1, ${ROWS}::int) as n`
+    roster = createRoster({ url: server.url, key: KEY })
+  })
+  afterAll(() => server.stop())
+
+  test('has the rows of all pages, by filter, in order, with the chosen properties', async () => {
+    const { absences, companies } = roster
+    const query = {
+      filter: { 'period.days': { '>': 1 } },
+      sort: ['type', '-start'],
+      fields: ['id', 'period.days', 'status'],
+    } as const
+    const rows = await all(absences.stream(query))
+    expect(rows.length).toBeGreaterThan(0)
+    expect(Object.keys(rows[0] ?? {})).toEqual(['id', 'status', 'period'])
+    expect(rows).toEqual(await all(absences.all(query)))
+    expect(await all(absences.stream())).toEqual(await all(absences.all()))
+    expect(await all(absences.stream({ filter: { id: 0 } }))).toEqual([])
+    const names = await all(companies.stream({ filter: { enabled: false }, fields: ['name'] }))
+    expect(names.filter(({ name }) => name?.startsWith('Größe 😀 ')).length).toBe(ROWS)
+  })
+
+  test('choices are those of pages and rows, too', async () => {
+    const { absences } = roster
+    const { rows, links } = await absences.list({ fields: ['period', 'id'], pageSize: 5 })
+    expect(Object.keys(rows[0] ?? {})).toEqual(['id', 'period'])
+    const following = await absences.follow<'period' | 'id'>(links.next ?? '')
+    expect(Object.keys(following.rows[0] ?? {})).toEqual(['id', 'period'])
+    const whole = await absences.get(1)
+    const part = await absences.get(1, { fields: ['period.hours', 'start'] })
+    expect(part).toEqual({ start: whole.start, period: whole.period && { hours: whole.period.hours } })
+    expect(absences.versionOf(part)).toMatch(/^"\w{4}-\d+"$/)
+    expect(await failureOf(absences.list({ fields: ['statuss' as 'status'] }))).toMatchObject({
+      code: 'InvalidFields',
+    })
+    expect(await failureOf(absences.list({ fields: [] }))).toBeInstanceOf(TypeError)
+  })
+
+  test('that the limit ends fails with the rows before, and is not asked for again', async () => {
+    const { companies } = createRoster({ url: server.url, key: two.text })
+    const rows: unknown[] = []
+    const reading = async () => {
+      for await (const row of companies.stream()) rows.push(row)
+    }
+    expect(await failureOf(reading())).toMatchObject({ status: 200, code: 'RateLimitExceeded' })
+    expect(rows.length).toBe(2_000)
+  })
+
+  test('that the limit refuses before its first row is asked for again', async () => {
+    const statuses: number[] = []
+    const noted = async (url: string, init: RequestInit) => {
+      const response = await fetch(url, init)
+      statuses.push(response.status)
+      return response
+    }
+    const { companies } = createRoster({ url: server.url, key: brisk.text, fetch: noted })
+    const read = () => all(companies.stream({ filter: { enabled: true } }))
+    let count = 0
+    for (; !statuses.includes(429); count += 2) {
+      const [one, other] = await Promise.all([read(), read()])
+      expect(one).toEqual(other)
+    }
+    expect(statuses.filter((status) => status === 200).length).toBe(count)
+  })
+
+  test('an error before it has its status', async () => {
+    const stream = roster.companies.stream({ sort: 'nme' as 'name' })
+    expect(await failureOf(stream.next())).toMatchObject({ status: 400, code: 'InvalidSort' })
+  })
+})
+
+describe('a body', () => {
+  const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const END = '0\r\n\r\n'
+  let answer: (socket: Socket) => void = () => undefined
+  let requests = 0
+  let net: Server
+  let url = ''
+  beforeAll(async () => {
+    net = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        requests++
+        answer(socket)
+      })
+    })
+    await new Promise<void>((resolve) => net.listen(0, '127.0.0.1', resolve))
+    const address = net.address()
+    url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  })
+  afterAll(() => {
+    net.close()
+  })
+
+  const chunk = (bytes: Uint8Array) =>
+    Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+  const lines = (...rows: unknown[]) => Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+
+  /** Rows that were read, and what ended it. */
+  async function read(options: { signal?: AbortSignal } & Partial<Parameters<typeof createRoster>[0]>) {
+    const { signal, ...others } = options
+    const rows: unknown[] = []
+    requests = 0
+    const { companies } = createRoster({ url, key: KEY, ...others })
+    try {
+      for await (const row of companies.stream({ signal })) rows.push(row)
+      return { rows, error: null }
+    } catch (error) {
+      return { rows, error }
+    }
+  }
+
+  test.each([1, 2, 3, 7])('whose pieces have %d bytes has whole rows', async (size) => {
+    const rows = [
+      { id: 1, name: 'Größe 😀' },
+      { id: 2, name: 'two\nlines' },
+      { id: 3, name: '漢字' },
+    ]
+    const bytes = lines(...rows)
+    const client = async () => {
+      let at = 0
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          if (at >= bytes.length) return controller.close()
+          controller.enqueue(bytes.subarray(at, at + size))
+          at += size
+        },
+      })
+      return new Response(body, { headers: { 'Content-Type': 'application/x-ndjson' } })
+    }
+    expect(await read({ fetch: client })).toEqual({ rows, error: null })
+  })
+
+  test('that ends is whole', async () => {
+    answer = (socket) => socket.end(Buffer.concat([Buffer.from(HEAD), chunk(lines({ id: 1 })), Buffer.from(END)]))
+    expect(await read({})).toEqual({ rows: [{ id: 1 }], error: null })
+  })
+
+  test.each([
+    ['behind a row', lines({ id: 1 })],
+    ['in a row', Buffer.from('{"id":1}\n{"id":2')],
+  ])('whose connection is cut %s fails behind its rows, and is not asked for again', async (_, bytes) => {
+    answer = (socket) => socket.write(Buffer.concat([Buffer.from(HEAD), chunk(bytes)]))
+    const cut = async (target: string, init: RequestInit) => {
+      const response = await fetch(target, init)
+      const reader = response.body?.getReader()
+      // The rows have come before the connection is cut.
+      const first = await reader?.read()
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start: (controller) => controller.enqueue(first?.value ?? new Uint8Array()),
+          async pull(controller) {
+            for (const socket of sockets) socket.destroy()
+            const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+            if (done) controller.close()
+            else controller.enqueue(value)
+          },
+        },
+        { highWaterMark: 0 },
+      )
+      return new Response(body, { headers: response.headers })
+    }
+    const sockets = new Set<Socket>()
+    net.once('connection', (socket) => sockets.add(socket))
+    const { rows, error } = await read({ fetch: cut })
+    expect(rows).toEqual([{ id: 1 }])
+    expect(error).toMatchObject({ status: 0, code: 'NetworkFailure' })
+    expect(String(error)).toContain('/companies broke off')
+    expect(requests).toBe(1)
+  })
+
+  test('that ends in the middle of a row, or has what is no row, fails', async () => {
+    const fake = (text: string, type = 'application/x-ndjson') => ({
+      fetch: async () => new Response(text, { headers: { 'Content-Type': type } }),
+    })
+    expect((await read(fake('{"id":1}\n{"id":2}'))).error).toMatchObject({ code: 'NetworkFailure' })
+    for (const text of ['{"id":1}\n<br>\n', '{"id":1}\n[]\n', '{"id":1}\nnull\n', '{"id":1}\n\n'])
+      expect(await read(fake(text))).toMatchObject({ rows: [{ id: 1 }], error: { code: 'UnexpectedAnswer' } })
+    expect((await read(fake('[]', 'application/json'))).error).toMatchObject({ code: 'UnexpectedAnswer' })
+  })
+
+  test('without line feeds is not kept without end', async () => {
+    const piece = new Uint8Array(64 * 1024).fill(0x61)
+    let pieces = 0
+    const endless = async () => {
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          pieces++
+          controller.enqueue(piece)
+        },
+      })
+      return new Response(body, { headers: { 'Content-Type': 'application/x-ndjson' } })
+    }
+    expect((await read({ fetch: endless })).error).toMatchObject({ code: 'UnexpectedAnswer' })
+    expect(pieces).toBeLessThan(100)
+  })
+
+  test('that stops is given up after the time', async () => {
+    answer = (socket) => socket.write(Buffer.concat([Buffer.from(HEAD), chunk(lines({ id: 1 }))]))
+    const { rows, error } = await read({ timeoutMs: 500 })
+    expect(rows.length).toBeLessThan(2)
+    expect(error).toMatchObject({ status: 0, code: 'Timeout' })
+  })
+
+  test.each(['break', 'abort'])('its request ends by %s', async (how) => {
+    const closed = new Promise<void>((resolve) => {
+      answer = (socket) => {
+        socket.once('close', () => resolve())
+        socket.write(Buffer.concat([Buffer.from(HEAD), chunk(lines({ id: 1 }))]))
+      }
+    })
+    const ending = new AbortController()
+    const { companies } = createRoster({ url, key: KEY })
+    const reading = async () => {
+      for await (const { id } of companies.stream({ signal: ending.signal })) {
+        expect(id).toBe(1)
+        if (how === 'break') break
+        setTimeout(() => ending.abort(new Error('enough')), 1)
+      }
+    }
+    if (how === 'break') await reading()
+    else expect((await failureOf(reading())).message).toBe('enough')
+    await closed
+  })
+})
