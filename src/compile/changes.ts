@@ -30,7 +30,7 @@ export function compileChanges(entities: readonly Entity[], after: ChangesPlace,
 /** Up to `most` lines of one row behind a place. Each was committed before the next could be written. */
 export function compileHistory(entity: Entity, id: string, after: ChangesPlace, most: number): Statement {
   return linesOf(
-    sql`select * from entity_change where entity = ${word(entity.table)} and id = ${param(id)} and number > ${param(after.number)}::bigint order by number limit ${param(String(most))}::int`,
+    sql`select * from entity_change where entity = ${word(entity.table)} and id = ${param(id)} and (position, number) > (${param(after.position)}::bigint, ${param(after.number)}::bigint) order by number limit ${param(String(most))}::int`,
   )
 }
 

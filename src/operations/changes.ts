@@ -116,8 +116,8 @@ export class Changes {
     if (more) return { lines, more, end: { ...placeIn(found[pageSize - 1] as Row), run } }
     // All below this was read, whether it has lines of these entities or not.
     const settled = { position: cellOf(first, 'settled'), number: '0' }
-    const isAhead = after !== null && comparePlaces(after, settled) > 0
-    return { lines, more, end: { ...(isAhead ? after : settled), run } }
+    // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
+    return { lines, more, end: { ...settled, run } }
   }
 
   private lineOf(row: Row, run: string): ChangeLine {
