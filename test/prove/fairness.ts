@@ -15,6 +15,8 @@ interface Options {
   readonly connections: number
   /** After so many ms each of these clients leaves; null: it waits for its answer. */
   readonly leaveMs?: number | null
+  /** With 0, PostgreSQL finds each of these lists; null: as the server does by default. */
+  readonly columnsMb?: number | null
   readonly seconds: number
 }
 
@@ -42,7 +44,8 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
   try {
     await fill(folder, options.absences)
-    const settings = { DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error' }
+    const columns = { ...(options.columnsMb == null ? {} : { COLUMNS_MB: String(options.columnsMb) }) }
+    const settings = { DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error', ...columns }
     const program = (words: readonly string[]) =>
       run([process.execPath, '--no-env-file', 'src/main.ts', ...words], { ...settings, LOG_FORMAT: 'pretty' })
     const keyOf = async (name: string) => {

@@ -117,21 +117,25 @@ const tests: Record<string, Proof> = Object.fromEntries(
   TESTS.map((file) => [`test/${file}, many rounds`, (seed: number) => proveTests(file, seed)]),
 )
 
+const ATTACKS = [
+  { keys: 1, connections: 40, leaveMs: null },
+  { keys: 1, connections: 40, leaveMs: 200 },
+  { keys: 8, connections: 400, leaveMs: null },
+]
+
 /** Costly lists of keys within their limits, over so many connections together; some leave before they are answered. */
 const fairness: Record<string, Proof> = Object.fromEntries(
-  [
-    { keys: 1, connections: 40, leaveMs: null },
-    { keys: 1, connections: 40, leaveMs: 200 },
-    { keys: 8, connections: 400, leaveMs: null },
-  ].map((attack) => [
-    `others beside ${attack.keys} greedy keys, ${attack.leaveMs === null ? 'which stay' : 'which leave'}`,
-    async () => {
-      const { beside, ...more } = await proveFairness({ absences: 200_000, seconds: 20, ...attack })
-      const { 200: served = 0, ...others } = beside.statuses
-      if (Object.keys(others).length > 0) throw new Differing(`others were not served: ${JSON.stringify(others)}`, 1)
-      return { served, beside, ...more }
-    },
-  ]),
+  [null, 0]
+    .flatMap((columnsMb) => ATTACKS.map((attack) => ({ ...attack, columnsMb })))
+    .map((attack) => [
+      `others beside ${attack.keys} greedy keys, ${attack.leaveMs === null ? 'which stay' : 'which leave'}${attack.columnsMb === 0 ? ', without columns' : ''}`,
+      async () => {
+        const { beside, ...more } = await proveFairness({ absences: 200_000, seconds: 20, ...attack })
+        const { 200: served = 0, ...others } = beside.statuses
+        if (Object.keys(others).length > 0) throw new Differing(`others were not served: ${JSON.stringify(others)}`, 1)
+        return { served, beside, ...more }
+      },
+    ]),
 )
 
 /** Requests that no client should send, over HTTP and sockets, to a real server. */
