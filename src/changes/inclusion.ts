@@ -46,6 +46,12 @@ export class Inclusion {
     return false
   }
 
+  /** Resolves once they include all that the database has shown by now. There are none from memory once the lease has run out. */
+  async settled(): Promise<void> {
+    const nowMs = monotonicMs()
+    while (this.isLive && !isLeasedSince(this.region, nowMs)) await Bun.sleep(LOOK_MS)
+  }
+
   /** The database shows this write, and the end of all before `oldest`, and what it shows is included since `generation`. */
   learn(transaction: number, oldest: number, generation: number): void {
     if (generation !== this.subscriber.generation) return

@@ -1,5 +1,6 @@
 import { compileSnapshot } from '../compile/list.ts'
 import type { Database } from '../execute/database.ts'
+import type { Inclusion } from './inclusion.ts'
 import { type InFlightWrites, type Seen, seenBy, versionOf } from './settling.ts'
 import { Snapshot } from './snapshot.ts'
 
@@ -11,6 +12,7 @@ export class ReadFence {
   constructor(
     private readonly database: Database,
     private readonly inFlight: InFlightWrites,
+    private readonly inclusion: Inclusion,
   ) {}
 
   /**
@@ -27,6 +29,11 @@ export class ReadFence {
   async rows(tableMask: number, text: string | null): Promise<void> {
     if (this.inFlight.isEmpty(tableMask)) return
     await this.inFlight.settled(tableMask, text === null ? await this.now() : seenBy(new Snapshot(text)))
+  }
+
+  /** For all that the database has shown by now of these tables, whoever wrote it: other servers and programs too. */
+  async all(tableMask: number): Promise<void> {
+    await Promise.all([this.rows(tableMask, null), this.inclusion.settled()])
   }
 
   private async now(): Promise<Seen> {

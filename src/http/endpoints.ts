@@ -1,3 +1,4 @@
+import { ReadFence } from '../changes/readFence.ts'
 import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { Changes } from '../operations/changes.ts'
@@ -100,9 +101,10 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
 
 /** What has changed, of all rows and of each. */
 function addChanges(router: Router<ResourceRequest>, parts: EndpointParts): void {
-  const { entities, database, trail = null, newestWrite = null, isDraining } = parts
+  const { entities, database, memory, trail = null, newestWrite = null, isDraining } = parts
   const waits = new ChangeWaits(entities, database, { newest: newestWrite, isDraining })
-  const changes = new Changes(entities, database, trail, waits)
+  const fence = memory && new ReadFence(database, memory.inFlight, memory.inclusion)
+  const changes = new Changes(entities, database, trail, waits, fence)
   router.add('Changes', defineEndpoint<ResourceRequest>({ GET: (call) => changes.list(call) }))
   for (const entity of entities) {
     const { plural } = entity

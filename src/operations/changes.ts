@@ -1,3 +1,5 @@
+import type { ReadFence } from '../changes/readFence.ts'
+import { tableMask } from '../changes/recorder.ts'
 import { CHANGE_COLUMNS, compileChanges, compileHistory } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
@@ -34,12 +36,13 @@ interface Page {
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
 
-  /** `trail`: null where writes leave no lines. */
+  /** `trail`: null where writes leave no lines. `fence`: null where there is no list cache. */
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Database,
     private readonly trail: { readonly hasValues: boolean } | null,
     private readonly waits: ChangeWaits,
+    private readonly fence: ReadFence | null,
   ) {
     this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
   }
@@ -56,8 +59,11 @@ export class Changes {
       const page = await this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
       const { lines, more, end } = page
       const isOver = lines.length > 0 || performance.now() >= untilMs
-      if (isOver || !(await this.waits.wait(entities, end, untilMs, call.request.signal)))
+      if (isOver || !(await this.waits.wait(entities, end, untilMs, call.request.signal))) {
+        // Behind a token without lines there is nothing that was not there when the token was given.
+        if (lines.length > 0 || query.after === null || query.after === 'now') await this.settle(entities)
         return respondChanges(lines, writeToken(end), more, false)
+      }
       after = end
     }
   }
@@ -78,10 +84,10 @@ export class Changes {
       (place) => compileHistory(entity, id, place, query.pageSize + 1),
       after,
     )
-    if (lines.length === 0 && after === null && query.after !== 'now') {
-      const [row] = await this.database.read(compileGet(entity, id))
-      if (!row) throw absent
-    }
+    const isThere =
+      lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
+    await this.settle([entity])
+    if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
   }
@@ -89,6 +95,11 @@ export class Changes {
   private requireTrail() {
     if (this.trail === null)
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
+  }
+
+  /** Until each list that is asked for later has what the lines, or their token, stand for. */
+  private async settle(entities: readonly Entity[]) {
+    await this.fence?.all(tableMask(this.entities, entities))
   }
 
   private entitiesFor({ rights }: ResourceRequest, { entities }: ChangesQuery): readonly Entity[] {
