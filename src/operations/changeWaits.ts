@@ -8,6 +8,8 @@ interface Waiter {
   readonly tables: ReadonlySet<string>
   readonly after: ChangesPlace
   readonly untilMs: number
+  /** Whether its key is what it was when it began to wait. */
+  isAdmitted(): boolean
   /** `isWoken`: false where it should be answered as it is. */
   end(isWoken: boolean): void
 }
@@ -16,6 +18,8 @@ interface Options {
   /** Another number once somebody has written, as far as this process knows; null: it knows only of its own writes. */
   readonly newest: (() => number) | null
   isDraining(): boolean
+  /** Another number once keys have come, gone or changed; null, or not there: they never do. */
+  readonly keysSerial?: (() => number) | null
   waitersMax?: number
 }
 
@@ -35,6 +39,7 @@ export class ChangeWaits {
   private readonly waiters = new Set<Waiter>()
   private timer: Timer | null = null
   private seen = 0
+  private keysSeen = 0
   private pauseMs = LOOK_MS_MAX
   private lookedMs = 0
   private isLooking = false
@@ -45,15 +50,24 @@ export class ChangeWaits {
     private readonly options: Options,
   ) {}
 
-  /** True: there is a line behind `after`. False: time has passed, the client has gone, or there are too many already. */
-  wait(entities: readonly Entity[], after: ChangesPlace, untilMs: number, signal: AbortSignal): Promise<boolean> {
+  /**
+   * True: there is a line behind `after`. False: time has passed, the client has gone, its key is another or none, or there are too
+   * many already.
+   */
+  wait(
+    entities: readonly Entity[],
+    after: ChangesPlace,
+    untilMs: number,
+    signal: AbortSignal,
+    isAdmitted: () => boolean = () => true,
+  ): Promise<boolean> {
     const { waitersMax = WAITERS_MAX, isDraining } = this.options
     if (this.waiters.size >= waitersMax || isDraining() || signal.aborted) return Promise.resolve(false)
     return new Promise((resolve) => {
       const gone = () => waiter.end(false)
       const waiter: Waiter = {
         tables: new Set(entities.map(({ table }) => table)),
-        ...{ after, untilMs },
+        ...{ after, untilMs, isAdmitted },
         end: (isWoken) => {
           this.waiters.delete(waiter)
           signal.removeEventListener('abort', gone)
@@ -64,6 +78,7 @@ export class ChangeWaits {
       this.waiters.add(waiter)
       if (this.timer !== null) return
       this.noteWrite()
+      this.keysSeen = this.options.keysSerial?.() ?? 0
       this.timer = setInterval(() => this.tick(), TICK_MS)
     })
   }
@@ -77,6 +92,7 @@ export class ChangeWaits {
   private tick() {
     const nowMs = performance.now()
     for (const waiter of this.waiters) if (nowMs >= waiter.untilMs || this.options.isDraining()) waiter.end(false)
+    this.lookAtKeys()
     if (this.waiters.size === 0) {
       clearInterval(this.timer ?? undefined)
       this.timer = null
@@ -86,6 +102,13 @@ export class ChangeWaits {
     if (newest !== this.seen) this.noteWrite()
     this.seen = newest
     if (!this.isLooking && nowMs - this.lookedMs >= this.pauseMs) this.look(nowMs)
+  }
+
+  private lookAtKeys() {
+    const serial = this.options.keysSerial?.() ?? 0
+    if (serial === this.keysSeen) return
+    this.keysSeen = serial
+    for (const waiter of this.waiters) if (!waiter.isAdmitted()) waiter.end(false)
   }
 
   private async look(nowMs: number) {

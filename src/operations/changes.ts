@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { type ChangesPlace, type ChangesToken, comparePlaces, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
-import { allows } from '../model/rights.ts'
+import { allows, type Rights } from '../model/rights.ts'
 import { shown } from '../model/shown.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
@@ -25,6 +25,14 @@ const START: ChangesPlace = { position: '0', number: '0' }
 /** How much longer than it waits a connection may be silent. */
 const SPARE_SECONDS = 15
 
+/** The keys of requests that wait. */
+export interface KeysInUse {
+  /** The key of the request, the same object for as long as it stays as it is; null: it is not valid. */
+  of(request: Request): unknown
+  /** What the key may do now; charges nothing. @throws ApiError where it is not valid any more */
+  rightsOf(request: Request): Promise<Rights>
+}
+
 interface Page {
   readonly lines: readonly ChangeLine[]
   readonly more: boolean
@@ -36,13 +44,14 @@ interface Page {
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
 
-  /** `trail`: null where writes leave no lines. `fence`: null where there is no list cache. */
+  /** `trail`: null where writes leave no lines. `fence`: null where there is no list cache. `keys`: null where none ever ends. */
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Database,
     private readonly trail: { readonly hasValues: boolean } | null,
     private readonly waits: ChangeWaits,
     private readonly fence: ReadFence | null,
+    private readonly keys: KeysInUse | null = null,
   ) {
     this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
   }
@@ -51,21 +60,30 @@ export class Changes {
   async list(call: ResourceRequest): Promise<Reply> {
     this.requireTrail()
     const query = parseChanges(call.query, this.entities)
-    const entities = this.entitiesFor(call, query)
     const untilMs = performance.now() + query.waitMs
     if (query.waitMs > 0) call.server?.timeout(call.request, query.waitMs / 1_000 + SPARE_SECONDS)
+    let entities = this.entitiesFor(call.rights, query)
     let after: ChangesPlace | null = query.after === 'now' ? null : query.after
     for (;;) {
       const page = await this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
-      const { lines, more, end } = page
-      const isOver = lines.length > 0 || performance.now() >= untilMs
-      if (isOver || !(await this.waits.wait(entities, end, untilMs, call.request.signal))) {
-        // Behind a token without lines there is nothing that was not there when the token was given.
-        if (lines.length > 0 || query.after === null || query.after === 'now') await this.settle(entities)
-        return respondChanges(lines, writeToken(end), more, false)
-      }
-      after = end
+      if (page.lines.length > 0 || performance.now() >= untilMs) return this.respond(page, query, entities)
+      const isWoken = await this.wait(call.request, entities, page.end, untilMs)
+      // Meanwhile the key may have been revoked, or have lost rights.
+      if (this.keys !== null) entities = this.entitiesFor(await this.keys.rightsOf(call.request), query)
+      if (!isWoken) return this.respond(page, query, entities)
+      after = page.end
     }
+  }
+
+  private wait(request: Request, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
+    const key = this.keys?.of(request)
+    return this.waits.wait(entities, after, untilMs, request.signal, () => this.keys?.of(request) === key)
+  }
+
+  private async respond({ lines, more, end }: Page, query: ChangesQuery, entities: readonly Entity[]): Promise<Reply> {
+    // Behind a token without lines there is nothing that was not there when the token was given.
+    if (lines.length > 0 || query.after === null || query.after === 'now') await this.settle(entities)
+    return respondChanges(lines, writeToken(end), more, false)
   }
 
   /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
@@ -102,7 +120,7 @@ export class Changes {
     await this.fence?.all(tableMask(this.entities, entities))
   }
 
-  private entitiesFor({ rights }: ResourceRequest, { entities }: ChangesQuery): readonly Entity[] {
+  private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
     const mayRead = ({ plural }: Entity) => rights != null && allows(rights, plural, 'read')
     const refused = entities?.find((entity) => !mayRead(entity))
     if (refused) throw new ApiError('Forbidden', `The key does not have the right ${refused.plural}:read.`)
