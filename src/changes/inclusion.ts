@@ -31,7 +31,7 @@ export class Inclusion {
   has(transaction: number): boolean {
     this.subscriber.catchUp()
     if (this.generation !== this.subscriber.generation) this.forget()
-    if (transaction < this.before || this.subscriber.hasAnswered(transaction)) return true
+    if (transaction < this.before || this.subscriber.hasPublished(transaction)) return true
     return this.known[transaction & (KNOWN_MAX - 1)] === transaction
   }
 
