@@ -15,7 +15,7 @@ interface Waiter {
 }
 
 interface Options {
-  /** Another number once somebody has written, as far as this process knows; null: it knows only of its own writes. */
+  /** Another number once somebody has written, as far as this process knows; null: it knows of none, and asks each second. */
   readonly newest: (() => number) | null
   isDraining(): boolean
   /** Another number once keys have come, gone or changed; null, or not there: they never do. */
@@ -77,14 +77,14 @@ export class ChangeWaits {
       signal.addEventListener('abort', gone)
       this.waiters.add(waiter)
       if (this.timer !== null) return
-      this.noteWrite()
+      this.lookSoon()
       this.keysSeen = this.options.keysSerial?.() ?? 0
       this.timer = setInterval(() => this.tick(), TICK_MS)
     })
   }
 
-  /** This process has written. */
-  noteWrite(): void {
+  /** There may be a line soon. */
+  private lookSoon() {
     this.pauseMs = LOOK_MS_MIN
     this.lookedMs = 0
   }
@@ -99,7 +99,7 @@ export class ChangeWaits {
       return
     }
     const newest = this.options.newest?.() ?? 0
-    if (newest !== this.seen) this.noteWrite()
+    if (newest !== this.seen) this.lookSoon()
     this.seen = newest
     if (!this.isLooking && nowMs - this.lookedMs >= this.pauseMs) this.look(nowMs)
   }
