@@ -53,6 +53,14 @@ export class Inclusion {
     while (this.isLive && !isLeasedSince(this.region, nowMs)) await Bun.sleep(LOOK_MS)
   }
 
+  /** The same for transactions before this one, all of which have ended. */
+  async settledBefore(transaction: number): Promise<void> {
+    if (this.isLive && this.generation === this.subscriber.generation && transaction <= this.before) return
+    const generation = this.now
+    await this.settled()
+    if (this.subscriber.isLive) this.learn([], transaction, generation)
+  }
+
   /** The database shows these writes, and the end of all before `oldest`, and what it shows is included since `generation`. */
   learn(transactions: readonly number[], oldest: number, generation: number): void {
     if (generation !== this.subscriber.generation) return

@@ -31,9 +31,14 @@ export class ReadFence {
     await this.inFlight.settled(tableMask, text === null ? await this.now() : seenBy(new Snapshot(text)))
   }
 
-  /** For all that the database has shown by now of these tables, whoever wrote it: other servers and programs too. */
-  async all(tableMask: number): Promise<void> {
-    await Promise.all([this.rows(tableMask, null), this.inclusion.settled()])
+  /**
+   * For all that was written to these tables, by other servers and programs too: by transactions before this one, which have ended; null:
+   * by now.
+   */
+  async all(tableMask: number, before: number | null): Promise<void> {
+    const { inclusion } = this
+    const known = before === null ? inclusion.settled() : inclusion.settledBefore(before)
+    await Promise.all([this.rows(tableMask, null), known])
   }
 
   private async now(): Promise<Seen> {

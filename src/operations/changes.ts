@@ -82,7 +82,9 @@ export class Changes {
 
   private async respond({ lines, more, end }: Page, query: ChangesQuery, entities: readonly Entity[]): Promise<Reply> {
     // Behind a token without lines there is nothing that was not there when the token was given.
-    if (lines.length > 0 || query.after === null || query.after === 'now') await this.settle(entities)
+    const isNews = lines.length > 0 || query.after === null || query.after === 'now'
+    // A line's transaction is not behind its place; what stands behind the last one may still run.
+    if (isNews) await this.settle(entities, Number(end.position) + (more ? 1 : 0))
     return respondChanges(lines, writeToken(end), more, false)
   }
 
@@ -104,7 +106,7 @@ export class Changes {
     )
     const isThere =
       lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
-    await this.settle([entity])
+    await this.settle([entity], null)
     if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
@@ -115,9 +117,12 @@ export class Changes {
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  /** Until each list that is asked for later has what the lines, or their token, stand for. */
-  private async settle(entities: readonly Entity[]) {
-    await this.fence?.all(tableMask(this.entities, entities))
+  /**
+   * Until each list that is asked for later has what the lines, or their token, stand for: what was written before this transaction;
+   * null: by now.
+   */
+  private async settle(entities: readonly Entity[], before: number | null) {
+    await this.fence?.all(tableMask(this.entities, entities), before)
   }
 
   private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {

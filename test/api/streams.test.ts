@@ -177,6 +177,8 @@ describe('which form', () => {
   test('HEAD has the head alone', async () => {
     const { status, text, headers } = await server.send('HEAD', '/Companies', undefined, CSV)
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8'])
+    // GET has none either.
+    expect(headers.get('content-length')).toBeNull()
   })
 
   test('If-Match names no version of a stream', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { Inclusion } from '../../src/changes/inclusion.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
-import { ChangeLogReader, renewLease } from '../../src/changes/log.ts'
+import { bumpEpoch, ChangeLogReader, renewLease } from '../../src/changes/log.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
 import type { Region } from '../../src/os/region.ts'
@@ -39,6 +39,23 @@ test('what was shown is included once a pulse was answered that was sent later',
   expect(await waitsWith(waiting, pulseMs)).toBe(true)
   renewLease(region)
   await waiting
+})
+
+test('what is included is waited for once, in each epoch', async () => {
+  renewLease(region, monotonicMs() - 1_000)
+  const waiting = inclusion.settledBefore(100)
+  expect(await waitsWith(waiting, monotonicMs() - 1_000)).toBe(true)
+  renewLease(region)
+  await waiting
+  renewLease(region, monotonicMs() - 1_000)
+  await inclusion.settledBefore(100)
+  expect(inclusion.has(99)).toBe(true)
+  expect(await waitsWith(inclusion.settledBefore(101), monotonicMs() - 1_000)).toBe(true)
+  bumpEpoch(region)
+  const again = inclusion.settledBefore(100)
+  expect(await waitsWith(again, monotonicMs() - 1_000)).toBe(true)
+  renewLease(region)
+  await again
 })
 
 test('or once lists do not come from memory any more', async () => {
