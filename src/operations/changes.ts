@@ -38,6 +38,8 @@ interface Page {
   readonly more: boolean
   /** Behind all that was read: what comes later lies behind it. */
   readonly end: ChangesToken
+  /** All that it shows was written by transactions before this one, which have all ended; null: there is no such one yet. */
+  readonly before: number | null
 }
 
 /** What has changed, as writes have left it behind them. D57, D58 */
@@ -80,11 +82,14 @@ export class Changes {
     return this.waits.wait(entities, after, untilMs, request.signal, () => this.keys?.of(request) === key)
   }
 
-  private async respond({ lines, more, end }: Page, query: ChangesQuery, entities: readonly Entity[]): Promise<Reply> {
+  private async respond(
+    { lines, more, end, before }: Page,
+    query: ChangesQuery,
+    entities: readonly Entity[],
+  ): Promise<Reply> {
     // Behind a token without lines there is nothing that was not there when the token was given.
     const isNews = lines.length > 0 || query.after === null || query.after === 'now'
-    // A line's transaction is not behind its place; what stands behind the last one may still run.
-    if (isNews) await this.settle(entities, Number(end.position) + (more ? 1 : 0))
+    if (isNews) await this.settle(entities, before)
     return respondChanges(lines, writeToken(end), more, false)
   }
 
@@ -99,14 +104,14 @@ export class Changes {
       `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`,
     )
     if (id === null) throw absent
-    const { lines, more } = await this.read(
+    const { lines, more, before } = await this.read(
       query,
       (place) => compileHistory(entity, id, place, query.pageSize + 1),
       after,
     )
     const isThere =
       lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
-    await this.settle([entity], null)
+    await this.settle([entity], isThere ? before : null)
     if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
@@ -145,13 +150,15 @@ export class Changes {
     if (asked !== null && asked !== 'now') requireKept(asked, first)
     const run = cellOf(first, 'run')
     const found = rows.filter((row) => row[placeOf.position] !== null)
-    const lines = found.slice(0, pageSize).map((row) => this.lineOf(row, run))
+    const shown = found.slice(0, pageSize)
+    const lines = shown.map((row) => this.lineOf(row, run))
     const more = found.length > pageSize
-    if (more) return { lines, more, end: { ...placeIn(found[pageSize - 1] as Row), run } }
+    const settled = cellOf(first, 'settled')
+    const before = beforeOf(shown, more, Number(settled))
+    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run }, before }
     // All below this was read, whether it has lines of these entities or not.
-    const settled = { position: cellOf(first, 'settled'), number: '0' }
     // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
-    return { lines, more, end: { ...settled, run } }
+    return { lines, more, end: { position: settled, number: '0', run }, before }
   }
 
   private lineOf(row: Row, run: string): ChangeLine {
@@ -171,6 +178,13 @@ export class Changes {
 
 /** Behind all lines. */
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
+
+/** A line's transaction is not behind its place. `settled`: all transactions before it have ended. */
+function beforeOf(lines: readonly Row[], more: boolean, settled: number): number | null {
+  const last = Math.max(0, ...lines.map((row) => Number(cellOf(row, 'position'))))
+  if (last >= settled) return null
+  return more ? last + 1 : settled
+}
 
 function placeIn(row: Row): ChangesPlace {
   return { position: cellOf(row, 'position'), number: cellOf(row, 'number') }
