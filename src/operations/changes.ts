@@ -1,4 +1,4 @@
-import type { ReadFence } from '../changes/readFence.ts'
+import type { ReadFence, SeenBefore } from '../changes/readFence.ts'
 import { tableMask } from '../changes/recorder.ts'
 import { CHANGE_COLUMNS, compileChanges, compileHistory } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
@@ -38,8 +38,8 @@ interface Page {
   readonly more: boolean
   /** Behind all that was read: what comes later lies behind it. */
   readonly end: ChangesToken
-  /** All that it shows was written by transactions before this one, which have all ended; null: there is no such one yet. */
-  readonly before: number | null
+  /** Where in the order of transactions what it shows was written; null: some of it by one beside which others may still run. */
+  readonly seen: SeenBefore | null
 }
 
 /** What has changed, as writes have left it behind them. D57, D58 */
@@ -83,13 +83,13 @@ export class Changes {
   }
 
   private async respond(
-    { lines, more, end, before }: Page,
+    { lines, more, end, seen }: Page,
     query: ChangesQuery,
     entities: readonly Entity[],
   ): Promise<Reply> {
     // Behind a token without lines there is nothing that was not there when the token was given.
     const isNews = lines.length > 0 || query.after === null || query.after === 'now'
-    if (isNews) await this.settle(entities, before)
+    if (isNews) await this.settle(entities, seen)
     return respondChanges(lines, writeToken(end), more, false)
   }
 
@@ -104,14 +104,14 @@ export class Changes {
       `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`,
     )
     if (id === null) throw absent
-    const { lines, more, before } = await this.read(
+    const { lines, more, seen } = await this.read(
       query,
       (place) => compileHistory(entity, id, place, query.pageSize + 1),
       after,
     )
     const isThere =
       lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
-    await this.settle([entity], isThere ? before : null)
+    await this.settle([entity], isThere ? seen : null)
     if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
@@ -122,12 +122,9 @@ export class Changes {
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  /**
-   * Until each list that is asked for later has what the lines, or their token, stand for: what was written before this transaction;
-   * null: by now.
-   */
-  private async settle(entities: readonly Entity[], before: number | null) {
-    await this.fence?.all(tableMask(this.entities, entities), before)
+  /** Until each list that is asked for later has what the lines, or their token, stand for. */
+  private async settle(entities: readonly Entity[], seen: SeenBefore | null) {
+    await this.fence?.all(tableMask(this.entities, entities), seen)
   }
 
   private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
@@ -154,11 +151,11 @@ export class Changes {
     const lines = shown.map((row) => this.lineOf(row, run))
     const more = found.length > pageSize
     const settled = cellOf(first, 'settled')
-    const before = beforeOf(shown, more, Number(settled))
-    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run }, before }
+    const seen = seenIn(shown, more, Number(settled))
+    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run }, seen }
     // All below this was read, whether it has lines of these entities or not.
     // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
-    return { lines, more, end: { position: settled, number: '0', run }, before }
+    return { lines, more, end: { position: settled, number: '0', run }, seen }
   }
 
   private lineOf(row: Row, run: string): ChangeLine {
@@ -180,10 +177,10 @@ export class Changes {
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
 
 /** A line's transaction is not behind its place. `settled`: all transactions before it have ended. */
-function beforeOf(lines: readonly Row[], more: boolean, settled: number): number | null {
+function seenIn(lines: readonly Row[], more: boolean, settled: number): SeenBefore | null {
   const last = Math.max(0, ...lines.map((row) => Number(cellOf(row, 'position'))))
   if (last >= settled) return null
-  return more ? last + 1 : settled
+  return { transaction: more ? last + 1 : settled, ended: settled }
 }
 
 function placeIn(row: Row): ChangesPlace {
