@@ -1,10 +1,12 @@
+import type { ReadFence, SeenBefore } from '../changes/readFence.ts'
+import { tableMask } from '../changes/recorder.ts'
 import { CHANGE_COLUMNS, compileChanges, compileHistory } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { type ChangesPlace, type ChangesToken, comparePlaces, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
-import { allows } from '../model/rights.ts'
+import { allows, type Rights } from '../model/rights.ts'
 import { shown } from '../model/shown.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
@@ -23,23 +25,35 @@ const START: ChangesPlace = { position: '0', number: '0' }
 /** How much longer than it waits a connection may be silent. */
 const SPARE_SECONDS = 15
 
+/** The keys of requests that wait. */
+export interface KeysInUse {
+  /** The key of the request, the same object for as long as it stays as it is; null: it is not valid. */
+  of(request: Request): unknown
+  /** What the key may do now; charges nothing. @throws ApiError where it is not valid any more */
+  rightsOf(request: Request): Promise<Rights>
+}
+
 interface Page {
   readonly lines: readonly ChangeLine[]
   readonly more: boolean
   /** Behind all that was read: what comes later lies behind it. */
   readonly end: ChangesToken
+  /** Where in the order of transactions what it shows was written; null: some of it by one beside which others may still run. */
+  readonly seen: SeenBefore | null
 }
 
 /** What has changed, as writes have left it behind them. D57, D58 */
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
 
-  /** `trail`: null where writes leave no lines. */
+  /** `trail`: null where writes leave no lines. `fence`: null where there is no list cache. `keys`: null where none ever ends. */
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Database,
     private readonly trail: { readonly hasValues: boolean } | null,
     private readonly waits: ChangeWaits,
+    private readonly fence: ReadFence | null,
+    private readonly keys: KeysInUse | null = null,
   ) {
     this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
   }
@@ -48,18 +62,35 @@ export class Changes {
   async list(call: ResourceRequest): Promise<Reply> {
     this.requireTrail()
     const query = parseChanges(call.query, this.entities)
-    const entities = this.entitiesFor(call, query)
     const untilMs = performance.now() + query.waitMs
     if (query.waitMs > 0) call.server?.timeout(call.request, query.waitMs / 1_000 + SPARE_SECONDS)
+    let entities = this.entitiesFor(call.rights, query)
     let after: ChangesPlace | null = query.after === 'now' ? null : query.after
     for (;;) {
       const page = await this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
-      const { lines, more, end } = page
-      const isOver = lines.length > 0 || performance.now() >= untilMs
-      if (isOver || !(await this.waits.wait(entities, end, untilMs, call.request.signal)))
-        return respondChanges(lines, writeToken(end), more, false)
-      after = end
+      if (page.lines.length > 0 || performance.now() >= untilMs) return this.respond(page, query, entities)
+      const isWoken = await this.wait(call.request, entities, page.end, untilMs)
+      // Meanwhile the key may have been revoked, or have lost rights.
+      if (this.keys !== null) entities = this.entitiesFor(await this.keys.rightsOf(call.request), query)
+      if (!isWoken) return this.respond(page, query, entities)
+      after = page.end
     }
+  }
+
+  private wait(request: Request, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
+    const key = this.keys?.of(request)
+    return this.waits.wait(entities, after, untilMs, request.signal, () => this.keys?.of(request) === key)
+  }
+
+  private async respond(
+    { lines, more, end, seen }: Page,
+    query: ChangesQuery,
+    entities: readonly Entity[],
+  ): Promise<Reply> {
+    // Behind a token without lines there is nothing that was not there when the token was given.
+    const isNews = lines.length > 0 || query.after === null || query.after === 'now'
+    if (isNews) await this.settle(entities, seen)
+    return respondChanges(lines, writeToken(end), more, false)
   }
 
   /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
@@ -73,15 +104,15 @@ export class Changes {
       `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`,
     )
     if (id === null) throw absent
-    const { lines, more } = await this.read(
+    const { lines, more, seen } = await this.read(
       query,
       (place) => compileHistory(entity, id, place, query.pageSize + 1),
       after,
     )
-    if (lines.length === 0 && after === null && query.after !== 'now') {
-      const [row] = await this.database.read(compileGet(entity, id))
-      if (!row) throw absent
-    }
+    const isThere =
+      lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
+    await this.settle([entity], isThere ? seen : null)
+    if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
   }
@@ -91,7 +122,12 @@ export class Changes {
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  private entitiesFor({ rights }: ResourceRequest, { entities }: ChangesQuery): readonly Entity[] {
+  /** Until each list that is asked for later has what the lines, or their token, stand for. */
+  private async settle(entities: readonly Entity[], seen: SeenBefore | null) {
+    await this.fence?.all(tableMask(this.entities, entities), seen)
+  }
+
+  private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
     const mayRead = ({ plural }: Entity) => rights != null && allows(rights, plural, 'read')
     const refused = entities?.find((entity) => !mayRead(entity))
     if (refused) throw new ApiError('Forbidden', `The key does not have the right ${refused.plural}:read.`)
@@ -111,13 +147,15 @@ export class Changes {
     if (asked !== null && asked !== 'now') requireKept(asked, first)
     const run = cellOf(first, 'run')
     const found = rows.filter((row) => row[placeOf.position] !== null)
-    const lines = found.slice(0, pageSize).map((row) => this.lineOf(row, run))
+    const shown = found.slice(0, pageSize)
+    const lines = shown.map((row) => this.lineOf(row, run))
     const more = found.length > pageSize
-    if (more) return { lines, more, end: { ...placeIn(found[pageSize - 1] as Row), run } }
+    const settled = cellOf(first, 'settled')
+    const seen = seenIn(shown, more, Number(settled))
+    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run }, seen }
     // All below this was read, whether it has lines of these entities or not.
-    const settled = { position: cellOf(first, 'settled'), number: '0' }
     // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
-    return { lines, more, end: { ...settled, run } }
+    return { lines, more, end: { position: settled, number: '0', run }, seen }
   }
 
   private lineOf(row: Row, run: string): ChangeLine {
@@ -137,6 +175,13 @@ export class Changes {
 
 /** Behind all lines. */
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
+
+/** A line's transaction is not behind its place. `settled`: all transactions before it have ended. */
+function seenIn(lines: readonly Row[], more: boolean, settled: number): SeenBefore | null {
+  const last = Math.max(0, ...lines.map((row) => Number(cellOf(row, 'position'))))
+  if (last >= settled) return null
+  return { transaction: more ? last + 1 : settled, ended: settled }
+}
 
 function placeIn(row: Row): ChangesPlace {
   return { position: cellOf(row, 'position'), number: cellOf(row, 'number') }
