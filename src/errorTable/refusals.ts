@@ -67,7 +67,7 @@ export const refusals = {
     status: 410,
     title: 'Changes behind this token may be missing',
     explanation:
-      'The token is older than the changes that are kept, or of another run of them: the database was restored, or was served without keeping changes. What has changed since cannot be told in full.',
+      'The token is older than the changes that are kept, or of another run of them: the database was restored, or was served without keeping changes. Not all that has changed since is known.',
     remedy: 'Ask for a new token with after=now, then read the lists whole, and follow the changes from that token on.',
   },
   PreconditionFailed: {

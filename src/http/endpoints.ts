@@ -25,7 +25,7 @@ export interface EndpointParts extends ResourceParts {
   isDraining(): boolean
   /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
   isWaiting(): boolean
-  /** Another number once somebody has written; null, or not there: no other process says so. */
+  /** Another number after each write; null, or not there: no other process reports its writes. */
   readonly newestWrite?: (() => number) | null
   /** The keys of requests that wait; not there: none ever ends. */
   readonly keysInUse?: KeysInUse & { serial(): number }

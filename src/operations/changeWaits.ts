@@ -15,7 +15,7 @@ interface Waiter {
 }
 
 interface Options {
-  /** Another number once somebody has written, as far as this process knows; null: it knows of none, and asks each second. */
+  /** Another number after each write that this process knows of; null: it knows of no writes, and asks each second. */
   readonly newest: (() => number) | null
   isDraining(): boolean
   /** Another number once keys have come, gone or changed; null, or not there: they never do. */
