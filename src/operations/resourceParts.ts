@@ -22,6 +22,11 @@ export interface ResourceParts {
    * there: it goes on in any case. @throws ApiError
    */
   readonly readmit?: (request: Request, plural: string) => Promise<void>
+  /**
+   * For a request that is as much work as several: charges it so many times more, together; not there: it is charged once.
+   * `exchange`: the request's. @throws ApiError
+   */
+  readonly chargeMore?: (exchange: unknown, count: number) => Promise<void>
   /** Of streams, those of all entities together; not there: this entity's have places of their own. */
   readonly streamPlaces?: StreamPlaces
   /** Null: every list is read from the database. */
