@@ -27,6 +27,7 @@ import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respo
 import { AfterReads } from './afterReads.ts'
 import { requireAnyVersion, requireList, unlessHeld } from './listConditions.ts'
 import { Lists } from './lists.ts'
+import { BODIES, Places, STREAMS } from './places.ts'
 import { Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
@@ -35,7 +36,6 @@ import { RowReads } from './rowReads.ts'
 import { RowsCreates } from './rowsCreates.ts'
 import { RowVersions, type VersionAsked } from './rowVersions.ts'
 import { RowWrites } from './rowWrites.ts'
-import { StreamPlaces } from './streamPlaces.ts'
 import { Streams } from './streams.ts'
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
@@ -51,6 +51,7 @@ export class Resource {
   private readonly after: AfterReads
   private readonly rows: RowWrites
   private readonly many: RowsCreates
+  private readonly bodyPlaces: Places
   /** Null: there is no list cache. */
   private readonly writes: WriteRecorder | null
   private readonly publishing: Publishing
@@ -64,8 +65,9 @@ export class Resource {
     parts: ResourceParts,
   ) {
     const { database, listReads, longWrites, standbys, positions, cursors, memory, trail = null } = parts
-    const { streamPlaces = new StreamPlaces() } = parts
+    const { streamPlaces = new Places(STREAMS), bodyPlaces = new Places(BODIES) } = parts
     this.trail = trail
+    this.bodyPlaces = bodyPlaces
     this.longWrites = longWrites
     this.copies = new RowCopies(entity, entities)
     this.referring = referringColumns(entity, entities)
@@ -124,7 +126,7 @@ export class Resource {
 
   async create(call: ResourceRequest): Promise<Reply> {
     const isDry = parseDryRun(call.query)
-    const body = await readBodies(call.request)
+    const body = await readBodies(call.request, () => this.bodyPlaces.take(call.key))
     if (body instanceof RowsText) return this.many.create(call, body, isDry, this.trailOf(call))
     const assignments = parseComplete(this.entity, body)
     const conditions = parseConditions(call.request.headers)

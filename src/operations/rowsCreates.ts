@@ -52,6 +52,14 @@ export class RowsCreates {
   }
 
   async create(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
+    try {
+      return await this.createAll(call, body, isDry, trail)
+    } finally {
+      body.release()
+    }
+  }
+
+  private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
     const { entity, repeats, publishing, chargeMore, after } = this.parts
     const places = await findRows(body)
     const requests = Math.ceil(places.length / 2 / ROWS_OF_REQUEST)

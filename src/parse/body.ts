@@ -19,13 +19,30 @@ export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<J
   return parseObject(await readText(request, 'row', msMax))
 }
 
-/** The same where there may be several rows, an array or lines of objects, which are not parsed yet. @throws as `readBody`. D59 */
-export async function readBodies(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject | RowsText> {
+/**
+ * The same where there may be several rows, an array or lines of objects, which are not parsed yet. For these it takes a place by
+ * `take`, before more is read than one row may have. @throws as `readBody`, `take`. D59
+ */
+export async function readBodies(
+  request: Request,
+  take: () => () => void = () => () => undefined,
+  msMax = BODY_MS_MAX,
+): Promise<JsonObject | RowsText> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
   requireType(request, isLines ? LINES_TYPE : MEDIA_TYPE, 'application/json, or application/x-ndjson')
-  const text = await readText(request, isLines ? 'rows' : 'either', msMax)
-  if (isLines) return new RowsText(text, 'lines')
-  return ARRAY.test(text) ? new RowsText(text, 'array') : parseObject(text)
+  let release: (() => void) | undefined
+  const begin = () => {
+    release ??= take()
+    return release
+  }
+  try {
+    const text = await readText(request, isLines ? 'rows' : 'either', msMax, begin)
+    if (isLines) return new RowsText(text, 'lines', begin())
+    return ARRAY.test(text) ? new RowsText(text, 'array', begin()) : parseObject(text)
+  } catch (error) {
+    release?.()
+    throw error
+  }
 }
 
 /** What begins so is no object. */

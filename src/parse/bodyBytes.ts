@@ -17,14 +17,23 @@ export type Extent = 'row' | 'rows' | 'either'
 const ARRAY_BEGIN = 0x5b
 const SPACES = [0x20, 0x09, 0x0a, 0x0d]
 
-/** Reads a body as text. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
-export async function readText(request: Request, extent: Extent, msMax: number): Promise<string> {
+/**
+ * Reads a body as text. `onRows` is called before more is read than one row may have. @throws ApiError PayloadTooLarge,
+ * RequestTimeout, InvalidJson; what `onRows` throws
+ */
+export async function readText(
+  request: Request,
+  extent: Extent,
+  msMax: number,
+  onRows: () => unknown = () => undefined,
+): Promise<string> {
   const declared = request.headers.get('content-length')
   const bytes = Number(declared)
   if (bytes > (extent === 'row' ? BODY_BYTES_MAX : ROWS_BYTES_MAX)) throw tooLarge(extent)
   // A longer one may have to be refused by its first character.
+  if (extent === 'rows') onRows()
   const isWhole = declared !== null && (bytes <= BODY_BYTES_MAX || extent === 'rows')
-  return decodeUtf8(await (isWhole ? readWhole(request, msMax) : readPieces(request, extent, bytes, msMax)))
+  return decodeUtf8(await (isWhole ? readWhole(request, msMax) : readPieces(request, extent, bytes, msMax, onRows)))
 }
 
 /** A body of a declared length, where HTTP ends it; a stream would cost several times as much. */
@@ -42,7 +51,13 @@ async function readWhole(request: Request, msMax: number): Promise<Uint8Array> {
   }
 }
 
-async function readPieces(request: Request, extent: Extent, declared: number, msMax: number): Promise<Uint8Array> {
+async function readPieces(
+  request: Request,
+  extent: Extent,
+  declared: number,
+  msMax: number,
+  onRows: () => unknown,
+): Promise<Uint8Array> {
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
@@ -55,7 +70,7 @@ async function readPieces(request: Request, extent: Extent, declared: number, ms
   }, msMax)
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      if (own === 'either') own = extentOf(part.value)
+      if (own === 'either' && (own = extentOf(part.value)) === 'rows') onRows()
       bytes += part.value.length
       const sum = own === 'either' ? bytes : Math.max(bytes, declared)
       if (sum > (own === 'rows' ? ROWS_BYTES_MAX : BODY_BYTES_MAX)) throw tooLarge(own)
@@ -63,7 +78,9 @@ async function readPieces(request: Request, extent: Extent, declared: number, ms
     }
   } catch (error) {
     leave(reader)
-    throw error instanceof ApiError ? error : invalidJson('The body was cut short.')
+    if (!(error instanceof ApiError)) throw invalidJson('The body was cut short.')
+    Object.assign(error.headers, LEAVE)
+    throw error
   } finally {
     clearTimeout(timer)
   }

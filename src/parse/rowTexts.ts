@@ -8,10 +8,11 @@ const ROWS_MAX = 1_000
 
 /** A body of several rows, which is not parsed yet. */
 export class RowsText {
-  /** `form`: an array of JSON, or JSON in lines. */
+  /** `form`: an array of JSON, or JSON in lines. `release`: to be called when it is done with. */
   constructor(
     readonly text: string,
     readonly form: 'array' | 'lines',
+    readonly release: () => void = () => undefined,
   ) {}
 }
 
