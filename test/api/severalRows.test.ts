@@ -10,18 +10,19 @@ const writer = makeKey({ name: 'writer', rights: '*:write' })
 const KEYS = [twenty, twelve, three, writer].map(({ record }) => record)
 
 let server: TestServer
-/** Another worker on the same database and the same memory of keys, but with lists of its own. */
+/** Another worker on the same database, with lists of its own. */
 let second: TestServer
+/** One without lists in memory. */
+let plain: TestServer
 beforeAll(async () => {
   server = await startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '9', CHANGES_VALUES: 'on' } })
-  second = await startServer({
-    keys: KEYS,
-    environment: { RATE_LIMIT_CLIENTS: '9', CHANGES_VALUES: 'on' },
-    databaseUrl: server.databaseUrl,
-  })
+  const { databaseUrl } = server
+  const environment = { RATE_LIMIT_CLIENTS: '9', CHANGES_VALUES: 'on' }
+  second = await startServer({ keys: KEYS, environment, databaseUrl })
+  plain = await startServer({ keys: KEYS, environment: { ...environment, LIST_CACHE: 'off' }, databaseUrl })
 })
 afterAll(async () => {
-  await second.stop()
+  await Promise.all([second.stop(), plain.stop()])
   await server.stop()
 })
 beforeEach(async () => {
@@ -233,7 +234,7 @@ describe('D43: under an Idempotency-Key', () => {
     const rows = [{ name: 'Zoë "x" {1,2} \\ null' }, { name: null, enabled: true }, { name: '' }]
     const first = await server.send('POST', '/Companies', rows, under('once'))
     await server.remove(`/Companies/${first.body[1].id}`)
-    for (const from of [server, second]) {
+    for (const from of [server, second, plain]) {
       const again = await from.send('POST', '/Companies', [...rows], under('once'))
       expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true'])
       expect(again.headers.get('x-roster-position')).toBe(first.headers.get('x-roster-position'))
@@ -296,6 +297,49 @@ test('lists of all workers have the rows right behind it, few or many', async ()
     const { headers: others } = await second.get('/Employees?sort=-Id&Status=Current', after)
     expect(others.get('x-total-count')).toBe(String(all))
   }
+})
+
+test('a server without lists in memory creates them as the others do', async () => {
+  const { id: companyId } = (await plain.post('/Companies', { name: 'Copied' })).body
+  const key = { 'Idempotency-Key': 'plain' }
+  const first = await plain.send('POST', '/Employees', [{ companyId }, { lastName: 'B' }], key)
+  expect([first.status, first.body.map(({ company }: { company: string }) => company)]).toEqual([201, ['Copied', null]])
+  for (const from of [plain, server])
+    expect((await from.send('POST', '/Employees', [{ companyId }, { lastName: 'B' }], key)).text).toBe(first.text)
+  expect((await plain.post('/Employees', [{ companyId: 999_999 }])).status).toBe(409)
+  expect((await plain.get('/Employees')).headers.get('x-total-count')).toBe('2')
+})
+
+test('a process is at 8 bodies of several rows at a time, of one key 4', async () => {
+  const open = async (key: Record<string, string>) => {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+    const writer = writable.getWriter()
+    const headers = { ...key, 'content-type': 'application/json' }
+    const answer = fetch(`${second.url}/Companies`, { method: 'POST', headers, body: readable }).then(
+      ({ status }) => status,
+    )
+    await writer.write(new TextEncoder().encode('[{"name":"A"}'))
+    return {
+      answer,
+      end: async () => {
+        await writer.write(new TextEncoder().encode(']'))
+        await writer.close()
+      },
+    }
+  }
+  const own = { authorization: `ApiKey ${KEY}` }
+  const held = await Promise.all([own, own, own, own].map(open))
+  const taken = async () => (await second.send('POST', '/Companies', companies(1))).status
+  while ((await taken()) !== 503) await Bun.sleep(5)
+  const refused = await second.send('POST', '/Companies', companies(1))
+  expect(errorOf(refused)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })
+  expect(refused.headers.get('retry-after')).toBe('5')
+  // Others have their places, and single rows need none.
+  expect((await second.send('POST', '/Companies', companies(1), twelve.headers)).status).not.toBe(503)
+  expect((await second.post('/Companies', { name: 'One' })).status).toBe(201)
+  for (const { end } of held) await end()
+  expect(await Promise.all(held.map(({ answer }) => answer))).toEqual([201, 201, 201, 201])
+  expect(await taken()).toBe(201)
 })
 
 test('leaves a line of each row in what has changed', async () => {
