@@ -143,6 +143,27 @@ describe('roster import', () => {
     expect((await server.sql`select from company`).count).toBe(2_500)
   })
 
+  test('sends again what was not answered, and it is created once', async () => {
+    let lost = 0
+    const lossy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url)
+        const init = { method: request.method, headers: request.headers, body: await request.bytes() }
+        const answer = await fetch(server.url + pathname + search, init)
+        if (lost++ === 0) return new Response('lost', { status: 503, headers: { 'Retry-After': '1' } })
+        return new Response(await answer.bytes(), answer)
+      },
+    })
+    const url = lossy.url.href
+    const { code, stdout, stderr } = await roster(['import', 'companies', fileOf('name\nA\nB\n')], { url })
+    await lossy.stop(true)
+    expect({ code, stdout, lost }).toEqual({ code: 0, stdout: '2 rows of Companies were created.\n', lost: 2 })
+    expect(stderr).toContain('roster: waits 1 s: the server answered with status 503')
+    expect(await namesOf()).toEqual(['A', 'B'])
+  })
+
   test.each([
     [['companies', fileOf('Nmae\nx\n')], KEY, ', line 1: Companies have no property "Nmae". Did you mean name?'],
     [
