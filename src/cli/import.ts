@@ -89,7 +89,7 @@ async function sendAll(target: Target, pieces: readonly FileRow[][]): Promise<Ou
   const shown = progress((rows) => `${rows} rows`)
   try {
     for (const piece of pieces) {
-      outcome = after(outcome, piece, await sendRows(target, piece))
+      outcome = after(outcome, piece, await sendRows(target, piece, piece === pieces[0]))
       shown.add(piece.length)
       if (outcome.faults.length >= (target.isDry ? FAULTS_SHOWN : 1)) break
     }
@@ -126,8 +126,9 @@ function doneText({ rows, before }: Outcome, { plural }: Entity, isDry: boolean)
   return `${rows} rows of ${plural} were created${earlier}.`
 }
 
+/** In the place of the line that says how far it is, on a terminal. */
 function say(text: string) {
-  process.stderr.write(`roster: ${text}\n`)
+  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${text}\n`)
 }
 
 function parsePiece(text: string): number {

@@ -30,10 +30,11 @@ const TRIES_MAX = 8
 const PAUSE_SECONDS_MAX = 30
 
 /**
- * Sends a piece of a file until it is answered. Each time it has one key, which follows from the piece, so it is done once.
+ * Sends a piece of a file until it is answered; the first one only where the server is there at all. Each time it has one key,
+ * which follows from the piece, so it is done once.
  * @throws CommandError where the server refuses it as a whole, or does not answer
  */
-export async function sendRows(target: Target, piece: readonly FileRow[]): Promise<Sent> {
+export async function sendRows(target: Target, piece: readonly FileRow[], isFirst: boolean): Promise<Sent> {
   const { address, key, isDry, onWait } = target
   const body = piece.map(({ json }) => json).join('\n')
   const headers: Record<string, string> = {
@@ -49,6 +50,7 @@ export async function sendRows(target: Target, piece: readonly FileRow[]): Promi
     const isLimit = status === 429
     const isPassing = isLimit || status === 503 || status === 0 || (status === 409 && retryAfter !== null)
     if (!isPassing) return refusal(piece, status, text)
+    if (status === 0 && isFirst && !isAgain) throw new CommandError(text)
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
     const reason = status === 0 ? text : messageOf(text, status)
     if (seconds > WAIT_SECONDS_MAX) throw new CommandError(reason)

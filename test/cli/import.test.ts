@@ -143,6 +143,16 @@ describe('roster import', () => {
     expect((await server.sql`select from company`).count).toBe(2_500)
   })
 
+  test('a server that is not there is no matter of waiting', async () => {
+    const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('') })
+    const url = gone.url.href
+    await gone.stop(true)
+    const { code, stderr } = await roster(['import', 'companies', fileOf('name\nA\n')], { url })
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`roster: ${url}Companies cannot be reached: `)])
+    expect(stderr).toContain('roster: No row was imported.')
+    expect(stderr).not.toContain('waits')
+  })
+
   test('sends again what was not answered, and it is created once', async () => {
     let lost = 0
     const lossy = Bun.serve({
