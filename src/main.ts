@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { version } from '../package.json'
 import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
+import { importCommand } from './cli/import.ts'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config/config.ts'
@@ -21,5 +22,6 @@ program
 program.addCommand(keysCommand(readSettings))
 program.addCommand(generateCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))
+program.addCommand(importCommand(() => process.env.ROSTER_KEY))
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))

@@ -37,6 +37,8 @@ describe('the table', () => {
       InvalidCursor: 400, // D32
       InvalidFields: 400, // D56
       InvalidForm: 400, // D55
+      InvalidRows: 400, // D59
+      InvalidDryRun: 400, // D59
       Unauthorized: 401, // D33
       ServiceUnavailable: 503, // D39
       ReadOnly: 405, // D51

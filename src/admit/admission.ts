@@ -1,4 +1,5 @@
 import type { BlockList } from 'node:net'
+import type { Rule } from '../model/limits.ts'
 import { addressBehind, type Client, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyNews } from './keyNews.ts'
@@ -59,6 +60,16 @@ export class Admission {
   charge(key: Key | null, request: Request, server: PeerAddresses | null): RateLimitStatus | Promise<RateLimitStatus> {
     if (key === null) return this.limiters.anonymous.charge(this.clientBehind(request, server))
     return this.limiters.of(key).charge(key.client)
+  }
+
+  /** The rule that says how many requests can be charged to a key together. */
+  mostTogether(key: Key): Rule {
+    return this.limiters.of(key).mostTogether
+  }
+
+  /** Charges a key that was charged one request `count` more, together. */
+  chargeMore(key: Key, count: number): Promise<RateLimitStatus> {
+    return this.limiters.of(key).chargeMore(key.client, count)
   }
 
   /** Whether the id in a text is unknown, and the address may still ask: it is charged where there is no such key. */

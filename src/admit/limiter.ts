@@ -42,6 +42,31 @@ export class Limiter {
     return this.statusOf(this.windows.peek(low, high))
   }
 
+  /** The most requests that can be charged together. */
+  get mostTogether(): Rule {
+    return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
+  }
+
+  /**
+   * Charges `count` requests more to a client that was charged one, or none of them as far as this machine can foresee. Where
+   * others of the client come in between, or the store knows of more, those before a refusal stay charged. A refusal is of all
+   * `count` + 1 together, which are at most `mostTogether`. D59
+   */
+  async chargeMore(client: Client, count: number): Promise<RateLimitStatus> {
+    let status = this.statusOf(this.windows.peek(client.low, client.high, count))
+    for (let charged = 0; charged < count && status.admitted; charged++) {
+      const asked = this.charge(client)
+      status = asked instanceof Promise ? await asked : asked
+    }
+    // A retry is charged from the first one on.
+    return status.admitted ? status : this.refusalOf(client, count + 1, status)
+  }
+
+  private refusalOf({ low, high }: Client, count: number, status: RateLimitStatus): RateLimitStatus {
+    const whole = this.windows.peek(low, high, count)
+    return whole.admitted ? status : this.statusOf(whole)
+  }
+
   /** How many requests found no entry in this machine's table, since the last call. */
   takeOverflowed(): number {
     const { overflowed } = this.windows

@@ -80,15 +80,18 @@ export class SlidingWindows {
     }
   }
 
-  /** What `admit` would say, without charging anything. */
-  peek(low: number, high: number): Decision {
+  /**
+   * What `admit` would say to the last of `count` requests that come now, without charging anything. `count` is at most the
+   * smallest limit.
+   */
+  peek(low: number, high: number, count = 1): Decision {
     const slot = this.directory.find(low, high)
-    if (slot === null || !this.decide(slot, low, high, 0)) this.answer(true, this.longest, this.longestLimit, 0)
+    if (slot === null || !this.decide(slot, low, high, 0, count)) this.answer(true, this.longest, this.longestLimit, 0)
     return this.decision
   }
 
-  /** Into `this.decision`; false when the entry is not the client's. `charge`: 1, or 0 to peek. */
-  private decide(slot: number, low: number, high: number, charge: 0 | 1): boolean {
+  /** Into `this.decision`; false when the entry is not the client's. `charge`: 1, or 0 to peek, at the last of `count`. */
+  private decide(slot: number, low: number, high: number, charge: 0 | 1, count = 1): boolean {
     const { words, table } = this
     const entry = table.entryOf(slot)
     const ring = table.ringOf(slot)
@@ -108,7 +111,7 @@ export class SlidingWindows {
 
       const now = nowMs & TIME
       const used = table.distance(tail, head)
-      if (this.refuse(ring, head, used, now)) {
+      if (this.refuse(ring, table.plus(head, count - 1), used + count - 1, now)) {
         if (load(words, cell) === word && load(words, entry + HEAD) === head) return true
         continue
       }

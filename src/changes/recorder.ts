@@ -9,6 +9,9 @@ import type { InFlightWrites } from './settling.ts'
 /** Rows as they were and are, in what a statement returned for one of them. */
 type Read = (row: Row) => [before: Row | null, after: Row | null]
 
+/** A quarter of a ring, or less: more could overtake its readers, who would have lost changes of all tables then. */
+const ROWS_LENGTH_MAX = 64 * 1024
+
 /** Records one entity's writes for all processes: a flag while a write is in flight, and its outcome in the change log. */
 export class WriteRecorder {
   private readonly width: number
@@ -38,6 +41,9 @@ export class WriteRecorder {
   /** For `compileCreate`. */
   readonly create = () => this.observe(this.own, (row) => [null, this.part(row, 0)])
 
+  /** For `compileCreateRows`. */
+  readonly createRows = () => this.observe(this.own, (row) => [null, this.part(row, 0)], ROWS_LENGTH_MAX)
+
   /** For `compileUpdate` of what no other row copies. */
   readonly update = () => this.observe(this.own, (row) => [this.part(row, 1), this.part(row, 0)])
 
@@ -47,7 +53,8 @@ export class WriteRecorder {
   /** For `compileRemove`. */
   readonly remove = () => this.observe(this.own, (row) => [this.part(row, 0), null])
 
-  private observe(tableMask: number, read: Read): WriteObserver {
+  /** `lengthMax`: rows of more characters are published as a reset of their table. */
+  private observe(tableMask: number, read: Read, lengthMax = Number.POSITIVE_INFINITY): WriteObserver {
     const { epoch } = this.publisher
     const write = this.flags.begin(tableMask)
     return {
@@ -59,6 +66,7 @@ export class WriteRecorder {
           // The database has changed the copies along with them; published first, so that no total shows a row without them.
           if (isRename) this.publishCopies()
           if (rows === null) this.publishReset(tableMask)
+          else if (lengthMax < lengthOf(rows)) this.recordReset(rows.at(-1) as Row, read, epoch)
           else this.record(rows, read, epoch)
         } finally {
           write.end()
@@ -86,6 +94,12 @@ export class WriteRecorder {
     }
   }
 
+  /** Instead of all rows of a transaction; its last one says that it is published. */
+  private recordReset(last: Row, read: Read, epoch: number) {
+    this.publisher.publishReset(this.entity.table)
+    this.record([last], read, epoch)
+  }
+
   private transactionOf(row: Row, read: Read): number {
     const [before, after] = read(row)
     return Number(row[(Number(before !== null) + Number(after !== null)) * this.width])
@@ -107,6 +121,12 @@ export class WriteRecorder {
   private part(row: Row, index: number): Row {
     return row.slice(index * this.width, (index + 1) * this.width)
   }
+}
+
+function lengthOf(rows: readonly Row[]): number {
+  let length = 0
+  for (const row of rows) for (const value of row) length += 4 + (value === null ? 0 : value.length)
+  return length
 }
 
 /** Whose rows copy from the entity's, and whose copy from those. */

@@ -2,6 +2,7 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { progress } from './progress.ts'
 import { CommandError } from './run.ts'
+import { messageOf } from './serverError.ts'
 
 interface Options {
   readonly url: string
@@ -123,14 +124,6 @@ function opened(path: string): number {
     return openSync(path, 'w', 0o600)
   } catch (error) {
     throw new CommandError(`the output could not be written: ${(error as Error).message}`)
-  }
-}
-
-function messageOf(text: string, status: number): string {
-  try {
-    return JSON.parse(text).Error.Message
-  } catch {
-    return `the server answered with status ${status}, but not as Roster does`
   }
 }
 

@@ -2,16 +2,18 @@ const SHOWN_MS = 1_000
 /** Without a terminal each is a line of its own. */
 const LINE_MS = 10_000
 
-/** How much has come so far, on stderr: one line that changes on a terminal, else a line now and then. */
-export function progress(): { add(bytes: number): void; end(): void } {
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`
+
+/** How much there is so far, on stderr: one line that changes on a terminal, else a line now and then. */
+export function progress(textOf: (sum: number) => string = megabytes): { add(more: number): void; end(): void } {
   const isTerminal = process.stderr.isTTY === true
   const everyMs = isTerminal ? SHOWN_MS : LINE_MS
   let sum = 0
   let shownMs = performance.now()
-  const show = (end: string) => process.stderr.write(`${isTerminal ? '\r' : ''}${(sum / 1e6).toFixed(1)} MB${end}`)
+  const show = (end: string) => process.stderr.write(`${isTerminal ? '\r' : ''}${textOf(sum)}${end}`)
   return {
-    add(bytes) {
-      sum += bytes
+    add(more) {
+      sum += more
       if (performance.now() - shownMs < everyMs) return
       shownMs = performance.now()
       show(isTerminal ? '' : '\n')

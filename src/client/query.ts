@@ -24,6 +24,12 @@ export interface RosterCall {
   readonly signal?: AbortSignal | undefined
 }
 
+/** What the creation of several rows may say of itself. */
+export interface RosterCreateMany extends RosterCall {
+  /** True: all is checked, and nothing is created. */
+  readonly dryRun?: boolean | undefined
+}
+
 /** What a list may say of itself. */
 export interface RosterListCall extends RosterCall {
   /** True: from the database as it is now, with what other servers and programs have written, at the cost of a count. */

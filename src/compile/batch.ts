@@ -87,11 +87,11 @@ export function foundRuns(sources: readonly Source[], operands: readonly Operand
  * Under the lock that the foreign key takes anyway: it waits for a rename under way and then sees the new name. In a query
  * that ends with `offset 0`, or the planner would look up once for the condition and once for the value.
  */
-function lookup({ table, id, copied, as }: Source): Sql {
+export function lookup({ table, id, copied, as }: Source): Sql {
   return sql`(select ${copied} from ${table} where id = ${id} for key share) as ${as}`
 }
 
-function allFound(sources: readonly Source[]): Sql {
+export function allFound(sources: readonly Source[]): Sql {
   return join(
     sources.map(({ id, as }) => sql`(${id}::bigint is null or b.${as} is not null)`),
     sql` and `,
@@ -184,7 +184,7 @@ export function oneRun(operands: readonly Operand[]): Runs {
   return { ...all, patience: sql`(select true)` }
 }
 
-function rowsOf(operands: readonly Operand[], arrayOf: (index: number) => Sql): { from: Sql; arrays: Sql[] } {
+export function rowsOf(operands: readonly Operand[], arrayOf: (index: number) => Sql): { from: Sql; arrays: Sql[] } {
   // Without the limits of a column's type, which would round a filter's number to those of a row.
   const arrays = operands.map(({ type }, index) => sql`${arrayOf(index)}::${typeName(type.replace(/\(.*?\)/, ''))}[]`)
   const names = operands.map((_, index) => sql`"V${integer(index + 1)}"`)

@@ -4,6 +4,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { assignments, insertParts, list, operandsOf, paramsOf, sourcesOf } from './assigned.ts'
 import {
   batchInsert,
   batchQuery,
@@ -65,17 +66,7 @@ export function compileCreate(
   const verb = `${publishing} create${once ? ' once' : ''}${shapeOfTrail(trail)}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const operands = operandsOf(changed)
-    const assigned = assignments(changed, operands, ({ as }) => sql`b.${as}`)
-    const targets = list(assigned.map(({ column }) => name(column)))
-    const parts = {
-      insert: sql`insert into ${name(entity.table)} (${targets})`,
-      values: list(assigned.map(({ value }) => value)),
-      returning: sql`returning ${columns(entity)}, ${written(sql``, publishing)}`,
-      sources: sourcesOf(changed, operands),
-      matches: changed.flatMap((property, value) =>
-        property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
-      ),
-    }
+    const parts = insertParts(entity, changed, operands, publishing)
     const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
     if (once) return compileOnceInsert(entity, parts, operands, lines)
     if (lines) return trailedInsert(entity, parts, operands, lines)
@@ -202,40 +193,7 @@ function shapeOf(verb: string, { table }: Entity, changed: readonly Property[]):
   return shape
 }
 
-function operandsOf(changed: readonly Property[]): Operand[] {
-  return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
-}
-
-/** A reference brings along the copy that its foreign key checks, which `copied` finds. */
-function assignments(changed: readonly Property[], operands: readonly Operand[], copied: (source: Source) => Sql) {
-  const sources = sourcesOf(changed, operands)
-  return changed.flatMap(({ column, reference }, index) => {
-    const { param } = operands[index] as Operand
-    const own = { column, value: sql`${param}` }
-    const source = sources.find(({ id }) => id === param)
-    return source && reference?.copy ? [own, { column: reference.copy.keyColumn, value: copied(source) }] : [own]
-  })
-}
-
-/** The rows that the changed references name. */
-function sourcesOf(changed: readonly Property[], operands: readonly Operand[]): Source[] {
-  return changed.flatMap(({ reference }, index) => {
-    if (!reference) return []
-    const copied = reference.copy ? name(reference.copy.sourceColumn) : sql`true`
-    const as = sql`"K${integer(index + 1)}"`
-    return [{ table: name(reference.table), id: (operands[index] as Operand).param, copied, as }]
-  })
-}
-
 /** The lock waits for a rename under way and then sees the new name. */
 function selected({ table, id, copied }: Source): Sql {
   return sql`(select ${copied} from ${table} where id = ${id} for key share)`
-}
-
-function paramsOf(operands: readonly Operand[]): Param[] {
-  return operands.map((operand) => operand.param)
-}
-
-function list(parts: readonly Sql[]): Sql {
-  return join(parts, sql`, `)
 }

@@ -35,7 +35,7 @@ function withOnce(operands: readonly Operand[]): Operand[] {
 }
 
 /** In a `case`, so that no lock is taken for a key that is known. */
-function isFirst(key: Sql): Sql {
+export function isFirst(key: Sql): Sql {
   const known = sql`(select true from idempotency_key where id = ${key})`
   return sql`case when ${known} then false else pg_try_advisory_xact_lock(uuid_hash_extended(${key}, 0)) end`
 }
@@ -157,7 +157,7 @@ function wrap(entity: Entity, operands: readonly Operand[], parts: Parts): Sql {
 }
 
 /** The entity's columns as PostgreSQL writes them, and the transaction. A cast writes booleans otherwise. */
-function answerOf({ properties }: Entity): Sql {
+export function answerOf({ properties }: Entity): Sql {
   const texts = properties.map(({ kind }, index) => {
     const value = sql`"C${integer(index + 1)}"`
     return kind.name === 'boolean' ? sql`left(${value}::text, 1)` : sql`${value}::text`

@@ -1,6 +1,17 @@
 import type { Entity, Property, Reference, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import { join, name, type Param, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
+import {
+  integer,
+  join,
+  name,
+  type Param,
+  param,
+  type Sql,
+  type Statement,
+  sql,
+  toStatement,
+  typeName,
+} from '../model/sql.ts'
 
 /**
  * Why a row cannot be written: a row of the answer for each column whose reference names no row, and for each rule that
@@ -19,6 +30,26 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
     )
   }
   return checks.length === 0 ? null : toStatement(join(checks, sql` union all `))
+}
+
+/**
+ * Which references of new rows name no row: of each, the number of its row, from 1, and its column; the first `most` of them.
+ * `ids`: an array of PostgreSQL for each of these properties. Null: there are no references.
+ */
+export function compileRowRefusals(
+  references: readonly Property[],
+  ids: readonly string[],
+  most: number,
+): Statement | null {
+  if (references.length === 0) return null
+  const checks = references.map(({ column, reference }, index) => {
+    const rows = sql`unnest(${param(ids[index] as string)}::bigint[]) with ordinality as b(id, "N")`
+    const table = name((reference as Reference).table)
+    return sql`select b."N" as "N", ${param(column)}::text as "Column" from ${rows} where b.id is not null and not exists (select from ${table} as t where t.id = b.id)`
+  })
+  return toStatement(
+    sql`select "N"::text, "Column" from (${join(checks, sql` union all `)}) as missing order by missing."N" limit ${integer(most)}`,
+  )
 }
 
 function missing({ column }: Property, { table }: Reference, id: Param): Sql {

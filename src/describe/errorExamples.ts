@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
 import { changeExamples } from './changeExamples.ts'
+import { createExamples } from './createExamples.ts'
 import { about, api, type ErrorExample, fault } from './errorExample.ts'
 import { repeatExamples } from './repeatExamples.ts'
 
@@ -75,8 +76,8 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     answer: about('bom', 'bom is 1 or 0.'),
   },
   InvalidJson: {
-    method: 'POST',
-    target: '/Companies',
+    method: 'PUT',
+    target: '/Companies/1',
     body: `[${COMPANY}]`,
     answer: about('Body', 'The body must be a JSON object.'),
   },
@@ -183,8 +184,8 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     ),
   },
   PayloadTooLarge: {
-    method: 'POST',
-    target: '/Companies',
+    method: 'PUT',
+    target: '/Companies/1',
     headers: { 'Content-Type': 'application/json', 'Content-Length': '1048577' },
     when: 'the body has more than 1 MiB',
     answer: about('Body', 'The body may have up to 1 MiB.'),
@@ -196,8 +197,8 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     answer: api('Path and query string together, percent-encoded, may have up to 3 KiB.'),
   },
   UnsupportedMediaType: {
-    method: 'POST',
-    target: '/Companies',
+    method: 'PATCH',
+    target: '/Companies/1',
     headers: { 'Content-Type': 'text/plain' },
     body: COMPANY,
     answer: about('Body', 'The body must be declared as application/json, not as text/plain.'),
@@ -217,6 +218,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     answer: api('The server failed. Its log has the details under request id 4bf92f35-77b3.'),
   },
   ...repeatExamples,
+  ...createExamples,
   ...changeExamples,
   ServiceUnavailable: {
     method: 'GET',

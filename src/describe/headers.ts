@@ -100,11 +100,16 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       schema: { type: 'string', pattern: '^<[^>]+>; rel="[a-z]+"(?:, <[^>]+>; rel="[a-z]+")*$' },
       example: `<${baseUrl}/Companies?PageSize=5&page=2>; rel="next", <${baseUrl}/Companies?PageSize=5&page=2>; rel="last"`,
     },
-    RowLocation: {
-      required: true,
-      description: 'The address of the new row.',
+    CreatedLocation: {
+      description: 'The address of the new row; where several were created, there is none.',
       schema: { type: 'string', format: 'uri' },
       example: `${baseUrl}/Companies/7`,
+    },
+    CreatedVersion: {
+      description:
+        'The version of the new row, for `If-Match` and `If-None-Match`; where several were created, there is none.',
+      schema: { type: 'string', pattern: '^"[^"]+"$' },
+      example: '"1kzp-4711"',
     },
     Allow: {
       required: true,

@@ -3,6 +3,7 @@ import type { Entity } from '../model/entity.ts'
 import { formatRules, type Rule } from '../model/limits.ts'
 import { changesParameters, changesSchemas, historyParameters, listChangesParameters } from './changes.ts'
 import { filterSchemas } from './conditions.ts'
+import { createBody, createParameters, createSchemas } from './creates.ts'
 import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.ts'
 import { describeResource, gettingStarted } from './guide.ts'
 import { headerSchemas } from './headers.ts'
@@ -74,7 +75,7 @@ export function describeApi(entities: readonly Entity[], facts: ServerFacts): Op
         },
       },
       schemas: schemasOf(entities),
-      parameters: { ...sharedParameters, ...changesParameters },
+      parameters: { ...sharedParameters, ...createParameters, ...changesParameters },
       headers: headerSchemas(facts.limits, facts.baseUrl),
       responses: errors.components,
       examples: errorExampleValues(operations, facts.baseUrl),
@@ -131,7 +132,9 @@ function operationSchema(operation: Operation, errors: ErrorAnswers, entities: r
     ...{ operationId, summary, description, tags: [entity?.plural ?? tagOf(success)] },
     ...(isOpen ? { security: [] } : {}),
     ...parametersOf(operation, '304' in responses, entities),
-    ...(entity !== null && (success === 'created' || success === 'updated') ? { requestBody: bodyOf(entity) } : {}),
+    ...(entity !== null && (success === 'created' || success === 'updated')
+      ? { requestBody: success === 'created' ? createBody(entity) : bodyOf(entity) }
+      : {}),
     responses,
   }
 }
@@ -149,6 +152,7 @@ function parametersOf(
   if (success === 'history') return { parameters: historyParameters() }
   const parameters = entity !== null && success === 'list' ? listParameters(entity) : []
   if (entity !== null && success === 'row') parameters.push(fieldsParameter(entity))
+  if (success === 'created') parameters.push(refTo('parameters', 'DryRun'))
   if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
   if (entity !== null && method === 'GET') parameters.push(refTo('parameters', 'RosterAfter'))
   if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
@@ -176,7 +180,13 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
       [sortNameOf(entity), sortSchema(entity)],
       [fieldNameOf(entity), fieldSchema(entity)],
     ]),
-    ...Object.entries({ ...changesSchemas(entities), ...sharedRowSchemas, ...filterSchemas(kinds), ...errorSchemas }),
+    ...Object.entries({
+      ...changesSchemas(entities),
+      ...sharedRowSchemas,
+      ...createSchemas,
+      ...filterSchemas(kinds),
+      ...errorSchemas,
+    }),
   ]
   const schemas = Object.fromEntries(all)
   const twice = all.find(([name, schema]) => schemas[name] !== schema)

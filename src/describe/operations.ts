@@ -50,6 +50,9 @@ const WITH_BODY = [
   ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
 ]
 
+/** Of several rows by one request. D59 */
+const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
+
 /** The operations on an entity. Spec 4.1. `entities`: all there are, some of which may refer to it. */
 function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] {
   const { name, plural, properties } = entity
@@ -77,7 +80,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   })
   return [
     on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL, ...AFTER]),
-    on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], written),
+    on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...written, ...OF_ROWS]),
     on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ),
     on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),
     on('PATCH', row, 'updated', [`update${name}`, `Update ${one}`, UPDATE], [...written, 'NotFound']),
@@ -99,7 +102,8 @@ const changesOperation: Operation = {
 
 const LIST =
   'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages; as CSV or NDJSON, all of the rows in one answer.'
-const CREATE = 'Sends the properties to set; those that are left out become null, booleans false.'
+const CREATE =
+  'Sends the properties to set; those that are left out become null, booleans false. An array, or lines of JSON, creates up to 1,000 rows, all or none; it counts as a request for each 100 rows begun. Faults name their row by its index, from 0: `[3].Name`.'
 const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'

@@ -1,5 +1,6 @@
 import type { Entity } from '../model/entity.ts'
 import { PAGE_SIZE_MAX } from '../parse/page.ts'
+import { createdContent } from './creates.ts'
 import { headersOf } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
 import { choiceNameOf } from './rows.ts'
@@ -62,10 +63,15 @@ export function successesOf(operation: Operation): Record<string, Schema> {
       }
     case 'created':
       return {
+        200: {
+          description: 'Of `dryRun=1`: all is right, and nothing was written.',
+          ...headers(),
+          ...json(row('CheckedRows')),
+        },
         201: {
-          description: 'The new row.',
-          ...headers({ Location: 'RowLocation', ...VERSION, ...WRITTEN }),
-          ...json(rowOrId(name)),
+          description: 'The new row, or the new rows in the order in which they were sent.',
+          ...headers({ Location: 'CreatedLocation', ETag: 'CreatedVersion', ...WRITTEN }),
+          content: createdContent(rowOrId(name)),
         },
       }
     case 'updated':

@@ -84,6 +84,12 @@ export const badRequests = {
     explanation: 'bom and excel say how a CSV is written; each is 1 or 0, given once.',
     remedy: 'Send bom=1 or excel=1, or leave them out.',
   },
+  InvalidDryRun: {
+    status: 400,
+    title: 'dryRun is not 1 or 0',
+    explanation: 'dryRun says that rows are only checked, and is 1 or 0, given once.',
+    remedy: 'Send dryRun=1 to check rows without writing them, or leave dryRun out to create them.',
+  },
   InvalidToken: {
     status: 400,
     title: 'The token is not one of the changes',
@@ -99,8 +105,16 @@ export const badRequests = {
   InvalidJson: {
     status: 400,
     title: 'The body is not a JSON object',
-    explanation: 'The body is empty, no JSON, not encoded in UTF-8, or another value than an object.',
-    remedy: 'Send one JSON object, encoded in UTF-8.',
+    explanation:
+      'The body is empty, no JSON, not encoded in UTF-8, or another value than an object, or where rows are created, an array of them or lines of them.',
+    remedy: 'Send JSON, encoded in UTF-8: one object, or to create several rows, an array of objects.',
+  },
+  InvalidRows: {
+    status: 400,
+    title: 'The body has no rows, or too many',
+    explanation:
+      'A body of several rows has 1 to 1,000 of them, and counts as a request for each 100 rows begun: no more of those than the limits of the key allow at a time. Nothing was written.',
+    remedy: 'Send the rows by several requests, each of up to 1,000.',
   },
   UnknownProperty: {
     status: 400,

@@ -80,8 +80,9 @@ export const refusals = {
   PayloadTooLarge: {
     status: 413,
     title: 'The body is too large',
-    explanation: 'A body may have up to 1 MiB.',
-    remedy: 'Send less; no entity needs as much.',
+    explanation:
+      'A body may have up to 1 MiB; one of several rows that are created, up to 8 MiB, and each row up to 1 MiB.',
+    remedy: 'Send less, or rows by several requests; no entity needs as much.',
   },
   UriTooLong: {
     status: 414,
@@ -93,7 +94,8 @@ export const refusals = {
   UnsupportedMediaType: {
     status: 415,
     title: 'The body is not declared as JSON',
-    explanation: 'A body is declared as application/json, with charset=utf-8 or without, and not compressed.',
+    explanation:
+      'A body is declared as application/json, or where rows are created, as application/x-ndjson, with charset=utf-8 or without, and is not compressed.',
     remedy: 'Send the header Content-Type: application/json, and no Content-Encoding.',
   },
   IdempotencyMismatch: {

@@ -10,6 +10,7 @@ import { respondError, respondFailure } from '../respond/error.ts'
 import { fitHead } from '../respond/head.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import { bearerKey, bearerTextOf } from './bearer.ts'
+import { type Charged, chargeMore } from './chargeMore.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { inPieces } from './pieces.ts'
@@ -43,6 +44,7 @@ export function createApp(parts: Parts) {
       rightsOf: async (request) => (await confirmKey(admission, request, app.server)).rights,
       serial: () => admission.keysSerial,
     },
+    chargeMore: (exchange, count) => chargeMore(admission, exchange as Charged, count),
   })
   const app = new Elysia({
     name: 'roster',
@@ -118,8 +120,8 @@ interface Exchange {
   readonly startMs: number
   readonly location: Location<ResourceRequest> | null
   readonly key: Key | null
-  /** Null: nothing is charged here. */
-  readonly rateLimit: RateLimitStatus | null
+  /** Null: nothing is charged here. As of the last request that it was charged. */
+  rateLimit: RateLimitStatus | null
 }
 
 /** The same, with what was found out about it before it is answered. */
@@ -160,6 +162,7 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
     mayRead,
     rights: key?.rights ?? null,
     key: key?.id ?? '',
+    exchange: call,
   })
 }
 

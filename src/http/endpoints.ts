@@ -3,10 +3,10 @@ import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { Changes, type KeysInUse } from '../operations/changes.ts'
 import { ChangeWaits } from '../operations/changeWaits.ts'
+import { BODIES, Places, STREAMS } from '../operations/places.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts } from '../operations/resourceParts.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
-import { StreamPlaces } from '../operations/streamPlaces.ts'
 import { createPages } from '../pages/pages.ts'
 import { type Reply, respondJson } from '../respond/reply.ts'
 import { createOpenApi, type Limits } from './openApi.ts'
@@ -68,7 +68,7 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
     'openapi.json',
     open(({ request: { headers } }) => openApi(headers)),
   )
-  const shared = { streamPlaces: new StreamPlaces(), ...parts }
+  const shared = { streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES), ...parts }
   for (const entity of entities) addResource(router, new Resource(entity, entities, shared))
   addChanges(router, parts)
   return router

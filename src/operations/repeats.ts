@@ -8,6 +8,7 @@ import type { Entity } from '../model/entity.ts'
 import { ONCE_CONSTRAINT, type Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import { takeTurns } from '../os/turns.ts'
 import { parseIdempotencyKey } from '../parse/idempotencyKey.ts'
 import type { Reply } from '../respond/reply.ts'
 
@@ -18,13 +19,16 @@ interface Asked {
   readonly key: string
 }
 
-/** The answer to a write that has returned this row, in this transaction, which may be counted modulo 2^32. */
-type Answer = (row: Row, transaction: string) => Promise<Reply>
+/** The answer to a write that has returned this row, or these, in this transaction, which may be counted modulo 2^32. */
+type Answer<Written> = (written: Written, transaction: string) => Promise<Reply>
 
-/** What the first write under the key was answered: the row as it returned it; empty, where it has deleted one. Not a fault: the way out of a write. */
+/**
+ * What the first write under the key was answered: the row as it returned it, empty where it has deleted one; or the rows. Not a
+ * fault: the way out of a write.
+ */
 class AnsweredBefore {
   constructor(
-    readonly row: Row,
+    readonly written: Row | readonly Row[],
     /** That of the write, modulo 2^32. */
     readonly transaction: string,
   ) {}
@@ -48,12 +52,42 @@ export class Repeats {
     return key === null ? null : { key: digest([asker, key]), request: this.digestOf(request.method, id, values) }
   }
 
+  /** The same for several new rows, each of which sets all that clients write. @throws ApiError 400 */
+  async beginRows({ request, key: asker }: Asked, rows: readonly Assignments[]): Promise<Once | null> {
+    const key = parseIdempotencyKey(request)
+    if (key === null) return null
+    const hash = new Bun.CryptoHasher('sha256')
+    const [turn, columns] = [takeTurns(), [...(rows[0] as Assignments).keys()].map(({ column }) => column)]
+    hash.update(JSON.stringify([request.method, this.entity.plural, rows.length, ...columns]))
+    for (const row of rows) {
+      hash.update(JSON.stringify([...row.values()]))
+      const others = turn()
+      if (others !== null) await others
+    }
+    return { key: digest([asker, key]), request: halfOf(hash) }
+  }
+
   /** Answers what `write` returns, or returned for the first request with this key. @throws ApiError IdempotencyMismatch, InProgress */
-  async answer(once: Once | null, write: () => Promise<Row>, reply: Answer): Promise<Reply> {
+  answer(once: Once | null, write: () => Promise<Row>, reply: Answer<Row>): Promise<Reply> {
     const { length } = this.entity.properties
+    return this.answerAny(once, write, (row) => row[length] as string, reply)
+  }
+
+  /** The same of a write of several rows. */
+  answerRows(once: Once | null, write: () => Promise<Row[]>, reply: Answer<readonly Row[]>): Promise<Reply> {
+    const { length } = this.entity.properties
+    return this.answerAny(once, write, ([row]) => row?.[length] as string, reply)
+  }
+
+  private async answerAny<Written>(
+    once: Once | null,
+    write: () => Promise<Written>,
+    transactionOf: (written: Written) => string,
+    reply: Answer<Written>,
+  ): Promise<Reply> {
     const done = async () => {
-      const row = await write()
-      return reply(row, row[length] as string)
+      const written = await write()
+      return reply(written, transactionOf(written))
     }
     if (once === null) return done()
     if (this.underWay.has(once.key)) throw inProgress()
@@ -63,7 +97,7 @@ export class Repeats {
     } catch (error) {
       if (!(error instanceof AnsweredBefore)) throw error
       await this.settle()
-      const { status, headers, body } = await reply(error.row, error.transaction)
+      const { status, headers, body } = await reply(error.written as Written, error.transaction)
       return { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, body }
     } finally {
       this.underWay.delete(once.key)
@@ -106,7 +140,11 @@ export class Repeats {
 }
 
 function digest(parts: readonly (string | null)[]): string {
-  return new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
+  return halfOf(new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)))
+}
+
+function halfOf(hash: Bun.CryptoHasher): string {
+  return hash.digest('hex').slice(0, 32)
 }
 
 function mismatch(): ApiError {

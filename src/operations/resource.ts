@@ -14,25 +14,28 @@ import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { parseAfter } from '../parse/after.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
-import { readBody } from '../parse/body.ts'
+import { readBodies, readBody } from '../parse/body.ts'
 import { asksNow } from '../parse/cacheControl.ts'
 import { parseConditions } from '../parse/conditions.ts'
+import { parseDryRun } from '../parse/dryRun.ts'
 import { parseRowFields } from '../parse/fields.ts'
 import { formOf } from '../parse/form.ts'
 import { parseNoParameters } from '../parse/noParameters.ts'
-import { choiceWriter, writeEntity } from '../respond/json.ts'
+import { RowsText } from '../parse/rowTexts.ts'
+import { choiceWriter, writeEntity, writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
 import { AfterReads } from './afterReads.ts'
 import { requireAnyVersion, requireList, unlessHeld } from './listConditions.ts'
 import { Lists } from './lists.ts'
+import { BODIES, Places, STREAMS } from './places.ts'
 import { Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
 import { RowCopies } from './rowCopies.ts'
 import { RowReads } from './rowReads.ts'
+import { RowsCreates } from './rowsCreates.ts'
 import { RowVersions, type VersionAsked } from './rowVersions.ts'
 import { RowWrites } from './rowWrites.ts'
-import { StreamPlaces } from './streamPlaces.ts'
 import { Streams } from './streams.ts'
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
@@ -47,6 +50,8 @@ export class Resource {
   private readonly repeats: Repeats
   private readonly after: AfterReads
   private readonly rows: RowWrites
+  private readonly many: RowsCreates
+  private readonly bodyPlaces: Places
   /** Null: there is no list cache. */
   private readonly writes: WriteRecorder | null
   private readonly publishing: Publishing
@@ -60,8 +65,9 @@ export class Resource {
     parts: ResourceParts,
   ) {
     const { database, listReads, longWrites, standbys, positions, cursors, memory, trail = null } = parts
-    const { streamPlaces = new StreamPlaces() } = parts
+    const { streamPlaces = new Places(STREAMS), bodyPlaces = new Places(BODIES) } = parts
     this.trail = trail
+    this.bodyPlaces = bodyPlaces
     this.longWrites = longWrites
     this.copies = new RowCopies(entity, entities)
     this.referring = referringColumns(entity, entities)
@@ -76,6 +82,8 @@ export class Resource {
     this.after = new AfterReads(positions, memory?.inclusion ?? null)
     this.repeats = new Repeats(entity, database, () => this.reads.settled())
     this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.absent(id))
+    const { after, repeats, writes, publishing } = this
+    this.many = new RowsCreates({ entity, database, repeats, after, writes, publishing, chargeMore: parts.chargeMore })
     this.versions = new RowVersions(entity, this.reads)
     const byStandby = standbys ? new StandbyLists(entity, standbys) : null
     const source = access
@@ -117,10 +125,13 @@ export class Resource {
   }
 
   async create(call: ResourceRequest): Promise<Reply> {
-    parseNoParameters(call.query)
-    const assignments = parseComplete(this.entity, await readBody(call.request))
+    const isDry = parseDryRun(call.query)
+    const body = await readBodies(call.request, () => this.bodyPlaces.take(call.key))
+    if (body instanceof RowsText) return this.many.create(call, body, isDry, this.trailOf(call))
+    const assignments = parseComplete(this.entity, body)
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
+    if (isDry) return this.many.check([assignments])
     const once = this.repeats.begin(call, '', assignments)
     const statement = compileCreate(this.entity, assignments, once, this.publishing, this.trailOf(call))
     const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
@@ -131,7 +142,7 @@ export class Resource {
 
   private created({ url, mayRead }: ResourceRequest, row: Row): Reply {
     const location = `${url.replace(/\/$/, '')}/${row[0]}`
-    return respondRow(201, this.bodyOf(row, mayRead), this.versions.tagOfWritten(row, 1), location)
+    return respondRow(201, writeWritten(this.entity, row, mayRead), this.versions.tagOfWritten(row, 1), location)
   }
 
   async replace(call: ResourceRequest): Promise<Reply> {
@@ -163,7 +174,7 @@ export class Resource {
     const once = this.repeats.begin(call, id, assignments)
     const change = () => this.change(call, id, assignments, once)
     return this.repeats.answer(once, change, async (row, transaction) => {
-      const reply = this.changed(call, row)
+      const reply = respondRow(200, writeWritten(this.entity, row, call.mayRead), this.versions.tagOfWritten(row, 1))
       // A PATCH of nothing has written nothing.
       return assignments.size === 0 ? reply : this.after.mark(reply, call.request.headers, transaction)
     })
@@ -185,10 +196,6 @@ export class Resource {
     return [...this.copies.withOwn(row).slice(0, length), row[2 * length] as string]
   }
 
-  private changed({ mayRead }: ResourceRequest, row: Row): Reply {
-    return respondRow(200, this.bodyOf(row, mayRead), this.versions.tagOfWritten(row, 1))
-  }
-
   private set(
     id: string,
     assignments: Assignments,
@@ -208,11 +215,6 @@ export class Resource {
   private async asked({ request }: ResourceRequest, id: string, once: Once | null): Promise<VersionAsked | null> {
     if (once !== null && request.headers.has('if-none-match')) await this.repeats.look(once)
     return this.versions.asked(request.headers, id)
-  }
-
-  /** What a write answers: the row, or its id alone. */
-  private bodyOf(row: Row, mayRead: boolean): string {
-    return mayRead ? writeEntity(this.entity, row) : `{"id":${row[0]}}`
   }
 
   /**

@@ -5,7 +5,7 @@ import type { LongWrites } from '../execute/longWrites.ts'
 import type { Positions } from '../execute/positions.ts'
 import type { Standbys } from '../execute/standbys.ts'
 import type { Cursors } from '../model/cursor.ts'
-import type { StreamPlaces } from './streamPlaces.ts'
+import type { Places } from './places.ts'
 
 /** What the operations work with. */
 export interface ResourceParts {
@@ -22,8 +22,14 @@ export interface ResourceParts {
    * there: it goes on in any case. @throws ApiError
    */
   readonly readmit?: (request: Request, plural: string) => Promise<void>
-  /** Of streams, those of all entities together; not there: this entity's have places of their own. */
-  readonly streamPlaces?: StreamPlaces
+  /**
+   * For a request that is as much work as several: charges it so many times more, together; not there: it is charged once.
+   * `exchange`: the request's. @throws ApiError
+   */
+  readonly chargeMore?: (exchange: unknown, count: number) => Promise<void>
+  /** Of all entities together; not there: this entity's have places of their own. */
+  readonly streamPlaces?: Places
+  readonly bodyPlaces?: Places
   /** Null: every list is read from the database. */
   readonly memory: CacheParts | null
   /** Whether lines of what writes change have values; null, or not there: no lines are left. */

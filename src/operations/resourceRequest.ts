@@ -17,4 +17,6 @@ export interface ResourceRequest {
   readonly rights?: Rights | null
   /** The id of its key. */
   readonly key: string
+  /** What the server keeps of it; not there: nothing. */
+  readonly exchange?: unknown
 }

@@ -15,7 +15,7 @@ import { inProgress, type Repeats } from './repeats.ts'
 import type { VersionAsked } from './rowVersions.ts'
 
 /** A write may be refused each time for what is no longer so. */
-const ATTEMPTS_MAX = 3
+export const ATTEMPTS_MAX = 3
 
 /** Writes single rows of one entity; says why one was refused, which its statement does not. D13, D16. */
 export class RowWrites {
@@ -117,7 +117,7 @@ export class RowWrites {
     // As PostgreSQL, which holds a row against constraints by their names.
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       return brokenRule(this.ruleOf(rule) as Rule)
-    const faults = references.map((column) => this.missingReference(column, assignments))
+    const faults = references.map((column) => missingReference(column, assignments))
     return faults.length === 0 ? null : faultsError(faults as [Fault, ...Fault[]])
   }
 
@@ -136,16 +136,17 @@ export class RowWrites {
   private ruleOf(name: string): Rule | undefined {
     return this.entity.rules.find(({ constraint }) => constraint === name)
   }
+}
 
-  private missingReference(column: string, assignments: Assignments): Fault {
-    const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
-    const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
-    return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
-  }
+/** The reference in this column names no row. */
+export function missingReference(column: string, assignments: Assignments): Fault {
+  const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
+  const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
+  return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
 }
 
 /** Others keep changing what the write depends on. */
-function conflict(cause?: ConstraintViolation): ApiError {
+export function conflict(cause?: ConstraintViolation): ApiError {
   return new ApiError('Conflict', 'The write does not agree with what is stored; nothing was written.', { cause })
 }
 

@@ -8,9 +8,9 @@ import type { StreamForm } from '../parse/form.ts'
 import { parseStream } from '../parse/list.ts'
 import type { Reply } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
+import type { Places } from './places.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
-import type { StreamPlaces } from './streamPlaces.ts'
 
 /** Rows that are written in one go: some hundred microseconds, behind which other requests come. */
 const SLICE_ROWS = 200
@@ -20,7 +20,7 @@ export class Streams {
   constructor(
     private readonly entity: Entity,
     private readonly reads: ListReads,
-    private readonly places: StreamPlaces,
+    private readonly places: Places,
     /** Resolves when no list from memory can be without what the database shows now. */
     private readonly settle: () => Promise<unknown>,
     private readonly readmit: ResourceParts['readmit'],

@@ -37,6 +37,11 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text, withNumbersAsWritten)
 }
 
+/** Whether a value of JSON is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
+}
+
 function withNumbersAsWritten(_key: string, value: unknown, context?: { source: string }): unknown {
   return typeof value === 'number' && context ? new JsonNumber(context.source) : value
 }

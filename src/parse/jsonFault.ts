@@ -1,10 +1,16 @@
-/** Where a text stops being JSON, 1 upwards, and what could stand there. */
-export interface JsonFault {
+/** Where a text stops being JSON, and what could stand there. */
+export interface JsonFault extends Place {
+  /** The index in the text. */
+  readonly at: number
+  /** Continues "there must be". */
+  readonly expected: string
+}
+
+/** 1 upwards. */
+interface Place {
   readonly line: number
   /** In UTF-16 units, as editors count. */
   readonly column: number
-  /** Continues "there must be". */
-  readonly expected: string
 }
 
 // What may come next, by its name in a message.
@@ -37,18 +43,18 @@ export function findJsonFault(text: string): JsonFault | null {
   let at = 0
   for (let tokens = 0; tokens < TOKENS_MAX; tokens++) {
     at = afterMatch(SPACE, text, at)
-    if (at === text.length) return expected === END ? null : placeOf(text, at, expected)
+    if (at === text.length) return expected === END ? null : faultAt(text, at, expected)
     const first = text[at] as string
     const next = step(expected, first, around)
-    if (next === null) return placeOf(text, at, expected)
+    if (next === null) return faultAt(text, at, expected)
     if (PUNCTUATION.includes(first)) at++
     else if (first === '"') {
       at = stringEnd(text, at)
-      if (text.charCodeAt(at) !== QUOTE) return placeOf(text, at, REST)
+      if (text.charCodeAt(at) !== QUOTE) return faultAt(text, at, REST)
       at++
     } else {
       const end = afterMatch(SCALAR, text, at)
-      if (end === at) return placeOf(text, at, expected)
+      if (end === at) return faultAt(text, at, expected)
       at = end
     }
     expected = next
@@ -95,7 +101,12 @@ function afterMatch(pattern: RegExp, text: string, at: number): number {
   return pattern.test(text) ? pattern.lastIndex : at
 }
 
-function placeOf(text: string, at: number, expected: string): JsonFault {
+function faultAt(text: string, at: number, expected: string): JsonFault {
+  return { ...placeOf(text, at), at, expected }
+}
+
+/** The line and the column of an index. */
+export function placeOf(text: string, at: number): Place {
   let line = 1
   let start = 0
   for (let index = 0; index < at; index++)
@@ -103,5 +114,5 @@ function placeOf(text: string, at: number, expected: string): JsonFault {
       line++
       start = index + 1
     }
-  return { line, column: at - start + 1, expected }
+  return { line, column: at - start + 1 }
 }

@@ -17,6 +17,11 @@ export function writeEntity(entity: Entity, row: Row, offset = 0): string {
   return write(row, offset)
 }
 
+/** What a write answers of a row: all of it, or for a key that may not read, its id alone. D34 */
+export function writeWritten(entity: Entity, row: Row, mayRead: boolean): string {
+  return mayRead ? writeEntity(entity, row) : `{"id":${row[0]}}`
+}
+
 /** Writes what is chosen of rows with these columns as JSON text. */
 export function choiceWriter({ members }: Choice, columns: readonly Property[]): Write {
   return compileWriter({ members, properties: columns })

@@ -26,6 +26,9 @@ export interface TextReply extends Reply {
 /** To the letter. Spec 1, rule 3. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
+/** Of rows in lines. */
+export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
+
 /** Rows are people's data, and the next moment others: no cache on the way keeps them, nor a browser's disk. RFC 9111, 5.2.2.5 */
 export const NO_STORE = 'no-store'
 

@@ -5,9 +5,9 @@ import type { StreamQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { csvHeader, csvWriter } from './csv.ts'
 import { ndjsonWriter } from './ndjson.ts'
-import { NO_STORE } from './reply.ts'
+import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 
-const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' } as const
+const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: NDJSON_TYPE } as const
 
 /** How rows of a stream are written. */
 export interface StreamWriter {

@@ -151,3 +151,44 @@ describe('a store that machines share', () => {
     expect(answers[3]?.retryAfterSeconds).toBe(61)
   })
 })
+
+describe('D59: more requests of one', () => {
+  const chargeable = (limiter: Limiter) => {
+    let count = 0
+    while ((limiter.charge(client) as { admitted: boolean }).admitted) count++
+    return count
+  }
+
+  test('are charged together', async () => {
+    const { limiter } = meterOf('10/1m,100/1h')
+    limiter.charge(client)
+    expect(await limiter.chargeMore(client, 9)).toMatchObject({ admitted: true, remaining: '90' })
+    expect(chargeable(limiter)).toBe(0)
+  })
+
+  test('or none of them; the wait is that of all, with the first', async () => {
+    const { limiter } = meterOf('10/1m')
+    limiter.charge(client)
+    nowMs += 10_000
+    for (let one = 0; one < 3; one++) limiter.charge(client)
+    nowMs += 10_000
+    limiter.charge(client)
+    // 5 are charged; the retry's 9 fit when the first 4 have left.
+    expect(await limiter.chargeMore(client, 8)).toMatchObject({ admitted: false, retryAfterSeconds: 51 })
+    nowMs += 51_000
+    limiter.charge(client)
+    expect((await limiter.chargeMore(client, 8)).admitted).toBe(true)
+    expect(chargeable(limiter)).toBe(0)
+  })
+
+  test('by a store that refuses one of them, those before stay charged', async () => {
+    const store = storeOf([yes, yes, no])
+    const { limiter } = meterOf('50/1m', store)
+    expect(await limiter.chargeMore(client, 5)).toMatchObject({ admitted: false, retryAfterSeconds: 30 })
+    expect(store.asked).toHaveLength(3)
+  })
+
+  test('are at most as many as the smallest limit', () => {
+    expect(meterOf('10/1h,4/1m,7/1s').limiter.mostTogether).toMatchObject({ limit: 4, period: '1m' })
+  })
+})

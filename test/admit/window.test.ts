@@ -57,6 +57,31 @@ describe('one process', () => {
     expect(refusals).toBeGreaterThan(1_000)
   })
 
+  test('a peek at several says whether all of them fit, and when they will. D59', () => {
+    const rules = parseRules('5/1s,12/1m')
+    const random = new Random(5)
+    let refusals = 0
+    for (let step = 0; step < 3_000; step++) {
+      // A copy in which they are charged, and the same without.
+      const [windows, charged] = [windowsFor(4, rules), windowsFor(4, rules)]
+      for (let before = random.below(14); before > 0; before--) {
+        nowMs += random.below(600)
+        for (const one of [windows, charged]) one.admit(1, 1)
+      }
+      const count = 1 + random.below(5)
+      const { admitted, waitMs } = { ...windows.peek(1, 1, count) }
+      const fits = Array.from({ length: count }, () => decide(charged, 1).admitted)
+      expect(admitted).toBe(fits.every(Boolean))
+      if (admitted) continue
+      refusals++
+      nowMs += waitMs - 1
+      expect(windows.peek(1, 1, count).admitted).toBe(false)
+      nowMs++
+      expect(windows.peek(1, 1, count).admitted).toBe(true)
+    }
+    expect(refusals).toBeGreaterThan(500)
+  })
+
   test('never more than the limit within a period, though times are cut to whole milliseconds. D36', () => {
     let now = 1_000_000.9
     const windows = new SlidingWindows(privateRegion(wordsFor(16, RULE)), 16, RULE, () => Math.floor(now))

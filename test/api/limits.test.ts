@@ -49,7 +49,7 @@ describe('8 Limits', () => {
 
   test('D18: when Content-Length says so, a body is refused before it is read', async () => {
     const headers = { 'Content-Type': 'application/json', 'Content-Length': String(BODY_BYTES_MAX + 1) }
-    const { status, body } = await sendRaw(server, 'POST /Companies', headers)
+    const { status, body } = await sendRaw(server, 'PUT /Companies/1', headers)
     expect({ status, code: JSON.parse(body).Error.Code }).toEqual({ status: 413, code: 'PayloadTooLarge' })
   })
 

@@ -73,6 +73,19 @@ describe('each row of a statement’s outcome is published, and only then the wr
     ])
   })
 
+  test('many new rows of one statement are one reset, and the last of them', () => {
+    const rows = Array.from({ length: 1_000 }, (_, at) => [...rowOf(company, { Name: `${at} ${'x'.repeat(60)}` }), '7'])
+    const last = rowOf(company, { Name: `999 ${'x'.repeat(60)}` })
+    expect(settled(writesOf(company).createRows(), rows.slice(0, 100)).map(([, change]) => change)).not.toContain(
+      'reset',
+    )
+    published = []
+    expect(settled(writesOf(company).createRows(), rows)).toEqual([
+      ['company', 'reset'],
+      ['company', { transaction: 7, before: null, after: last }],
+    ])
+  })
+
   test('changed rows, with the number of their run or without', () => {
     const change = rowOf(absence, { Status: 'new' })
     const before = rowOf(absence, { Status: 'old' })

@@ -24,6 +24,20 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 describe('one row', () => {
+  test('several are created by one request, or checked, and faults name their rows', async () => {
+    const { companies, employees } = roster
+    expect(await companies.createMany([{ name: 'Many 1' }, { name: 'Many 2' }], { dryRun: true })).toEqual([])
+    const made = await companies.createMany([{ name: 'Many 1' }, { name: 'Many 2', enabled: true }])
+    expect(made.map(({ name, enabled }) => [name, enabled])).toEqual([
+      ['Many 1', false],
+      ['Many 2', true],
+    ])
+    expect((await companies.list({ filter: { name: 'Many 1' } })).rows).toEqual(made.slice(0, 1))
+    const refused = await failureOf(employees.createMany([{ started: new Date() }, { companyId: 999_999 }]))
+    expect([refused.code, refused.target]).toEqual(['ReferenceNotFound', '[1].CompanyId'])
+    await Promise.all(made.map(({ id }) => companies.delete(id)))
+  })
+
   test('is created, read, changed, replaced and deleted', async () => {
     const made = await roster.absences.create({
       employeeId: 2,

@@ -36,6 +36,8 @@ export async function right(signal: AbortSignal | undefined, name: string | null
     await roster.employees.update(id, { knownAs: company, started: new Date() }, { signal })
   const made = await roster.companies.create({ name: 'Blue Moon', enabled: true })
   const enabled: boolean = made.enabled
+  const [moon] = await roster.companies.createMany([{ name: 'Half Moon' }, made], { dryRun: false, signal })
+  const moonId: number | undefined = moon?.id
   // What was read can be written back whole.
   await roster.companies.replace(made.id, made)
   if (first) await roster.absences.replace(first.id, { ...first, status: 'Declined', period: { days: 2.5 } })
@@ -44,7 +46,7 @@ export async function right(signal: AbortSignal | undefined, name: string | null
   await roster.companies.update(made.id, { enabled: false }, { ifMatch: version, signal })
   const nothing: undefined = (await roster.companies.delete(made.id)) as undefined
   await roster.companies.list({ filter: { enabled: true, name: { '!=': name } } })
-  return [count, status, days, enabled, nothing]
+  return [count, status, days, enabled, moonId, nothing]
 }
 
 export async function chosen(signal: AbortSignal, fields: AbsenceField[]): Promise<unknown[]> {

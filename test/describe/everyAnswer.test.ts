@@ -116,7 +116,9 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidToken: () => ({ query: '?after=altered' }),
   InvalidWait: () => ({ query: '?wait=long' }),
   TokenExpired: () => ({ query: `?after=${writeToken({ run: '000000000000', position: '1', number: '1' })}` }),
-  InvalidJson: () => ({ body: '[]' }),
+  InvalidJson: () => ({ body: '"x"' }),
+  InvalidRows: () => ({ body: '[]' }),
+  InvalidDryRun: () => ({ query: '?dryRun=yes' }),
   UnknownProperty: () => ({ body: '{"Nmae": 1}' }),
   DuplicateProperty: (operation) => {
     const key = writtenKey(operation)
@@ -238,6 +240,18 @@ test('each operation succeeds', async () => {
       operation.operationId,
       { created: 201, deleted: 204 }[String(operation.success)] ?? 200,
     ])
+  }
+})
+
+test('rows are checked, and several are created', async () => {
+  for (const operation of operations.filter(({ success }) => success === 'created')) {
+    const body = `[${bodyOf([writtenKey(operation), 'One'])},${bodyOf([writtenKey(operation), 'Two'])}]`
+    const [checkedOnly, created] = [
+      await send(operation, { query: '?dryRun=1', body }),
+      await send(operation, { body }),
+    ]
+    expect([checkedOnly.status, JSON.parse(checkedOnly.text)]).toEqual([200, { rows: 2 }])
+    expect([created.status, JSON.parse(created.text).length]).toEqual([201, 2])
   }
 })
 

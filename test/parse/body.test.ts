@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { JsonNumber } from '../../src/model/kinds.ts'
-import { BODY_BYTES_MAX, readBody } from '../../src/parse/body.ts'
+import { readBody } from '../../src/parse/body.ts'
+import { BODY_BYTES_MAX } from '../../src/parse/bodyBytes.ts'
 
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null
 

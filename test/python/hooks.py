@@ -26,9 +26,10 @@ def before_call(context, case, kwargs):
         return
     if isinstance(case.query, dict):
         limit_query(case.query)
-    if isinstance(case.body, dict):
-        order_dates(case.body, case.operation.method.upper())
-        case.body.update(rounded(case.body))
+    for row in case.body if isinstance(case.body, list) else [case.body]:
+        if isinstance(row, dict):
+            order_dates(row, case.operation.method.upper())
+            row.update(rounded(row))
 
 
 def meet_conditions(headers):

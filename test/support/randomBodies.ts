@@ -5,11 +5,20 @@ import type { AimedCollection, AimedField } from './surface.ts'
 /** A body for any write: of this collection, near one, or of none. */
 export function randomBody(random: Random, collection: AimedCollection): Buffer {
   const kind = random.below(100)
-  if (kind < 76) return Buffer.from(randomObject(random, collection))
+  if (kind < 70) return Buffer.from(randomObject(random, collection))
+  if (kind < 76) return Buffer.from(randomRows(random, collection))
   if (kind < 88) return Buffer.from(random.mangle(randomObject(random, collection)))
   if (kind < 94) return Buffer.from(random.pick(NO_OBJECTS))
   const one = random.pick(collection.writable).name.split('.')[0] as string
   return Buffer.from(random.pick(oddBodies)(random, one))
+}
+
+/** Several rows, or what is nearly that. D59 */
+function randomRows(random: Random, collection: AimedCollection): string {
+  const rows = [randomObject(random, collection), ...random.times(4, () => randomObject(random, collection))]
+  const all = random.chance(4) ? Array(random.pick([101, 1_000, 1_001])).fill('{}') : rows
+  const text = random.chance(70) ? `[${all.join()}]` : all.join('\n')
+  return random.chance(20) ? random.mangle(text) : text
 }
 
 const NO_OBJECTS = [

@@ -152,7 +152,16 @@ const ODD_KEYS = [
   ...['\xff', `ApiKey ${'k'.repeat(3_000)}`, `ApiKey ${KEY}, ApiKey ${KEY}`, `ApiKey\t${KEY}`, 'ApiKey roster_a_b'],
 ]
 const ODD_TYPES = [
-  ...['application/merge-patch+json', 'APPLICATION/JSON; charset=UTF-8', 'application/jsonx', 'text/json', '', ';'],
+  ...[
+    'application/merge-patch+json',
+    'application/x-ndjson',
+    'application/x-ndjson; charset=utf-8',
+    'APPLICATION/JSON; charset=UTF-8',
+    'application/jsonx',
+    'text/json',
+    '',
+    ';',
+  ],
   ...[
     'application/json; charset=latin1',
     'application/xml',

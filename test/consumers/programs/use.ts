@@ -29,7 +29,8 @@ console.log(page.response.headers.get('X-Total-Count'))
 
 const body: components['schemas']['CompanyWrite'] = { name: 'Blue Moon', enabled: true }
 const created = await client.POST('/Companies', { body })
-const company = created.data
+// Several rows would be answered as an array.
+const company = created.data && 'id' in created.data ? created.data : undefined
 const id = company?.id ?? 0
 // A key that may not read gets the id alone.
 console.log(company && 'name' in company ? company.name : 'the id alone')

@@ -1,0 +1,139 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Entity } from '../model/entity.ts'
+import { suggest } from '../model/nearest.ts'
+import { loadEntities } from '../registry.ts'
+import { progress } from './progress.ts'
+import { type FileFormat, type FileRow, formatOf, readRows } from './rowsFile.ts'
+import { CommandError, print } from './run.ts'
+import { type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
+
+interface Options {
+  readonly url: string
+  readonly format?: FileFormat
+  readonly piece: number
+  readonly dryRun?: true
+}
+
+const PIECE_ROWS = 1_000
+/** Under what a server takes. */
+const PIECE_LENGTH_MAX = 2 * 1024 * 1024
+/** A file of nothing but faults shall not fill the screen. */
+const FAULTS_SHOWN = 100
+
+/** `import employees people.csv`: creates the rows of a file on a server that runs. `readKey`: ROSTER_KEY. */
+export function importCommand(readKey: () => string | undefined): Command {
+  return new Command('import')
+    .description('Create the rows of a CSV or NDJSON, on a server that runs. The key is ROSTER_KEY.')
+    .argument('<entity>', 'as in its address: employees')
+    .argument('<file>', 'with a header of property names, as an export has it; - for stdin')
+    .option('--url <address>', 'the address of the server', 'http://127.0.0.1:3000')
+    .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(['csv', 'ndjson']))
+    .option('--piece <rows>', 'rows of one request, which are created all or none', parsePiece, PIECE_ROWS)
+    .option('--dry-run', 'check all rows, and create none')
+    .showHelpAfterError('(--help says more)')
+    .addHelpText(
+      'after',
+      '\nA file that is imported again within a day continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
+    )
+    .action((entity: string, file: string, options: Options) => importRows(entity, file, options, readKey()?.trim()))
+}
+
+async function importRows(name: string, path: string, options: Options, key: string | undefined): Promise<void> {
+  if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
+  const entity = await entityNamed(name)
+  const { rows, readOnly } = await readRows(path, entity, options.format ?? formatOf(path))
+  if (readOnly.length > 0) say(`left out, since the server makes them: ${readOnly.join(', ')}`)
+  const isDry = options.dryRun === true
+  const address = `${options.url.replace(/\/+$/, '')}/${entity.plural}`
+  const onWait = (seconds: number, reason: string) => say(`waits ${seconds} s: ${reason}`)
+  const outcome = await sendAll({ address, key, isDry, onWait }, piecesOf(rows, options.piece))
+  if (outcome.faults.length > 0) throw new CommandError(faultsText(path, outcome, isDry))
+  await print(`${doneText(outcome, entity, isDry)}\n`)
+}
+
+async function entityNamed(name: string): Promise<Entity> {
+  const entities = await loadEntities()
+  const entity = entities.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
+  if (entity) return entity
+  const known = entities.map(({ plural }) => plural.toLowerCase())
+  throw new CommandError(`there is no entity "${name}".${suggest(name, known)}`)
+}
+
+/** The same rows make the same pieces each time. */
+function piecesOf(rows: readonly FileRow[], most: number): FileRow[][] {
+  const pieces: FileRow[][] = []
+  let length = 0
+  for (const row of rows) {
+    const last = pieces.at(-1)
+    const isFull = last === undefined || last.length === most || length + row.json.length > PIECE_LENGTH_MAX
+    if (isFull) pieces.push([row])
+    else last.push(row)
+    length = (isFull ? 0 : length) + row.json.length + 1
+  }
+  return pieces
+}
+
+interface Outcome {
+  /** Created, or right. */
+  readonly rows: number
+  /** Created by an earlier run. */
+  readonly before: number
+  /** The last of them; null: none is. */
+  readonly lastLine: number | null
+  readonly faults: readonly RowFault[]
+}
+
+/** Sends pieces until one is refused; in a dry run all of them. @throws CommandError that says how far it came */
+async function sendAll(target: Target, pieces: readonly FileRow[][]): Promise<Outcome> {
+  let outcome: Outcome = { rows: 0, before: 0, lastLine: null, faults: [] }
+  const shown = progress((rows) => `${rows} rows`)
+  try {
+    for (const piece of pieces) {
+      outcome = after(outcome, piece, await sendRows(target, piece, piece === pieces[0]))
+      shown.add(piece.length)
+      if (outcome.faults.length >= (target.isDry ? FAULTS_SHOWN : 1)) break
+    }
+  } catch (error) {
+    if (!(error instanceof CommandError) || target.isDry) throw error
+    throw new CommandError(`${error.message}\n${extentText(outcome)}`)
+  } finally {
+    shown.end()
+  }
+  return outcome
+}
+
+function after(outcome: Outcome, piece: readonly FileRow[], sent: Sent): Outcome {
+  if ('faults' in sent) return { ...outcome, faults: [...outcome.faults, ...sent.faults] }
+  const before = outcome.before + (sent.wasThere ? sent.rows : 0)
+  return { ...outcome, rows: outcome.rows + sent.rows, before, lastLine: piece.at(-1)?.line ?? null }
+}
+
+function faultsText(path: string, outcome: Outcome, isDry: boolean): string {
+  const shown = outcome.faults.slice(0, FAULTS_SHOWN)
+  const lines = shown.map(({ line, message }) => `${path}, line ${line}: ${message}`)
+  if (outcome.faults.length >= FAULTS_SHOWN) lines.push('There may be more faults; these are the first.')
+  return [...lines, isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)].join('\n')
+}
+
+function extentText({ rows, lastLine }: Outcome): string {
+  if (lastLine === null) return 'No row was imported.'
+  return `${rows} rows were imported, up to line ${lastLine}, and none behind. Run it again to go on: within a day, no row is created twice.`
+}
+
+function doneText({ rows, before }: Outcome, { plural }: Entity, isDry: boolean): string {
+  if (isDry) return `${rows} rows of ${plural} are right; nothing was created.`
+  const earlier = before === 0 ? '' : `, ${before} of them by an earlier run over this file`
+  return `${rows} rows of ${plural} were created${earlier}.`
+}
+
+/** In the place of the line that says how far it is, on a terminal. */
+function say(text: string) {
+  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${text}\n`)
+}
+
+function parsePiece(text: string): number {
+  const rows = Number(text)
+  if (!/^\d+$/.test(text) || rows < 1 || rows > PIECE_ROWS)
+    throw new InvalidArgumentError('It is a number from 1 to 1000.')
+  return rows
+}

@@ -1,0 +1,146 @@
+import type { WriteRecorder } from '../changes/recorder.ts'
+import { compileCreateRows, writableOf } from '../compile/createRows.ts'
+import { compileRowRefusals } from '../compile/refusals.ts'
+import type { Trail } from '../compile/trail.ts'
+import type { Publishing } from '../compile/written.ts'
+import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
+import type { Database } from '../execute/database.ts'
+import { ConstraintViolation } from '../execute/sqlstate.ts'
+import type { Batchable } from '../model/batch.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import type { Assignments } from '../model/query.ts'
+import { arrayText, type Row } from '../model/sql.ts'
+import { takeTurns } from '../os/turns.ts'
+import { parseConditions } from '../parse/conditions.ts'
+import { formOf } from '../parse/form.ts'
+import { faultOfRow, parseRows } from '../parse/rows.ts'
+import { findRows, type RowsText } from '../parse/rowTexts.ts'
+import { writeWritten } from '../respond/json.ts'
+import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
+import type { AfterReads } from './afterReads.ts'
+import { requireList } from './listConditions.ts'
+import { inProgress, type Repeats } from './repeats.ts'
+import type { ResourceParts } from './resourceParts.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
+import { ATTEMPTS_MAX, conflict, missingReference } from './rowWrites.ts'
+
+/** A request is charged for each so many rows begun. */
+const ROWS_OF_REQUEST = 100
+/** So many rows are printed, or made a value of the statement, between two looks at the time. */
+const STEP_ROWS = 50
+
+/** What creating several rows works with. */
+interface Parts {
+  readonly entity: Entity
+  readonly database: Database
+  readonly repeats: Repeats
+  readonly after: AfterReads
+  /** Null: there is no list cache. */
+  readonly writes: WriteRecorder | null
+  readonly publishing: Publishing
+  readonly chargeMore: ResourceParts['chargeMore']
+}
+
+/** Creates several rows of one entity, all or none, as visible steps. D59 */
+export class RowsCreates {
+  private readonly written: readonly Property[]
+  private readonly references: readonly Property[]
+
+  constructor(private readonly parts: Parts) {
+    this.written = writableOf(parts.entity)
+    this.references = this.written.filter(({ reference }) => reference !== null)
+  }
+
+  async create(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
+    try {
+      return await this.createAll(call, body, isDry, trail)
+    } finally {
+      body.release()
+    }
+  }
+
+  private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
+    const { entity, repeats, publishing, chargeMore, after } = this.parts
+    const places = await findRows(body)
+    const requests = Math.ceil(places.length / 2 / ROWS_OF_REQUEST)
+    if (requests > 1) await chargeMore?.(call.exchange, requests - 1)
+    const rows = await parseRows(entity, body, places)
+    const conditions = parseConditions(call.request.headers)
+    if (conditions !== null) requireList(conditions)
+    if (isDry) return this.check(rows)
+    const once = await repeats.beginRows(call, rows)
+    const statement = compileCreateRows(entity, await this.arraysOf(rows), once, publishing, trail)
+    return repeats.answerRows(
+      once,
+      () => this.write(statement, rows),
+      async (written, transaction) => after.mark(await this.created(written, call), call.request.headers, transaction),
+    )
+  }
+
+  /** What a dry run answers: how many rows would be created. @throws ApiError that says why they would not */
+  async check(rows: readonly Assignments[]): Promise<Reply> {
+    await this.refuse(rows)
+    return respondJson(200, `{"rows":${rows.length}}`)
+  }
+
+  /** Again where it was refused for what others have changed since. @throws ApiError */
+  private async write(statement: Batchable, rows: readonly Assignments[]): Promise<Row[]> {
+    const { database, repeats, writes } = this.parts
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const written = await repeats.run(database, statement, writes?.createRows).catch(async (error) => {
+        if (!(error instanceof ConstraintViolation)) throw error
+        await this.refuse(rows)
+        throw conflict(error)
+      })
+      if (written.length > 0) return written
+      const error = await this.refuse(rows).catch((thrown) => thrown)
+      // Another under the same key may have ended a moment ago, and be the reason.
+      if (error && statement.once) await repeats.look(statement.once)
+      if (error) throw error
+    }
+    throw statement.once ? inProgress() : conflict()
+  }
+
+  /** @throws ApiError that names each reference to no row, if there is one */
+  private async refuse(rows: readonly Assignments[]): Promise<void> {
+    const ids = this.references.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
+    const statement = compileRowRefusals(this.references, ids, FAULTS_MAX)
+    if (statement === null) return
+    const faults = (await this.parts.database.read(statement)).map(([number, column]): Fault => {
+      const index = Number(number) - 1
+      return faultOfRow(index, missingReference(column as string, rows[index] as Assignments))
+    })
+    if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
+  }
+
+  /** For each property its values in all rows, as PostgreSQL writes an array. */
+  private async arraysOf(rows: readonly Assignments[]): Promise<string[]> {
+    const turn = takeTurns()
+    const arrays: string[] = []
+    for (const property of this.written) {
+      const pieces: string[] = []
+      for (let at = 0; at < rows.length; at += STEP_ROWS) {
+        const values = rows.slice(at, at + STEP_ROWS).map((row) => row.get(property) ?? null)
+        pieces.push(arrayText(values).slice(1, -1))
+        const others = turn()
+        if (others !== null) await others
+      }
+      arrays.push(`{${pieces.join(',')}}`)
+    }
+    return arrays
+  }
+
+  /** The rows, or their ids alone, as an array or, where the client asks for them, as lines. */
+  private async created(rows: readonly Row[], { request, mayRead }: ResourceRequest): Promise<Reply> {
+    const turn = takeTurns()
+    const isLines = formOf(request.headers.get('accept')) === 'ndjson'
+    let text = ''
+    for (let index = 0; index < rows.length; index++) {
+      const row = writeWritten(this.parts.entity, rows[index] as Row, mayRead)
+      text += isLines ? `${row}\n` : `${index === 0 ? '' : ','}${row}`
+      const others = index % STEP_ROWS === 0 ? turn() : null
+      if (others !== null) await others
+    }
+    return isLines ? respondJson(201, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(201, `[${text}]`)
+  }
+}

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../support/process.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+/** 10 requests at a time, which is one piece. */
+const slow = makeKey({ name: 'slow', limits: '10/1s' })
+const small = makeKey({ name: 'small', limits: '2/1h' })
+const reader = makeKey({ name: 'reader', rights: '*:read' })
+const folder = temporaryFolder()
+
+let server: TestServer
+beforeAll(async () => {
+  const keys = [slow, small, reader].map(({ record }) => record)
+  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '9' } })
+})
+afterAll(() => {
+  folder.remove()
+  return server.stop()
+})
+beforeEach(async () => {
+  await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
+})
+
+let files = 0
+function fileOf(text: string | Uint8Array, end = 'csv'): string {
+  const path = join(folder.path, `rows${++files}.${end}`)
+  writeFileSync(path, text)
+  return path
+}
+
+async function roster(words: readonly string[], { key = KEY as string | null, stdin = '', url = server.url } = {}) {
+  const { ROSTER_KEY: _, ...environment } = process.env
+  const child = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), ...words, '--url', url], {
+    env: key === null ? environment : { ...environment, ROSTER_KEY: key },
+    stdin: Buffer.from(stdin),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, stdout, stderr }
+}
+
+const namesOf = async () => (await server.sql`select name from company order by id`).map(({ name }) => name)
+
+describe('roster import', () => {
+  test('what an export has written is there again, but for what the server makes', async () => {
+    await server.post('/Companies', [{ name: 'Ümläut, "Größe"' }, { name: 'two\nlines', enabled: true }])
+    await server.post('/Employees', [
+      { lastName: 'A', companyId: 2, started: '2026-01-31T09:00:00+02:00' },
+      { lastName: '' },
+    ])
+    const absences = [{ employeeId: 1, period: { days: 2.5, hours: 0.00000001 }, reason: ' x ' }, {}]
+    await server.post('/Absences', absences)
+    for (const [plural, table] of [
+      ['companies', 'company'],
+      ['employees', 'employee'],
+      ['absences', 'absence'],
+    ] as const) {
+      const exported = await roster(['export', plural])
+      const imported = await roster(['import', plural, fileOf(exported.stdout)])
+      expect(imported).toMatchObject({
+        code: 0,
+        stdout: `2 rows of ${plural[0]?.toUpperCase()}${plural.slice(1)} were created.\n`,
+      })
+      expect(imported.stderr).toContain('roster: left out, since the server makes them: id')
+      const rows = await server.sql`select to_jsonb(t) - 'id' as row from ${server.sql(table)} as t order by id`
+      expect(rows.slice(2)).toEqual(rows.slice(0, 2))
+    }
+  })
+
+  test('names in any case, semicolons, numbers and truths as spreadsheets write them, a mark, other ends of lines', async () => {
+    const csv = `\ufeffName;ENABLED\r\nA;TRUE\n\nB;\r"C; D";false`
+    expect((await roster(['import', 'Companies', fileOf(csv)])).code).toBe(0)
+    expect(await server.sql`select name, enabled from company order by id`).toEqual([
+      { name: 'A', enabled: true },
+      { name: 'B', enabled: false },
+      { name: 'C; D', enabled: false },
+    ] as never)
+  })
+
+  test.each([
+    ['ndjson', '{"name":"A"}\r\n\n{"Name":"B"}'],
+    ['json', '[\n  {"name": "A"},\n  {\n    "Name": "B"\n  }\n]\n'],
+  ])('a file of %s', async (end, text) => {
+    expect((await roster(['import', 'companies', fileOf(text, end)])).stdout).toBe(
+      '2 rows of Companies were created.\n',
+    )
+    expect(await namesOf()).toEqual(['A', 'B'])
+  })
+
+  test('stdin, in pieces, and once more: nothing is created twice', async () => {
+    const rows = Array.from({ length: 25 }, (_, index) => `Name ${index}`)
+    const [words, stdin] = [
+      ['import', 'companies', '-', '--format', 'csv', '--piece', '10'],
+      `name\n${rows.join('\n')}\n`,
+    ]
+    const first = await roster(words, { stdin })
+    expect([first.code, first.stdout, await namesOf()]).toEqual([0, '25 rows of Companies were created.\n', rows])
+    const second = await roster(words, { stdin })
+    const said = '25 rows of Companies were created, 25 of them by an earlier run over this file.\n'
+    expect([second.code, second.stdout, await namesOf()]).toEqual([0, said, rows])
+  })
+
+  test('a dry run tells every fault by its line, and creates nothing', async () => {
+    const csv = 'lastName,companyId,started\n"two\r\nlines",,\nB,seven,\n"x\n\ny",99,\nD,,yesterday\n'
+    const path = fileOf(csv)
+    const { code, stdout, stderr } = await roster(['import', 'employees', path, '--dry-run', '--piece', '2'])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr.split('\n').filter((line) => line.startsWith('roster:'))).toEqual([
+      `roster: ${path}, line 4: CompanyId must be an integer, or null.`,
+      expect.stringMatching(/rows\d+\.csv, line 8: Started must be /),
+      'roster: Nothing was created: it was a dry run.',
+    ])
+    expect((await server.sql`select from employee`).count).toBe(0)
+    const right = await roster(['import', 'employees', fileOf('lastName\nA\nB\n'), '--dry-run'])
+    expect([right.code, right.stdout]).toEqual([0, '2 rows of Employees are right; nothing was created.\n'])
+    expect((await server.sql`select from employee`).count).toBe(0)
+  })
+
+  test('stops at the first piece that is refused, says how far it came, and goes on there once it is mended', async () => {
+    const csv = 'lastName,companyId\nA,\nB,\nC,77\nD,\n'
+    const path = fileOf(csv)
+    const words = ['import', 'employees', path, '--piece', '2']
+    const { code, stderr } = await roster(words)
+    expect(code).toBe(1)
+    expect(stderr).toContain(`roster: ${path}, line 4: CompanyId names no Company: there is none with id 77.\n`)
+    expect(stderr).toContain('roster: 2 rows were imported, up to line 3, and none behind.')
+    writeFileSync(path, csv.replace('77', ''))
+    expect((await roster(words)).stdout).toBe(
+      '4 rows of Employees were created, 2 of them by an earlier run over this file.\n',
+    )
+    expect((await server.sql`select from employee`).count).toBe(4)
+  })
+
+  test('waits for its limit, as long as the server says', async () => {
+    const csv = `name\n${'x\n'.repeat(2_500)}`
+    const { code, stdout, stderr } = await roster(['import', 'companies', fileOf(csv)], { key: slow.text })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '2500 rows of Companies were created.\n' })
+    expect(stderr).toMatch(/roster: waits \d s: The limit of 10 per 1s is reached/)
+    expect((await server.sql`select from company`).count).toBe(2_500)
+  })
+
+  test('a server that is not there is no matter of waiting', async () => {
+    const gone = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('') })
+    const url = gone.url.href
+    await gone.stop(true)
+    const { code, stderr } = await roster(['import', 'companies', fileOf('name\nA\n')], { url })
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`roster: ${url}Companies cannot be reached: `)])
+    expect(stderr).toContain('roster: No row was imported.')
+    expect(stderr).not.toContain('waits')
+  })
+
+  test('sends again what was not answered, and it is created once', async () => {
+    let lost = 0
+    const lossy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url)
+        const init = { method: request.method, headers: request.headers, body: await request.bytes() }
+        const answer = await fetch(server.url + pathname + search, init)
+        if (lost++ === 0) return new Response('lost', { status: 503, headers: { 'Retry-After': '1' } })
+        return new Response(await answer.bytes(), answer)
+      },
+    })
+    const url = lossy.url.href
+    const { code, stdout, stderr } = await roster(['import', 'companies', fileOf('name\nA\nB\n')], { url })
+    await lossy.stop(true)
+    expect({ code, stdout, lost }).toEqual({ code: 0, stdout: '2 rows of Companies were created.\n', lost: 2 })
+    expect(stderr).toContain('roster: waits 1 s: the server answered with status 503')
+    expect(await namesOf()).toEqual(['A', 'B'])
+  })
+
+  test.each([
+    [['companies', fileOf('Nmae\nx\n')], KEY, ', line 1: Companies have no property "Nmae". Did you mean name?'],
+    [
+      ['absences', fileOf('period\nx\n')],
+      KEY,
+      ', line 1: period is an object; its parts have columns of their own: period.prefered',
+    ],
+    [['companies', fileOf('name,Name\nx,y\n')], KEY, ', line 1: Name is there twice.'],
+    [['companies', fileOf('name\n"a\nb"\n"c')], KEY, ', line 4: the quote that ends a text is missing.'],
+    [['companies', fileOf('name\na "b"\n')], KEY, ', line 2: a text with a quote in it stands in quotes'],
+    [['companies', fileOf('name,enabled\nx\n')], KEY, ', line 2: it has 1 values, and the header 2 names.'],
+    [['companies', fileOf('')], KEY, ', line 1: there must be a header'],
+    [['companies', fileOf(new Uint8Array([0x6e, 0xfc]))], KEY, 'cannot be read: it is not UTF-8'],
+    [['companies', fileOf('[{"name": 1},', 'json')], KEY, ' is not JSON: at line 1'],
+    [['companies', '/nowhere/x.csv'], KEY, 'cannot be read: '],
+    [['companies', '-'], KEY, 'stdin may be a CSV or NDJSON: say which'],
+    [['compnies', fileOf('name\n')], KEY, 'there is no entity "compnies". Did you mean companies?'],
+    [['companies', fileOf('name\nx\n')], null, 'ROSTER_KEY is not set: it is the key to write with'],
+    [['companies', fileOf('name\nx\n')], reader.text, 'The key does not have the right Companies:write.'],
+    [
+      ['companies', fileOf(`name\n${'x\n'.repeat(201)}`)],
+      small.text,
+      'The body counts as 3 requests, and the key may send 2 per 1h',
+    ],
+  ])('%p says what is wrong', async (words, key, message) => {
+    const { code, stderr } = await roster(['import', ...words], { key })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) })
+    expect((await server.sql`select from company`).count).toBe(0)
+  })
+})
