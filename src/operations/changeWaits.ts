@@ -41,7 +41,7 @@ export class ChangeWaits {
 
   constructor(
     private readonly entities: readonly Entity[],
-    private readonly database: Database,
+    private readonly database: Pick<Database, 'read'>,
     private readonly options: Options,
   ) {}
 

@@ -37,7 +37,7 @@ export class Changes {
   /** `trail`: null where writes leave no lines. */
   constructor(
     private readonly entities: readonly Entity[],
-    private readonly database: Database,
+    private readonly database: Pick<Database, 'read'>,
     private readonly trail: { readonly hasValues: boolean } | null,
     private readonly waits: ChangeWaits,
   ) {
@@ -60,6 +60,11 @@ export class Changes {
         return respondChanges(lines, writeToken(end), more, false)
       after = end
     }
+  }
+
+  /** Lines behind a token, for the server itself. @throws ApiError TokenExpired */
+  pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<Page> {
+    return this.read({ after, pageSize }, (place) => compileChanges(entities, place, pageSize + 1), after)
   }
 
   /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
@@ -101,7 +106,7 @@ export class Changes {
   }
 
   private async read(
-    { after: asked, pageSize }: ChangesQuery,
+    { after: asked, pageSize }: Pick<ChangesQuery, 'after' | 'pageSize'>,
     compile: (after: ChangesPlace) => Statement,
     after: ChangesPlace | null,
   ): Promise<Page> {
