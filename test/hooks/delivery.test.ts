@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { type DeliveryOptions, deliver } from '../../src/hooks/delivery.ts'
 import { makeSecret } from '../../src/hooks/signature.ts'
 import { parseTargets } from '../../src/model/targets.ts'
+import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 
 const NAME = 'hooks.example.test'
@@ -85,6 +86,27 @@ test('a receiver that is not there, or is no HTTP server, is a failure without i
     isDelivered: false,
     status: expect.stringMatching(/^failed \(\w+\)$/),
   })
+})
+
+test('the certificate must be right for the name, though an address is connected to', async () => {
+  if (!hasOpenssl) {
+    expect(process.env.CI_REQUIRES_NGINX).toBeUndefined()
+    return
+  }
+  const files = makeCertificate(`DNS:${NAME}`)
+  const ca = await Bun.file(files.certificate).text()
+  const secure = startReceiver({ key: await Bun.file(files.key).text(), cert: ca })
+  const resolve = async () => ['127.0.0.1']
+  const to = (name: string) => `https://${name}:${secure.port}/hook`
+  expect(await post(to(NAME), { resolve, ca })).toMatchObject({ isDelivered: true, status: '204' })
+  expect(secure.deliveries[0]?.headers.get('host')).toBe(`${NAME}:${secure.port}`)
+  const others = [await post(to('other.example.test'), { resolve, ca }), await post(to(NAME), { resolve })]
+  expect(others.map(({ status }) => status)).toEqual([
+    'failed (ERR_TLS_CERT_ALTNAME_INVALID)',
+    'failed (DEPTH_ZERO_SELF_SIGNED_CERT)',
+  ])
+  expect(secure.deliveries).toHaveLength(1)
+  await secure.stop()
 })
 
 async function listen(onSocket: (socket: import('node:net').Socket) => void): Promise<{ server: Server; url: string }> {
