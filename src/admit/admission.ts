@@ -33,6 +33,11 @@ export class Admission {
     return this.keyring.find(text)
   }
 
+  /** Another once keys have come, gone or changed. */
+  get keysSerial(): number {
+    return this.keyring.serial
+  }
+
   /**
    * Null: `key`, which is what `keyOf` has found, holds. Else the database is asked: for a key that was just made, or
    * whether the known keys are still valid.

@@ -17,12 +17,13 @@ export const RESET = null
  * What the change log has of a change. A row that was there before and after has the indexes and values of its columns that
  * differ. The transaction is negative where more rows of it follow. A last 1 says that the change is foreign. A table by
  * itself is a reset of it. No table, and a transaction: what it has changed beside the rows that its statement returned is
- * published.
+ * published; with a last 1, the rows before are all that it has changed.
  */
 export type LogRecord =
   | [table: string]
-  | [table: typeof FOLLOWED, epoch: number, transaction: number]
+  | FollowedRecord
   | [table: string, epoch: number, transaction: number, ...Images]
+export type FollowedRecord = [table: typeof FOLLOWED, epoch: number, transaction: number, isWhole?: 1]
 /** In the place of a table. */
 export const FOLLOWED = ''
 type Images = [before: Row | null, differences: Differences | null, after?: Row | null, isForeign?: 1]
@@ -39,8 +40,15 @@ export function recordOf(table: string, epoch: number, change: Change, isLast: b
   return [table, epoch, transaction, before, differences(before, after)]
 }
 
+export function isFollowed(record: LogRecord): record is FollowedRecord {
+  return record[0] === FOLLOWED
+}
+
 /** The change that a record of `epoch` holds; a reset where the record is of another. */
-export function changeOf([, ofEpoch, ...rest]: LogRecord, epoch: number): Change | typeof RESET {
+export function changeOf(
+  [, ofEpoch, ...rest]: Exclude<LogRecord, FollowedRecord>,
+  epoch: number,
+): Change | typeof RESET {
   if (ofEpoch !== epoch) return RESET
   const [signed = 0, before = null, changed = null, after = null, isForeign] = rest
   const transaction = Math.abs(signed)

@@ -3,8 +3,6 @@ import type { Region } from '../os/region.ts'
 import { hasReached, isFed, isLeasedSince } from './log.ts'
 import type { ChangeSubscriber } from './subscriber.ts'
 
-/** So long a list waits for news of others before the database finds it. */
-const WAIT_MS_MAX = 250
 const LOOK_MS = 2
 /** So many transactions are known by themselves; a power of two. */
 const KNOWN_MAX = 4_096
@@ -27,17 +25,20 @@ export class Inclusion {
     return this.subscriber.isLive
   }
 
-  /** Whether they include this write, which was answered. */
+  /** Whether they include this write, which was answered. False: it is not known. */
   has(transaction: number): boolean {
-    this.subscriber.catchUp()
+    // Without them a failover may have lost it.
+    if (!this.isLive) return false
     if (this.generation !== this.subscriber.generation) this.forget()
-    if (transaction < this.before || this.subscriber.hasAnswered(transaction)) return true
+    if (transaction < this.before || this.subscriber.hasPublished(transaction)) return true
     return this.known[transaction & (KNOWN_MAX - 1)] === transaction
   }
 
-  /** Waits until they include all that the database's log had at its `end`, which was asked for after `sinceMs`. False: not in time. */
-  async reaches(end: bigint, sinceMs: number): Promise<boolean> {
-    const untilMs = monotonicMs() + WAIT_MS_MAX
+  /**
+   * Waits until they include all that the database's log had at its `end`, and all that was answered before `sinceMs`, when the end
+   * was known. False: not by `untilMs`.
+   */
+  async reaches(end: bigint, sinceMs: number, untilMs: number): Promise<boolean> {
     while (this.isLive) {
       if (isFed(this.region) ? hasReached(this.region, end) : isLeasedSince(this.region, sinceMs)) return true
       if (monotonicMs() > untilMs) return false
@@ -46,11 +47,25 @@ export class Inclusion {
     return false
   }
 
-  /** The database shows this write, and the end of all before `oldest`, and what it shows is included since `generation`. */
-  learn(transaction: number, oldest: number, generation: number): void {
+  /** Resolves once they include all that the database has shown by now. There are none from memory once the lease has run out. */
+  async settled(): Promise<void> {
+    const nowMs = monotonicMs()
+    while (this.isLive && !isLeasedSince(this.region, nowMs)) await Bun.sleep(LOOK_MS)
+  }
+
+  /** The same for transactions before this one, all of which have ended. */
+  async settledBefore(transaction: number): Promise<void> {
+    if (this.isLive && this.generation === this.subscriber.generation && transaction <= this.before) return
+    const generation = this.now
+    await this.settled()
+    if (this.subscriber.isLive) this.learn([], transaction, generation)
+  }
+
+  /** The database shows these writes, and the end of all before `oldest`, and what it shows is included since `generation`. */
+  learn(transactions: readonly number[], oldest: number, generation: number): void {
     if (generation !== this.subscriber.generation) return
     if (this.generation !== generation) this.forget()
-    this.known[transaction & (KNOWN_MAX - 1)] = transaction
+    for (const transaction of transactions) this.known[transaction & (KNOWN_MAX - 1)] = transaction
     this.before = Math.max(this.before, oldest)
   }
 

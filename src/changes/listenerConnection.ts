@@ -8,6 +8,7 @@ import type { FollowConnection, FollowHandlers } from './follow.ts'
 import type { Ask } from './listenerStatements.ts'
 import * as statements from './listenerStatements.ts'
 import { type RowForm, readNotification } from './notification.ts'
+import { TransactionEnds } from './transactionEnds.ts'
 
 /** What is heard by NOTIFY says which row has changed, or only of which table. */
 export interface ListenerHandlers extends FollowHandlers {
@@ -15,6 +16,8 @@ export interface ListenerHandlers extends FollowHandlers {
   onWrite(table: string, machine: string): void
   /** This row was written through one. */
   onRow(table: string, machine: string, change: Change): void
+  /** Of this transaction of another machine, some of whose rows were written so, all are known. */
+  onEndOf(transaction: number): void
   /** By table, of which columns rows are made. */
   readonly columns: ReadonlyMap<string, readonly string[]>
 }
@@ -58,12 +61,17 @@ export class ListenerConnection implements FollowConnection {
   /** Transactions that may have written before they could see it. */
   private writers = ''
   private sweptMs = 0
+  private readonly ends: TransactionEnds
 
   constructor(
     url: string,
     private readonly handlers: ListenerHandlers,
   ) {
     this.sql = this.connect(url)
+    this.ends = new TransactionEnds(
+      () => this.ask('select'),
+      (transaction) => this.isClosed || handlers.onEndOf(transaction),
+    )
   }
 
   /** @throws Error when the connection is of no use any more */
@@ -162,7 +170,10 @@ export class ListenerConnection implements FollowConnection {
     const { table, machine, change } = readNotification(payload, (name) => this.forms.get(name))
     // What comes of a connection that was given up may have been undone since, and belongs to no epoch of now.
     if (change === null || this.isClosed) this.handlers.onWrite(table, machine)
-    else this.handlers.onRow(table, machine, change)
+    else {
+      this.ends.note(machine === this.handlers.machine ? null : change.transaction)
+      this.handlers.onRow(table, machine, change)
+    }
   }
 }
 

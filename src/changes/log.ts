@@ -111,14 +111,16 @@ export function withhold({ words }: Region, tables: number): void {
 
 /** All that the database has committed before this position of its log is in this one. */
 export function notePosition({ words }: Region, position: bigint): void {
-  store(words, POSITION[0], Number(position >> BigInt(POSITION_BITS)))
+  // The low one first: with an earlier high one it is an earlier position, and not a later one.
   store(words, POSITION[1], Number(position & BigInt(2 ** POSITION_BITS - 1)))
+  store(words, POSITION[0], Number(position >> BigInt(POSITION_BITS)))
 }
 
 /** Whether all that was committed before this position of the database's log is in this one. */
 export function hasReached({ words }: Region, position: bigint): boolean {
-  const [high, low] = POSITION.map((word) => BigInt(load(words, word))) as [bigint, bigint]
-  return (high << BigInt(POSITION_BITS)) + low >= position
+  let [high, low] = [-1, 0]
+  while (high !== load(words, POSITION[0])) [high, low] = [load(words, POSITION[0]), load(words, POSITION[1])]
+  return (BigInt(high) << BigInt(POSITION_BITS)) + BigInt(low) >= position
 }
 
 /** Whether all writes from outside this machine until some moment after `sinceMs` of the monotonic clock are in this log. */

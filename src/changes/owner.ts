@@ -94,8 +94,9 @@ export class ChangeLogOwner {
           if (machine !== this.machine) this.publisher.publishReset(table)
         },
         onRow: (table, machine, change) => {
-          if (machine !== this.machine) this.publisher.publishForeign(table, change)
+          if (machine !== this.machine) this.publisher.publishForeign(table, change, false)
         },
+        onEndOf: (transaction) => this.publisher.publishEnd(transaction),
       })
       return
     }

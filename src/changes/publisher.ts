@@ -61,6 +61,11 @@ export class ChangePublisher {
     this.append([FOLLOWED, this.epoch, transaction])
   }
 
+  /** Of a transaction of others, whose rows came one by one, this was the last. */
+  publishEnd(transaction: number): void {
+    this.append([FOLLOWED, this.epoch, transaction, 1])
+  }
+
   private append(record: LogRecord) {
     if (!this.writer.append(JSON.stringify(record))) bumpEpoch(this.region)
   }

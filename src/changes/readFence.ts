@@ -1,5 +1,6 @@
 import { compileSnapshot } from '../compile/list.ts'
 import type { Database } from '../execute/database.ts'
+import type { Inclusion } from './inclusion.ts'
 import { type InFlightWrites, type Seen, seenBy, versionOf } from './settling.ts'
 import { Snapshot } from './snapshot.ts'
 
@@ -11,6 +12,7 @@ export class ReadFence {
   constructor(
     private readonly database: Database,
     private readonly inFlight: InFlightWrites,
+    private readonly inclusion: Inclusion,
   ) {}
 
   /**
@@ -27,6 +29,16 @@ export class ReadFence {
   async rows(tableMask: number, text: string | null): Promise<void> {
     if (this.inFlight.isEmpty(tableMask)) return
     await this.inFlight.settled(tableMask, text === null ? await this.now() : seenBy(new Snapshot(text)))
+  }
+
+  /**
+   * For all that was written to these tables, by other servers and programs too: by transactions before this one, which have ended; null:
+   * by now.
+   */
+  async all(tableMask: number, before: number | null): Promise<void> {
+    const { inclusion } = this
+    const known = before === null ? inclusion.settled() : inclusion.settledBefore(before)
+    await Promise.all([this.rows(tableMask, null), known])
   }
 
   private async now(): Promise<Seen> {

@@ -1,4 +1,4 @@
-import { type Change, changeOf, FOLLOWED, type LogRecord, RESET } from './change.ts'
+import { type Change, changeOf, type FollowedRecord, isFollowed, type LogRecord, RESET } from './change.ts'
 import type { ChangeLogReader } from './log.ts'
 
 /** The last transactions that were published, so many are remembered; a power of two. */
@@ -26,8 +26,6 @@ export class ChangeSubscriber {
   private readonly followed = new Int32Array(FOLLOWED_MAX)
   /** Transactions of others, modulo 2^32, of which some rows are taken in, and others not yet. */
   private readonly partly = new Set<number>()
-  /** As `published`, without what came by NOTIFY, row by row. */
-  private readonly whole = new Int32Array(PUBLISHED_MAX)
   /** Another once changes were lost: what was known before is worth nothing. */
   generation = 0
   /** As of the last `catchUp`. False: the lease has run out, or an outcome is unknown, so the cache is off. */
@@ -60,23 +58,17 @@ export class ChangeSubscriber {
     if (this.reader.read(this.take)) return
     this.tables = new Map()
     this.published.fill(0)
-    this.whole.fill(0)
     this.followed.fill(0)
     this.partly.clear()
     this.generation++
   }
 
-  /** Whether all that the transaction of this number, modulo 2^32, has written is taken in. False: it is not known. */
+  /**
+   * Whether all that the transaction of this number, modulo 2^32, has written is taken in; of one of this machine, what was
+   * answered. False: it is not known.
+   */
   hasPublished(transaction: number): boolean {
     return this.published[transaction & (PUBLISHED_MAX - 1)] === (transaction | 0)
-  }
-
-  /**
-   * The same, also where several requests have written in one transaction of another machine. Of one of this machine, what
-   * was answered.
-   */
-  hasAnswered(transaction: number): boolean {
-    return this.whole[transaction & (PUBLISHED_MAX - 1)] === (transaction | 0)
   }
 
   /** Whether what the transaction has changed beside the rows that its statement returned is taken in. */
@@ -107,15 +99,11 @@ export class ChangeSubscriber {
   private readonly take = (text: string) => {
     const record = JSON.parse(text) as LogRecord
     const [table, , signed = 0] = record
-    if (table === FOLLOWED) {
-      this.followed[signed & (FOLLOWED_MAX - 1)] = signed | 0
-      this.partly.delete(signed | 0)
-      return
-    }
+    if (isFollowed(record)) return this.noteFollowed(record)
     let kept = this.tables.get(table)
     if (!kept) this.tables.set(table, (kept = { first: 0, changes: [], bytes: [], allBytes: 0 }))
     const change = changeOf(record, this.reader.epoch)
-    if (change !== RESET && signed > 0) this.notePublished(signed, change.isForeign !== true || this.reader.isFed)
+    if (change !== RESET && signed > 0) this.notePublished(signed)
     if (change !== RESET && change.isForeign) this.notePart(signed)
     const bytes = BYTES_OF_UNIT * text.length
     kept.changes.push(change)
@@ -131,9 +119,14 @@ export class ChangeSubscriber {
     else this.partly.delete(signed | 0)
   }
 
-  private notePublished(transaction: number, isWhole: boolean) {
+  private noteFollowed([, epoch, transaction, isWhole]: FollowedRecord) {
+    this.followed[transaction & (FOLLOWED_MAX - 1)] = transaction | 0
+    this.partly.delete(transaction | 0)
+    if (isWhole && epoch === this.reader.epoch) this.notePublished(transaction)
+  }
+
+  private notePublished(transaction: number) {
     this.published[transaction & (PUBLISHED_MAX - 1)] = transaction | 0
-    if (isWhole) this.whole[transaction & (PUBLISHED_MAX - 1)] = transaction | 0
   }
 }
 

@@ -52,6 +52,8 @@ export class Database {
   private stuck = 0
   private hasWritten = false
   private isEnded = false
+  /** How many of its connections have ended: by the server, or since they were replaced. */
+  closed = 0
 
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
@@ -60,7 +62,7 @@ export class Database {
     this.marks = changes && isPooled ? new Marks(changes.machine) : null
     this.reads = this.batcher(true)
     this.writes = this.batcher(false)
-    this.pool = openPool(options, 0)
+    this.pool = this.open()
     this.shapes = new PreparedShapes(options.prepare)
   }
 
@@ -225,9 +227,13 @@ export class Database {
     this.stuck = 0
     this.shapes.forget()
     const old = this.pool
-    this.pool = openPool(this.options, ++this.pools)
+    this.pool = this.open()
     old.isRetired = true
     if (old.running === 0) closePool(old)
+  }
+
+  private open(): Pool {
+    return openPool({ ...this.options, onClosed: () => this.closed++ }, this.pools++)
   }
 
   /** For a write with an unknown outcome: PostgreSQL may have done it, or may still do it, and the answer is lost. */

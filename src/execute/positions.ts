@@ -14,15 +14,16 @@ interface State {
   readonly next: number
 }
 
-/** What it shows of one write. */
+/** What it shows of writes. */
 export interface Standing extends State {
-  readonly status: 'committed' | 'aborted' | 'in progress' | 'to come'
+  /** Of each that was asked for. */
+  readonly statuses: readonly ('committed' | 'aborted' | 'in progress' | 'to come')[]
   /** Where its log ended; null: it is a standby. All that it shows stands before. */
   readonly logEnd: bigint | null
 }
 
-/** After this time a failover, or another database in its place, is looked for. */
-const FRESH_MS = 10_000
+/** After this time a failover, or another database in its place, is looked for, also where no connection was lost: a pooler keeps them. */
+const FRESH_MS = 2_000
 /** A position that does not fit is held against the database of now, unless that was asked so lately. */
 const JUST_ASKED_MS = 100
 /** So many transactions are known by themselves; a power of two. */
@@ -39,25 +40,26 @@ const LOG_END = sql`case when not pg_is_in_recovery() then (pg_current_wal_inser
  * A transaction that has ended is 'committed' only once every snapshot sees it, on a standby too. Of one whose end PostgreSQL
  * has forgotten only writes that were answered are asked for, so it is committed. The log's end is read behind the snapshot.
  */
-function standingOf(transaction: number) {
-  const asked = sql`${param(String(transaction))}::text::xid8`
-  const seen = sql`case when ${asked} < next then coalesce(pg_xact_status(${asked}), 'committed') else 'to come' end`
+function standingOf(transactions: readonly number[]) {
+  const status = sql`case when asked < next then coalesce(pg_xact_status(asked), 'committed') else 'to come' end`
+  const asked = sql`unnest(${param(`{${transactions.join()}}`)}::text::xid8[]) with ordinality as those (asked, place)`
   return toStatement(sql`
 select (pg_control_system()).system_identifier::text || ' ' || (select oid from pg_database where datname = current_database()),
-  ${TIMELINE}::text, pg_is_in_recovery(), oldest::text, next::text, ${seen}, ${LOG_END}
+  ${TIMELINE}::text, pg_is_in_recovery(), oldest::text, next::text, (select string_agg(${status}, ',' order by place) from ${asked}), ${LOG_END}
 from (select pg_snapshot_xmin(seen), pg_snapshot_xmax(seen) from pg_current_snapshot() as seen) as now (oldest, next)`)
 }
-
-/** No transaction: asks for the rest alone. */
-const NONE = 0
 
 /** The positions of writes, as answers say them, and what the database shows of them. D54 */
 export class Positions {
   private state: State | null = null
   private askedMs = Number.NEGATIVE_INFINITY
-  private readonly asking = new Together(() => this.look(NONE))
+  /** When that was asked for. */
+  private learntMs = Number.NEGATIVE_INFINITY
+  private readonly asking = new Together(() => this.look([]))
   /** What this process has written, or found to be there. */
   private readonly known = new Float64Array(KNOWN_MAX)
+  /** How many connections had ended when that was known. */
+  private closed = 0
 
   constructor(private readonly database: Database) {}
 
@@ -65,12 +67,14 @@ export class Positions {
    * The position of a write that was answered, and of `others` too; null: the database does not say which one it is.
    * `transaction`: as the write has returned it, maybe modulo 2^32.
    */
-  of(transaction: string, others: readonly number[]): string | Promise<string | null> {
+  of(transaction: string, others: readonly Position[]): string | Promise<string | null> {
+    this.forgetIfClosed()
     const { state } = this
     // What has taken a write is no standby any more.
     if (state === null || state.isStandby)
       return this.now().then((found) => found && this.print(transaction, others, found))
-    if (performance.now() - this.askedMs > FRESH_MS) this.now()
+    if (!this.isFresh && performance.now() - this.askedMs > FRESH_MS) this.now()
+    this.know(widened(Number(transaction), state.next))
     return this.print(transaction, others, state)
   }
 
@@ -83,14 +87,20 @@ export class Positions {
   }
 
   /** Whether the database shows the write, without asking it. */
-  shows(transaction: number): boolean {
-    return this.known[transaction & (KNOWN_MAX - 1)] === transaction
+  shows({ database, timeline }: Position, transaction: number): boolean {
+    this.forgetIfClosed()
+    // Behind a failover a number may be given to another write.
+    const isOfNow = this.state?.database === database && this.state.timeline === timeline
+    return isOfNow && this.isFresh && this.known[transaction & (KNOWN_MAX - 1)] === transaction
   }
 
-  /** What the database shows of a write. @throws ApiError when it does not answer */
-  async look(transaction: number): Promise<Standing> {
-    const [row] = await this.database.read(standingOf(transaction))
-    const [name, timeline, isStandby, oldest, next, status, logEnd] = row as string[]
+  /** What the database shows of writes. @throws ApiError when it does not answer */
+  async look(transactions: readonly number[]): Promise<Standing> {
+    this.forgetIfClosed()
+    this.askedMs = performance.now()
+    const { askedMs } = this
+    const [row] = await this.database.read(standingOf(transactions))
+    const [name, timeline, isStandby, oldest, next, statuses, logEnd] = row as string[]
     const standing = {
       database: new Bun.CryptoHasher('sha256')
         .update(name as string)
@@ -100,32 +110,48 @@ export class Positions {
       isStandby: isStandby === 't',
       oldest: Number(oldest),
       next: Number(next),
-      status: status as Standing['status'],
+      statuses: (statuses?.split(',') ?? []) as Standing['statuses'],
       logEnd: logEnd == null ? null : BigInt(logEnd),
     }
-    this.learn(standing)
+    this.learn(standing, askedMs)
     // A standby that starts again may show less for a while.
-    if (standing.status === 'committed' && !standing.isStandby) this.know(transaction)
+    if (!standing.isStandby)
+      for (const [index, status] of standing.statuses.entries())
+        if (status === 'committed') this.know(transactions[index] as number)
     return standing
   }
 
-  private learn(state: State) {
+  private get isFresh(): boolean {
+    return performance.now() - this.learntMs <= FRESH_MS
+  }
+
+  /** A failover ends connections, and may lose writes that were known. */
+  private forgetIfClosed() {
+    const { closed } = this.database
+    if (closed === this.closed) return
+    this.closed = closed
+    this.state = null
+    this.known.fill(0)
+  }
+
+  private learn(state: State, askedMs: number) {
     const before = this.state
     if (before && (before.database !== state.database || before.timeline !== state.timeline)) this.known.fill(0)
     this.state = state
-    this.askedMs = performance.now()
+    this.learntMs = askedMs
   }
 
   private now(): Promise<State | null> {
-    this.askedMs = performance.now()
     return this.asking.ask().catch(() => null)
   }
 
-  private print(transaction: string, others: readonly number[], { database, timeline, next }: State): string {
+  /** Of the earliest timeline: writes of an earlier one than the own may have been lost. */
+  private print(transaction: string, others: readonly Position[], { database, timeline, next }: State): string {
     const own = widened(Number(transaction), next)
-    this.know(own)
-    const transactions = [own, ...others.filter((other) => other !== own)].slice(0, TRANSACTIONS_MAX)
-    return printPosition({ database, timeline, transactions })
+    const here = others.filter((other) => other.database === database)
+    const transactions = [...new Set([own, ...here.flatMap((other) => other.transactions)])]
+    const first = Math.min(timeline, ...here.map((other) => other.timeline))
+    return printPosition({ database, timeline: first, transactions: transactions.slice(0, TRANSACTIONS_MAX) })
   }
 
   private know(transaction: number) {

@@ -124,7 +124,7 @@ export class HookSender {
     const { entities, options } = this
     const { newest, log, allowed, backOff = BACK_OFF, nowMs = Date.now, random = Math.random } = options
     const waits = new ChangeWaits(entities, session, { newest, isDraining: () => session.lost.aborted })
-    const changes = new Changes(entities, session, { hasValues: false }, waits)
+    const changes = new Changes(entities, session, { hasValues: false }, waits, null)
     const delivery = { timeoutMs: TIMEOUT_MS, ...options.delivery, allowed }
     return {
       ...{ entities, changes, waits, session, log, backOff, nowMs, random },

@@ -9,11 +9,11 @@ import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
 import { fitHead } from '../respond/head.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
-import { bearerKey } from './bearer.ts'
+import { bearerKey, bearerTextOf } from './bearer.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { inPieces } from './pieces.ts'
-import { readmit } from './readmit.ts'
+import { chargeKey, confirmKey, readmit } from './readmit.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 import type { Location, Router } from './router.ts'
 import { type Route, routesOf } from './routes.ts'
@@ -34,9 +34,16 @@ const IDLE_SECONDS = 30
 
 /** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
 export function createApp(parts: Parts) {
+  const { admission } = parts
   const router = createRouter({
     ...parts,
-    readmit: (request, plural) => readmit(parts.admission, request, app.server, plural),
+    readmit: (request, plural) => readmit(admission, request, app.server, plural),
+    keysInUse: {
+      of: (request) => admission.keyOf(bearerTextOf(request)),
+      rightsOf: async (request) => (await confirmKey(admission, request, app.server)).rights,
+      charge: async (request) => (await chargeKey(admission, request, app.server)).rights,
+      serial: () => admission.keysSerial,
+    },
   })
   const app = new Elysia({
     name: 'roster',

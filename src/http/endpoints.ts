@@ -1,6 +1,7 @@
+import { ReadFence } from '../changes/readFence.ts'
 import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
-import { Changes } from '../operations/changes.ts'
+import { Changes, type KeysInUse } from '../operations/changes.ts'
 import { ChangeWaits } from '../operations/changeWaits.ts'
 import { Resource } from '../operations/resource.ts'
 import type { ResourceParts } from '../operations/resourceParts.ts'
@@ -26,6 +27,8 @@ export interface EndpointParts extends ResourceParts {
   isWaiting(): boolean
   /** Another number once somebody has written; null, or not there: no other process says so. */
   readonly newestWrite?: (() => number) | null
+  /** The keys of requests that wait; not there: none ever ends. */
+  readonly keysInUse?: KeysInUse & { serial(): number }
 }
 
 /** Every path that the server answers: its own pages, and two for each entity. */
@@ -100,9 +103,14 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
 
 /** What has changed, of all rows and of each. */
 function addChanges(router: Router<ResourceRequest>, parts: EndpointParts): void {
-  const { entities, database, trail = null, newestWrite = null, isDraining } = parts
-  const waits = new ChangeWaits(entities, database, { newest: newestWrite, isDraining })
-  const changes = new Changes(entities, database, trail, waits)
+  const { entities, database, memory, trail = null, newestWrite = null, isDraining, keysInUse = null } = parts
+  const waits = new ChangeWaits(entities, database, {
+    newest: newestWrite,
+    isDraining,
+    keysSerial: keysInUse && (() => keysInUse.serial()),
+  })
+  const fence = memory && new ReadFence(database, memory.inFlight, memory.inclusion)
+  const changes = new Changes(entities, database, trail, waits, fence, keysInUse)
   router.add('Changes', defineEndpoint<ResourceRequest>({ GET: (call) => changes.list(call) }))
   for (const entity of entities) {
     const { plural } = entity

@@ -1,6 +1,27 @@
 import type { Admission, PeerAddresses } from '../admit/admission.ts'
+import type { Key } from '../admit/keyring.ts'
 import { bearerTextOf } from './bearer.ts'
 import { rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
+
+/** The key of a request that goes on, as it is now; charges nothing. @throws ApiError where it is not valid any more */
+export async function confirmKey(admission: Admission, request: Request, server: PeerAddresses | null): Promise<Key> {
+  const text = bearerTextOf(request)
+  let key = admission.keyOf(text)
+  let isConfirmed = true
+  const settled = admission.settle(text, key, request, server)
+  if (settled !== null) ({ key, isConfirmed } = await settled)
+  if (!isConfirmed) throw unconfirmed()
+  if (key === null) throw unauthorized(request)
+  return key
+}
+
+/** The same, and charges it. @throws ApiError */
+export async function chargeKey(admission: Admission, request: Request, server: PeerAddresses | null): Promise<Key> {
+  const key = await confirmKey(admission, request, server)
+  const rateLimit = await admission.charge(key, request, server)
+  if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
+  return key
+}
 
 /** Looks at the key of a request that goes on once more, at its right to read the entity, and charges it. @throws ApiError */
 export async function readmit(
@@ -9,14 +30,5 @@ export async function readmit(
   server: PeerAddresses | null,
   plural: string,
 ): Promise<void> {
-  const text = bearerTextOf(request)
-  let key = admission.keyOf(text)
-  let isConfirmed = true
-  const settled = admission.settle(text, key, request, server)
-  if (settled !== null) ({ key, isConfirmed } = await settled)
-  if (!isConfirmed) throw unconfirmed()
-  if (key === null) throw unauthorized(request)
-  requireRight(key, plural, 'GET')
-  const rateLimit = await admission.charge(key, request, server)
-  if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
+  requireRight(await chargeKey(admission, request, server), plural, 'GET')
 }

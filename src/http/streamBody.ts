@@ -3,6 +3,9 @@ import type { Streamed } from '../respond/reply.ts'
 
 /** A client that takes nothing for so long has its place taken away. */
 const STALL_MS = 30_000
+/** So does one that sips: that lets the server wait so many times as long for so many texts together, which have 1,000 rows. */
+const STALLS_MAX = 2
+const STALL_TEXTS = 5
 /** Of zlib's levels the one beyond which rows shrink little and cost much. */
 const GZIP_LEVEL = 4
 
@@ -24,14 +27,14 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   const { texts, isGzipped, release } = streamed
   const { request, stallMs = STALL_MS } = watch
   const encoder = isGzipped ? new GzipEncoder() : new TextEncoder()
-  let stall: ReturnType<typeof setTimeout> | undefined
+  const patience = new Patience(stallMs)
   let bytes = 0
   let isEnded = false
 
   function end(isWhole: boolean) {
     if (isEnded) return
     isEnded = true
-    clearTimeout(stall)
+    patience.end()
     request.signal.removeEventListener('abort', leave)
     if (encoder instanceof GzipEncoder) encoder.close()
     release()
@@ -45,7 +48,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     if (isEnded) return
     bytes += piece.length
     controller.enqueue(piece)
-    stall = setTimeout(() => breakOff(controller), stallMs)
+    patience.begin(() => breakOff(controller))
   }
 
   async function finish(controller: ReadableStreamDefaultController<Uint8Array>, isWhole: boolean) {
@@ -67,7 +70,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     const line = watch.faultLine(error)
     if (line === '') return breakOff(controller)
     await send(controller, line)
-    clearTimeout(stall)
+    patience.end()
     await finish(controller, false)
   }
 
@@ -75,10 +78,10 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   return new ReadableStream(
     {
       start(controller) {
-        stall = setTimeout(() => breakOff(controller), stallMs)
+        patience.begin(() => breakOff(controller))
       },
       async pull(controller) {
-        clearTimeout(stall)
+        patience.end()
         try {
           await new Promise((resolve) => setImmediate(resolve))
           const next = await texts.next()
@@ -92,6 +95,32 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     },
     { highWaterMark: 0 },
   )
+}
+
+/** How long the server still waits for a client. What a thousand rows have left over counts for no others. */
+class Patience {
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private beganMs = 0
+  private leftMs: number
+  private turns = 0
+
+  constructor(private readonly stallMs: number) {
+    this.leftMs = STALLS_MAX * stallMs
+  }
+
+  /** The client's turn. */
+  begin(onOver: () => void): void {
+    this.beganMs = performance.now()
+    this.timer = setTimeout(onOver, Math.min(this.leftMs, this.stallMs))
+  }
+
+  end(): void {
+    if (this.timer === undefined) return
+    clearTimeout(this.timer)
+    this.timer = undefined
+    this.leftMs -= performance.now() - this.beganMs
+    if (++this.turns % STALL_TEXTS === 0) this.leftMs = STALLS_MAX * this.stallMs
+  }
 }
 
 /** Compresses texts one by one: of each, the client can read all as soon as it is there. */

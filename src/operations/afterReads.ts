@@ -1,7 +1,7 @@
 import type { Inclusion } from '../changes/inclusion.ts'
 import { ApiError } from '../errors.ts'
 import type { Positions, Standing } from '../execute/positions.ts'
-import type { Position } from '../model/position.ts'
+import { type Position, TRANSACTIONS_MAX } from '../model/position.ts'
 import { monotonicMs } from '../os/clock.ts'
 import { withDeadline } from '../os/deadline.ts'
 import { parseAfter } from '../parse/after.ts'
@@ -13,6 +13,8 @@ const WAIT_MS_MAX = 1_000
 /** A write of another server is published here within some milliseconds, as a rule: sooner than the database is asked. */
 const NEWS_MS_MAX = 20
 const LOOK_MS = 2
+/** So long a list waits for news of what the database shows before the database finds it. */
+const REACH_MS_MAX = 250
 const ASK_MS = 20
 
 /** Where a list that includes certain writes is to be found; 'database': memory does not have them. */
@@ -28,90 +30,125 @@ export class AfterReads {
 
   /** Puts the position of a write into its answer. `row`: its transaction stands behind `width` columns. */
   async mark(reply: Reply, headers: Headers, transaction: string): Promise<Reply> {
-    const position = await this.positions.of(transaction, this.notIncluded(headers))
+    const others = headers.has(HEADER) ? await this.notIncluded(headers).catch(() => null) : NONE
+    // Without one the client's own positions stay as they are, and its write is done all the same.
+    const position = others && (await this.positions.of(transaction, others))
     if (position !== null) reply.headers['X-Roster-Position'] = position
     return reply
   }
 
   /** Where the list is to be found. @throws ApiError InvalidHeader, NotYetThere */
   async list(positions: readonly Position[]): Promise<Found> {
-    let found: Found = 'memory'
+    const { inclusion } = this
+    await this.requireOwn(positions)
     const startMs = monotonicMs()
-    for (const [position, transaction] of await this.asked(positions))
-      if (!(await this.inMemory(position, transaction, startMs))) found = 'database'
-    return found
+    while (inclusion?.isLive) {
+      const left = rest(positions, (_, one) => inclusion.has(one))
+      if (left.length === 0) return 'memory'
+      if (monotonicMs() - startMs >= NEWS_MS_MAX) return this.learn(inclusion, left, startMs)
+      await Bun.sleep(LOOK_MS)
+    }
+    await this.shown(this.notShown(positions), startMs)
+    return 'database'
   }
 
   /** Resolves when the database shows them. @throws ApiError InvalidHeader, NotYetThere */
   async row(positions: readonly Position[]): Promise<void> {
-    const startMs = monotonicMs()
-    for (const [position, transaction] of await this.asked(positions))
-      if (!this.isIncluded(transaction) && !this.positions.shows(transaction))
-        await this.shown(position, transaction, startMs)
+    await this.requireOwn(positions)
+    await this.shown(this.notShown(positions), monotonicMs())
   }
 
-  /** Of what a write's client has seen written, the transactions that are not known to be here: its position stands for them, too. */
-  private notIncluded(headers: Headers): readonly number[] {
-    if (!headers.has(HEADER)) return NONE
-    try {
-      const positions = parseAfter(headers) ?? []
-      return positions.flatMap(({ transactions }) => transactions.filter((one) => !this.isIncluded(one)))
-    } catch {
-      return NONE
-    }
-  }
-
-  private isIncluded(transaction: number): boolean {
-    return this.inclusion === null ? this.positions.shows(transaction) : this.inclusion.has(transaction)
-  }
-
-  private async asked(positions: readonly Position[]): Promise<(readonly [Position, number])[]> {
-    for (const position of positions) if (!(await this.positions.isOwn(position))) refuse('is of another database')
-    return positions.flatMap((position) => position.transactions.map((one) => [position, one] as const))
-  }
-
-  /** Whether lists from memory include it; else the database shows it. @throws ApiError InvalidHeader, NotYetThere */
-  private async inMemory(position: Position, transaction: number, startMs: number): Promise<boolean> {
+  /**
+   * Of what a write's client has seen written, that which is not known to be here: its position stands for them, too. Where that would
+   * be too many, waits until those are here that the database shows.
+   */
+  private async notIncluded(headers: Headers): Promise<readonly Position[]> {
     const { inclusion } = this
-    if (inclusion === null) {
-      if (!this.positions.shows(transaction)) await this.shown(position, transaction, startMs)
-      return false
-    }
-    while (!inclusion.has(transaction)) {
-      if (inclusion.isLive && monotonicMs() - startMs < NEWS_MS_MAX) await Bun.sleep(LOOK_MS)
-      else return this.learn(inclusion, position, transaction, startMs)
-    }
-    return true
+    const positions = positionsOf(headers)
+    const left = rest(positions, (position, one) => inclusion?.has(one) ?? this.positions.shows(position, one))
+    if (countOf(left) < TRANSACTIONS_MAX) return left
+    const { statuses } = await this.positions.look(transactionsOf(left))
+    await inclusion?.settled()
+    const shown = new Set(transactionsOf(left).filter((_, index) => statuses[index] === 'committed'))
+    return rest(left, (_, one) => shown.has(one))
   }
 
-  private async learn(inclusion: Inclusion, position: Position, transaction: number, startMs: number) {
+  /** Without those that are known to be there. */
+  private notShown(positions: readonly Position[]): readonly Position[] {
+    return rest(positions, (position, one) => this.positions.shows(position, one) || this.inclusion?.has(one) === true)
+  }
+
+  private async requireOwn(positions: readonly Position[]) {
+    for (const position of positions) if (!(await this.positions.isOwn(position))) refuse('is of another database')
+  }
+
+  private async learn(inclusion: Inclusion, left: readonly Position[], startMs: number): Promise<Found> {
     const generation = inclusion.now
-    const { oldest, logEnd, askedMs } = await this.shown(position, transaction, startMs)
-    if (logEnd === null || !(await inclusion.reaches(logEnd, askedMs))) return false
-    inclusion.learn(transaction, oldest, generation)
-    return true
+    const { oldest, logEnd, sinceMs } = await this.shown(left, startMs)
+    const untilMs = Math.min(monotonicMs() + REACH_MS_MAX, startMs + WAIT_MS_MAX)
+    if (logEnd === null || !(await inclusion.reaches(logEnd, sinceMs, untilMs))) return 'database'
+    inclusion.learn(transactionsOf(left), oldest, generation)
+    return 'memory'
   }
 
-  /** Asks the database until it shows the write. @throws ApiError InvalidHeader, NotYetThere */
-  private async shown(position: Position, transaction: number, startMs: number) {
+  /** Asks the database until it shows the writes. @throws ApiError InvalidHeader, NotYetThere */
+  private async shown(positions: readonly Position[], startMs: number): Promise<Shown> {
+    if (positions.length === 0) return NOTHING
+    const transactions = transactionsOf(positions)
     const untilMs = startMs + WAIT_MS_MAX
     for (;;) {
-      const askedMs = monotonicMs()
-      const standing = await withDeadline(this.positions.look(transaction), Math.max(untilMs - askedMs, 1), () => null)
-      if (standing?.status === 'committed') return { ...standing, askedMs }
-      if (standing !== null && isLost(standing, position)) refuse('names a write that a failover has lost')
+      const leftMs = Math.max(untilMs - monotonicMs(), 1)
+      const standing = await withDeadline(this.positions.look(transactions), leftMs, () => null)
+      if (standing?.statuses.every((status) => status === 'committed')) return { ...standing, sinceMs: monotonicMs() }
+      if (standing !== null && isLost(standing, positions)) refuse('names a write that a failover has lost')
       if (monotonicMs() + ASK_MS > untilMs) throw notYetThere()
       await Bun.sleep(ASK_MS)
     }
   }
 }
 
-const NONE: readonly number[] = []
+/** What was shown, and since when it has been: news that were asked for later have all of it. */
+interface Shown extends Pick<Standing, 'oldest' | 'logEnd'> {
+  readonly sinceMs: number
+}
 
-/** Whether the write, which was answered, will never be there. What a standby lacks may still come. */
-function isLost({ status, isStandby, timeline }: Standing, position: Position): boolean {
-  if (isStandby || timeline <= position.timeline) return false
-  return status === 'aborted' || status === 'to come'
+const NONE: readonly Position[] = []
+const NOTHING: Shown = { oldest: 0, logEnd: null, sinceMs: 0 }
+
+/** What a request brings; none where it is wrong: a write is done all the same. */
+function positionsOf(headers: Headers): readonly Position[] {
+  try {
+    return parseAfter(headers) ?? NONE
+  } catch {
+    return NONE
+  }
+}
+
+/** The positions without the transactions that are there; without those that have none left. */
+function rest(
+  positions: readonly Position[],
+  isThere: (position: Position, transaction: number) => boolean,
+): readonly Position[] {
+  return positions
+    .map((position) => ({ ...position, transactions: position.transactions.filter((one) => !isThere(position, one)) }))
+    .filter(({ transactions }) => transactions.length > 0)
+}
+
+function transactionsOf(positions: readonly Position[]): readonly number[] {
+  return positions.flatMap(({ transactions }) => transactions)
+}
+
+function countOf(positions: readonly Position[]): number {
+  return new Set(transactionsOf(positions)).size
+}
+
+/** Whether one of the writes, which were answered, will never be there. What a standby lacks may still come. */
+function isLost({ statuses, isStandby, timeline }: Standing, positions: readonly Position[]): boolean {
+  if (isStandby) return false
+  const asked = positions.flatMap((position) => position.transactions.map(() => position))
+  return statuses.some(
+    (status, index) => (status === 'aborted' || status === 'to come') && (asked[index] as Position).timeline < timeline,
+  )
 }
 
 function refuse(problem: string): never {

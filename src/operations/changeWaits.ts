@@ -8,14 +8,18 @@ interface Waiter {
   readonly tables: ReadonlySet<string>
   readonly after: ChangesPlace
   readonly untilMs: number
+  /** Whether its key is what it was when it began to wait. */
+  isAdmitted(): boolean
   /** `isWoken`: false where it should be answered as it is. */
   end(isWoken: boolean): void
 }
 
 interface Options {
-  /** Another number once somebody has written, as far as this process knows; null: it knows only of its own writes. */
+  /** Another number once somebody has written, as far as this process knows; null: it knows of none, and asks each second. */
   readonly newest: (() => number) | null
   isDraining(): boolean
+  /** Another number once keys have come, gone or changed; null, or not there: they never do. */
+  readonly keysSerial?: (() => number) | null
   waitersMax?: number
 }
 
@@ -35,6 +39,7 @@ export class ChangeWaits {
   private readonly waiters = new Set<Waiter>()
   private timer: Timer | null = null
   private seen = 0
+  private keysSeen = 0
   private pauseMs = LOOK_MS_MAX
   private lookedMs = 0
   private isLooking = false
@@ -45,15 +50,24 @@ export class ChangeWaits {
     private readonly options: Options,
   ) {}
 
-  /** True: there is a line behind `after`. False: time has passed, the client has gone, or there are too many already. */
-  wait(entities: readonly Entity[], after: ChangesPlace, untilMs: number, signal: AbortSignal): Promise<boolean> {
+  /**
+   * True: there is a line behind `after`. False: time has passed, the client has gone, its key is another or none, or there are too
+   * many already.
+   */
+  wait(
+    entities: readonly Entity[],
+    after: ChangesPlace,
+    untilMs: number,
+    signal: AbortSignal,
+    isAdmitted: () => boolean = () => true,
+  ): Promise<boolean> {
     const { waitersMax = WAITERS_MAX, isDraining } = this.options
     if (this.waiters.size >= waitersMax || isDraining() || signal.aborted) return Promise.resolve(false)
     return new Promise((resolve) => {
       const gone = () => waiter.end(false)
       const waiter: Waiter = {
         tables: new Set(entities.map(({ table }) => table)),
-        ...{ after, untilMs },
+        ...{ after, untilMs, isAdmitted },
         end: (isWoken) => {
           this.waiters.delete(waiter)
           signal.removeEventListener('abort', gone)
@@ -63,13 +77,19 @@ export class ChangeWaits {
       signal.addEventListener('abort', gone)
       this.waiters.add(waiter)
       if (this.timer !== null) return
-      this.noteWrite()
+      this.lookSoon()
+      this.keysSeen = this.options.keysSerial?.() ?? 0
       this.timer = setInterval(() => this.tick(), TICK_MS)
     })
   }
 
-  /** This process has written. */
-  noteWrite(): void {
+  /** The server ends: who follows the changes goes to another one. */
+  get isEnding(): boolean {
+    return this.options.isDraining()
+  }
+
+  /** There may be a line soon. */
+  private lookSoon() {
     this.pauseMs = LOOK_MS_MIN
     this.lookedMs = 0
   }
@@ -77,15 +97,23 @@ export class ChangeWaits {
   private tick() {
     const nowMs = performance.now()
     for (const waiter of this.waiters) if (nowMs >= waiter.untilMs || this.options.isDraining()) waiter.end(false)
+    this.lookAtKeys()
     if (this.waiters.size === 0) {
       clearInterval(this.timer ?? undefined)
       this.timer = null
       return
     }
     const newest = this.options.newest?.() ?? 0
-    if (newest !== this.seen) this.noteWrite()
+    if (newest !== this.seen) this.lookSoon()
     this.seen = newest
     if (!this.isLooking && nowMs - this.lookedMs >= this.pauseMs) this.look(nowMs)
+  }
+
+  private lookAtKeys() {
+    const serial = this.options.keysSerial?.() ?? 0
+    if (serial === this.keysSeen) return
+    this.keysSeen = serial
+    for (const waiter of this.waiters) if (!waiter.isAdmitted()) waiter.end(false)
   }
 
   private async look(nowMs: number) {

@@ -1,18 +1,23 @@
+import type { ReadFence } from '../changes/readFence.ts'
+import { tableMask } from '../changes/recorder.ts'
 import { CHANGE_COLUMNS, compileChanges, compileHistory } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { type ChangesPlace, type ChangesToken, comparePlaces, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
-import { allows } from '../model/rights.ts'
+import { allows, type Rights } from '../model/rights.ts'
 import { shown } from '../model/shown.ts'
 import type { Row, Statement } from '../model/sql.ts'
-import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
+import { type ChangesQuery, parseChanges, parseFollow } from '../parse/changes.ts'
+import { formOf } from '../parse/form.ts'
 import { parseId } from '../parse/id.ts'
-import { type ChangeLine, respondChanges } from '../respond/changes.ts'
+import { type ChangeLine, followHeaders, respondChanges } from '../respond/changes.ts'
 import type { Reply } from '../respond/reply.ts'
+import { type ChangesPage, followTexts } from './changesFollow.ts'
 import type { ChangeWaits } from './changeWaits.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
+import { StreamPlaces } from './streamPlaces.ts'
 
 type Column = (typeof CHANGE_COLUMNS)[number]
 const placeOf = Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, index])) as Record<Column, number>
@@ -22,24 +27,33 @@ const cellOf = (row: Row, column: Column) => row[placeOf[column]] as string
 const START: ChangesPlace = { position: '0', number: '0' }
 /** How much longer than it waits a connection may be silent. */
 const SPARE_SECONDS = 15
+/** Streams that follow the changes, of all keys and of each: they stay, so they have places of their own. */
+const FOLLOWERS_MAX = 64
+const FOLLOWERS_OF_ONE_MAX = 8
 
-interface Page {
-  readonly lines: readonly ChangeLine[]
-  readonly more: boolean
-  /** Behind all that was read: what comes later lies behind it. */
-  readonly end: ChangesToken
+/** The keys of requests that wait. */
+export interface KeysInUse {
+  /** The key of the request, the same object for as long as it stays as it is; null: it is not valid. */
+  of(request: Request): unknown
+  /** What the key may do now; charges nothing. @throws ApiError where it is not valid any more */
+  rightsOf(request: Request): Promise<Rights>
+  /** The same, and charges a request. @throws ApiError RateLimitExceeded */
+  charge(request: Request): Promise<Rights>
 }
 
 /** What has changed, as writes have left it behind them. D57, D58 */
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
+  private readonly followers = new StreamPlaces(FOLLOWERS_MAX, FOLLOWERS_OF_ONE_MAX)
 
-  /** `trail`: null where writes leave no lines. */
+  /** `trail`: null where writes leave no lines. `fence`: null where there is no list cache. `keys`: null where none ever ends. */
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Pick<Database, 'read'>,
     private readonly trail: { readonly hasValues: boolean } | null,
     private readonly waits: ChangeWaits,
+    private readonly fence: ReadFence | null,
+    private readonly keys: KeysInUse | null = null,
   ) {
     this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
   }
@@ -47,24 +61,83 @@ export class Changes {
   /** Lines of all entities that the key may read, in their order; waits for one where it is asked to. @throws ApiError */
   async list(call: ResourceRequest): Promise<Reply> {
     this.requireTrail()
+    if (formOf(call.request.headers.get('accept')) === 'ndjson') return this.follow(call)
     const query = parseChanges(call.query, this.entities)
-    const entities = this.entitiesFor(call, query)
     const untilMs = performance.now() + query.waitMs
     if (query.waitMs > 0) call.server?.timeout(call.request, query.waitMs / 1_000 + SPARE_SECONDS)
+    let entities = this.entitiesFor(call.rights, query)
     let after: ChangesPlace | null = query.after === 'now' ? null : query.after
     for (;;) {
       const page = await this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
-      const { lines, more, end } = page
-      const isOver = lines.length > 0 || performance.now() >= untilMs
-      if (isOver || !(await this.waits.wait(entities, end, untilMs, call.request.signal)))
-        return respondChanges(lines, writeToken(end), more, false)
-      after = end
+      if (page.lines.length > 0 || performance.now() >= untilMs) return this.respond(page, query, entities)
+      const isWoken = await this.wait(call.request, entities, page.end, untilMs)
+      // Meanwhile the key may have been revoked, or have lost rights.
+      if (this.keys !== null) entities = this.entitiesFor(await this.keys.rightsOf(call.request), query)
+      if (!isWoken) return this.respond(page, query, entities)
+      after = page.end
+    }
+  }
+
+  /** The same, and those that come, one a line, until the client leaves. The first page is there before the answer begins. D62 */
+  private async follow(call: ResourceRequest): Promise<Reply> {
+    const query = parseFollow(call.query, this.entities)
+    let entities = this.entitiesFor(call.rights, query)
+    const headers = followHeaders(call.request.headers)
+    if (call.request.method === 'HEAD') return { status: 200, headers, body: null }
+    const { keys, waits } = this
+    const { request } = call
+    const readOn = async (after: ChangesToken) => {
+      const page = await this.pageAfter(entities, after, query.pageSize)
+      if (page.lines.length > 0) await this.settlePage(page, entities)
+      return page
+    }
+    const release = this.followers.take(call.key)
+    try {
+      const first = await this.firstPage(query, entities)
+      await this.settlePage(first, entities)
+      const texts = followTexts(first, {
+        readOn,
+        wait: (after, untilMs) => this.wait(request, entities, after, untilMs),
+        readmit: async (isCharged) => {
+          if (keys === null) return
+          entities = this.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
+        },
+        isOver: () => request.signal.aborted || waits.isEnding,
+      })
+      const isGzipped = headers['Content-Encoding'] !== undefined
+      return { status: 200, headers, body: { texts, release, isGzipped, saysFault: true } }
+    } catch (error) {
+      release()
+      throw error
     }
   }
 
   /** Lines behind a token, for the server itself. @throws ApiError TokenExpired */
-  pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<Page> {
+  pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage> {
     return this.read({ after, pageSize }, (place) => compileChanges(entities, place, pageSize + 1), after)
+  }
+
+  private wait(request: Request, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
+    const key = this.keys?.of(request)
+    return this.waits.wait(entities, after, untilMs, request.signal, () => this.keys?.of(request) === key)
+  }
+
+  private async respond(page: ChangesPage, query: ChangesQuery, entities: readonly Entity[]): Promise<Reply> {
+    const { lines, more, end } = page
+    // Behind a token without lines there is nothing that was not there when the token was given.
+    const isNews = lines.length > 0 || query.after === null || query.after === 'now'
+    if (isNews) await this.settlePage(page, entities)
+    return respondChanges(lines, writeToken(end), more, false)
+  }
+
+  private settlePage({ end, more }: ChangesPage, entities: readonly Entity[]): Promise<void> {
+    // A line's transaction is not behind its place; what stands behind the last one may still run.
+    return this.settle(entities, Number(end.position) + (more ? 1 : 0))
+  }
+
+  private firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage> {
+    const after = query.after === 'now' ? null : query.after
+    return this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
   }
 
   /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
@@ -83,10 +156,10 @@ export class Changes {
       (place) => compileHistory(entity, id, place, query.pageSize + 1),
       after,
     )
-    if (lines.length === 0 && after === null && query.after !== 'now') {
-      const [row] = await this.database.read(compileGet(entity, id))
-      if (!row) throw absent
-    }
+    const isThere =
+      lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
+    await this.settle([entity], null)
+    if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
   }
@@ -96,7 +169,15 @@ export class Changes {
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  private entitiesFor({ rights }: ResourceRequest, { entities }: ChangesQuery): readonly Entity[] {
+  /**
+   * Until each list that is asked for later has what the lines, or their token, stand for: what was written before this transaction;
+   * null: by now.
+   */
+  private async settle(entities: readonly Entity[], before: number | null) {
+    await this.fence?.all(tableMask(this.entities, entities), before)
+  }
+
+  private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
     const mayRead = ({ plural }: Entity) => rights != null && allows(rights, plural, 'read')
     const refused = entities?.find((entity) => !mayRead(entity))
     if (refused) throw new ApiError('Forbidden', `The key does not have the right ${refused.plural}:read.`)
@@ -109,7 +190,7 @@ export class Changes {
     { after: asked, pageSize }: Pick<ChangesQuery, 'after' | 'pageSize'>,
     compile: (after: ChangesPlace) => Statement,
     after: ChangesPlace | null,
-  ): Promise<Page> {
+  ): Promise<ChangesPage> {
     const isNow = asked === 'now' && after === null
     const rows = await this.database.read(compile(after ?? (isNow ? END : START)))
     const [first] = rows as [Row]

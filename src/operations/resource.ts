@@ -69,7 +69,7 @@ export class Resource {
     this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags, memory.inFlight)
     const access: CacheAccess | null = memory && {
       cache: memory.cache,
-      fence: new ReadFence(database, memory.inFlight),
+      fence: new ReadFence(database, memory.inFlight, memory.inclusion),
       tableMask: tableMask(entities, [entity]),
     }
     this.reads = new RowReads(entity, database, access, tableMask(entities, copiedEntities(entity, entities)))

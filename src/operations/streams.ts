@@ -34,7 +34,9 @@ export class Streams {
     await shown
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity, form, call.request.headers)
-    if (call.request.method === 'HEAD') return { status: 200, headers, body: null }
+    // As GET has it: else the head would say that there are no bytes.
+    if (call.request.method === 'HEAD')
+      return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
     const columns = streamColumns(this.entity, query)
     const writer = streamWriter(this.entity, query, columns, form)
     const release = this.places.take(call.key)

@@ -1,5 +1,6 @@
 import type { Entity, Property } from '../model/entity.ts'
-import { respondJson, type TextReply } from './reply.ts'
+import { takesGzip } from '../model/preferences.ts'
+import { NO_STORE, respondJson, type TextReply } from './reply.ts'
 
 /** A line of what has changed, as the database has it. */
 export interface ChangeLine {
@@ -27,6 +28,22 @@ export function respondChanges(
 ): TextReply {
   const changes = lines.map((line) => lineText(line, hasValues)).join()
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
+}
+
+/** What stands above lines that go on coming. */
+export function followHeaders(request: Headers): Record<string, string> {
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/x-ndjson; charset=utf-8',
+    'Cache-Control': NO_STORE,
+    Vary: 'Accept, Accept-Encoding',
+  }
+  if (takesGzip(request.get('accept-encoding'))) headers['Content-Encoding'] = 'gzip'
+  return headers
+}
+
+/** A line that is no change: the token behind all that was read. */
+export function nextText(token: string): string {
+  return `{"next":"${token}"}\n`
 }
 
 /** When it was written, as the line says it. */

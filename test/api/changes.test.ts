@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeToken } from '../../src/model/changesToken.ts'
-import { errorOf, type Json, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { errorOf, type Json, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
 import { untilSettled } from '../support/settled.ts'
 
 const reader = makeKey({ name: 'reader', rights: 'Companies:read' })
@@ -9,7 +9,7 @@ const writer = makeKey({ name: 'writer', rights: '*:write' })
 let server: TestServer
 beforeAll(async () => {
   const keys = [reader.record, writer.record]
-  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '3' } })
+  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '5' } })
 })
 afterAll(() => server.stop())
 
@@ -189,6 +189,27 @@ describe('wait', () => {
     expect((await waiting).body.changes.map(brief)).toEqual([
       { entity: 'Companies', id, action: 'create', changed: [] },
     ])
+  })
+
+  test('is refused once its key is revoked, or has lost its rights, and says no line to it', async () => {
+    const after = await now()
+    const [kept, revoked, changed] = [reader, makeKey({ name: 'revoked' }), makeKey({ name: 'changed' })]
+    const wait = ({ headers }: TestKey) =>
+      server.get(`/Changes?after=${after}&wait=30&entity=Absences,Companies`, headers)
+    const all = [reader.record, writer.record]
+    server.replaceKeys([...all, revoked.record, changed.record])
+    const waiting = [revoked, changed].map(wait)
+    const other = server.get(`/Changes?after=${after}&wait=30&entity=Companies`, kept.headers)
+    // They wait, as far as that can be seen from here.
+    await Bun.sleep(200)
+    server.replaceKeys([...all, { ...changed.record, rights: 'Companies:read' }])
+    expect((await Promise.all(waiting)).map(errorOf)).toEqual([
+      { status: 401, code: 'Unauthorized', target: 'Api' },
+      { status: 403, code: 'Forbidden', target: 'Api' },
+    ])
+    await server.post('/Companies', { Name: 'Later' })
+    expect((await other).body.changes).toHaveLength(1)
+    server.replaceKeys(all)
   })
 
   test('is answered with nothing when its time has passed', async () => {

@@ -14,7 +14,8 @@ const three = makeKey({ name: 'three', limits: '3/1m' })
 const two = makeKey({ name: 'two', limits: '2/1m' })
 const alsoTwo = makeKey({ name: 'also two', limits: '2/1m' })
 const ending = makeKey({ name: 'ending' })
-const KEYS = [three, two, alsoTwo, ending].map(({ record }) => record)
+const losing = makeKey({ name: 'losing' })
+const KEYS = [three, two, alsoTwo, ending, losing].map(({ record }) => record)
 
 /** Texts that a CSV could take for something else. */
 const HOSTILE = [
@@ -37,8 +38,8 @@ let server: TestServer
 let large: TestServer
 beforeAll(async () => {
   ;[server, large] = await Promise.all([
-    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '9' } }),
-    startServer({ keys: KEYS }),
+    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '10' } }),
+    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '10' } }),
   ])
   await server.sql`
     insert into company (name, enabled)
@@ -176,6 +177,8 @@ describe('which form', () => {
   test('HEAD has the head alone', async () => {
     const { status, text, headers } = await server.send('HEAD', '/Companies', undefined, CSV)
     expect([status, text, headers.get('content-type')]).toEqual([200, '', 'text/csv; charset=utf-8'])
+    // GET has none either.
+    expect(headers.get('content-length')).toBeNull()
   })
 
   test('If-Match names no version of a stream', async () => {
@@ -253,6 +256,16 @@ describe('a client that takes its time', () => {
     const text = await rest()
     expect(text).toContain('{"Error":{"Code":"Unauthorized"')
     expect(text.endsWith('0\r\n\r\n')).toBe(true)
+  })
+
+  test('whose key has lost its right meanwhile gets none either, of that entity alone', async () => {
+    const { rest } = await hold('/Companies', { ...NDJSON, ...losing.headers })
+    large.replaceKeys(KEYS.map((key) => (key.id === losing.record.id ? { ...key, rights: 'Employees:read' } : key)))
+    const text = await rest()
+    expect(text).toContain('{"Error":{"Code":"Forbidden"')
+    expect(text).toContain('Companies:read')
+    expect((await large.get('/Employees', { ...NDJSON, ...losing.headers })).status).toBe(200)
+    large.replaceKeys(KEYS)
   })
 
   test('has a place of few, which it gives back when it leaves', async () => {

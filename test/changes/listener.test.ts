@@ -65,6 +65,7 @@ class Ear {
         this.rows.push({ table, before, after })
         this.transactions.push(transaction)
       },
+      onEndOf: () => undefined,
       onBegin: () => void this.begins++,
       onPulse: (untilMs) => {
         this.isLive = true

@@ -74,6 +74,10 @@ class Ledger {
   private readonly listening: Following
   private readonly reader = new TableReader(url)
   private begins = 0
+  private readonly open = new Set<number>()
+  private readonly ended = new Set<number>()
+  /** Transactions of which a row came, or another end, after their end. */
+  private readonly late: number[] = []
   private heardMs = 0
   heard = 0
   /** Rows that were not there when they were taken. */
@@ -91,7 +95,12 @@ class Ledger {
       ],
       onStrangers: () => undefined,
       onWrite: (table) => void this.resets.add(table),
-      onRow: (table, _, { before, after }) => this.take(table, before, after),
+      onRow: (table, _, { transaction, before, after }) => {
+        if (this.ended.has(transaction)) this.late.push(transaction)
+        this.open.add(transaction)
+        this.take(table, before, after)
+      },
+      onEndOf: (transaction) => this.end(transaction),
       onBegin: () => void this.begins++,
       onPulse: (untilMs) => {
         this.heardMs = untilMs
@@ -118,12 +127,19 @@ class Ledger {
     if (after) rows.push(JSON.stringify(after))
   }
 
+  private end(transaction: number) {
+    if (!this.open.delete(transaction)) this.late.push(transaction)
+    this.ended.add(transaction)
+  }
+
   /** Which tables were reset, once all is known that was written until now; the rows of all others are the database's. */
   async check(): Promise<string[]> {
     const nowMs = monotonicMs()
     await until(() => this.heardMs > nowMs)
     expect(this.begins).toBe(1)
     expect(this.missing).toEqual([])
+    await until(() => this.open.size === 0)
+    expect(this.late).toEqual([])
     for (const { table } of entities)
       if (!this.resets.has(table)) expect((this.rows.get(table) as string[]).sort()).toEqual(await this.read(table))
     return [...this.resets].sort()

@@ -6,6 +6,7 @@ import { ChangePublisher } from '../../src/changes/publisher.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { type ListAnswer, type ListProcess, ListSite } from '../support/listSite.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { untilSettled } from '../support/settled.ts'
 
 /** Of the second process, which stands still behind its commit. */
 const WRITER = 1
@@ -118,6 +119,30 @@ describe('an answer of the database that shows a write which is not published ye
       publish(write, Number(row[3]), row.slice(0, 3), null)
       for (const answer of answers) await expect(answer).rejects.toMatchObject({ code: 'NotFound' })
       expect(totalOf(await other.list(REMEMBERED))).toBe(before - 1)
+    },
+    AGAIN,
+  )
+
+  test.each([
+    ['what has changed since a token', (token: string) => one.changes(`after=${token}`)],
+    ['a token of now', () => one.changes('after=now')],
+    ['the history of the row', (_: string, id: unknown) => one.changes('', `/Companies/${id}`)],
+  ])(
+    'is sent when it is published, if it is %s',
+    async (_, ask) => {
+      const before = totalOf(await other.list(REMEMBERED))
+      const token = (await one.changes('after=now')).body.next
+      const { write, row } = await committed(sql`
+        with made as (insert into company (name, enabled) values ('new', true) returning *),
+          line as (insert into entity_change (position, entity, id, action, key, changed)
+            select change_position(), 'company', id, 'i', 'a', '{}' from made)
+        select id::text, name, case when enabled then 't' else 'f' end, pg_current_xact_id()::text from made`)
+      await untilSettled(sql)
+      const answer = ask(token, row[0])
+      expect(await isHeldBack(answer)).toBe(true)
+      publish(write, Number(row[3]), null, row.slice(0, 3))
+      expect((await answer).body.changes.length).toBe(_ === 'a token of now' ? 0 : 1)
+      expect(totalOf(await other.list(REMEMBERED))).toBe(before + 1)
     },
     AGAIN,
   )

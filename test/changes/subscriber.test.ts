@@ -16,7 +16,7 @@ function open() {
     subscriber.catchUp()
     return subscriber.isWhole
   }
-  return { region, publisher, isWhole }
+  return { region, publisher, subscriber, isWhole }
 }
 
 test('a transaction of others is whole once its last row is taken in, and no other transaction ends it', () => {
@@ -38,6 +38,18 @@ test('what a transaction of this machine has changed beside its rows is whole on
   expect(isWhole()).toBe(false)
   publisher.publishFollowed(2 ** 33 + 7)
   expect(isWhole()).toBe(true)
+})
+
+test('a transaction whose rows came one by one is whole, and known, once its end is', () => {
+  const { region, publisher, subscriber, isWhole } = open()
+  publisher.publishForeign('company', change(7), false)
+  publisher.publishForeign('employee', change(7), false)
+  expect([isWhole(), subscriber.hasPublished(7)]).toEqual([false, false])
+  publisher.publishEnd(7)
+  expect([isWhole(), subscriber.hasPublished(7)]).toEqual([true, true])
+  bumpEpoch(region)
+  subscriber.catchUp()
+  expect(subscriber.hasPublished(7)).toBe(false)
 })
 
 test('rows of this machine, which have flags, do not count', () => {

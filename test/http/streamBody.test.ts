@@ -94,3 +94,42 @@ test('a client that takes nothing is cut off, and what makes the texts is ended'
   await promise
   socket.terminate()
 })
+
+test('a client that sips is cut off too, however often it takes a little', async () => {
+  texts = async function* () {
+    for (;;) yield 'x'
+  }
+  const ended = Promise.withResolvers<boolean>()
+  const body = streamBody(
+    { texts: texts('/'), isGzipped: false, saysFault: false, release: () => undefined },
+    {
+      request: new Request(server.url.href),
+      stallMs: 200,
+      faultLine: () => '',
+      onEnd: (_, isWhole) => ended.resolve(isWhole),
+    },
+  )
+  const reader = body.getReader()
+  let isCut = false
+  const sip = async () => {
+    while (!isCut) {
+      await reader.read().catch(() => (isCut = true))
+      await Bun.sleep(100)
+    }
+  }
+  const [isWhole] = await Promise.all([ended.promise, sip()])
+  expect(isWhole).toBe(false)
+})
+
+test('one that takes a thousand rows in time has its time again for the next', async () => {
+  texts = async function* () {
+    for (let index = 0; index < 1_000; index++) yield 'x'
+  }
+  const body = streamBody(
+    { texts: texts('/'), isGzipped: false, saysFault: false, release: () => undefined },
+    { request: new Request(server.url.href), stallMs: 20_000, faultLine: () => '', onEnd: () => undefined },
+  )
+  let read = 0
+  for await (const piece of body) read += piece.length
+  expect(read).toBe(1_000)
+})

@@ -85,3 +85,20 @@ test('news of another process is looked at, and a database that is away ends no 
   await waits.wait([company], behind, performance.now() + 1_000, never)
   expect(looks).toBeGreaterThan(1)
 })
+
+test('who waits with a key that has ended waits no longer, and others wait on', async () => {
+  let serial = 1
+  let isValid = true
+  const behind = { position: '9'.repeat(18), number: '0' }
+  const leaving = new AbortController()
+  const waits = waitsOf({ keysSerial: () => serial })
+  const ended = waits.wait([company], behind, inAnHour(), never, () => isValid)
+  let isOtherEnded = false
+  const other = waits.wait([company], behind, inAnHour(), leaving.signal, () => true).then(() => (isOtherEnded = true))
+  isValid = false
+  serial++
+  expect(await ended).toBe(false)
+  expect(isOtherEnded).toBe(false)
+  leaving.abort()
+  await other
+})

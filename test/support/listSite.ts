@@ -7,6 +7,7 @@ import { FlagReader, FlagWriter } from '../../src/changes/inFlight.ts'
 import { changeLogWords } from '../../src/changes/layout.ts'
 import { bumpEpoch, ChangeLogReader, ChangeLogWriter, expireLease, renewLease } from '../../src/changes/log.ts'
 import { ChangePublisher } from '../../src/changes/publisher.ts'
+import { ReadFence } from '../../src/changes/readFence.ts'
 import { InFlightWrites } from '../../src/changes/settling.ts'
 import { ChangeSubscriber } from '../../src/changes/subscriber.ts'
 import { ColumnStore } from '../../src/columns/columnStore.ts'
@@ -17,7 +18,10 @@ import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Positions } from '../../src/execute/positions.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
+import { readRights } from '../../src/model/rights.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
+import { Changes } from '../../src/operations/changes.ts'
+import { ChangeWaits } from '../../src/operations/changeWaits.ts'
 import { Resource } from '../../src/operations/resource.ts'
 import type { Region } from '../../src/os/region.ts'
 import { loadEntities } from '../../src/registry.ts'
@@ -77,6 +81,7 @@ export class ListProcess {
   private readonly resources: ReadonlyMap<string, Resource>
 
   private readonly memory: CacheParts | null
+  private readonly feed: Changes
 
   constructor(url: string, memoryOf: (database: Database) => CacheParts | null) {
     const options = { url, poolSize: 4, prepare: true }
@@ -91,6 +96,9 @@ export class ListProcess {
       places: options.poolSize,
       mayCancel: true,
     })
+    const waits = new ChangeWaits(entities, this.database, { newest: null, isDraining: () => false })
+    const fence = memory && new ReadFence(this.database, memory.inFlight, memory.inclusion)
+    this.feed = new Changes(entities, this.database, { hasValues: false }, waits, fence)
     const positions = new Positions(this.database)
     const resourceOf = (entity: (typeof entities)[number]) =>
       new Resource(entity, entities, {
@@ -133,6 +141,16 @@ export class ListProcess {
     return answerOf(
       await this.resource(plural).get({ request: new Request(url), url, query: '', id, mayRead: true, key: 'a' }),
     )
+  }
+
+  /** What has changed: of all rows, or of the one at `path`. @throws ApiError */
+  async changes(query: string, path = ''): Promise<ListAnswer> {
+    const [plural = '', id = ''] = path.slice(1).split('/')
+    const url = `${BASE}${path}/Changes`
+    const rights = readRights('*:read')
+    const call = { request: new Request(url), url, query, id, mayRead: true, rights, key: 'a' }
+    const entity = entities.find((one) => one.plural === plural)
+    return answerOf(await (entity ? this.feed.history(entity, call) : this.feed.list(call)))
   }
 
   /** @throws ApiError */
