@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts'
+import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { HookRefused, HookStore } from '../hooks/store.ts'
 import { KeyRefused, KeyStore } from '../keys/store.ts'
@@ -23,6 +23,8 @@ export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T
 export function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>): Promise<T> {
   if (config.changesDays === 0)
     throw new CommandError('there are no hooks without what has changed: the setting CHANGES_DAYS is 0')
+  if (isPooled(config) && config.databaseDirectUrl === null)
+    throw new CommandError('servers post no hooks behind a pooler alone: set DATABASE_DIRECT_URL')
   return withDatabase(config, 'hook', async (url) => {
     const entities = await loadEntities()
     return await withConnection(url, (sql) => work(new HookStore(sql, entities)))

@@ -12,12 +12,11 @@ import type { Row, Statement } from '../model/sql.ts'
 import { type ChangesQuery, parseChanges, parseFollow } from '../parse/changes.ts'
 import { formOf } from '../parse/form.ts'
 import { parseId } from '../parse/id.ts'
-import { type ChangeLine, followHeaders, respondChanges } from '../respond/changes.ts'
+import { type ChangeLine, respondChanges } from '../respond/changes.ts'
 import type { Reply } from '../respond/reply.ts'
-import { type ChangesPage, followTexts } from './changesFollow.ts'
+import { type ChangesPage, Followers } from './changesFollow.ts'
 import type { ChangeWaits } from './changeWaits.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
-import { StreamPlaces } from './streamPlaces.ts'
 
 type Column = (typeof CHANGE_COLUMNS)[number]
 const placeOf = Object.fromEntries(CHANGE_COLUMNS.map((column, index) => [column, index])) as Record<Column, number>
@@ -27,9 +26,6 @@ const cellOf = (row: Row, column: Column) => row[placeOf[column]] as string
 const START: ChangesPlace = { position: '0', number: '0' }
 /** How much longer than it waits a connection may be silent. */
 const SPARE_SECONDS = 15
-/** Streams that follow the changes, of all keys and of each: they stay, so they have places of their own. */
-const FOLLOWERS_MAX = 64
-const FOLLOWERS_OF_ONE_MAX = 8
 
 /** The keys of requests that wait. */
 export interface KeysInUse {
@@ -44,16 +40,16 @@ export interface KeysInUse {
 /** What has changed, as writes have left it behind them. D57, D58 */
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
-  private readonly followers = new StreamPlaces(FOLLOWERS_MAX, FOLLOWERS_OF_ONE_MAX)
+  private readonly followers = new Followers(this)
 
   /** `trail`: null where writes leave no lines. `fence`: null where there is no list cache. `keys`: null where none ever ends. */
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Pick<Database, 'read'>,
     private readonly trail: { readonly hasValues: boolean } | null,
-    private readonly waits: ChangeWaits,
+    readonly waits: ChangeWaits,
     private readonly fence: ReadFence | null,
-    private readonly keys: KeysInUse | null = null,
+    readonly keys: KeysInUse | null = null,
   ) {
     this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
   }
@@ -61,7 +57,8 @@ export class Changes {
   /** Lines of all entities that the key may read, in their order; waits for one where it is asked to. @throws ApiError */
   async list(call: ResourceRequest): Promise<Reply> {
     this.requireTrail()
-    if (formOf(call.request.headers.get('accept')) === 'ndjson') return this.follow(call)
+    if (formOf(call.request.headers.get('accept')) === 'ndjson')
+      return this.followers.follow(call, parseFollow(call.query, this.entities))
     const query = parseChanges(call.query, this.entities)
     const untilMs = performance.now() + query.waitMs
     if (query.waitMs > 0) call.server?.timeout(call.request, query.waitMs / 1_000 + SPARE_SECONDS)
@@ -78,66 +75,32 @@ export class Changes {
     }
   }
 
-  /** The same, and those that come, one a line, until the client leaves. The first page is there before the answer begins. D62 */
-  private async follow(call: ResourceRequest): Promise<Reply> {
-    const query = parseFollow(call.query, this.entities)
-    let entities = this.entitiesFor(call.rights, query)
-    const headers = followHeaders(call.request.headers)
-    if (call.request.method === 'HEAD') return { status: 200, headers, body: null }
-    const { keys, waits } = this
-    const { request } = call
-    const readOn = async (after: ChangesToken) => {
-      const page = await this.pageAfter(entities, after, query.pageSize)
-      if (page.lines.length > 0) await this.settlePage(page, entities)
-      return page
-    }
-    const release = this.followers.take(call.key)
-    try {
-      const first = await this.firstPage(query, entities)
-      await this.settlePage(first, entities)
-      const texts = followTexts(first, {
-        readOn,
-        wait: (after, untilMs) => this.wait(request, entities, after, untilMs),
-        readmit: async (isCharged) => {
-          if (keys === null) return
-          entities = this.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
-        },
-        isOver: () => request.signal.aborted || waits.isEnding,
-      })
-      const isGzipped = headers['Content-Encoding'] !== undefined
-      return { status: 200, headers, body: { texts, release, isGzipped, saysFault: true } }
-    } catch (error) {
-      release()
-      throw error
-    }
+  /** The first page of a query. @throws ApiError */
+  firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage> {
+    const after = query.after === 'now' ? null : query.after
+    return this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
   }
 
-  /** Lines behind a token, for the server itself. @throws ApiError TokenExpired */
+  /** Lines behind a token. @throws ApiError TokenExpired */
   pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage> {
     return this.read({ after, pageSize }, (place) => compileChanges(entities, place, pageSize + 1), after)
   }
 
-  private wait(request: Request, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
+  /** As those that wait do, whose key must stay as it is. */
+  wait(request: Request, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
     const key = this.keys?.of(request)
     return this.waits.wait(entities, after, untilMs, request.signal, () => this.keys?.of(request) === key)
   }
 
-  private async respond(page: ChangesPage, query: ChangesQuery, entities: readonly Entity[]): Promise<Reply> {
-    const { lines, more, end } = page
+  private async respond(
+    { lines, more, end, before }: ChangesPage,
+    query: ChangesQuery,
+    entities: readonly Entity[],
+  ): Promise<Reply> {
     // Behind a token without lines there is nothing that was not there when the token was given.
     const isNews = lines.length > 0 || query.after === null || query.after === 'now'
-    if (isNews) await this.settlePage(page, entities)
+    if (isNews) await this.settle(entities, before)
     return respondChanges(lines, writeToken(end), more, false)
-  }
-
-  private settlePage({ end, more }: ChangesPage, entities: readonly Entity[]): Promise<void> {
-    // A line's transaction is not behind its place; what stands behind the last one may still run.
-    return this.settle(entities, Number(end.position) + (more ? 1 : 0))
-  }
-
-  private firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage> {
-    const after = query.after === 'now' ? null : query.after
-    return this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
   }
 
   /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
@@ -151,14 +114,14 @@ export class Changes {
       `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`,
     )
     if (id === null) throw absent
-    const { lines, more } = await this.read(
+    const { lines, more, before } = await this.read(
       query,
       (place) => compileHistory(entity, id, place, query.pageSize + 1),
       after,
     )
     const isThere =
       lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
-    await this.settle([entity], null)
+    await this.settle([entity], isThere ? before : null)
     if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
@@ -173,11 +136,12 @@ export class Changes {
    * Until each list that is asked for later has what the lines, or their token, stand for: what was written before this transaction;
    * null: by now.
    */
-  private async settle(entities: readonly Entity[], before: number | null) {
+  async settle(entities: readonly Entity[], before: number | null) {
     await this.fence?.all(tableMask(this.entities, entities), before)
   }
 
-  private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
+  /** Those that are asked for, or that the key may read. @throws ApiError Forbidden */
+  entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
     const mayRead = ({ plural }: Entity) => rights != null && allows(rights, plural, 'read')
     const refused = entities?.find((entity) => !mayRead(entity))
     if (refused) throw new ApiError('Forbidden', `The key does not have the right ${refused.plural}:read.`)
@@ -197,13 +161,15 @@ export class Changes {
     if (asked !== null && asked !== 'now') requireKept(asked, first)
     const run = cellOf(first, 'run')
     const found = rows.filter((row) => row[placeOf.position] !== null)
-    const lines = found.slice(0, pageSize).map((row) => this.lineOf(row, run))
+    const shown = found.slice(0, pageSize)
+    const lines = shown.map((row) => this.lineOf(row, run))
     const more = found.length > pageSize
-    if (more) return { lines, more, end: { ...placeIn(found[pageSize - 1] as Row), run } }
+    const settled = cellOf(first, 'settled')
+    const before = beforeOf(shown, more, Number(settled))
+    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run }, before }
     // All below this was read, whether it has lines of these entities or not.
-    const settled = { position: cellOf(first, 'settled'), number: '0' }
     // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
-    return { lines, more, end: { ...settled, run } }
+    return { lines, more, end: { position: settled, number: '0', run }, before }
   }
 
   private lineOf(row: Row, run: string): ChangeLine {
@@ -223,6 +189,13 @@ export class Changes {
 
 /** Behind all lines. */
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
+
+/** A line's transaction is not behind its place. `settled`: all transactions before it have ended. */
+function beforeOf(lines: readonly Row[], more: boolean, settled: number): number | null {
+  const last = Math.max(0, ...lines.map((row) => Number(cellOf(row, 'position'))))
+  if (last >= settled) return null
+  return more ? last + 1 : settled
+}
 
 function placeIn(row: Row): ChangesPlace {
   return { position: cellOf(row, 'position'), number: cellOf(row, 'number') }

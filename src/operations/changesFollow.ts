@@ -1,5 +1,11 @@
 import { type ChangesToken, writeToken } from '../model/changesToken.ts'
-import { type ChangeLine, lineText, nextText } from '../respond/changes.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Rights } from '../model/rights.ts'
+import type { ChangesQuery } from '../parse/changes.ts'
+import { type ChangeLine, followHeaders, lineText, nextText } from '../respond/changes.ts'
+import type { Reply } from '../respond/reply.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
+import { StreamPlaces } from './streamPlaces.ts'
 
 /** Lines of what has changed that were read together. */
 export interface ChangesPage {
@@ -7,6 +13,20 @@ export interface ChangesPage {
   readonly more: boolean
   /** Behind all that was read: what comes later lies behind it. */
   readonly end: ChangesToken
+  /** All that it shows was written by transactions before this one, which have all ended; null: there is no such one yet. */
+  readonly before: number | null
+}
+
+/** Where lines come from. */
+interface Source {
+  readonly waits: { readonly isEnding: boolean }
+  /** Null: no key ever ends. */
+  readonly keys: { rightsOf(request: Request): Promise<Rights>; charge(request: Request): Promise<Rights> } | null
+  entitiesFor(rights: ResourceRequest['rights'], query: ChangesQuery): readonly Entity[]
+  firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage>
+  pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage>
+  settle(entities: readonly Entity[], before: number | null): Promise<void>
+  wait(request: Request, entities: readonly Entity[], after: ChangesToken, untilMs: number): Promise<boolean>
 }
 
 interface FollowParts {
@@ -26,6 +46,49 @@ const CHARGED_LINES = 1_000
 const HEARTBEAT_MS = 15_000
 /** The key is looked at so often, though news of it comes by itself. */
 const LOOK_MS = 1_000
+
+/** They stay, so they have places of their own, of all keys and of each. */
+const PLACES = 64
+const PLACES_OF_ONE = 8
+
+/** Streams of what has changed and of what changes, one line each, until their clients leave. D62 */
+export class Followers {
+  private readonly places = new StreamPlaces(PLACES, PLACES_OF_ONE)
+
+  constructor(private readonly source: Source) {}
+
+  /** The first page is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws ApiError */
+  async follow({ request, rights, key }: ResourceRequest, query: ChangesQuery): Promise<Reply> {
+    const { source } = this
+    const { keys } = source
+    let entities = source.entitiesFor(rights, query)
+    const headers = followHeaders(request.headers)
+    if (request.method === 'HEAD') return { status: 200, headers, body: null }
+    const release = this.places.take(key)
+    try {
+      const first = await source.firstPage(query, entities)
+      await source.settle(entities, first.before)
+      const texts = followTexts(first, {
+        async readOn(after) {
+          const page = await source.pageAfter(entities, after, query.pageSize)
+          if (page.lines.length > 0) await source.settle(entities, page.before)
+          return page
+        },
+        wait: (after, untilMs) => source.wait(request, entities, after, untilMs),
+        async readmit(isCharged) {
+          if (keys === null) return
+          entities = source.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
+        },
+        isOver: () => request.signal.aborted || source.waits.isEnding,
+      })
+      const isGzipped = headers['Content-Encoding'] !== undefined
+      return { status: 200, headers, body: { texts, release, isGzipped, saysFault: true } }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+}
 
 /**
  * What has changed, line by line, from the first page on; and where there is no more, or none comes, a line with the token behind all

@@ -91,6 +91,11 @@ test('without lines of changes there are no hooks', async () => {
   ])
 })
 
+test('behind a pooler alone there are none either, since no server would post', async () => {
+  const { code, stderr } = await hooks(['list'], { DATABASE_PREPARE: 'false' })
+  expect([code, stderr]).toEqual([1, expect.stringContaining('set DATABASE_DIRECT_URL')])
+})
+
 test('a database of an earlier version is not changed by the command', async () => {
   await sql`alter table hook rename to hook_away`
   const { code, stderr } = await hooks(['list'])
