@@ -3,7 +3,7 @@ import { formatTable } from './table.ts'
 
 const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
 
-/** A table of keys, or a sentence where there are none. */
+/** Aligned columns under a line of heads; each line ends with a line feed. */
 export function formatKeys(keys: readonly ListedKey[]): string {
   if (keys.length === 0) return 'There are no keys.\n'
   return formatTable([HEADS, ...keys.map(cellsOf)])
