@@ -48,7 +48,7 @@ export class HookRun {
   private failingSinceMs: number | null
   private attempts: number
   private nextAttemptMs: number | null
-  private savedMs = performance.now()
+  private savedMs: number
   private isOver = false
   private readonly wanted: readonly Entity[]
   readonly ended: Promise<void>
@@ -59,6 +59,7 @@ export class HookRun {
     private readonly signal: AbortSignal,
   ) {
     this.place = this.end = hook.place
+    this.savedMs = parts.nowMs()
     this.failingSinceMs = hook.failingSinceMs
     this.attempts = hook.attempts
     this.nextAttemptMs = hook.nextAttemptMs
@@ -85,7 +86,7 @@ export class HookRun {
         .map((line) => ({ line, isDelivered: false }))
       if (this.queue.length > 0) return
       this.place = end
-      if (performance.now() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
+      if (this.parts.nowMs() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
       if (!more) await waits.wait(this.wanted, end, performance.now() + IDLE_LOOK_MS, this.signal)
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'TokenExpired') throw error
@@ -174,7 +175,7 @@ export class HookRun {
       nextAttemptMs,
       parkedFor,
     }
-    this.savedMs = performance.now()
+    this.savedMs = progress.atMs
     // Another process sends by now, or an operator has changed the hook, and a new run follows.
     if (!(await this.parts.session.save(this.hook, progress))) this.isOver = true
   }

@@ -319,3 +319,16 @@ test('there is a most of hooks', async () => {
   for (let index = 0; index < 50; index++) await add('https://example.com/', '*')
   expect(add('https://example.com/', '*')).rejects.toThrow(/there are 50 hooks/)
 })
+
+test('what was delivered before a sender was stopped is not sent again by the next one', async () => {
+  const receiver = receive()
+  const { id: hook } = await add(receiver.url, 'Companies')
+  const sender = send()
+  for (let index = 0; index < 5; index++) await company(`Before ${index}`)
+  await until(async () => receiver.deliveries.length === 5 && (await listed(hook))?.waiting === 0)
+  await stop(sender)
+  send()
+  const last = await company('Behind')
+  await until(() => receiver.deliveries.some(({ body }) => body.data.id === last))
+  expect(receiver.deliveries).toHaveLength(6)
+})
