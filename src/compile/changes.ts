@@ -42,9 +42,10 @@ function linesOf(lines: Sql): Statement {
 
 /** For each of the entities that have lines, the place of the last one that can be read. */
 export function compileNewest(entities: readonly Entity[]): Statement {
+  // Ordered by the columns: what is selected under their names are texts.
   const pieces = entities.map(
     ({ table }) =>
-      sql`(select entity, position::text, number::text from entity_change where entity = ${word(table)} and position < ${SETTLED} order by position desc, number desc limit 1)`,
+      sql`(select entity, position::text, number::text from entity_change as line where entity = ${word(table)} and position < ${SETTLED} order by line.position desc, line.number desc limit 1)`,
   )
   return toStatement(join(pieces, sql` union all `))
 }

@@ -28,6 +28,7 @@ export function compileWaiting(
   })
   if (pieces.length === 0) return null
   return toStatement(
-    sql`select position::text, number::text from (${join(pieces, sql` union all `)}) as piece ${limit}`,
+    // By the columns: what is selected under their names are texts.
+    sql`select position::text, number::text from (${join(pieces, sql` union all `)}) as piece order by piece.position, piece.number limit ${integer(most)}`,
   )
 }
