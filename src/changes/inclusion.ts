@@ -53,12 +53,12 @@ export class Inclusion {
     while (this.isLive && !isLeasedSince(this.region, nowMs)) await Bun.sleep(LOOK_MS)
   }
 
-  /** The same for transactions before this one, all of which have ended. */
-  async settledBefore(transaction: number): Promise<void> {
+  /** The same for transactions before this one. All before `ended`, which is none earlier, had ended before this was asked for. */
+  async settledBefore(transaction: number, ended: number): Promise<void> {
     if (this.isLive && this.generation === this.subscriber.generation && transaction <= this.before) return
     const generation = this.now
     await this.settled()
-    if (this.subscriber.isLive) this.learn([], transaction, generation)
+    if (this.subscriber.isLive) this.learn([], ended, generation)
   }
 
   /** The database shows these writes, and the end of all before `oldest`, and what it shows is included since `generation`. */

@@ -4,6 +4,12 @@ import type { Inclusion } from './inclusion.ts'
 import { type InFlightWrites, type Seen, seenBy, versionOf } from './settling.ts'
 import { Snapshot } from './snapshot.ts'
 
+/** What was seen was written before `transaction`; all before `ended`, which is none earlier, had ended by then. */
+export interface SeenBefore {
+  readonly transaction: number
+  readonly ended: number
+}
+
 /**
  * Holds an answer of the database back until the writes that it may show are published, so that no list from memory, of
  * any process, is without them afterwards: one client's reads never go back. Waits at most as long as `InFlightWrites` does.
@@ -31,13 +37,10 @@ export class ReadFence {
     await this.inFlight.settled(tableMask, text === null ? await this.now() : seenBy(new Snapshot(text)))
   }
 
-  /**
-   * For all that was written to these tables, by other servers and programs too: by transactions before this one, which have ended; null:
-   * by now.
-   */
-  async all(tableMask: number, before: number | null): Promise<void> {
+  /** For all that was written to these tables, by other servers and programs too; where `seen` says so, for no more than it says. */
+  async all(tableMask: number, seen: SeenBefore | null): Promise<void> {
     const { inclusion } = this
-    const known = before === null ? inclusion.settled() : inclusion.settledBefore(before)
+    const known = seen === null ? inclusion.settled() : inclusion.settledBefore(seen.transaction, seen.ended)
     await Promise.all([this.rows(tableMask, null), known])
   }
 

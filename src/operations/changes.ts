@@ -1,4 +1,4 @@
-import type { ReadFence } from '../changes/readFence.ts'
+import type { ReadFence, SeenBefore } from '../changes/readFence.ts'
 import { tableMask } from '../changes/recorder.ts'
 import { CHANGE_COLUMNS, compileChanges, compileHistory } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
@@ -93,13 +93,13 @@ export class Changes {
   }
 
   private async respond(
-    { lines, more, end, before }: ChangesPage,
+    { lines, more, end, seen }: ChangesPage,
     query: ChangesQuery,
     entities: readonly Entity[],
   ): Promise<Reply> {
     // Behind a token without lines there is nothing that was not there when the token was given.
     const isNews = lines.length > 0 || query.after === null || query.after === 'now'
-    if (isNews) await this.settle(entities, before)
+    if (isNews) await this.settle(entities, seen)
     return respondChanges(lines, writeToken(end), more, false)
   }
 
@@ -114,14 +114,14 @@ export class Changes {
       `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`,
     )
     if (id === null) throw absent
-    const { lines, more, before } = await this.read(
+    const { lines, more, seen } = await this.read(
       query,
       (place) => compileHistory(entity, id, place, query.pageSize + 1),
       after,
     )
     const isThere =
       lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
-    await this.settle([entity], isThere ? before : null)
+    await this.settle([entity], isThere ? seen : null)
     if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
@@ -132,12 +132,9 @@ export class Changes {
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  /**
-   * Until each list that is asked for later has what the lines, or their token, stand for: what was written before this transaction;
-   * null: by now.
-   */
-  async settle(entities: readonly Entity[], before: number | null) {
-    await this.fence?.all(tableMask(this.entities, entities), before)
+  /** Until each list that is asked for later has what the lines, or their token, stand for. */
+  async settle(entities: readonly Entity[], seen: SeenBefore | null) {
+    await this.fence?.all(tableMask(this.entities, entities), seen)
   }
 
   /** Those that are asked for, or that the key may read. @throws ApiError Forbidden */
@@ -165,11 +162,11 @@ export class Changes {
     const lines = shown.map((row) => this.lineOf(row, run))
     const more = found.length > pageSize
     const settled = cellOf(first, 'settled')
-    const before = beforeOf(shown, more, Number(settled))
-    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run }, before }
+    const seen = seenIn(shown, more, Number(settled))
+    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run }, seen }
     // All below this was read, whether it has lines of these entities or not.
     // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
-    return { lines, more, end: { position: settled, number: '0', run }, before }
+    return { lines, more, end: { position: settled, number: '0', run }, seen }
   }
 
   private lineOf(row: Row, run: string): ChangeLine {
@@ -191,10 +188,10 @@ export class Changes {
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
 
 /** A line's transaction is not behind its place. `settled`: all transactions before it have ended. */
-function beforeOf(lines: readonly Row[], more: boolean, settled: number): number | null {
+function seenIn(lines: readonly Row[], more: boolean, settled: number): SeenBefore | null {
   const last = Math.max(0, ...lines.map((row) => Number(cellOf(row, 'position'))))
   if (last >= settled) return null
-  return more ? last + 1 : settled
+  return { transaction: more ? last + 1 : settled, ended: settled }
 }
 
 function placeIn(row: Row): ChangesPlace {

@@ -1,3 +1,4 @@
+import type { SeenBefore } from '../changes/readFence.ts'
 import { type ChangesToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rights } from '../model/rights.ts'
@@ -13,8 +14,8 @@ export interface ChangesPage {
   readonly more: boolean
   /** Behind all that was read: what comes later lies behind it. */
   readonly end: ChangesToken
-  /** All that it shows was written by transactions before this one, which have all ended; null: there is no such one yet. */
-  readonly before: number | null
+  /** Where in the order of transactions what it shows was written; null: some of it by one beside which others may still run. */
+  readonly seen: SeenBefore | null
 }
 
 /** Where lines come from. */
@@ -25,7 +26,7 @@ interface Source {
   entitiesFor(rights: ResourceRequest['rights'], query: ChangesQuery): readonly Entity[]
   firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage>
   pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage>
-  settle(entities: readonly Entity[], before: number | null): Promise<void>
+  settle(entities: readonly Entity[], seen: SeenBefore | null): Promise<void>
   wait(request: Request, entities: readonly Entity[], after: ChangesToken, untilMs: number): Promise<boolean>
 }
 
@@ -67,11 +68,11 @@ export class Followers {
     const release = this.places.take(key)
     try {
       const first = await source.firstPage(query, entities)
-      await source.settle(entities, first.before)
+      await source.settle(entities, first.seen)
       const texts = followTexts(first, {
         async readOn(after) {
           const page = await source.pageAfter(entities, after, query.pageSize)
-          if (page.lines.length > 0) await source.settle(entities, page.before)
+          if (page.lines.length > 0) await source.settle(entities, page.seen)
           return page
         },
         wait: (after, untilMs) => source.wait(request, entities, after, untilMs),

@@ -43,16 +43,16 @@ test('what was shown is included once a pulse was answered that was sent later',
 
 test('what is included is waited for once, in each epoch', async () => {
   renewLease(region, monotonicMs() - 1_000)
-  const waiting = inclusion.settledBefore(100)
+  const waiting = inclusion.settledBefore(100, 100)
   expect(await waitsWith(waiting, monotonicMs() - 1_000)).toBe(true)
   renewLease(region)
   await waiting
   renewLease(region, monotonicMs() - 1_000)
-  await inclusion.settledBefore(100)
-  expect(inclusion.has(99)).toBe(true)
-  expect(await waitsWith(inclusion.settledBefore(101), monotonicMs() - 1_000)).toBe(true)
+  await inclusion.settledBefore(100, 100)
+  expect([inclusion.has(99), inclusion.has(100)]).toEqual([true, false])
+  expect(await waitsWith(inclusion.settledBefore(101, 101), monotonicMs() - 1_000)).toBe(true)
   bumpEpoch(region)
-  const again = inclusion.settledBefore(100)
+  const again = inclusion.settledBefore(100, 100)
   expect(await waitsWith(again, monotonicMs() - 1_000)).toBe(true)
   renewLease(region)
   await again

@@ -19,7 +19,7 @@ function runOf(parts: Partial<RunParts>) {
   let reads = 1
   const all: RunParts = {
     entities: [company],
-    changes: { pageAfter: async () => ({ lines: [], more: false, end: placeAt(++reads), before: null }) },
+    changes: { pageAfter: async () => ({ lines: [], more: false, end: placeAt(++reads), seen: null }) },
     waits: { wait: async () => false },
     session: {
       async save(_, progress) {
