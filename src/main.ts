@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { version } from '../package.json'
 import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
+import { hooksCommand } from './cli/hooks.ts'
 import { importCommand } from './cli/import.ts'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
@@ -20,6 +21,7 @@ program
   .description('Start the server (the default).')
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
 program.addCommand(keysCommand(readSettings))
+program.addCommand(hooksCommand(readSettings))
 program.addCommand(generateCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))
 program.addCommand(importCommand(() => process.env.ROSTER_KEY))

@@ -5,7 +5,7 @@ import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { formatKeys } from './keyTable.ts'
-import { withKeys } from './openKeys.ts'
+import { withKeys } from './openStores.ts'
 import { print } from './run.ts'
 
 interface Common {

@@ -36,6 +36,8 @@ export interface Config {
   /** 0: writes leave no lines. */
   readonly changesDays: number
   readonly changesValues: boolean
+  /** As `parseTargets` reads them. */
+  readonly hooksAllow: string | null
   readonly listCache: boolean
   readonly listCacheMb: number
   /** 0: no table is kept in columns. */
@@ -105,6 +107,7 @@ export function readConfig(
     changes: read('CHANGES'),
     changesDays: read('CHANGES_DAYS'),
     changesValues: read<string>('CHANGES_VALUES') === 'on',
+    hooksAllow: read('HOOKS_ALLOW'),
     listCache: read<string>('LIST_CACHE') === 'on',
     listCacheMb: read('LIST_CACHE_MB'),
     columnsMb: read('COLUMNS_MB'),

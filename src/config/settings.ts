@@ -4,6 +4,7 @@ import { readDatabaseUrl, readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules } from '../model/limits.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { parseOrigins } from '../model/origins.ts'
+import { parseTargets } from '../model/targets.ts'
 
 export interface Setting {
   readonly schema: TSchema
@@ -157,6 +158,13 @@ export const settings = {
     default: 'off',
     allowed: 'on or off',
     meaning: 'on keeps the values too that a write has changed, before and after, for the history of a row.',
+  },
+  HOOKS_ALLOW: {
+    schema: Type.String(),
+    default: null,
+    allowed: 'hosts, addresses and networks like receiver.internal,10.0.0.0/8',
+    meaning: 'Receivers of webhooks that may be at private addresses, or without TLS: hosts, addresses or networks.',
+    check: parseTargets,
   },
   LIST_CACHE: {
     schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),

@@ -17,14 +17,14 @@ export const changesParameters: Readonly<Record<string, Schema>> = {
   ChangesPageSize: {
     name: 'PageSize',
     in: 'query',
-    description: `Changes of a page: 1 to ${CHANGES_PAGE_MAX}; other integers are set to the nearer of the two.`,
+    description: `Changes of a page: 1 to ${CHANGES_PAGE_MAX}; other integers are set to the nearer of the two. Refused with NDJSON.`,
     schema: { type: 'integer', default: CHANGES_PAGE_DEFAULT },
     example: CHANGES_PAGE_DEFAULT,
   },
   Wait: {
     name: 'wait',
     in: 'query',
-    description: `Seconds to wait for a change where there is none: 0 to ${WAIT_SECONDS_MAX}; other integers are set to the nearer of the two. Too many who wait are answered at once.`,
+    description: `Seconds to wait for a change where there is none: 0 to ${WAIT_SECONDS_MAX}; other integers are set to the nearer of the two. Too many who wait are answered at once. Refused with NDJSON.`,
     schema: { type: 'integer', default: 0 },
     example: 0,
   },

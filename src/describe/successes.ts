@@ -81,12 +81,24 @@ export function successesOf(operation: Operation): Record<string, Schema> {
     case 'deleted':
       return { 204: { description: 'The row is deleted.', ...headers(WRITTEN) } }
     case 'changes':
-      return { 200: { description: 'A page of changes.', ...headers(), ...json(row('Changes')) } }
+      return {
+        200: {
+          description: 'A page of changes; or all, one a line, and those that come, until the client leaves.',
+          ...headers({ 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }),
+          content: { ...json(row('Changes')).content, 'application/x-ndjson': { schema: FOLLOWED } },
+        },
+      }
     case 'history':
       return { 200: { description: 'A page of the row’s changes.', ...headers(), ...json(row('History')) } }
     default:
       return pageSuccesses(success, isUnlimited)
   }
+}
+
+const FOLLOWED = {
+  type: 'string',
+  description:
+    'Each change as JSON, one a line; now and then a line with `next` alone, the token behind all before; at the end a line with `Error`, where the server has ended it.',
 }
 
 const STORED = { ETag: 'ETag', Vary: 'Vary' }

@@ -14,7 +14,7 @@ import { type Charged, chargeMore } from './chargeMore.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { inPieces } from './pieces.ts'
-import { confirmKey, readmit } from './readmit.ts'
+import { chargeKey, confirmKey, readmit } from './readmit.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 import type { Location, Router } from './router.ts'
 import { type Route, routesOf } from './routes.ts'
@@ -42,6 +42,7 @@ export function createApp(parts: Parts) {
     keysInUse: {
       of: (request) => admission.keyOf(bearerTextOf(request)),
       rightsOf: async (request) => (await confirmKey(admission, request, app.server)).rights,
+      charge: async (request) => (await chargeKey(admission, request, app.server)).rights,
       serial: () => admission.keysSerial,
     },
     chargeMore: (exchange, count) => chargeMore(admission, exchange as Charged, count),

@@ -15,6 +15,14 @@ export async function confirmKey(admission: Admission, request: Request, server:
   return key
 }
 
+/** The same, and charges it. @throws ApiError */
+export async function chargeKey(admission: Admission, request: Request, server: PeerAddresses | null): Promise<Key> {
+  const key = await confirmKey(admission, request, server)
+  const rateLimit = await admission.charge(key, request, server)
+  if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
+  return key
+}
+
 /** Looks at the key of a request that goes on once more, at its right to read the entity, and charges it. @throws ApiError */
 export async function readmit(
   admission: Admission,
@@ -22,8 +30,5 @@ export async function readmit(
   server: PeerAddresses | null,
   plural: string,
 ): Promise<void> {
-  const key = await confirmKey(admission, request, server)
-  requireRight(key, plural, 'GET')
-  const rateLimit = await admission.charge(key, request, server)
-  if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
+  requireRight(await chargeKey(admission, request, server), plural, 'GET')
 }

@@ -46,7 +46,7 @@ export class ChangeWaits {
 
   constructor(
     private readonly entities: readonly Entity[],
-    private readonly database: Database,
+    private readonly database: Pick<Database, 'read'>,
     private readonly options: Options,
   ) {}
 
@@ -81,6 +81,11 @@ export class ChangeWaits {
       this.keysSeen = this.options.keysSerial?.() ?? 0
       this.timer = setInterval(() => this.tick(), TICK_MS)
     })
+  }
+
+  /** The server ends: who follows the changes goes to another one. */
+  get isEnding(): boolean {
+    return this.options.isDraining()
   }
 
   /** There may be a line soon. */

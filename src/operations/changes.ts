@@ -9,10 +9,12 @@ import type { Entity } from '../model/entity.ts'
 import { allows, type Rights } from '../model/rights.ts'
 import { shown } from '../model/shown.ts'
 import type { Row, Statement } from '../model/sql.ts'
-import { type ChangesQuery, parseChanges } from '../parse/changes.ts'
+import { type ChangesQuery, parseChanges, parseFollow } from '../parse/changes.ts'
+import { formOf } from '../parse/form.ts'
 import { parseId } from '../parse/id.ts'
 import { type ChangeLine, respondChanges } from '../respond/changes.ts'
 import type { Reply } from '../respond/reply.ts'
+import { type ChangesPage, Followers } from './changesFollow.ts'
 import type { ChangeWaits } from './changeWaits.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
 
@@ -31,29 +33,23 @@ export interface KeysInUse {
   of(request: Request): unknown
   /** What the key may do now; charges nothing. @throws ApiError where it is not valid any more */
   rightsOf(request: Request): Promise<Rights>
-}
-
-interface Page {
-  readonly lines: readonly ChangeLine[]
-  readonly more: boolean
-  /** Behind all that was read: what comes later lies behind it. */
-  readonly end: ChangesToken
-  /** Where in the order of transactions what it shows was written; null: some of it by one beside which others may still run. */
-  readonly seen: SeenBefore | null
+  /** The same, and charges a request. @throws ApiError RateLimitExceeded */
+  charge(request: Request): Promise<Rights>
 }
 
 /** What has changed, as writes have left it behind them. D57, D58 */
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
+  private readonly followers = new Followers(this)
 
   /** `trail`: null where writes leave no lines. `fence`: null where there is no list cache. `keys`: null where none ever ends. */
   constructor(
     private readonly entities: readonly Entity[],
-    private readonly database: Database,
+    private readonly database: Pick<Database, 'read'>,
     private readonly trail: { readonly hasValues: boolean } | null,
-    private readonly waits: ChangeWaits,
+    readonly waits: ChangeWaits,
     private readonly fence: ReadFence | null,
-    private readonly keys: KeysInUse | null = null,
+    readonly keys: KeysInUse | null = null,
   ) {
     this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
   }
@@ -61,6 +57,8 @@ export class Changes {
   /** Lines of all entities that the key may read, in their order; waits for one where it is asked to. @throws ApiError */
   async list(call: ResourceRequest): Promise<Reply> {
     this.requireTrail()
+    if (formOf(call.request.headers.get('accept')) === 'ndjson')
+      return this.followers.follow(call, parseFollow(call.query, this.entities))
     const query = parseChanges(call.query, this.entities)
     const untilMs = performance.now() + query.waitMs
     if (query.waitMs > 0) call.server?.timeout(call.request, query.waitMs / 1_000 + SPARE_SECONDS)
@@ -77,13 +75,25 @@ export class Changes {
     }
   }
 
-  private wait(request: Request, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
+  /** The first page of a query. @throws ApiError */
+  firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage> {
+    const after = query.after === 'now' ? null : query.after
+    return this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
+  }
+
+  /** Lines behind a token. @throws ApiError TokenExpired */
+  pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage> {
+    return this.read({ after, pageSize }, (place) => compileChanges(entities, place, pageSize + 1), after)
+  }
+
+  /** As those that wait do, whose key must stay as it is. */
+  wait(request: Request, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
     const key = this.keys?.of(request)
     return this.waits.wait(entities, after, untilMs, request.signal, () => this.keys?.of(request) === key)
   }
 
   private async respond(
-    { lines, more, end, seen }: Page,
+    { lines, more, end, seen }: ChangesPage,
     query: ChangesQuery,
     entities: readonly Entity[],
   ): Promise<Reply> {
@@ -123,11 +133,12 @@ export class Changes {
   }
 
   /** Until each list that is asked for later has what the lines, or their token, stand for. */
-  private async settle(entities: readonly Entity[], seen: SeenBefore | null) {
+  async settle(entities: readonly Entity[], seen: SeenBefore | null) {
     await this.fence?.all(tableMask(this.entities, entities), seen)
   }
 
-  private entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
+  /** Those that are asked for, or that the key may read. @throws ApiError Forbidden */
+  entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
     const mayRead = ({ plural }: Entity) => rights != null && allows(rights, plural, 'read')
     const refused = entities?.find((entity) => !mayRead(entity))
     if (refused) throw new ApiError('Forbidden', `The key does not have the right ${refused.plural}:read.`)
@@ -137,10 +148,10 @@ export class Changes {
   }
 
   private async read(
-    { after: asked, pageSize }: ChangesQuery,
+    { after: asked, pageSize }: Pick<ChangesQuery, 'after' | 'pageSize'>,
     compile: (after: ChangesPlace) => Statement,
     after: ChangesPlace | null,
-  ): Promise<Page> {
+  ): Promise<ChangesPage> {
     const isNow = asked === 'now' && after === null
     const rows = await this.database.read(compile(after ?? (isNow ? END : START)))
     const [first] = rows as [Row]

@@ -14,6 +14,8 @@ interface Kind {
 
 /** Lists that are answered whole. D55 */
 export const STREAMS: Kind = { places: 16, ofOne: 4, named: 'streams', remedy: ', or ask for pages' }
+/** Streams of what changes: they stay, so they have places of their own. D62 */
+export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8 }
 /** Bodies of several rows, each of which may be 8 MiB. D59 */
 export const BODIES: Kind = { places: 8, ofOne: 4, named: 'bodies of several rows', remedy: '' }
 

@@ -48,6 +48,18 @@ export function parseChanges(query: string, entities: readonly Entity[] | null):
   }
 }
 
+/** The query string of a stream of changes. @throws ApiError for the first fault */
+export function parseFollow(query: string, entities: readonly Entity[]): ChangesQuery {
+  const read = parseChanges(query, entities)
+  for (const { name } of parseQueryString(query))
+    for (const own of ['PageSize', 'wait'] as const)
+      if (name.toLowerCase() === own.toLowerCase()) {
+        const message = `A stream has no pages, and waits by itself: leave ${own} out, or ask for application/json.`
+        throw new ApiError(CODES[own], message, { target: own })
+      }
+  return { ...read, pageSize: CHANGES_PAGE_MAX }
+}
+
 const CODES: Readonly<Record<Name, ErrorCode>> = {
   after: 'InvalidToken',
   PageSize: 'InvalidPageSize',

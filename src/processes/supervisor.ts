@@ -10,10 +10,11 @@ import { takeMemoryFolder } from '../os/folder.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 import { keepRunning } from '../postgres/keepRunning.ts'
 import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
-import { checkChanges, OldRows, oldAnswers, oldChanges } from '../postgres/oldRows.ts'
+import { checkChanges } from '../postgres/oldRows.ts'
 import { loadSample } from '../postgres/sample.ts'
-import { superuserOf } from '../postgres/superuser.ts'
+import { warnOfSuperuser } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
+import { Chores } from './chores.ts'
 import { requireDescriptors } from './descriptorNeeds.ts'
 import { followOthers, logSettings } from './followOthers.ts'
 import { KeyService } from './keyService.ts'
@@ -53,7 +54,7 @@ export class Supervisor {
   private isStopping = false
   private isWaiting = false
   private changes: ChangeLogOwner | null = null
-  private oldRows: OldRows | null = null
+  private chores: Chores | null = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: called when the server cannot go on, and only its end is left. */
@@ -118,10 +119,10 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.isStopping = true
     this.keys?.stop()
+    await this.chores?.stop()
     await this.pool?.stop(LEAVE_MS)
     await this.changes?.stop()
     await this.keys?.end()
-    await this.oldRows?.stop()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
   }
@@ -187,7 +188,10 @@ export class Supervisor {
     const { dataDir, port } = this.config
     const folder = takeMemoryFolder(dataDir, port, kind)
     const keys = new KeyService(this.config, folder.path, this.log, {
-      onKeys: (keys, tables) => this.pool?.broadcast({ kind: 'keys', keys, tables: tables() }),
+      onKeys: (keys, tables) => {
+        this.pool?.broadcast({ kind: 'keys', keys, tables: tables() })
+        this.chores?.look()
+      },
       onTableReplaced: () => this.pool?.restart(),
     })
     try {
@@ -210,12 +214,12 @@ export class Supervisor {
       await migrate(url, MIGRATIONS).catch(orFail)
       await checkChanges(url, changesDays > 0).catch(orFail)
       if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
-      else await this.warnOfSuperuser(url)
+      else await warnOfSuperuser(url, log)
       if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
       await keys.follow(url)
-      this.oldRows ??= new OldRows(url, changesDays > 0 ? [oldAnswers, oldChanges(changesDays)] : [oldAnswers])
+      this.chores ??= new Chores(config, url, { entities, changes, log })
       this.cursorSecret = cursorSecret
       return true
     } catch (error) {
@@ -225,12 +229,6 @@ export class Supervisor {
       this.isWaiting = true
       return false
     }
-  }
-
-  private async warnOfSuperuser(url: string) {
-    const role = await superuserOf(url)
-    if (role !== null)
-      this.log.warn('the role of DATABASE_URL is a superuser: give it rights on its tables alone', { role })
   }
 
   /** Tries again until the database is there; then the workers answer. */

@@ -1,5 +1,6 @@
 import type { Entity, Property } from '../model/entity.ts'
-import { respondJson, type TextReply } from './reply.ts'
+import { takesGzip } from '../model/preferences.ts'
+import { NO_STORE, respondJson, type TextReply } from './reply.ts'
 
 /** A line of what has changed, as the database has it. */
 export interface ChangeLine {
@@ -29,13 +30,40 @@ export function respondChanges(
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
 }
 
-function lineText({ token, entity, id, action, at, key, changed, before, after }: ChangeLine, hasValues: boolean) {
-  const instant = `${at.slice(0, 10)}T${at.slice(11, 19)}Z`
-  const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instant}"`
-  const line = `${head},"key":${JSON.stringify(key)},"changed":${changed}`
-  if (!hasValues) return `{${line}}`
+/** What stands above lines that go on coming. */
+export function followHeaders(request: Headers): Record<string, string> {
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/x-ndjson; charset=utf-8',
+    'Cache-Control': NO_STORE,
+    Vary: 'Accept, Accept-Encoding',
+  }
+  if (takesGzip(request.get('accept-encoding'))) headers['Content-Encoding'] = 'gzip'
+  return headers
+}
+
+/** A line that is no change: the token behind all that was read. */
+export function nextText(token: string): string {
+  return `{"next":"${token}"}\n`
+}
+
+/** When it was written, as the line says it. */
+export function instantOf({ at }: ChangeLine): string {
+  return `${at.slice(0, 10)}T${at.slice(11, 19)}Z`
+}
+
+/** `Employees:update`. */
+export function eventOf({ entity, action }: ChangeLine, separator: string): string {
+  return `${entity.plural}${separator}${ACTIONS[action]}`
+}
+
+/** A line as pages, streams and webhooks have it. */
+export function lineText(line: ChangeLine, hasValues: boolean): string {
+  const { token, entity, id, action, key, changed, before, after } = line
+  const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(line)}"`
+  const text = `${head},"key":${JSON.stringify(key)},"changed":${changed}`
+  if (!hasValues) return `{${text}}`
   const names: string[] = JSON.parse(changed)
-  return `{${line},"before":${valuesText(entity, names, before)},"after":${valuesText(entity, names, after)}}`
+  return `{${text},"before":${valuesText(entity, names, before)},"after":${valuesText(entity, names, after)}}`
 }
 
 /** An object of the values by their properties' names; null: they were not kept. Properties that are no more are left out. */

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 import { compileNewest } from '../../src/compile/changes.ts'
 import company from '../../src/entities/company.ts'
+import { compileWaiting } from '../../src/hooks/statements.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-test('the newest place is found by the order of numbers, not of their digits', async () => {
+test('places stand in the order of numbers, not of their digits', async () => {
   const sql = connect(await createDatabase())
   await sql`
     insert into entity_change (position, entity, id, action, key, changed)
@@ -11,5 +12,8 @@ test('the newest place is found by the order of numbers, not of their digits', a
   const newest = compileNewest([company])
   const [last] = await sql.unsafe(newest.text, newest.values as string[]).values()
   expect(last?.[1]).toBe('101')
+  const first = compileWaiting(['*'], [company], { position: '8', number: '999' }, 2)
+  const rows = await sql.unsafe(first?.text ?? '', first?.values as string[]).values()
+  expect(rows.map(([position]) => position)).toEqual(['9', '10'])
   await sql.end()
 })

@@ -1,6 +1,7 @@
 import { workersOf } from '../support/process.ts'
 import { Random } from '../support/random.ts'
 import { untilSettled } from '../support/settled.ts'
+import { HookReader } from './hookReader.ts'
 import { Cluster } from './lists/cluster.ts'
 import { crashPostgres, signal, terminate } from './lists/faults.ts'
 
@@ -18,6 +19,8 @@ interface Found {
   readonly answered: number
   readonly unanswered: number
   readonly lines: number
+  /** Of the hook; what came again counts again. */
+  readonly deliveries: number
   readonly rows: number
 }
 
@@ -37,14 +40,19 @@ const FAULTS: readonly Fault[] = [
   (cluster) => crashPostgres(cluster),
 ]
 
-/** Keeps a copy by the changes while clients write and things are killed, and says where it differs from the database. */
+/** Keeps a copy by the changes, and has webhooks posted, while clients write and things are killed; says where either differs from the database. */
 export async function proveChanges({ seed, rounds, writers = 8, writes = 60 }: Options): Promise<Found> {
-  const cluster = await Cluster.open({ WORKERS: '2', CHANGES_VALUES: 'on' }, { isAlone: true })
+  let hooks: HookReader | null = null
+  const cluster = await Cluster.open(
+    { WORKERS: '2', CHANGES_VALUES: 'on', HOOKS_ALLOW: '127.0.0.1' },
+    { isAlone: true },
+  )
   try {
     const random = new Random(seed)
     await cluster.untilAnswered()
     const copy = new Copy(cluster)
     await copy.begin()
+    hooks = await HookReader.open(cluster)
     const clients = Array.from({ length: writers }, (_, index) => new Writer(cluster, new Random(seed + index + 1)))
     let isOver = false
     const work = Promise.all(clients.map((client) => client.run(() => isOver)))
@@ -64,11 +72,24 @@ export async function proveChanges({ seed, rounds, writers = 8, writes = 60 }: O
     await untilIdle(cluster)
     await untilSettled(cluster.sql)
     await copy.catchUp()
-    const differences = [...(await copy.differences()), ...(await brokenChains(cluster))]
+    await hooks.untilTold()
+    const differences = [
+      ...(await copy.differences()),
+      ...(await brokenChains(cluster)),
+      ...hooks.differences(copy.lines),
+    ]
     const unanswered = clients.reduce((sum, client) => sum + client.unanswered, 0)
-    return { differences, answered: answered(), unanswered, lines: copy.lines.length, rows: copy.rows.size }
+    return {
+      differences,
+      answered: answered(),
+      unanswered,
+      lines: copy.lines.length,
+      rows: copy.rows.size,
+      deliveries: hooks.deliveries,
+    }
   } finally {
     await cluster.close()
+    await hooks?.close()
   }
 }
 

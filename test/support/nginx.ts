@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hasOpenssl, makeCertificate } from './certificate.ts'
 import { freePort, until } from './process.ts'
 
 export interface RunningNginx {
@@ -16,7 +16,7 @@ export interface RunningNginx {
 const PROGRAM = Bun.which('nginx') ?? Bun.which('nginx', { PATH: '/usr/sbin' })
 
 /** Whether the machine has an `nginx`, and an `openssl` to make it a certificate. */
-export const hasNginx = PROGRAM !== null && Bun.which('openssl') !== null
+export const hasNginx = PROGRAM !== null && hasOpenssl
 
 /**
  * An nginx of one's own with the configuration that docs/operations.md shows, but for its ports, the files of its certificate
@@ -25,10 +25,7 @@ export const hasNginx = PROGRAM !== null && Bun.which('openssl') !== null
 export async function startNginx(upstreamPort: number): Promise<RunningNginx> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-nginx-'))
   const port = freePort()
-  const [certificate, key] = [join(folder, 'own.pem'), join(folder, 'own.key')]
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
-  const own = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-days', '2', '-nodes']
-  execFileSync('openssl', ['req', '-x509', ...own, ...names, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+  const { certificate, key } = makeCertificate('DNS:localhost,IP:127.0.0.1', folder)
   const site = replaced(shownConfiguration(), {
     '127.0.0.1:3000': `127.0.0.1:${upstreamPort}`,
     'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,

@@ -1,23 +1,41 @@
-import type { Config } from '../config/config.ts'
+import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
+import { HookRefused, HookStore } from '../hooks/store.ts'
 import { KeyRefused, KeyStore } from '../keys/store.ts'
 import { DataDirInUse, startEmbedded } from '../postgres/embedded.ts'
 import { MIGRATIONS, migrate } from '../postgres/migrate.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
+import { loadEntities } from '../registry.ts'
 import { CommandError } from './run.ts'
 
 /** How long a command waits for a server that is starting: its first start makes a cluster, which takes seconds. */
 const START_MS_MAX = 30_000
 
 /** Does `work` with the keys of the database that the settings name. @throws CommandError */
-export async function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>): Promise<T> {
+export function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>): Promise<T> {
+  return withDatabase(config, 'api_key_version', async (url) => {
+    const store = new KeyStore(url)
+    return await work(store).finally(() => store.end())
+  })
+}
+
+/** Does `work` with its hooks. @throws CommandError */
+export function withHooks<T>(config: Config, work: (store: HookStore) => Promise<T>): Promise<T> {
+  if (config.changesDays === 0)
+    throw new CommandError('there are no hooks without what has changed: the setting CHANGES_DAYS is 0')
+  if (isPooled(config) && config.databaseDirectUrl === null)
+    throw new CommandError('servers post no hooks behind a pooler alone: set DATABASE_DIRECT_URL')
+  return withDatabase(config, 'hook', async (url) => {
+    const entities = await loadEntities()
+    return await withConnection(url, (sql) => work(new HookStore(sql, entities)))
+  })
+}
+
+async function withDatabase<T>(config: Config, table: string, work: (url: string) => Promise<T>): Promise<T> {
   const database = await openDatabase(config).catch(orUnusable)
   try {
-    await requireTable(database.url).catch(orUnusable)
-    const store = new KeyStore(database.url)
-    return await work(store)
-      .catch(orFailed)
-      .finally(() => store.end())
+    await requireTable(database.url, table).catch(orUnusable)
+    return await work(database.url).catch(orFailed)
   } finally {
     await database.close()
   }
@@ -68,14 +86,15 @@ async function answers(url: string): Promise<boolean> {
 
 /**
  * Makes the tables where there are none, since keys can be made before a server's first start. Otherwise nothing is
- * migrated: a command about keys must not change other tables.
+ * migrated: a command about keys or hooks must not change other tables.
  */
-async function requireTable(url: string) {
-  const isThere = await withConnection(url, async (sql) => {
-    const [row] = await sql`select to_regclass('api_key_version') is not null as yes`
-    return row?.yes === true
-  })
-  if (!isThere) await migrate(url, MIGRATIONS)
+async function requireTable(url: string, table: string) {
+  const [found] = await withConnection(
+    url,
+    (sql) => sql`select to_regclass('api_key_version') is not null as any, to_regclass(${table}) is not null as this`,
+  )
+  if (!found?.any) await migrate(url, MIGRATIONS)
+  else if (!found.this) throw new CommandError(`its tables are of an earlier version: start a server of this one first`)
 }
 
 function orUnusable(error: Error): never {
@@ -84,7 +103,7 @@ function orUnusable(error: Error): never {
 
 /** Errors of the driver have a code; one without is a fault of ours, whose stack is needed. */
 function orFailed(error: Error & { code?: unknown }): never {
-  if (error instanceof KeyRefused) throw new CommandError(error.message)
+  if (error instanceof KeyRefused || error instanceof HookRefused) throw new CommandError(error.message)
   if (typeof error.code === 'string') orUnusable(error)
   throw error
 }

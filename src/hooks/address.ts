@@ -1,0 +1,55 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { type AllowedTargets, isAllowedTarget, isPrivate } from '../model/targets.ts'
+
+/** The url may not be posted to; the message is for an operator. */
+export class AddressRefused extends Error {}
+
+export type Resolve = (host: string) => Promise<readonly string[]>
+
+const URL_LENGTH_MAX = 2_000
+
+/** What a hook may have as its address; whether that may be connected to is asked with each delivery. @throws AddressRefused */
+export function readHookUrl(text: string): URL {
+  const refuse = (why: string): never => {
+    throw new AddressRefused(why)
+  }
+  if (text.length > URL_LENGTH_MAX) refuse(`the address has more than ${URL_LENGTH_MAX} characters`)
+  const url = URL.canParse(text) ? new URL(text) : refuse('the address must be like https://receiver.example.com/path')
+  if (!['https:', 'http:'].includes(url.protocol)) refuse('the address must begin with https://')
+  if (url.username !== '' || url.password !== '')
+    refuse('the address must have no user and password: deliveries are signed instead')
+  if (url.hash !== '') refuse('the address must have no part behind #')
+  return url
+}
+
+/** As system calls take it: without the brackets of IPv6. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}
+
+const resolveName: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
+
+/**
+ * The address to connect to: the first of the name's that may be. It must be connected to as it is, since a name may lead
+ * elsewhere a moment later. @throws AddressRefused
+ */
+export async function addressFor(url: URL, allowed: AllowedTargets, resolve: Resolve = resolveName): Promise<string> {
+  const host = hostOf(url)
+  const addresses = isIP(host) === 0 ? await resolved(host, resolve) : [host]
+  const isNamed = (address: string) => isAllowedTarget(allowed, host, address)
+  const found = addresses.find((address) => isNamed(address) || (url.protocol === 'https:' && !isPrivate(address)))
+  if (found !== undefined) return found
+  const reachable = addresses.find((address) => !isPrivate(address))
+  if (reachable !== undefined)
+    throw new AddressRefused('http:// is refused: use https://, or name the host in HOOKS_ALLOW')
+  throw new AddressRefused(`${addresses[0]} is a private address: name it in HOOKS_ALLOW if it is meant`)
+}
+
+async function resolved(host: string, resolve: Resolve): Promise<readonly string[]> {
+  const addresses = await resolve(host).catch((error: Error & { code?: string }) => {
+    throw new AddressRefused(`the name cannot be resolved (${error.code ?? error.message})`)
+  })
+  if (addresses.length === 0) throw new AddressRefused('the name has no address')
+  return addresses
+}

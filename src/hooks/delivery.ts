@@ -1,0 +1,101 @@
+import { version } from '../../package.json'
+import type { AllowedTargets } from '../model/targets.ts'
+import { withDeadline } from '../os/deadline.ts'
+import { AddressRefused, addressFor, hostOf, type Resolve } from './address.ts'
+import { sign } from './signature.ts'
+
+/** What is posted. */
+export interface Message {
+  /** The same however often it is sent. */
+  readonly id: string
+  readonly body: string
+}
+
+/** What came of one attempt. */
+export interface Outcome {
+  readonly isDelivered: boolean
+  /** For the list of hooks: a status, or what prevented one. */
+  readonly status: string
+  /** The receiver has asked for no more. */
+  readonly isGone: boolean
+}
+
+export interface DeliveryOptions {
+  readonly allowed: AllowedTargets
+  readonly timeoutMs: number
+  readonly resolve?: Resolve
+  /** Certificates beside those of the system. */
+  readonly ca?: string
+}
+
+const GONE = 410
+const STATUS_LENGTH_MAX = 200
+
+/** Posts a message once. Never fails: what prevents it is the outcome. */
+export async function deliver(
+  to: { readonly url: string; readonly secret: string },
+  message: Message,
+  signal: AbortSignal,
+  options: DeliveryOptions,
+): Promise<Outcome> {
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  signal.addEventListener('abort', end)
+  try {
+    return await withDeadline(post(to, message, ending.signal, options), options.timeoutMs, () => failed('timed out'))
+  } catch (error) {
+    return failed(reasonOf(error as Error & { code?: string }))
+  } finally {
+    end()
+    signal.removeEventListener('abort', end)
+  }
+}
+
+async function post(
+  { url: text, secret }: { readonly url: string; readonly secret: string },
+  { id, body }: Message,
+  signal: AbortSignal,
+  { allowed, resolve, ca }: DeliveryOptions,
+): Promise<Outcome> {
+  const url = new URL(text)
+  const address = await addressFor(url, allowed, resolve)
+  const seconds = Math.floor(Date.now() / 1_000)
+  const headers = {
+    Host: url.host,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Accept-Encoding': 'identity',
+    'User-Agent': `Roster/${version}`,
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': sign(secret, id, seconds, body),
+  }
+  // The address that was looked at is connected to, and the certificate must be that of the name. No connection is kept: another
+  // hook's may have the same address, and another name.
+  const tls = { serverName: hostOf(url), ...(ca === undefined ? {} : { ca }) }
+  const target = addressed(url, address)
+  const response = await fetch(target, {
+    ...{ method: 'POST', headers, body, signal, redirect: 'manual', keepalive: false, decompress: false },
+    ...(url.protocol === 'https:' ? { tls } : {}),
+  } as RequestInit)
+  // What it says beyond the status has no use, and could be of any length.
+  await response.body?.cancel().catch(() => undefined)
+  const { status } = response
+  const isDelivered = status >= 200 && status < 300
+  const isRedirect = status >= 300 && status < 400
+  return { isDelivered, status: `${status}${isRedirect ? ', which is not followed' : ''}`, isGone: status === GONE }
+}
+
+function addressed(url: URL, address: string): string {
+  const host = address.includes(':') ? `[${address}]` : address
+  return `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}${url.pathname}${url.search}`
+}
+
+function failed(status: string): Outcome {
+  return { isDelivered: false, status: status.slice(0, STATUS_LENGTH_MAX), isGone: false }
+}
+
+/** Without the address, which the driver's own messages have: its query may be secret. */
+function reasonOf(error: Error & { code?: string }): string {
+  if (error instanceof AddressRefused) return error.message
+  return error.code ? `failed (${error.code})` : 'failed'
+}

@@ -1,0 +1,46 @@
+import type { Entity } from '../model/entity.ts'
+import { suggest } from '../model/nearest.ts'
+import { shown } from '../model/shown.ts'
+
+export const ALL_EVENTS = '*'
+const ACTIONS = ['create', 'update', 'delete']
+const EVENTS_MAX = 100
+
+/**
+ * Reads `Employees:update,delete`, `Employees` for all that happens to employees, or `*` for everything.
+ * @throws RangeError that says what there is
+ */
+export function parseEvents(texts: readonly string[], plurals: readonly string[]): string[] {
+  const events = new Set(texts.flatMap((text) => parseOne(text, plurals)))
+  if (events.size > EVENTS_MAX) throw new RangeError(`There may be up to ${EVENTS_MAX}.`)
+  return events.has(ALL_EVENTS) ? [ALL_EVENTS] : [...events].sort()
+}
+
+function parseOne(text: string, plurals: readonly string[]): string[] {
+  if (text.trim() === ALL_EVENTS) return [ALL_EVENTS]
+  const [name = '', actions = ACTIONS.join(), ...more] = text.split(':')
+  const plural = plurals.find((one) => one.toLowerCase() === name.trim().toLowerCase())
+  if (plural === undefined || more.length > 0) {
+    const hint = suggest(name, plurals) || ` There are ${plurals.join(', ')}, and * for all.`
+    throw new RangeError(`"${shown(text)}" names no entity.${hint}`)
+  }
+  return actions.split(',').map((part) => `${plural}:${parseAction(part)}`)
+}
+
+function parseAction(text: string): string {
+  const action = ACTIONS.find((one) => one === text.trim().toLowerCase())
+  if (action !== undefined) return action
+  const hint = suggest(text, ACTIONS) || ` There are ${ACTIONS.join(', ')}.`
+  throw new RangeError(`"${shown(text)}" is not what can happen to a row.${hint}`)
+}
+
+/** Of these entities, those of which the events name any. One that the program no longer has counts for none. */
+export function entitiesOf(events: readonly string[], entities: readonly Entity[]): Entity[] {
+  if (events.includes(ALL_EVENTS)) return [...entities]
+  return entities.filter(({ plural }) => events.some((event) => event.startsWith(`${plural}:`)))
+}
+
+/** `type`: `Employees:update`. */
+export function wantsEvent(events: readonly string[], type: string): boolean {
+  return events.includes(ALL_EVENTS) || events.includes(type)
+}

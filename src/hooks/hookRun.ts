@@ -1,0 +1,210 @@
+import { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { ChangesToken } from '../model/changesToken.ts'
+import { readToken } from '../model/changesToken.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Changes } from '../operations/changes.ts'
+import type { ChangeWaits } from '../operations/changeWaits.ts'
+import { type ChangeLine, eventOf, instantOf, lineText } from '../respond/changes.ts'
+import { type BackOff, pauseAfter } from './backOff.ts'
+import type { Message, Outcome } from './delivery.ts'
+import { entitiesOf, wantsEvent } from './events.ts'
+import type { Hook, Progress, Session } from './session.ts'
+
+/** What a run of a hook needs, the same for all. */
+export interface RunParts {
+  readonly entities: readonly Entity[]
+  readonly changes: Pick<Changes, 'pageAfter'>
+  readonly waits: Pick<ChangeWaits, 'wait'>
+  readonly session: Pick<Session, 'save'>
+  readonly log: Log
+  readonly backOff: BackOff
+  deliver(hook: Hook, message: Message, signal: AbortSignal): Promise<Outcome>
+  nowMs(): number
+  random(): number
+}
+
+/** Lines that are read at once. */
+const PAGE_LINES = 100
+/** Deliveries of one hook in flight, of different rows. */
+const IN_FLIGHT_MAX = 4
+/** So often at least the place is written down while deliveries go on: what came behind it is sent again by the next sender. */
+const SAVE_MS = 1_000
+/** Where nothing is to be delivered the place still goes on, so that it never grows older than the lines that are kept. */
+const IDLE_SAVE_MS = 3_600_000
+const IDLE_LOOK_MS = 60_000
+
+interface Queued {
+  readonly line: ChangeLine
+  isDelivered: boolean
+}
+
+/** Delivers the changes that one hook is for, from its place on, until `signal` aborts or the hook is parked. */
+export class HookRun {
+  private place: ChangesToken
+  /** Where the place goes to once the queue is empty. */
+  private end: ChangesToken
+  private queue: Queued[] = []
+  private failingSinceMs: number | null
+  private attempts: number
+  private nextAttemptMs: number | null
+  private savedMs: number
+  private isOver = false
+  private readonly wanted: readonly Entity[]
+  readonly ended: Promise<void>
+
+  constructor(
+    private readonly hook: Hook,
+    private readonly parts: RunParts,
+    private readonly signal: AbortSignal,
+  ) {
+    this.place = this.end = hook.place
+    this.savedMs = parts.nowMs()
+    this.failingSinceMs = hook.failingSinceMs
+    this.attempts = hook.attempts
+    this.nextAttemptMs = hook.nextAttemptMs
+    this.wanted = entitiesOf(hook.events, parts.entities)
+    this.ended = this.run()
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isOver && !this.signal.aborted && this.wanted.length > 0) {
+      if (this.nextAttemptMs !== null && !(await this.pause(this.nextAttemptMs - this.parts.nowMs()))) return
+      if (this.queue.length > 0) await this.deliverSome()
+      else await this.readOn()
+    }
+  }
+
+  /** Reads a page, or waits where there is none yet. */
+  private async readOn() {
+    const { changes, waits, log } = this.parts
+    try {
+      const { lines, end, more } = await changes.pageAfter(this.wanted, this.end, PAGE_LINES)
+      this.end = end
+      this.queue = lines
+        .filter((line) => wantsEvent(this.hook.events, eventOf(line, ':')))
+        .map((line) => ({ line, isDelivered: false }))
+      if (this.queue.length > 0) return
+      this.place = end
+      if (this.parts.nowMs() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
+      if (!more) await waits.wait(this.wanted, end, performance.now() + IDLE_LOOK_MS, this.signal)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'TokenExpired') throw error
+      log.error('a hook is parked: changes behind its place may be missing', this.fields())
+      await this.park('changes behind its place may be missing: they are no longer kept, or the database was restored')
+    }
+  }
+
+  /** Delivers from the queue for a while, or up to a failure, and writes down how far. */
+  private async deliverSome() {
+    const failures: Outcome[] = []
+    const running = new Map<string, Promise<void>>()
+    // While a receiver fails it is asked with one delivery alone.
+    const most = this.attempts > 0 ? 1 : IN_FLIGHT_MAX
+    const untilMs = performance.now() + SAVE_MS
+    let status: string | null = null
+    for (const queued of this.queue) {
+      if (queued.isDelivered) continue
+      const row = rowOf(queued.line)
+      while (running.size >= most || running.has(row)) await Promise.race(running.values())
+      const isEnough = running.size === 0 && status !== null && this.attempts > 0
+      if (failures.length > 0 || this.signal.aborted || performance.now() > untilMs || isEnough) break
+      const delivery = this.parts.deliver(this.hook, messageOf(this.hook, queued.line), this.signal).then((outcome) => {
+        running.delete(row)
+        if (!outcome.isDelivered) return void failures.push(outcome)
+        queued.isDelivered = true
+        status = outcome.status
+      })
+      running.set(row, delivery)
+    }
+    await Promise.all(running.values())
+    this.goOn()
+    // What is cut short by the end of the sender says nothing of the receiver.
+    const [failure] = this.signal.aborted ? [] : failures
+    if (failure) await this.noteFailure(failure)
+    else if (status !== null) await this.noteSuccess(status)
+  }
+
+  /** Moves the place behind all that is delivered without a gap. */
+  private goOn() {
+    const first = this.queue.findIndex(({ isDelivered }) => !isDelivered)
+    const done = first === -1 ? this.queue.length : first
+    const last = this.queue[done - 1]
+    if (last) this.place = readToken(last.line.token) as ChangesToken
+    this.queue = this.queue.slice(done)
+    if (this.queue.length === 0) this.place = this.end
+  }
+
+  private async noteSuccess(status: string) {
+    if (this.attempts > 0) this.parts.log.info('deliveries to a hook arrive again', this.fields())
+    this.failingSinceMs = this.nextAttemptMs = null
+    this.attempts = 0
+    await this.save(status)
+  }
+
+  private async noteFailure({ status, isGone }: Outcome) {
+    const { log, backOff, nowMs, random } = this.parts
+    const atMs = nowMs()
+    this.failingSinceMs ??= atMs
+    this.attempts++
+    if (this.attempts === 1) log.warn('deliveries to a hook fail, and are tried again', { ...this.fields(), status })
+    if (isGone || atMs - this.failingSinceMs >= backOff.parkMs) {
+      log.error('a hook is parked: its receiver has refused for too long', { ...this.fields(), status })
+      return this.park(
+        isGone ? 'its receiver has answered 410: it wants no more' : 'deliveries have failed for 3 days',
+        status,
+      )
+    }
+    this.nextAttemptMs = atMs + pauseAfter(this.attempts, backOff, random())
+    await this.save(status)
+  }
+
+  private async park(reason: string, status: string | null = null) {
+    this.isOver = true
+    await this.save(status, reason)
+  }
+
+  private async save(status: string | null, parkedFor: string | null = null) {
+    const { place, failingSinceMs, attempts, nextAttemptMs } = this
+    const progress: Progress = {
+      place,
+      status,
+      atMs: this.parts.nowMs(),
+      failingSinceMs,
+      attempts,
+      nextAttemptMs,
+      parkedFor,
+    }
+    this.savedMs = progress.atMs
+    // Another process sends by now, or an operator has changed the hook, and a new run follows.
+    if (!(await this.parts.session.save(this.hook, progress))) this.isOver = true
+  }
+
+  /** False: it is over. */
+  private pause(ms: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const end = () => {
+      clearTimeout(timer)
+      this.signal.removeEventListener('abort', end)
+      resolve(!this.signal.aborted)
+    }
+    const timer = setTimeout(end, Math.max(0, ms))
+    this.signal.addEventListener('abort', end)
+    if (this.signal.aborted) end()
+    return promise
+  }
+
+  private fields() {
+    return { hook: this.hook.id, host: new URL(this.hook.url).host }
+  }
+}
+
+function rowOf({ entity, id }: ChangeLine): string {
+  return `${entity.table} ${id}`
+}
+
+/** The id follows from the hook and the line, so that it is the same however often, and by whichever process, it is sent. */
+function messageOf({ id }: Hook, line: ChangeLine): Message {
+  const head = `"type":"${eventOf(line, '.')}","timestamp":"${instantOf(line)}"`
+  return { id: `msg_${id}_${line.token}`, body: `{${head},"data":${lineText(line, false)}}` }
+}

@@ -1,0 +1,181 @@
+import type { Log } from '../log.ts'
+import type { Entity } from '../model/entity.ts'
+import type { AllowedTargets } from '../model/targets.ts'
+import { Changes } from '../operations/changes.ts'
+import { ChangeWaits } from '../operations/changeWaits.ts'
+import { BACK_OFF, type BackOff } from './backOff.ts'
+import { type DeliveryOptions, deliver } from './delivery.ts'
+import { HookRun, type RunParts } from './hookRun.ts'
+import { type Hook, Session } from './session.ts'
+
+export interface SenderOptions {
+  readonly allowed: AllowedTargets
+  readonly log: Log
+  /** Another number once a write was done, as far as this machine knows; null: it does not know. */
+  readonly newest: (() => number) | null
+  readonly backOff?: BackOff
+  readonly delivery?: Partial<DeliveryOptions>
+  readonly pauses?: Partial<Pauses>
+  nowMs?(): number
+  random?(): number
+}
+
+interface Pauses {
+  /** Between two looks whether there are hooks at all; `look` makes it shorter. */
+  readonly idleMs: number
+  /** While another process sends. */
+  readonly electMs: number
+  /** Between two looks at what operators have changed. */
+  readonly reloadMs: number
+  /** After a fault. */
+  readonly againMs: number
+}
+
+const PAUSES: Pauses = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, againMs: 2_000 }
+const TIMEOUT_MS = 10_000
+
+/**
+ * Posts what has changed to the hooks of the database, if this process is the one of the cluster that does. While there is no
+ * hook, it has no connection, and looks once a minute.
+ */
+export class HookSender {
+  private readonly stopping = new AbortController()
+  private readonly pauses: Pauses
+  private readonly ended: Promise<void>
+  private wake = () => {}
+  private isFailing = false
+  /** `look` was called since the last pause began. */
+  private isAsked = false
+
+  constructor(
+    private readonly url: string,
+    private readonly entities: readonly Entity[],
+    private readonly options: SenderOptions,
+  ) {
+    this.pauses = { ...PAUSES, ...options.pauses }
+    this.ended = this.run()
+  }
+
+  /** An operator may have changed the hooks. */
+  look(): void {
+    this.isAsked = true
+    this.wake()
+  }
+
+  /** Cuts off what is in flight: it is sent again by the next sender. */
+  async stop(): Promise<void> {
+    this.stopping.abort()
+    this.wake()
+    await this.ended
+  }
+
+  private get isStopping() {
+    return this.stopping.signal.aborted
+  }
+
+  private async run() {
+    const { idleMs, againMs } = this.pauses
+    while (!this.isStopping) {
+      const hasFailed = await this.attend().then(
+        () => false,
+        (error) => this.noteFault(error),
+      )
+      await this.pause(hasFailed ? againMs : idleMs)
+    }
+  }
+
+  /** Waits for the lock and sends, until there is no hook. @throws Error where the connection is lost */
+  private async attend() {
+    const session = new Session(this.url)
+    try {
+      while (!this.isStopping) {
+        const role = await session.elect()
+        this.isFailing = false
+        if (role === 'none') return
+        if (role === 'sender') return await this.send(session)
+        await this.pause(this.pauses.electMs)
+      }
+    } finally {
+      await session.end()
+    }
+  }
+
+  private async send(session: Session) {
+    const { log } = this.options
+    const runs = new Map<string, Running>()
+    const failed = Promise.withResolvers<never>()
+    failed.promise.catch(() => undefined)
+    session.lost.addEventListener('abort', () => failed.reject(new Error('the connection was lost')))
+    log.info('this server posts the webhooks')
+    try {
+      const parts = this.partsOf(session)
+      while (!this.isStopping) {
+        const hooks = await session.hooks()
+        if (hooks.length === 0) return
+        await follow(hooks, runs, parts, failed.reject)
+        await Promise.race([this.pause(this.pauses.reloadMs), failed.promise])
+      }
+    } finally {
+      await follow([], runs, null, () => undefined)
+    }
+  }
+
+  private partsOf(session: Session): RunParts {
+    const { entities, options } = this
+    const { newest, log, allowed, backOff = BACK_OFF, nowMs = Date.now, random = Math.random } = options
+    const waits = new ChangeWaits(entities, session, { newest, isDraining: () => session.lost.aborted })
+    const changes = new Changes(entities, session, { hasValues: false }, waits, null)
+    const delivery = { timeoutMs: TIMEOUT_MS, ...options.delivery, allowed }
+    return {
+      ...{ entities, changes, waits, session, log, backOff, nowMs, random },
+      deliver: (hook, message, signal) => deliver(hook, message, signal, delivery),
+    }
+  }
+
+  private noteFault(error: Error): true {
+    if (!this.isFailing && !this.isStopping)
+      this.options.log.warn('webhooks wait: the sender cannot use the database', { reason: error.message })
+    this.isFailing = true
+    return true
+  }
+
+  private pause(ms: number): Promise<void> {
+    const isAsked = this.isAsked
+    this.isAsked = false
+    if (this.isStopping || isAsked) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}
+
+interface Running {
+  readonly hook: Hook
+  readonly run: HookRun
+  readonly ending: AbortController
+}
+
+/** Ends the runs of hooks that are gone or were changed, and begins those that are new. `parts` null: it only ends. */
+async function follow(
+  hooks: readonly Hook[],
+  runs: Map<string, Running>,
+  parts: RunParts | null,
+  onFault: (error: Error) => void,
+) {
+  const current = new Map(hooks.map((hook) => [hook.id, hook.revision]))
+  const over = [...runs.values()].filter(({ hook }) => current.get(hook.id) !== hook.revision)
+  for (const { ending } of over) ending.abort()
+  // One hook has one run at a time, or its rows would not be in order.
+  await Promise.all(over.map(({ run }) => run.ended.catch(() => undefined)))
+  for (const { hook } of over) runs.delete(hook.id)
+  for (const hook of parts === null ? [] : hooks.filter(({ id }) => !runs.has(id))) {
+    const ending = new AbortController()
+    const run = new HookRun(hook, parts as RunParts, ending.signal)
+    run.ended.catch(onFault)
+    runs.set(hook.id, { hook, run, ending })
+  }
+}

@@ -1,0 +1,133 @@
+import type postgres from 'postgres'
+import { type ConnectOptions, connectTo } from '../execute/connect.ts'
+import type { ChangesToken } from '../model/changesToken.ts'
+import type { Row, Statement } from '../model/sql.ts'
+import { withDeadline } from '../os/deadline.ts'
+
+/** A hook that is to be served, as the database has it. */
+export interface Hook {
+  readonly id: string
+  readonly url: string
+  readonly secret: string
+  readonly events: readonly string[]
+  /** Another number once an operator has changed anything. */
+  readonly revision: string
+  readonly place: ChangesToken
+  /** Of deliveries that fail now; null: none does. In ms since 1970, as all times here. */
+  readonly failingSinceMs: number | null
+  readonly attempts: number
+  readonly nextAttemptMs: number | null
+}
+
+/** What is written of a hook after deliveries. */
+export interface Progress {
+  readonly place: ChangesToken
+  readonly status: string | null
+  readonly atMs: number
+  readonly failingSinceMs: number | null
+  readonly attempts: number
+  readonly nextAttemptMs: number | null
+  /** Null: it goes on. */
+  readonly parkedFor: string | null
+}
+
+/** Any number that no other program on the database is likely to lock. */
+const LOCK = '7067837114'
+const QUERY_MS_MAX = 10_000
+/** A machine that has gone without a word loses the lock after a minute. */
+const OPTIONS: ConnectOptions = {
+  max: 1,
+  prepare: false,
+  connection: {
+    application_name: 'roster hooks',
+    statement_timeout: 5_000,
+    tcp_keepalives_idle: 30,
+    tcp_keepalives_interval: 10,
+    tcp_keepalives_count: 3,
+  },
+}
+
+/**
+ * One connection, which holds the lock of the sender: who has it is the only one in the cluster. With the connection the lock is
+ * lost, so nothing is sent over another one.
+ */
+export class Session {
+  /** Aborts when the connection is lost, or ended. */
+  readonly lost: AbortSignal
+  private readonly sql: postgres.Sql
+  private readonly losing = new AbortController()
+  private term = ''
+
+  constructor(url: string) {
+    this.lost = this.losing.signal
+    this.sql = connectTo(url, { ...OPTIONS, onclose: () => this.losing.abort() } as ConnectOptions)
+  }
+
+  /** `none`: no hook is active, so there is nothing to send; `waiting`: another process sends. */
+  async elect(): Promise<'none' | 'waiting' | 'sender'> {
+    const [row] = await this.run(
+      (sql) => sql<{ isAny: boolean; isSender: boolean }[]>`
+        with any_hook as materialized (
+          select exists (select from hook where state = 'active') and not pg_is_in_recovery()
+            and current_setting('transaction_read_only') = 'off' as yes
+        )
+        select yes as "isAny", case when yes then pg_try_advisory_lock(${LOCK}::bigint) else false end as "isSender" from any_hook`,
+    )
+    if (!row?.isAny) return 'none'
+    if (!row.isSender) return 'waiting'
+    const [begun] = await this.run((sql) => sql`update hook_sender set term = term + 1 returning term::text`)
+    this.term = begun?.term
+    return 'sender'
+  }
+
+  /** Those that are active. */
+  hooks(): Promise<Hook[]> {
+    return this.run(async (sql) => {
+      const rows = await sql`
+        select id, url, secret, to_json(events) as events, revision::text, run, position::text, number::text, attempts,
+          (extract(epoch from failing_since) * 1000)::float8 as failing, (extract(epoch from next_attempt) * 1000)::float8 as next
+        from hook where state = 'active' order by id`
+      return rows.map(({ run, position, number, failing, next, ...row }) => {
+        const place: ChangesToken = { run, position, number }
+        return { ...row, place, failingSinceMs: failing, nextAttemptMs: next } as unknown as Hook
+      })
+    })
+  }
+
+  /** False: an operator has changed the hook meanwhile, or another process sends: what was to be written is not. */
+  async save({ id, revision }: Hook, progress: Progress): Promise<boolean> {
+    const { place, status, atMs, failingSinceMs, attempts, nextAttemptMs, parkedFor } = progress
+    const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+    const saved = await this.run(
+      (sql) => sql`
+        update hook set run = ${place.run}, position = ${place.position}, number = ${place.number},
+          last_status = coalesce(${status}, last_status),
+          last_attempt = case when ${status}::text is null then last_attempt else ${time(atMs)}::timestamptz end,
+          failing_since = ${time(failingSinceMs)}::timestamptz, attempts = ${attempts}::int,
+          next_attempt = ${time(nextAttemptMs)}::timestamptz,
+          state = case when ${parkedFor}::text is null then state else 'parked' end, reason = ${parkedFor},
+          since = case when ${parkedFor}::text is null then since else now() end
+        where id = ${id} and revision = ${revision}::bigint and state = 'active'
+          and (select term from hook_sender) = ${this.term}::bigint`,
+    )
+    return saved.count === 1
+  }
+
+  /** Runs a statement that changes nothing. */
+  read({ text, values }: Statement): Promise<Row[]> {
+    return this.run((sql) => sql.unsafe(text, values as string[], { prepare: false }).values()) as Promise<Row[]>
+  }
+
+  async end(): Promise<void> {
+    this.losing.abort()
+    await this.sql.end({ timeout: 0 }).catch(() => undefined)
+  }
+
+  private async run<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+    if (this.lost.aborted) throw new Error('the connection of the hooks was lost')
+    return await withDeadline(Promise.resolve(work(this.sql)), QUERY_MS_MAX, () => {
+      this.losing.abort()
+      throw new Error('the database does not answer the sender of hooks')
+    })
+  }
+}

@@ -1,0 +1,152 @@
+import { randomInt } from 'node:crypto'
+import type postgres from 'postgres'
+import type { ChangesPlace } from '../model/changesToken.ts'
+import type { Entity } from '../model/entity.ts'
+import { suggest } from '../model/nearest.ts'
+import { compileWaiting } from './statements.ts'
+
+/** The change does not fit the hooks that there are; the message is for an operator. */
+export class HookRefused extends Error {}
+
+/** A hook as a list shows it; times in UTC, to the second. */
+export interface ListedHook {
+  readonly id: string
+  readonly url: string
+  readonly events: readonly string[]
+  readonly state: 'active' | 'failing' | 'paused' | 'parked'
+  /** How long it has been so. */
+  readonly since: string
+  readonly reason: string | null
+  readonly lastStatus: string | null
+  readonly lastAttempt: string | null
+  /** Of one that fails. */
+  readonly nextAttempt: string | null
+  /** How many changes wait for it, up to `WAITING_MAX`; null: counting them took too long. */
+  readonly waiting: number | null
+}
+
+/** Each has a few requests in flight, and a place of its own in the feed. */
+const HOOKS_MAX = 50
+export const WAITING_MAX = 1_000
+const ID_LENGTH = 10
+const LETTERS = '0123456789abcdefghijklmnopqrstuvwxyz'
+
+/** The hooks in the database, for an operator. Servers learn of a change by the version of the keys, which they follow. */
+export class HookStore {
+  constructor(
+    private readonly sql: postgres.Sql,
+    private readonly entities: readonly Entity[],
+  ) {}
+
+  /** A hook that gets what changes from now on. Returns its id. @throws HookRefused where there are too many */
+  add(hook: { readonly url: string; readonly secret: string; readonly events: readonly string[] }): Promise<string> {
+    return this.change(async (sql) => {
+      const id = Array.from({ length: ID_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+      const made = await sql`
+        insert into hook (id, url, secret, events, run, position, number)
+        select ${id}, ${hook.url}, ${hook.secret}, ${textsOf(hook.events)}::text[], run,
+          pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0
+        from change_feed where (select count(*) from hook) < ${HOOKS_MAX}`
+      if (made.count === 0)
+        throw new HookRefused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
+      return id
+    })
+  }
+
+  /** @throws HookRefused when there is none with this id, as all of these */
+  remove(id: string): Promise<void> {
+    return this.change(async (sql) => {
+      if ((await sql`delete from hook where id = ${id}`).count === 0) throw await this.unknown(sql, id)
+    })
+  }
+
+  pause(id: string): Promise<void> {
+    return this.change(async (sql) => {
+      const paused = await sql`
+        update hook set state = 'paused', since = case state when 'paused' then since else now() end, reason = null,
+          revision = revision + 1
+        where id = ${id}`
+      if (paused.count === 0) throw await this.unknown(sql, id)
+    })
+  }
+
+  /**
+   * Delivers again, at once, from where the hook is, or with `isSkipping` behind the first change that waits for it. Returns
+   * whether changes in between are missing, since they are no longer kept.
+   */
+  resume(id: string, isSkipping: boolean): Promise<boolean> {
+    return this.change(async (sql) => {
+      const resumed = await sql`
+        update hook set state = 'active', since = now(), reason = null, failing_since = null, attempts = 0,
+          next_attempt = null, revision = revision + 1
+        where id = ${id}`
+      if (resumed.count === 0) throw await this.unknown(sql, id)
+      const moved = await sql`
+        update hook set run = feed.run, position = deleted_position, number = deleted_number from change_feed as feed
+        where id = ${id} and (hook.run <> feed.run or (position, number) < (deleted_position, deleted_number))`
+      if (isSkipping) await this.skip(sql, id)
+      return moved.count > 0
+    })
+  }
+
+  /** All of them, the oldest first. */
+  async list(): Promise<ListedHook[]> {
+    const rows = await this.sql<(Omit<ListedHook, 'waiting'> & ChangesPlace)[]>`
+      select id, url, to_json(events) as events, position::text, number::text, reason, last_status as "lastStatus",
+        case when state = 'active' and failing_since is not null then 'failing' else state end as state,
+        ${this.second('case when state = $active$active$active$ then coalesce(failing_since, since) else since end')} as since,
+        ${this.second('last_attempt')} as "lastAttempt",
+        ${this.second('case state when $active$active$active$ then next_attempt end')} as "nextAttempt"
+      from hook order by hook.created, id`
+    const listed: ListedHook[] = []
+    for (const { position, number, ...hook } of rows)
+      listed.push({ ...hook, waiting: await this.waiting(hook.events, { position, number }) })
+    return listed
+  }
+
+  private async waiting(events: readonly string[], place: ChangesPlace): Promise<number | null> {
+    const statement = compileWaiting(events, this.entities, place, WAITING_MAX)
+    if (statement === null) return 0
+    const { text, values } = statement
+    return this.sql.unsafe(text, values as string[], { prepare: false }).then(
+      (rows) => rows.length,
+      () => null,
+    )
+  }
+
+  private async skip(sql: postgres.TransactionSql, id: string) {
+    const [hook] = await sql<(Pick<ListedHook, 'events'> & ChangesPlace)[]>`
+      select to_json(events) as events, position::text, number::text from hook where id = ${id}`
+    const statement = hook && compileWaiting(hook.events, this.entities, hook, 1)
+    if (!statement) return
+    const [first] = await sql.unsafe(statement.text, statement.values as string[], { prepare: false })
+    if (first) await sql`update hook set position = ${first.position}, number = ${first.number} where id = ${id}`
+  }
+
+  /** To the second; `column` is text of this file. */
+  private second(column: string) {
+    return this.sql.unsafe(`to_char((${column}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`)
+  }
+
+  private async unknown(sql: postgres.TransactionSql, id: string): Promise<HookRefused> {
+    const rows = await sql<{ id: string }[]>`select id from hook order by id`
+    const hint = suggest(
+      id,
+      rows.map((row) => row.id),
+    )
+    return new HookRefused(`there is no hook "${id}".${hint}`)
+  }
+
+  /** One change after the other, of hooks or keys. */
+  private change<T>(work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
+    return this.sql.begin('isolation level read committed', async (sql) => {
+      await sql`update api_key_version set version = version + 1`
+      return work(sql)
+    }) as Promise<T>
+  }
+}
+
+/** An array as PostgreSQL reads it; events have no letter that would need an escape. */
+function textsOf(events: readonly string[]): string {
+  return `{${events.map((event) => `"${event}"`).join()}}`
+}

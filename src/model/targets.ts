@@ -1,0 +1,61 @@
+import { BlockList, isIP } from 'node:net'
+import { parseNetworks } from './networks.ts'
+
+/** What an operator has named although it is not on the internet at large. */
+export interface AllowedTargets {
+  /** In lower case. */
+  readonly hosts: ReadonlySet<string>
+  readonly networks: BlockList
+}
+
+const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
+/** What only digits, dots and slashes are made of was meant as an address. */
+const NUMERIC = /^[\d./:]*$/
+
+/**
+ * Reads `receiver.internal,10.0.0.0/8`: names of hosts, addresses and networks; null: none.
+ * @throws RangeError that names the part at fault
+ */
+export function parseTargets(text: string | null): AllowedTargets {
+  const hosts = new Set<string>()
+  const networks: string[] = []
+  for (const part of text === null ? [] : text.split(',').map((piece) => piece.trim().toLowerCase())) {
+    if (part.includes('/') || isIP(part) !== 0 || NUMERIC.test(part)) networks.push(part)
+    else if (HOST.test(part)) hosts.add(part)
+    else throw new RangeError(`"${part}" is not a host, an address or a network like 10.0.0.0/8`)
+  }
+  return { hosts, networks: networks.length === 0 ? new BlockList() : parseNetworks(networks.join()) }
+}
+
+/** Whether an operator has named the host, or a network that its address lies in. */
+export function isAllowedTarget({ hosts, networks }: AllowedTargets, host: string, address: string): boolean {
+  return hosts.has(host.toLowerCase()) || networks.check(address, familyOf(address))
+}
+
+/**
+ * Whether an address is none of the internet at large: of this machine, a network of its own, a link (there clouds answer with
+ * credentials), or for other uses than a server's. Of IPv6 all is refused that is not global unicast, or leads to IPv4 inside.
+ */
+export function isPrivate(address: string): boolean {
+  return familyOf(address) === 'ipv4' ? PRIVATE_V4.check(address, 'ipv4') : !isGlobalV6(address)
+}
+
+function isGlobalV6(address: string): boolean {
+  return GLOBAL_V6.check(address, 'ipv6') && !INSIDE_V6.check(address, 'ipv6')
+}
+
+// Lists of one family each: a list of both takes ::ffff:0:0/96 for all of IPv4.
+const PRIVATE_V4 = parseNetworks(
+  [
+    ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+    ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+    ...['224.0.0.0/4', '240.0.0.0/4'],
+  ].join(),
+)
+const GLOBAL_V6 = parseNetworks('2000::/3')
+/** Teredo and other special uses, documentation, 6to4. NAT64 and addresses that map IPv4 are not global unicast. */
+const INSIDE_V6 = parseNetworks('2001::/23,2001:db8::/32,2002::/16,3fff::/20')
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
+}

@@ -1,0 +1,128 @@
+import type { SeenBefore } from '../changes/readFence.ts'
+import { type ChangesToken, writeToken } from '../model/changesToken.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Rights } from '../model/rights.ts'
+import type { ChangesQuery } from '../parse/changes.ts'
+import { type ChangeLine, followHeaders, lineText, nextText } from '../respond/changes.ts'
+import type { Reply } from '../respond/reply.ts'
+import { FOLLOWERS, Places } from './places.ts'
+import type { ResourceRequest } from './resourceRequest.ts'
+
+/** Lines of what has changed that were read together. */
+export interface ChangesPage {
+  readonly lines: readonly ChangeLine[]
+  readonly more: boolean
+  /** Behind all that was read: what comes later lies behind it. */
+  readonly end: ChangesToken
+  /** Where in the order of transactions what it shows was written; null: some of it by one beside which others may still run. */
+  readonly seen: SeenBefore | null
+}
+
+/** Where lines come from. */
+interface Source {
+  readonly waits: { readonly isEnding: boolean }
+  /** Null: no key ever ends. */
+  readonly keys: { rightsOf(request: Request): Promise<Rights>; charge(request: Request): Promise<Rights> } | null
+  entitiesFor(rights: ResourceRequest['rights'], query: ChangesQuery): readonly Entity[]
+  firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage>
+  pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage>
+  settle(entities: readonly Entity[], seen: SeenBefore | null): Promise<void>
+  wait(request: Request, entities: readonly Entity[], after: ChangesToken, untilMs: number): Promise<boolean>
+}
+
+interface FollowParts {
+  readOn(after: ChangesToken): Promise<ChangesPage>
+  /** True: there is a line. False: time has passed, the client has gone, its key is another, or too many wait. */
+  wait(after: ChangesToken, untilMs: number): Promise<boolean>
+  /** Looks at the key and its rights as they are now. @throws ApiError */
+  readmit(isCharged: boolean): Promise<void>
+  /** The client has gone, or the server ends. */
+  isOver(): boolean
+  readonly heartbeatMs?: number
+}
+
+/** For as many lines begun a request is charged, the first by the one that asks. */
+const CHARGED_LINES = 1_000
+/** Where nothing comes a token does, so that neither the connection nor the client's place grows old. */
+const HEARTBEAT_MS = 15_000
+/** The key is looked at so often, though news of it comes by itself. */
+const LOOK_MS = 1_000
+
+/** Streams of what has changed and of what changes, one line each, until their clients leave. D62 */
+export class Followers {
+  private readonly places = new Places(FOLLOWERS)
+
+  constructor(private readonly source: Source) {}
+
+  /** The first page is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws ApiError */
+  async follow({ request, rights, key }: ResourceRequest, query: ChangesQuery): Promise<Reply> {
+    const { source } = this
+    const { keys } = source
+    let entities = source.entitiesFor(rights, query)
+    const headers = followHeaders(request.headers)
+    if (request.method === 'HEAD') return { status: 200, headers, body: null }
+    const release = this.places.take(key)
+    try {
+      const first = await source.firstPage(query, entities)
+      await source.settle(entities, first.seen)
+      const texts = followTexts(first, {
+        async readOn(after) {
+          const page = await source.pageAfter(entities, after, query.pageSize)
+          if (page.lines.length > 0) await source.settle(entities, page.seen)
+          return page
+        },
+        wait: (after, untilMs) => source.wait(request, entities, after, untilMs),
+        async readmit(isCharged) {
+          if (keys === null) return
+          entities = source.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)
+        },
+        isOver: () => request.signal.aborted || source.waits.isEnding,
+      })
+      const isGzipped = headers['Content-Encoding'] !== undefined
+      return { status: 200, headers, body: { texts, release, isGzipped, saysFault: true } }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+}
+
+/**
+ * What has changed, line by line, from the first page on; and where there is no more, or none comes, a line with the token behind all
+ * that was read.
+ */
+export async function* followTexts(first: ChangesPage, parts: FollowParts): AsyncGenerator<string> {
+  const { heartbeatMs = HEARTBEAT_MS } = parts
+  let paidLines = CHARGED_LINES
+  let isBehind = true
+  for (let page = first; ; ) {
+    const { lines, more, end } = page
+    if (lines.length > paidLines) {
+      await parts.readmit(true)
+      paidLines += CHARGED_LINES
+    }
+    paidLines -= lines.length
+    if (lines.length > 0) yield lines.map((line) => `${lineText(line, false)}\n`).join('')
+    if (!more) {
+      if (isBehind || lines.length === 0) yield nextText(writeToken(end))
+      isBehind = false
+      await untilNews(end, performance.now() + heartbeatMs, parts)
+    }
+    if (parts.isOver()) return
+    await parts.readmit(false)
+    page = await parts.readOn(end)
+  }
+}
+
+async function untilNews(after: ChangesToken, untilMs: number, parts: FollowParts): Promise<void> {
+  while (!parts.isOver() && performance.now() < untilMs) {
+    const lookMs = Math.min(performance.now() + LOOK_MS, untilMs)
+    if ((await parts.wait(after, lookMs)) || parts.isOver()) return
+    await parts.readmit(false)
+    const earlyMs = lookMs - performance.now()
+    if (earlyMs <= 0) continue
+    // The key is another, or too many wait, and then it is read once a second.
+    await Bun.sleep(earlyMs)
+    return
+  }
+}

@@ -1,0 +1,41 @@
+import type { ChangeLogOwner } from '../changes/owner.ts'
+import { type Config, isPooled } from '../config/config.ts'
+import { HookSender } from '../hooks/sender.ts'
+import type { Log } from '../log.ts'
+import type { Entity } from '../model/entity.ts'
+import { parseTargets } from '../model/targets.ts'
+import { OldRows, oldAnswers, oldChanges } from '../postgres/oldRows.ts'
+
+interface Surroundings {
+  readonly entities: readonly Entity[]
+  /** Null: nothing is known of writes as they are done. */
+  readonly changes: ChangeLogOwner | null
+  readonly log: Log
+}
+
+/** What a server does beside answering requests: it deletes what is old, and posts webhooks. */
+export class Chores {
+  private readonly oldRows: OldRows
+  private readonly hooks: HookSender | null
+
+  /** `directUrl`: the database, past a pooler. */
+  constructor(config: Config, directUrl: string, { entities, changes, log }: Surroundings) {
+    const { changesDays, hooksAllow } = config
+    this.oldRows = new OldRows(directUrl, changesDays > 0 ? [oldAnswers, oldChanges(changesDays)] : [oldAnswers])
+    // Without lines there is nothing to post; behind a pooler the lock of the sender would be that of any client.
+    const hasHooks = changesDays > 0 && (!isPooled(config) || config.databaseDirectUrl !== null)
+    const newest = changes && (() => changes.newestWrite)
+    this.hooks = hasHooks
+      ? new HookSender(directUrl, entities, { allowed: parseTargets(hooksAllow), newest, log })
+      : null
+  }
+
+  /** An operator may have changed the hooks. */
+  look(): void {
+    this.hooks?.look()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.oldRows.stop(), this.hooks?.stop()])
+  }
+}

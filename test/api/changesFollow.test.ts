@@ -1,0 +1,167 @@
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { followTexts } from '../../src/operations/changesFollow.ts'
+import { until } from '../support/process.ts'
+import { type Json, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(60_000)
+
+const reader = makeKey({ name: 'reader', rights: 'Companies:read,Companies:write' })
+const few = makeKey({ name: 'few', limits: '2/1h' })
+const blind = makeKey({ name: 'blind', rights: '*:write' })
+const crowd = makeKey({ name: 'crowd' })
+const keys = [reader.record, few.record, blind.record, crowd.record]
+const ADMIN = { authorization: `ApiKey ${KEY}` }
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '9' } })
+})
+afterAll(() => server.stop())
+
+const leaving = new Set<AbortController>()
+afterEach(() => {
+  for (const one of leaving) one.abort()
+  leaving.clear()
+})
+
+/** Lines of a stream as they come. */
+async function follow(query: string, headers: Record<string, string> = ADMIN) {
+  const leave = new AbortController()
+  leaving.add(leave)
+  const lines: Json[] = []
+  const accept = { Accept: 'application/x-ndjson', ...headers }
+  const response = await fetch(`${server.url}/Changes${query}`, { headers: accept, signal: leave.signal })
+  let isEnded = false
+  const reading = (async () => {
+    let text = ''
+    const decoder = new TextDecoder()
+    for await (const piece of response.body as ReadableStream<Uint8Array>) {
+      text += decoder.decode(piece, { stream: true })
+      const whole = text.split('\n')
+      text = whole.pop() as string
+      lines.push(...whole.map((line) => JSON.parse(line)))
+    }
+    isEnded = true
+  })().catch(() => undefined)
+  return { response, lines, reading, isEnded: () => isEnded, leave: () => leave.abort() }
+}
+const company = async (name: string): Promise<number> => (await server.post('/Companies', { Name: name })).body.id
+
+test('lines come as they are committed, behind a token for where they began, and as pages have them', async () => {
+  const { response, lines } = await follow('?after=now')
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8')
+  await until(() => lines.length === 1)
+  expect(lines).toEqual([{ next: expect.any(String) }])
+  const id = await company('One')
+  await until(() => lines.length === 2)
+  await server.patch(`/Companies/${id}`, { Name: 'Two' })
+  await until(() => lines.length === 3)
+  expect(lines.slice(1)).toEqual((await server.get(`/Companies/${id}/Changes`)).body.changes)
+  const page = (await server.get(`/Changes?after=${lines[0].next}`)).body
+  expect(page.changes).toEqual(lines.slice(1))
+})
+
+test('who comes back with the last token goes on behind it, without a gap', async () => {
+  const first = await follow('?after=now&entity=Companies')
+  await until(() => first.lines.length === 1)
+  const ids = [await company('A')]
+  await until(() => first.lines.length === 2)
+  first.leave()
+  ids.push(await company('B'), await company('C'))
+  const second = await follow(`?after=${first.lines[1].token}&entity=Companies`)
+  ids.push(await company('D'))
+  await until(() => second.lines.filter(({ id }) => id).length === 3)
+  const lines = [...first.lines, ...second.lines].filter(({ token }) => token !== undefined)
+  expect(lines.map(({ id }) => id)).toEqual(ids)
+})
+
+test('a key that is revoked, or loses its right, ends the stream with a line that says so', async () => {
+  const [one, other] = [await follow('?after=now', reader.headers), await follow('?after=now', crowd.headers)]
+  await until(() => one.lines.length === 1 && other.lines.length === 1)
+  server.replaceKeys(keys.filter(({ id }) => id !== reader.record.id))
+  await one.reading
+  expect(one.lines.at(-1).Error.Code).toBe('Unauthorized')
+  server.replaceKeys(keys.map((key) => (key.id === crowd.record.id ? { ...key, rights: '*:write' } : key)))
+  await other.reading
+  expect(other.lines.at(-1).Error.Code).toBe('Forbidden')
+  server.replaceKeys(keys)
+})
+
+test('a request is charged for each 1,000 lines begun', async () => {
+  const after = (await server.get('/Changes?after=now')).body.next
+  await server.sql`
+    insert into entity_change (position, entity, id, action, key, changed)
+    select change_position(), 'company', n, 'u', 'k', '{}' from generate_series(1, 2001) as n`
+  await until(async () => (await server.get(`/Changes?after=${after}&PageSize=500`)).body.changes.length === 500)
+  const { lines, reading } = await follow(`?after=${after}`, few.headers)
+  await reading
+  expect(lines.map(({ id }) => id).slice(0, -1)).toEqual(Array.from({ length: 2_000 }, (_, index) => index + 1))
+  expect(lines.at(-1).Error.Code).toBe('RateLimitExceeded')
+})
+
+test('places are bounded for one key, and given back when a client leaves', async () => {
+  const streams = await Promise.all(Array.from({ length: 8 }, () => follow('?after=now', crowd.headers)))
+  expect(streams.map(({ response }) => response.status)).toEqual(Array(8).fill(200))
+  const refused = await follow('?after=now', crowd.headers)
+  await refused.reading
+  expect([refused.response.status, refused.response.headers.get('retry-after')]).toEqual([503, '5'])
+  streams[0]?.leave()
+  await until(async () => (await follow('?after=now', crowd.headers)).response.status === 200)
+})
+
+test('what pages have and streams have not is refused, and faults before the first line are answers of their own', async () => {
+  const ask = async (query: string, headers: Record<string, string> = {}) => {
+    const { status, body } = await server.get(`/Changes${query}`, { Accept: 'application/x-ndjson', ...headers })
+    return [status, body.Error.Code]
+  }
+  expect(await ask('?wait=3')).toEqual([400, 'InvalidWait'])
+  expect(await ask('?PageSize=3')).toEqual([400, 'InvalidPageSize'])
+  expect(await ask('?after=x')).toEqual([400, 'InvalidToken'])
+  expect(await ask('?after=ZmZmZmZmZmZmZmZmLjEuMQ')).toEqual([410, 'TokenExpired'])
+  expect(await ask('', blind.headers)).toEqual([403, 'Forbidden'])
+  const head = await fetch(`${server.url}/Changes`, {
+    method: 'HEAD',
+    headers: { Accept: 'application/x-ndjson', ...ADMIN },
+  })
+  expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
+})
+
+test('a stream that was asked for with gzip has each line as soon as it is there', async () => {
+  const { response, lines } = await follow('?after=now', { ...ADMIN, 'Accept-Encoding': 'gzip' })
+  expect(response.headers.get('content-encoding')).toBe('gzip')
+  await until(() => lines.length === 1)
+  await company('Packed')
+  await until(() => lines.length === 2)
+})
+
+test('where nothing comes a token does, again and again', async () => {
+  const end = { run: 'ffffffffffff', position: '1', number: '0' }
+  let reads = 0
+  const texts = followTexts(
+    { lines: [], more: false, end, seen: null },
+    {
+      readOn: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) }, seen: null }),
+      wait: async (_, untilMs) => {
+        await Bun.sleep(Math.max(0, untilMs - performance.now()))
+        return false
+      },
+      readmit: async () => undefined,
+      isOver: () => reads === 3,
+      heartbeatMs: 5,
+    },
+  )
+  const said = await Array.fromAsync(texts)
+  expect(said.length).toBe(4)
+  expect(new Set(said).size).toBe(4)
+})
+
+test('the end of the server ends a stream without a fault', async () => {
+  const own = await startServer()
+  const response = await fetch(`${own.url}/Changes?after=now`, {
+    headers: { Accept: 'application/x-ndjson', ...ADMIN },
+  })
+  const text = response.text()
+  await own.stop(300)
+  expect(await text).toMatch(/^\{"next":"[^"]+"\}\n$/)
+})

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { Command } from 'commander'
+import type postgres from 'postgres'
+import { hooksCommand } from '../../src/cli/hooks.ts'
+import { runCommandLine } from '../../src/cli/run.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+setDefaultTimeout(60_000)
+
+const URL_GIVEN = 'https://8.8.8.8/hook?token=1'
+let settings: Record<string, string>
+let sql: postgres.Sql
+beforeAll(async () => {
+  settings = { DATABASE_URL: await createDatabase() }
+  sql = connect(settings.DATABASE_URL as string)
+})
+afterAll(() => sql.end())
+
+async function hooks(words: string[], more: Record<string, string> = {}) {
+  const written = { stdout: '', stderr: '' }
+  const spies = [
+    spyOn(Bun, 'write').mockImplementation(
+      (async (_: unknown, text: string) => (written.stdout += text).length) as never,
+    ),
+    spyOn(process.stderr, 'write').mockImplementation((text) => (written.stderr += text) !== ''),
+    spyOn(console, 'error').mockImplementation((text) => void (written.stderr += `${text}\n`)),
+  ]
+  try {
+    const program = new Command('roster').addCommand(hooksCommand(() => readConfig({ ...settings, ...more })))
+    return { code: await runCommandLine(program, ['hooks', ...words]), ...written }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+const add = (...words: string[]) => hooks(['add', '--url', URL_GIVEN, ...words])
+
+test('a hook is made, listed, paused, resumed and removed', async () => {
+  expect((await hooks(['list'])).stdout).toBe('There are no hooks.\n')
+  const made = await add('--entity', 'employees:Update', '--entity', 'Absences')
+  expect(made).toMatchObject({ code: 0, stderr: '' })
+  const [, id = ''] = /^Made the hook ([0-9a-z]{10}) for /.exec(made.stdout) ?? []
+  expect(made.stdout).toContain('for Absences:create, Absences:delete, Absences:update, Employees:update.')
+  expect(made.stdout.trimEnd().split('\n').at(-1)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  const listed = (await hooks(['list'])).stdout
+  expect(listed).toContain(`${id}  https://8.8.8.8/hook?...  Absences:create,delete,update Employees:update  active`)
+  expect(listed).not.toContain('token')
+  expect((await hooks(['pause', id])).stdout).toBe(`Paused the hook ${id}.\n`)
+  expect((await hooks(['list'])).stdout).toMatch(/paused since \d{4}-/)
+  await sql`update hook set state = 'parked', reason = 'for a test', last_status = '500', last_attempt = now()`
+  expect((await hooks(['list'])).stdout).toMatch(/parked since \S+: for a test +500 \(\S+\) +0\n/)
+  expect((await hooks(['resume', id, '--skip'])).stdout).toBe(`Resumed the hook ${id}.\n`)
+  expect(JSON.parse((await hooks(['list', '--json'])).stdout)).toMatchObject([{ id, state: 'active', waiting: 0 }])
+  const near = await hooks(['remove', `${id.slice(0, 9)}-`])
+  expect(near).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`Did you mean ${id}?`) })
+  expect((await hooks(['remove', id])).stdout).toBe(`Removed the hook ${id}.\n`)
+})
+
+test.each([
+  [['--entity', 'Employes:update'], 'Did you mean Employees?'],
+  [['--entity', 'Employees:updated'], 'Did you mean update?'],
+  [['--entity', 'Employees:'], 'is not what can happen to a row'],
+  [[], "required option '--entity <events>' not specified"],
+])('an event that there is not is refused: %j', async (words, why) => {
+  expect(await add(...words)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(why) })
+})
+
+test.each([
+  ['http://8.8.8.8/', 'http:// is refused'],
+  ['https://127.0.0.1/', '127.0.0.1 is a private address'],
+  ['https://localhost/', 'is a private address'],
+  ['https://[::ffff:10.0.0.1]/', 'is a private address'],
+])('an address that may not be posted to is refused: %s', async (url, why) => {
+  const refused = await hooks(['add', '--url', url, '--entity', '*'])
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(why) })
+})
+
+test('an address that the setting names is taken, and one that is none is wrong usage', async () => {
+  const words = ['add', '--url', 'http://127.0.0.1:9/', '--entity', '*', '--json']
+  const { code, stdout } = await hooks(words, { HOOKS_ALLOW: '127.0.0.1' })
+  expect([code, JSON.parse(stdout).events]).toEqual([0, ['*']])
+  expect(await hooks(['add', '--url', 'nowhere', '--entity', '*'])).toMatchObject({ code: 2, stdout: '' })
+  expect(await hooks(['add', '--entity', '*'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--url') })
+})
+
+test('without lines of changes there are no hooks', async () => {
+  const { code, stderr } = await hooks(['list'], { CHANGES_DAYS: '0' })
+  expect([code, stderr]).toEqual([
+    1,
+    'roster: there are no hooks without what has changed: the setting CHANGES_DAYS is 0\n',
+  ])
+})
+
+test('behind a pooler alone there are none either, since no server would post', async () => {
+  const { code, stderr } = await hooks(['list'], { DATABASE_PREPARE: 'false' })
+  expect([code, stderr]).toEqual([1, expect.stringContaining('set DATABASE_DIRECT_URL')])
+})
+
+test('a database of an earlier version is not changed by the command', async () => {
+  await sql`alter table hook rename to hook_away`
+  const { code, stderr } = await hooks(['list'])
+  await sql`alter table hook_away rename to hook`
+  expect([code, stderr]).toEqual([1, expect.stringContaining('start a server of this one first')])
+})

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createServer, type Server } from 'node:net'
+import { type DeliveryOptions, deliver } from '../../src/hooks/delivery.ts'
+import { makeSecret } from '../../src/hooks/signature.ts'
+import { parseTargets } from '../../src/model/targets.ts'
+import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+
+const NAME = 'hooks.example.test'
+const options = { allowed: parseTargets('127.0.0.0/8'), timeoutMs: 60_000 }
+const message = { id: 'msg_1', body: '{}' }
+const never = new AbortController().signal
+
+let receiver: Receiver
+beforeAll(() => {
+  receiver = startReceiver()
+})
+afterAll(() => receiver.stop())
+
+const post = (url: string, more: Partial<DeliveryOptions> = {}, signal = never) =>
+  deliver({ url, secret: makeSecret() }, message, signal, { ...options, ...more })
+
+test('the address that was checked is connected to, under the name, which is not asked again', async () => {
+  let asked = 0
+  const resolve = async () => [asked++ === 0 ? '127.0.0.1' : '127.0.0.2']
+  const url = `http://${NAME}:${receiver.port}/hook?secret=1`
+  expect(await post(url, { resolve })).toEqual({ isDelivered: true, status: '204', isGone: false })
+  expect(asked).toBe(1)
+  const { headers, path } = receiver.deliveries.at(-1) ?? {}
+  expect([headers?.get('host'), path]).toEqual([`${NAME}:${receiver.port}`, '/hook'])
+})
+
+test('a name that leads to this machine gets nothing, unless it is allowed', async () => {
+  const { length } = receiver.deliveries
+  const url = `https://localhost:${receiver.port}/hook`
+  const { isDelivered, status } = await post(url, { allowed: parseTargets(null) })
+  expect([isDelivered, status]).toEqual([false, expect.stringContaining('is a private address')])
+  expect(receiver.deliveries).toHaveLength(length)
+})
+
+test('a redirect is not followed', async () => {
+  receiver.answer = () => new Response(null, { status: 307, headers: { Location: `${receiver.url}/elsewhere` } })
+  const { length } = receiver.deliveries
+  expect(await post(receiver.url)).toMatchObject({ isDelivered: false, status: '307, which is not followed' })
+  expect(receiver.deliveries).toHaveLength(length + 1)
+})
+
+test('410 says that no more is wanted', async () => {
+  receiver.answer = () => new Response(null, { status: 410 })
+  expect(await post(receiver.url)).toEqual({ isDelivered: false, status: '410', isGone: true })
+})
+
+test('a receiver that does not answer in time is left, and one that is left at the end of the sender', async () => {
+  const silent = await listen(() => undefined)
+  expect(await post(silent.url, { timeoutMs: 50 })).toMatchObject({ isDelivered: false, status: 'timed out' })
+  const leaving = new AbortController()
+  setTimeout(() => leaving.abort(), 20)
+  expect((await post(silent.url, {}, leaving.signal)).isDelivered).toBe(false)
+  silent.server.close()
+})
+
+test('an answer without an end is not read', async () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n'
+  let isClosed = false
+  const endless = await listen((socket) => {
+    socket.write(head)
+    const piece = `10000\r\n${'x'.repeat(65_536)}\r\n`
+    const write = () => socket.writable && socket.write(piece, () => setImmediate(write))
+    socket.on('close', () => {
+      isClosed = true
+    })
+    write()
+  })
+  expect(await post(endless.url)).toMatchObject({ isDelivered: true, status: '200' })
+  while (!isClosed) await Bun.sleep(5)
+  endless.server.close()
+})
+
+test('a receiver that is not there, or is no HTTP server, is a failure without its address', async () => {
+  const broken = await listen((socket) => socket.end('nothing\r\n\r\n'))
+  const { status } = await post(`${broken.url}?token=secret`)
+  expect(status).toMatch(/^failed/)
+  expect(status).not.toContain('secret')
+  await new Promise((resolve) => broken.server.close(resolve))
+  expect(await post(broken.url)).toMatchObject({
+    isDelivered: false,
+    status: expect.stringMatching(/^failed \(\w+\)$/),
+  })
+})
+
+test('the certificate must be right for the name, though an address is connected to', async () => {
+  if (!hasOpenssl) {
+    expect(process.env.CI_REQUIRES_NGINX).toBeUndefined()
+    return
+  }
+  const files = makeCertificate(`DNS:${NAME}`)
+  const ca = await Bun.file(files.certificate).text()
+  const secure = startReceiver({ key: await Bun.file(files.key).text(), cert: ca })
+  const resolve = async () => ['127.0.0.1']
+  const to = (name: string) => `https://${name}:${secure.port}/hook`
+  expect(await post(to(NAME), { resolve, ca })).toMatchObject({ isDelivered: true, status: '204' })
+  expect(secure.deliveries[0]?.headers.get('host')).toBe(`${NAME}:${secure.port}`)
+  const others = [await post(to('other.example.test'), { resolve, ca }), await post(to(NAME), { resolve })]
+  expect(others.map(({ status }) => status)).toEqual([
+    'failed (ERR_TLS_CERT_ALTNAME_INVALID)',
+    'failed (DEPTH_ZERO_SELF_SIGNED_CERT)',
+  ])
+  expect(secure.deliveries).toHaveLength(1)
+  await secure.stop()
+})
+
+async function listen(onSocket: (socket: import('node:net').Socket) => void): Promise<{ server: Server; url: string }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => onSocket(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  const { port } = server.address() as { port: number }
+  return { server, url: `http://127.0.0.1:${port}/` }
+}

@@ -1,0 +1,334 @@
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type postgres from 'postgres'
+import { Webhook } from 'standardwebhooks'
+import { parseEvents } from '../../src/hooks/events.ts'
+import { HookSender, type SenderOptions } from '../../src/hooks/sender.ts'
+import { makeSecret } from '../../src/hooks/signature.ts'
+import { HookStore } from '../../src/hooks/store.ts'
+import { createLog, type Log } from '../../src/log.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import { parseTargets } from '../../src/model/targets.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { connect } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { type Json, startServer, type TestServer } from '../support/server.ts'
+
+setDefaultTimeout(60_000)
+
+const PAUSES = { idleMs: 20, electMs: 20, reloadMs: 20, againMs: 20 }
+const QUICK = { firstMs: 1, mostMs: 5, parkMs: 3 * 24 * 3_600_000 }
+
+let server: TestServer
+let sql: postgres.Sql
+let entities: readonly Entity[]
+let store: HookStore
+const senders = new Set<HookSender>()
+const receivers = new Set<Receiver>()
+const lines: string[] = []
+const log: Log = {
+  ...createLog('error', 'json'),
+  info: (message) => void lines.push(message),
+  warn: (message) => void lines.push(message),
+  error: (message) => void lines.push(message),
+}
+
+beforeAll(async () => {
+  server = await startServer()
+  sql = connect(server.databaseUrl)
+  entities = await loadEntities()
+  store = new HookStore(sql, entities)
+})
+afterEach(async () => {
+  await Promise.all([...senders].map(stop))
+  await Promise.all([...receivers].map((receiver) => receiver.stop()))
+  receivers.clear()
+  lines.length = 0
+  await sql`delete from hook`
+})
+afterAll(async () => {
+  await sql.end()
+  await server.stop()
+})
+
+function send(options: Partial<SenderOptions> = {}): HookSender {
+  const allowed = parseTargets('127.0.0.0/8')
+  const sender = new HookSender(server.databaseUrl, entities, {
+    ...{ allowed, log, newest: null, backOff: QUICK, pauses: PAUSES },
+    ...options,
+  })
+  senders.add(sender)
+  return sender
+}
+
+async function stop(sender: HookSender) {
+  senders.delete(sender)
+  await sender.stop()
+}
+
+function receive(): Receiver {
+  const receiver = startReceiver()
+  receivers.add(receiver)
+  return receiver
+}
+
+const add = async (url: string, ...events: string[]) => {
+  const secret = makeSecret()
+  const plurals = entities.map(({ plural }) => plural)
+  return { id: await store.add({ url, secret, events: parseEvents(events, plurals) }), secret }
+}
+const listed = async (id: string) => (await store.list()).find((hook) => hook.id === id)
+const company = async (name: string): Promise<number> => (await server.post('/Companies', { Name: name })).body.id
+const rename = (id: number, name: string) => server.patch(`/Companies/${id}`, { Name: name })
+const pathsOf = ({ deliveries }: Receiver) => deliveries.map(({ body }) => `${body.type} ${body.data.id}`)
+
+test('what changes is posted, as the library of Standard Webhooks takes it, with the line that the feed has', async () => {
+  const receiver = receive()
+  const { secret } = await add(receiver.url, '*')
+  send()
+  const id = await company('Acme')
+  await rename(id, 'Acme 2')
+  await until(() => receiver.deliveries.length === 2)
+  const { changes } = (await server.get(`/Companies/${id}/Changes`)).body
+  for (const [index, { headers, text, body }] of receiver.deliveries.entries()) {
+    expect(new Webhook(secret).verify(text, Object.fromEntries(headers)) as Json).toEqual(body)
+    const line = changes[index]
+    expect(body).toEqual({ type: `Companies.${line.action}`, timestamp: line.at, data: line })
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+  }
+  const other = new Webhook(makeSecret())
+  const [first] = receiver.deliveries
+  expect(() => other.verify(first?.text ?? '', Object.fromEntries(first?.headers ?? []))).toThrow()
+})
+
+test('a hook gets the events that it is for, from when it was made', async () => {
+  const receiver = receive()
+  const id = await company('Before')
+  await add(receiver.url, 'Companies:delete', 'Employees:create')
+  send()
+  await rename(id, 'Not wanted')
+  const { id: employee } = (await server.post('/Employees', { FirstName: 'Ada' })).body
+  await server.remove(`/Companies/${id}`)
+  await until(() => receiver.deliveries.length === 2)
+  expect(pathsOf(receiver).sort()).toEqual([`Companies.delete ${id}`, `Employees.create ${employee}`])
+})
+
+test('what fails is sent again under the same id until it is taken, and nothing behind it of its row before', async () => {
+  const receiver = receive()
+  const { id: hook } = await add(receiver.url, 'Companies:update')
+  const statuses = [500, 429, 302, 404, 503]
+  const answers = statuses.map(
+    (status) => () => new Response(null, { status, headers: { Location: `${receiver.url}/elsewhere` } }),
+  )
+  receiver.answer = () => answers.shift()?.() ?? new Response(null, { status: 204 })
+  const id = await company('Once')
+  await rename(id, 'Twice')
+  await rename(id, 'Thrice')
+  send()
+  await until(async () => receiver.deliveries.length === 7 && (await listed(hook))?.state === 'active')
+  const ids = receiver.deliveries.map(({ headers }) => headers.get('webhook-id'))
+  expect(new Set(ids.slice(0, 6)).size).toBe(1)
+  expect(ids[6]).not.toBe(ids[0])
+  expect(receiver.deliveries.every(({ path }) => path === '/hook')).toBe(true)
+  const positions = receiver.deliveries.map(({ body }) => body.data.token)
+  const { changes } = (await server.get(`/Companies/${id}/Changes`)).body
+  expect([positions[0], positions[6]]).toEqual([changes[1].token, changes[2].token])
+  expect(lines).toContain('deliveries to a hook fail, and are tried again')
+  expect(lines).toContain('deliveries to a hook arrive again')
+})
+
+test('lines of one row are in order, and of different rows in flight together, up to four', async () => {
+  const receiver = receive()
+  await add(receiver.url, 'Companies:update')
+  const ids = await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(company))
+  for (let round = 0; round < 5; round++) await Promise.all(ids.map((id) => rename(id, `Round ${round}`)))
+  const running = new Map<number, number>()
+  let most = 0
+  receiver.answer = async ({ body }) => {
+    const { id } = body.data
+    running.set(id, (running.get(id) ?? 0) + 1)
+    most = Math.max(most, running.size)
+    expect(running.get(id)).toBe(1)
+    await Bun.sleep(2)
+    running.delete(id)
+    return new Response(null, { status: 200 })
+  }
+  send()
+  await until(() => receiver.deliveries.length === 30)
+  for (const id of ids) {
+    const { changes } = (await server.get(`/Companies/${id}/Changes`)).body
+    const tokens = receiver.deliveries.filter(({ body }) => body.data.id === id).map(({ body }) => body.data.token)
+    expect(tokens).toEqual(changes.slice(1).map(({ token }: Json) => token))
+  }
+  expect(most).toBeGreaterThan(1)
+  expect(most).toBeLessThanOrEqual(4)
+})
+
+test('one sender posts; when its connection is killed another one takes over, and nothing is lost', async () => {
+  const receiver = receive()
+  await add(receiver.url, 'Companies')
+  for (let index = 0; index < 3; index++) send()
+  const ids = new Set<number>()
+  for (let round = 0; round < 3; round++) {
+    const { length } = receiver.deliveries
+    for (let index = 0; index < 20; index++) ids.add(await company(`Round ${round}`))
+    await until(() => receiver.deliveries.length > length)
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'roster hooks' and datname = current_database()`
+  }
+  await until(() => [...ids].every((id) => receiver.deliveries.some(({ body }) => body.data.id === id)))
+  const [{ term } = {}] = await sql`select term::int from hook_sender`
+  expect(term).toBeGreaterThan(1)
+  const locks = await sql`
+    select from pg_locks where locktype = 'advisory' and granted
+    and database = (select oid from pg_database where datname = current_database())`
+  expect(locks.count).toBeLessThanOrEqual(1)
+})
+
+test('a sender whose term is over writes nothing down', async () => {
+  const receiver = receive()
+  const { id: hook } = await add(receiver.url, 'Companies')
+  const sender = send()
+  await company('First')
+  await until(async () => (await listed(hook))?.lastStatus === '204')
+  const placeOf = async () => (await sql`select position, number from hook where id = ${hook}`)[0]
+  const place = await placeOf()
+  await sql`update hook_sender set term = term + 1`
+  await company('Second')
+  await until(() => receiver.deliveries.length === 2)
+  await stop(sender)
+  expect(await placeOf()).toEqual(place)
+  send()
+  await until(() => receiver.deliveries.length === 3)
+  expect(receiver.deliveries[2]?.headers.get('webhook-id')).toBe(
+    receiver.deliveries[1]?.headers.get('webhook-id') ?? '',
+  )
+})
+
+test('a hook that fails for three days is parked, and says so; resumed, it goes on without a gap', async () => {
+  const receiver = receive()
+  receiver.answer = () => new Response(null, { status: 500 })
+  const { id: hook } = await add(receiver.url, 'Companies:create')
+  let nowMs = Date.now()
+  send({ nowMs: () => nowMs })
+  const ids = [await company('One'), await company('Two')]
+  await until(() => receiver.deliveries.length >= 3)
+  expect(await listed(hook)).toMatchObject({ state: 'failing', lastStatus: '500', waiting: 2 })
+  nowMs += 3 * 24 * 3_600_000 - 60_000
+  const { length } = receiver.deliveries
+  await until(() => receiver.deliveries.length > length + 2)
+  expect((await listed(hook))?.state).toBe('failing')
+  nowMs += 120_000
+  await until(async () => (await listed(hook))?.state === 'parked')
+  expect(await listed(hook)).toMatchObject({ reason: 'deliveries have failed for 3 days', waiting: 2 })
+  expect(lines).toContain('a hook is parked: its receiver has refused for too long')
+  receiver.deliveries.length = 0
+  receiver.answer = () => new Response(null, { status: 204 })
+  expect(await store.resume(hook, false)).toBe(false)
+  await until(() => receiver.deliveries.length === 2)
+  expect(receiver.deliveries.map(({ body }) => body.data.id)).toEqual(ids)
+  await until(async () => (await listed(hook))?.waiting === 0)
+})
+
+test('a change that the receiver can never take is skipped by an operator', async () => {
+  const receiver = receive()
+  const { id: hook } = await add(receiver.url, 'Companies:create')
+  const bad = await company('Bad')
+  receiver.answer = ({ body }) => new Response(null, { status: body.data.id === bad ? 422 : 204 })
+  send()
+  const good = await company('Good')
+  await until(async () => (await listed(hook))?.lastStatus === '422')
+  await store.resume(hook, true)
+  await until(async () => (await listed(hook))?.waiting === 0)
+  expect(receiver.deliveries.at(-1)?.body.data.id).toBe(good)
+  expect((await listed(hook))?.state).toBe('active')
+})
+
+test('a hook that is paused gets nothing until it is resumed, and a removed one nothing at all', async () => {
+  const receiver = receive()
+  const [paused, removed, other] = [
+    await add(receiver.url, '*'),
+    await add(receiver.url, '*'),
+    await add(receiver.url, '*'),
+  ]
+  await store.pause(paused.id)
+  send()
+  await store.remove(removed.id)
+  await company('Seen by one')
+  await until(async () => (await listed(other.id))?.lastStatus === '204')
+  expect(receiver.deliveries).toHaveLength(1)
+  expect(await listed(paused.id)).toMatchObject({ state: 'paused', waiting: 1 })
+  await store.resume(paused.id, false)
+  await until(() => receiver.deliveries.length === 2)
+  expect(store.remove(removed.id)).rejects.toThrow(/there is no hook/)
+})
+
+test('a receiver that answers 410 is asked no more', async () => {
+  const receiver = receive()
+  receiver.answer = () => new Response(null, { status: 410 })
+  const { id: hook } = await add(receiver.url, 'Companies')
+  send()
+  await company('Gone')
+  await until(async () => (await listed(hook))?.state === 'parked')
+  expect((await listed(hook))?.reason).toMatch(/410/)
+  expect(receiver.deliveries).toHaveLength(1)
+})
+
+test('a hook whose place is no longer kept is parked, and goes on with the first change that is', async () => {
+  const receiver = receive()
+  const { id: hook } = await add(receiver.url, 'Companies')
+  await store.pause(hook)
+  await company('Deleted')
+  await sql`select begin_changes()`
+  await store.resume(hook, false)
+  await sql`update hook set run = 'ffffffffffff'`
+  send()
+  await until(async () => (await listed(hook))?.state === 'parked')
+  expect((await listed(hook))?.reason).toMatch(/may be missing/)
+  const kept = await company('Kept')
+  expect(await store.resume(hook, false)).toBe(true)
+  await until(() => receiver.deliveries.length === 1)
+  expect(receiver.deliveries[0]?.body.data.id).toBe(kept)
+})
+
+test('private addresses get nothing while no setting names them, and the list says why', async () => {
+  const receiver = receive()
+  const { id: hook } = await add(`https://localhost:${receiver.port}/`, 'Companies')
+  send({ allowed: parseTargets(null) })
+  await company('Not told')
+  await until(async () => (await listed(hook))?.state === 'failing')
+  expect((await listed(hook))?.lastStatus).toContain('is a private address')
+  expect(receiver.deliveries).toHaveLength(0)
+})
+
+test('without hooks a sender has no connection, and looks again once it is asked to', async () => {
+  const sender = send({ pauses: { ...PAUSES, idleMs: 3_600_000 } })
+  const connections = async () =>
+    (await sql`select from pg_stat_activity where application_name = 'roster hooks' and datname = current_database()`)
+      .count
+  await until(async () => (await connections()) === 0)
+  const receiver = receive()
+  await add(receiver.url, 'Companies')
+  sender.look()
+  await company('Told')
+  await until(() => receiver.deliveries.length === 1)
+})
+
+test('there is a most of hooks', async () => {
+  for (let index = 0; index < 50; index++) await add('https://example.com/', '*')
+  expect(add('https://example.com/', '*')).rejects.toThrow(/there are 50 hooks/)
+})
+
+test('what was delivered before a sender was stopped is not sent again by the next one', async () => {
+  const receiver = receive()
+  const { id: hook } = await add(receiver.url, 'Companies')
+  const sender = send()
+  for (let index = 0; index < 5; index++) await company(`Before ${index}`)
+  await until(async () => receiver.deliveries.length === 5 && (await listed(hook))?.waiting === 0)
+  await stop(sender)
+  send()
+  const last = await company('Behind')
+  await until(() => receiver.deliveries.some(({ body }) => body.data.id === last))
+  expect(receiver.deliveries).toHaveLength(6)
+})
