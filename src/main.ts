@@ -6,6 +6,7 @@ import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config/config.ts'
 import { readEnvironmentFiles } from './config/environmentFiles.ts'
+import { settingsHelp } from './config/settingsText.ts'
 import { nearMisses } from './config/strays.ts'
 import { serve } from './processes/serve.ts'
 
@@ -14,6 +15,7 @@ const readSettings = () => readConfig(process.env, readEnvironmentFiles())
 const program = new Command('roster')
   .description('An HTTP API server for people data. Settings are environment variables, or lines of a .env file.')
   .version(version)
+  .addHelpText('after', () => `\n${settingsHelp()}`)
 program
   .command('serve', { isDefault: true })
   .description('Start the server (the default).')

@@ -20,6 +20,9 @@ export interface Config {
   readonly demoData: boolean
   readonly host: string
   readonly port: number
+  /** Null: there is no such port. */
+  readonly adminPort: number | null
+  readonly adminHost: string
   /** Without a slash at the end. */
   readonly publicUrl: string | null
   /** As `parseOrigins` reads them; null: no page of another origin. */
@@ -93,6 +96,8 @@ export function readConfig(
     demoData: read<string>('DEMO_DATA') === '1',
     host: read('HOST'),
     port: read('PORT'),
+    adminPort: read('ADMIN_PORT'),
+    adminHost: read('ADMIN_HOST'),
     publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
     corsOrigins: read('CORS_ORIGINS'),
     workers: read<number | null>('WORKERS') ?? defaultWorkers(databaseUrl !== null, availableParallelism()),

@@ -1,9 +1,8 @@
 import { Elysia } from 'elysia'
-import type { Admission, PeerAddresses } from '../admit/admission.ts'
-import type { Key } from '../admit/keyring.ts'
-import type { RateLimitStatus } from '../admit/limiter.ts'
+import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
-import type { Log, LogFields } from '../log.ts'
+import type { Log } from '../log.ts'
+import { countCharge } from '../metrics/counts.ts'
 import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
@@ -12,13 +11,14 @@ import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } f
 import { bearerKey } from './bearer.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
+import { type Exchange, noteAnswer } from './exchange.ts'
 import { inPieces } from './pieces.ts'
 import { readmit } from './readmit.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
-import type { Location, Router } from './router.ts'
+import type { Router } from './router.ts'
 import { type Route, routesOf } from './routes.ts'
 import { streamBody } from './streamBody.ts'
-import { pathOf, readTarget, type Target } from './target.ts'
+import { readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
 
 /** What an app is made of; the worker makes it. */
@@ -53,6 +53,7 @@ export function createApp(parts: Parts) {
     .onError(async ({ request, error, server }) => {
       const [startMs, requestId] = [performance.now(), requestIdOf(request)]
       const rateLimit = await parts.admission.charge(null, request, server)
+      countCharge(false, rateLimit.admitted)
       const call = { request, server, requestId, startMs, location: null, key: null, rateLimit }
       return finish(parts, call, failure(parts, requestId, error), hasUnreadBody(request))
     })
@@ -93,6 +94,7 @@ async function respond(
   if (settled !== null) ({ key, isConfirmed } = await settled)
   const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
   const rateLimit = asked instanceof Promise ? await asked : asked
+  if (rateLimit !== null) countCharge(key !== null, rateLimit.admitted)
   const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit }
   let reply: Reply
   try {
@@ -102,18 +104,6 @@ async function respond(
   }
   const isArriving = hasUnreadBody(request) && !(await readRest(request))
   return finish(parts, call, reply, isArriving)
-}
-
-/** A request, and what its answer and its line in the log need of it. */
-interface Exchange {
-  readonly request: Request
-  readonly server: (ResourceRequest['server'] & PeerAddresses) | null
-  readonly requestId: string
-  readonly startMs: number
-  readonly location: Location<ResourceRequest> | null
-  readonly key: Key | null
-  /** Null: nothing is charged here. */
-  readonly rateLimit: RateLimitStatus | null
 }
 
 /** The same, with what was found out about it before it is answered. */
@@ -168,7 +158,7 @@ function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): Te
 
 /** What every answer carries, and its line in the log. `isArriving`: its body has not ended. */
 function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean): Response {
-  const { cors, isDraining, log } = parts
+  const { cors, isDraining } = parts
   const { request, rateLimit } = call
   const headers = reply.headers
   if (rateLimit !== null) {
@@ -185,7 +175,7 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   const { status, body } = reply
   if (isStreamed(body)) return new Response(streamed(parts, call, status, body), { status, headers })
   const bytes = body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body)
-  if (log.isEnabled('info')) logRequest(parts, call, status, { bytes })
+  noteAnswer(parts, call, { status, bytes })
   return new Response(inPieces(body, request.method), { status, headers })
 }
 
@@ -198,20 +188,9 @@ function streamed(parts: Parts, call: Exchange, status: number, body: Streamed):
       return body.saysFault ? `${text}\n` : ''
     },
     onEnd(bytes, isWhole) {
-      if (parts.log.isEnabled('info')) logRequest(parts, call, status, isWhole ? { bytes } : { bytes, cut: true })
+      noteAnswer(parts, call, { status, bytes, isStream: true, isCut: !isWhole })
     },
   })
-}
-
-/** One line: what was asked, how it was answered, by whom and for how long. */
-function logRequest({ admission, log }: Parts, call: Exchange, status: number, body: { bytes: number; cut?: true }) {
-  const { request, location, requestId, key } = call
-  const { method } = request
-  const ms = Math.round((performance.now() - call.startMs) * 100) / 100
-  const fields: LogFields = { ms, ...body, client: admission.addressOf(request, call.server), requestId }
-  if (location !== null) fields.route = location.endpoint.route
-  if (key !== null) fields.key = key.id
-  log.info(`${method} ${pathOf(request.url)} ${status}`, fields)
 }
 
 const SANE_ID = /^[\w.:/+=~-]{1,128}$/

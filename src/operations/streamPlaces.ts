@@ -10,9 +10,13 @@ export class StreamPlaces {
   private running = 0
 
   constructor(
-    private readonly places = PLACES,
+    readonly places = PLACES,
     private readonly placesOfOne = PLACES_OF_ONE,
   ) {}
+
+  get used(): number {
+    return this.running
+  }
 
   /** Takes a place for the key, and returns what gives it back, once. @throws ApiError ServiceUnavailable */
   take(key: string): () => void {
