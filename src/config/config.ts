@@ -44,6 +44,8 @@ export interface Config {
   /** 0: no table is kept in columns. */
   readonly columnsMb: number
   readonly columnsLoad: 'demand' | 'start'
+  /** 0: none is slow. */
+  readonly slowStatementMs: number
   readonly logLevel: LogLevel
   /** Null: by what stdout is. */
   readonly logFormat: LogFormat | null
@@ -114,6 +116,7 @@ export function readConfig(
     listCacheMb: read('LIST_CACHE_MB'),
     columnsMb: read('COLUMNS_MB'),
     columnsLoad: read('COLUMNS_LOAD'),
+    slowStatementMs: read('SLOW_STATEMENT_MS'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
   }

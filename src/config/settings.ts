@@ -194,6 +194,12 @@ export const settings = {
     allowed: 'demand or start',
     meaning: 'When a table is read into columns: once that has cost less than its lists, or when a worker starts.',
   },
+  SLOW_STATEMENT_MS: {
+    schema: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
+    default: '1000',
+    allowed: 'an integer from 0 to 3600000',
+    meaning: 'Statements that take so long are logged, by their shape and without values; 0: none.',
+  },
   LOG_LEVEL: {
     schema: oneOf(LOG_LEVELS),
     default: 'info',

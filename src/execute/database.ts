@@ -1,6 +1,7 @@
 import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
+import { waitingFor } from './databaseTime.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { Marks } from './marks.ts'
 import { Meter, type MeterOptions } from './meter.ts'
@@ -64,7 +65,7 @@ export class Database {
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
   read(statement: Batchable): Promise<Row[]> {
-    return this.admit(() => this.reads.ask(statement))
+    return waitingFor(this.admit(() => this.reads.ask(statement)))
   }
 
   /**
@@ -80,9 +81,10 @@ export class Database {
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
     const sending = new Sending()
-    if (statement.batch) return this.admit(() => this.writes.ask(statement, observe, sending), sending, statement)
-    const untilMs = performance.now() + this.queryMsMax
-    return this.admit(() => this.run(writeOf(statement, observe, untilMs, true, sending)), sending, statement)
+    const ask = statement.batch
+      ? () => this.writes.ask(statement, observe, sending)
+      : () => this.run(writeOf(statement, observe, performance.now() + this.queryMsMax, true, sending))
+    return waitingFor(this.admit(ask, sending, statement))
   }
 
   /** What is under way: asked of it, and handed to the driver. */

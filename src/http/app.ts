@@ -1,17 +1,18 @@
 import { Elysia } from 'elysia'
 import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
+import { withDatabaseTime } from '../execute/databaseTime.ts'
 import type { Log } from '../log.ts'
 import { countCharge } from '../metrics/counts.ts'
 import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
-import { fitHead } from '../respond/head.ts'
+import { addIfRoom, fitHead } from '../respond/head.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import { bearerKey } from './bearer.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
-import { type Exchange, noteAnswer } from './exchange.ts'
+import { type Exchange, idsOf, noteAnswer, timeAsked, timingOf } from './exchange.ts'
 import { inPieces } from './pieces.ts'
 import { readmit } from './readmit.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
@@ -54,8 +55,8 @@ export function createApp(parts: Parts) {
       const [startMs, requestId] = [performance.now(), requestIdOf(request)]
       const rateLimit = await parts.admission.charge(null, request, server)
       countCharge(false, rateLimit.admitted)
-      const call = { request, server, requestId, startMs, location: null, key: null, rateLimit }
-      return finish(parts, call, failure(parts, requestId, error), hasUnreadBody(request))
+      const call = { request, server, requestId, startMs, location: null, key: null, rateLimit, databaseTime: null }
+      return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
     })
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
   const serve = (request: Request, text: string | undefined, route: Route<ResourceRequest> | null) =>
@@ -95,12 +96,15 @@ async function respond(
   const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
   const rateLimit = asked instanceof Promise ? await asked : asked
   if (rateLimit !== null) countCharge(key !== null, rateLimit.admitted)
-  const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit }
+  const databaseTime = timeAsked(request, key)
+  const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit, databaseTime }
   let reply: Reply
   try {
-    reply = await answer(parts, router, call)
+    reply = await (databaseTime
+      ? withDatabaseTime(databaseTime, () => answer(parts, router, call))
+      : answer(parts, router, call))
   } catch (error) {
-    reply = failure(parts, requestId, error)
+    reply = failure(parts, call, error)
   }
   const isArriving = hasUnreadBody(request) && !(await readRest(request))
   return finish(parts, call, reply, isArriving)
@@ -147,12 +151,13 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
   })
 }
 
-function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): TextReply {
+function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextReply {
+  const { requestId } = call
   if (error instanceof ApiError) {
-    if (error.cause) log.warn(error.code, { requestId, cause: String(error.cause) })
+    if (error.cause) log.warn(error.code, { ...idsOf(call), cause: String(error.cause) })
     return respondError(error, baseUrl())
   }
-  log.error('a request failed', { requestId, error: String((error as Error | null)?.stack ?? error) })
+  log.error('a request failed', { ...idsOf(call), error: String((error as Error | null)?.stack ?? error) })
   return respondFailure(requestId, baseUrl())
 }
 
@@ -172,6 +177,7 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   if (cors !== null) cors.addTo(headers, request.headers.get('origin'))
   if (isDraining() || isArriving || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
+  if (call.databaseTime !== null) addIfRoom(reply, 'Server-Timing', timingOf(call, call.databaseTime))
   const { status, body } = reply
   if (isStreamed(body)) return new Response(streamed(parts, call, status, body), { status, headers })
   const bytes = body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body)
@@ -184,7 +190,7 @@ function streamed(parts: Parts, call: Exchange, status: number, body: Streamed):
   return streamBody(body, {
     request: call.request,
     faultLine(error) {
-      const { body: text } = failure(parts, call.requestId, error)
+      const { body: text } = failure(parts, call, error)
       return body.saysFault ? `${text}\n` : ''
     },
     onEnd(bytes, isWhole) {

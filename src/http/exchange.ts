@@ -1,12 +1,14 @@
 import type { Admission, PeerAddresses } from '../admit/admission.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
+import { DatabaseTime } from '../execute/databaseTime.ts'
 import type { Log, LogFields } from '../log.ts'
 import { countRequest } from '../metrics/counts.ts'
 import type { KindOfRequest } from '../metrics/metric.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Location } from './router.ts'
 import { pathOf } from './target.ts'
+import { readTraceParent } from './traceParent.ts'
 
 /** A request, and what its answer and its line in the log need of it. */
 export interface Exchange {
@@ -18,6 +20,19 @@ export interface Exchange {
   readonly key: Key | null
   /** Null: nothing is charged here. */
   readonly rateLimit: RateLimitStatus | null
+  /** Null: it is not asked for. */
+  readonly databaseTime: DatabaseTime | null
+}
+
+/** Where a client with a key asks how long its answer has taken. D65 */
+export function timeAsked({ headers }: Request, key: Key | null): DatabaseTime | null {
+  return key !== null && headers.get('x-roster-timing') === 'on' ? new DatabaseTime() : null
+}
+
+/** How long it has taken until now, and for how long of that the database was waited for, in milliseconds. Server Timing, 3 */
+export function timingOf(call: Exchange, databaseTime: DatabaseTime): string {
+  const ms = performance.now() - call.startMs
+  return `total;dur=${ms.toFixed(2)}, db;dur=${Math.min(ms, databaseTime.ms).toFixed(2)}`
 }
 
 /** What is known of an answer when it has been made, or sent as far as it comes. */
@@ -47,11 +62,16 @@ function kindOf({ endpoint, id }: Location<ResourceRequest>, method: string, isS
   return route.endsWith('/Changes') ? 'changes' : 'row'
 }
 
+/** By which lines of one request are found, and those that other programs have of it. */
+export function idsOf({ request, requestId }: Exchange): LogFields {
+  return { requestId, ...readTraceParent(request) }
+}
+
 /** One line: what was asked, how it was answered, by whom and for how long. */
 function logRequest({ admission, log }: { admission: Admission; log: Log }, call: Exchange, to: Answered, ms: number) {
-  const { request, location, requestId, key } = call
+  const { request, location, key } = call
   const client = admission.addressOf(request, call.server)
-  const fields: LogFields = { ms: Math.round(ms * 100) / 100, bytes: to.bytes, client, requestId }
+  const fields: LogFields = { ms: Math.round(ms * 100) / 100, bytes: to.bytes, client, ...idsOf(call) }
   if (to.isCut) fields.cut = true
   if (location !== null) fields.route = location.endpoint.route
   if (key !== null) fields.key = key.id

@@ -28,6 +28,7 @@ import { ownDescriptors } from './descriptorNeeds.ts'
 import { keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
+import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
 export interface Worker {
@@ -84,6 +85,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     url: databaseUrl,
     poolSize: connections.others,
     prepare: config.databasePrepare,
+    onStatement: slowStatements(log, config.slowStatementMs),
     isPooled: isPooled(config),
     changes,
     name: `roster ${crypto.randomUUID()}`,

@@ -43,6 +43,7 @@ test('nothing set: the defaults', () => {
     listCacheMb: 16,
     columnsMb: 256,
     columnsLoad: 'demand',
+    slowStatementMs: 1_000,
     logLevel: 'info',
     logFormat: null,
   })
@@ -85,6 +86,7 @@ test('all set', () => {
     LIST_CACHE_MB: '64',
     COLUMNS_MB: '1024',
     COLUMNS_LOAD: 'start',
+    SLOW_STATEMENT_MS: '50',
     LOG_LEVEL: 'debug',
     LOG_FORMAT: 'json',
   }
@@ -117,6 +119,7 @@ test('all set', () => {
     listCacheMb: 64,
     columnsMb: 1024,
     columnsLoad: 'start',
+    slowStatementMs: 50,
     logLevel: 'debug',
     logFormat: 'json',
   })
