@@ -1,11 +1,13 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { configCommand } from './cli/config.ts'
 import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config/config.ts'
 import { readEnvironmentFiles } from './config/environmentFiles.ts'
+import { effectiveSettings } from './config/origins.ts'
 import { settingsHelp } from './config/settingsText.ts'
 import { nearMisses } from './config/strays.ts'
 import { serve } from './processes/serve.ts'
@@ -20,6 +22,7 @@ program
   .command('serve', { isDefault: true })
   .description('Start the server (the default).')
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
+program.addCommand(configCommand(() => effectiveSettings(process.env, readEnvironmentFiles()), readSettings))
 program.addCommand(keysCommand(readSettings))
 program.addCommand(generateCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))

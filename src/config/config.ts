@@ -4,6 +4,7 @@ import type { LogFormat, LogLevel } from '../log.ts'
 import { readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules, type Rule } from '../model/limits.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
+import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, RENAMED, type Setting, type SettingName, settings } from './settings.ts'
 import { unknownLines } from './strays.ts'
 
@@ -58,11 +59,10 @@ export class ConfigError extends Error {}
  * Reads the settings from the environment; an empty one counts as not set. `files`: those from which it has come in part.
  * @throws ConfigError listing every fault
  */
-export function readConfig(
-  environment: Record<string, string | undefined>,
-  files: readonly EnvironmentFile[] = [],
-): Config {
-  const faults: string[] = []
+export function readConfig(given: Record<string, string | undefined>, files: readonly EnvironmentFile[] = []): Config {
+  const secrets = readSecretFiles(given)
+  const { environment } = secrets
+  const faults: string[] = [...secrets.faults]
   const read = <Value>(name: SettingName): Value => {
     const { schema, allowed, default: fallback, check }: Setting = settings[name]
     const text = environment[name] || fallback
