@@ -10,6 +10,7 @@ import { readEnvironmentFiles } from './config/environmentFiles.ts'
 import { effectiveSettings } from './config/origins.ts'
 import { settingsHelp } from './config/settingsText.ts'
 import { nearMisses } from './config/strays.ts'
+import { doctorCommand } from './doctor/doctor.ts'
 import { serve } from './processes/serve.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
@@ -23,6 +24,7 @@ program
   .description('Start the server (the default).')
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
 program.addCommand(configCommand(() => effectiveSettings(process.env, readEnvironmentFiles()), readSettings))
+program.addCommand(doctorCommand(readSettings))
 program.addCommand(keysCommand(readSettings))
 program.addCommand(generateCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))

@@ -64,7 +64,11 @@ export function readMigrations(folder: string): Migration[] {
   })
 }
 
-function pendingOf(migrations: Migration[], applied: readonly { file: string; checksum: string }[]): Migration[] {
+/** Those that are not applied yet. @throws Error naming an applied file that has been edited or is out of order */
+export function pendingOf(
+  migrations: Migration[],
+  applied: readonly { file: string; checksum: string }[],
+): Migration[] {
   const checksums = new Map(applied.map(({ file, checksum }) => [file, checksum]))
   const edited = migrations.find(({ file, checksum }) => (checksums.get(file) ?? checksum) !== checksum)
   if (edited)
