@@ -4,6 +4,7 @@ import { configCommand } from './cli/config.ts'
 import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
 import { keysCommand } from './cli/keys.ts'
+import { migrateCommand } from './cli/migrate.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config/config.ts'
 import { readEnvironmentFiles } from './config/environmentFiles.ts'
@@ -22,10 +23,12 @@ const program = new Command('roster')
 program
   .command('serve', { isDefault: true })
   .description('Start the server (the default).')
+  .addHelpText('after', () => `\n${settingsHelp()}`)
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
 program.addCommand(configCommand(() => effectiveSettings(process.env, readEnvironmentFiles()), readSettings))
 program.addCommand(doctorCommand(readSettings))
 program.addCommand(keysCommand(readSettings))
+program.addCommand(migrateCommand(readSettings))
 program.addCommand(generateCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))
 

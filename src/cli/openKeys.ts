@@ -31,7 +31,7 @@ interface OpenDatabase {
 const leaveOpen = async () => undefined
 
 /** The database that DATABASE_URL names, or that a server runs in DATA_DIR, or one that is started for the command. */
-async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
+export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
   if (databaseUrl) return { url: databaseDirectUrl ?? databaseUrl, close: leaveOpen }
   for (const giveUpMs = performance.now() + START_MS_MAX; ; await Bun.sleep(100)) {
     const own = await startOwn(dataDir).catch((error) => {
@@ -78,7 +78,8 @@ async function requireTable(url: string) {
   if (!isThere) await migrate(url, MIGRATIONS)
 }
 
-function orUnusable(error: Error): never {
+/** For what the database refuses, or does not answer. @throws CommandError */
+export function orUnusable(error: Error): never {
   throw new CommandError(`the database cannot be used: ${error.message || String(error)}`)
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { metrics } from '../../src/metrics/declared.ts'
 import type { Metric } from '../../src/metrics/metric.ts'
-import { headers, renewed, retried, usePlace } from '../support/place.ts'
+import { headers, retried, usePlace } from '../support/place.ts'
 import { until, workersOf } from '../support/process.ts'
 import { hasPrometheus, promtool, type RunningPrometheus, startPrometheus } from '../support/prometheus.ts'
 
@@ -42,7 +42,7 @@ const seriesOf = (route: string, method: string, status: number) =>
   `roster_http_requests_total{route="${route}",method="${method}",status="${status}"}`
 
 test(
-  'the sums are what clients have sent, over two workers, and stay when one is killed and when all are replaced',
+  'the sums are what clients have sent, over two workers, and stay when one is killed',
   async () => {
     const { server, url, admin } = await start()
     const before = workersOf(server.pid)
@@ -87,11 +87,6 @@ test(
     const batches = valueIn(text, 'roster_database_batches_total{kind="write"}')
     const batched = valueIn(text, 'roster_database_batched_total{kind="write"}')
     expect(written - batches + batched).toBe(40)
-    const old = workersOf(server.pid)
-    server.kill('SIGUSR2')
-    await renewed(server.pid, 2, old)
-    await ask(url, '/Companies')
-    expect(valueIn(await scrape(admin), seriesOf('/Companies', 'GET', 200))).toBe(81)
   },
   TIMEOUT_MS,
 )
