@@ -42,6 +42,11 @@ export class Limiter {
     return this.statusOf(this.windows.peek(low, high))
   }
 
+  /** How many clients this machine counts requests of. */
+  countClients(): number {
+    return this.windows.countClients()
+  }
+
   /** How many requests found no entry in this machine's table, since the last call. */
   takeOverflowed(): number {
     const { overflowed } = this.windows

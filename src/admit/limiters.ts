@@ -51,6 +51,11 @@ export class Limiters {
     return (key.limits === null ? undefined : this.own.get(key.name)?.limiter) ?? this.keys
   }
 
+  /** How many keys have an entry in the table of keys; those with limits of their own have a table each. */
+  countKeys(): number {
+    return this.keys.countClients()
+  }
+
   /** How many requests with a key were charged together since the last call, because the table of keys is full. */
   takeOverflowed(): number {
     return this.keys.takeOverflowed()

@@ -10,7 +10,7 @@ import { keySource } from '../keys/source.ts'
 import type { Log } from '../log.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
-import { countOverflowed } from './gauges.ts'
+import { noteKeys } from './gauges.ts'
 
 interface KeysAndTables {
   readonly keys: readonly KeyRecord[]
@@ -50,7 +50,7 @@ export function createAdmission(
     },
     takeUsedKeys() {
       const requests = limiters.takeOverflowed()
-      countOverflowed(requests)
+      noteKeys({ overflowed: requests, inUse: limiters.countKeys(), max: config.rateLimitClients })
       if (requests > 0)
         log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
       return keyring.takeUsed()

@@ -27,6 +27,8 @@ const IN_FLIGHT = cellOf('requestsInFlight')
 const STREAMS = cellOf('streams')
 const STREAM_PLACES = cellOf('streamPlaces')
 const OVERFLOWED = cellOf('overflowed')
+const KEYS = cellOf('limiterKeys')
+const KEYS_MAX = cellOf('limiterKeysMax')
 const COLUMN_TABLES = cellOf('columnTables')
 const COLUMN_BYTES = cellOf('columnBytes')
 const COLUMN_BYTES_MAX = cellOf('columnBytesMax')
@@ -47,9 +49,11 @@ export function keepGauges(gauged: Gauged): () => void {
   return () => timers.forEach(clearInterval)
 }
 
-/** Counts requests of keys that shared an entry. */
-export function countOverflowed(requests: number): void {
-  count(OVERFLOWED, requests)
+/** Says how many keys the limits count requests of, of how many, and counts requests of keys that shared an entry. */
+export function noteKeys({ overflowed, inUse, max }: { overflowed: number; inUse: number; max: number }): void {
+  count(OVERFLOWED, overflowed)
+  gauge(KEYS, inUse)
+  gauge(KEYS_MAX, max)
 }
 
 function writeGauges({ pools, columns, columnBytesMax, streamPlaces, requestsInFlight }: Gauged) {
