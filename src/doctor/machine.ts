@@ -26,7 +26,7 @@ export async function examineMachine(config: Config): Promise<Finding[]> {
     await port('port', config),
     ...(config.adminPort === null
       ? []
-      : [await port('admin port', { host: config.adminHost, port: config.adminPort })]),
+      : [await port('admin port', { host: config.adminHost, port: config.adminPort, setting: 'ADMIN_PORT' })]),
     ...publicUrl(config),
   ]
 }
@@ -94,7 +94,7 @@ function descriptors(config: Config): Finding {
   }
 }
 
-async function port(check: string, at: { host: string; port: number }): Promise<Finding> {
+async function port(check: string, at: Parameters<typeof takePort>[0]): Promise<Finding> {
   const text = `${at.port} on ${at.host}`
   if (at.port === 0) return ok(check, 'any free one')
   const lock = lockPort(at.host, at.port)

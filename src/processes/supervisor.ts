@@ -19,7 +19,7 @@ import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
-import { asStartError, orStartError, portTaken, StartError, takePort } from './startError.ts'
+import { asStartError, orStartError, portTaken, StartError, takePorts } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
@@ -67,7 +67,7 @@ export class Supervisor {
   async start(): Promise<Started> {
     const { config } = this
     requireDescriptors(config)
-    this.releases.push(await takePort(config))
+    this.releases.push(await takePorts(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
     this.entities = await loadEntities()
     const keys = this.openMemory()

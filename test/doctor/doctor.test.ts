@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { clockOff } from '../../src/doctor/clock.ts'
 import { examine } from '../../src/doctor/doctor.ts'
+import { lockPort } from '../../src/os/folder.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run } from '../support/process.ts'
 
@@ -86,6 +87,14 @@ describe('of the machine it finds', () => {
       `port: port ${taken.port} on 127.0.0.1 is taken by another program: stop it, or set PORT`,
     ])
     taken.stop(true)
+  })
+
+  test('no fault in the ports of a server that runs', async () => {
+    const [port, adminPort] = [freePort(), freePort()]
+    const locks = [port, adminPort].map((own) => lockPort('127.0.0.1', own))
+    const own = { PORT: String(port), ADMIN_PORT: String(adminPort) }
+    expect(await faultsOf(own)).toEqual([])
+    for (const lock of locks) lock?.release()
   })
 
   test('a Redis that is away', async () => {

@@ -89,7 +89,9 @@ describe('the port', () => {
       const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
       const server = place.launch({ ADMIN_PORT: String(taken.port) })
       expect(await server.ended).toBe(1)
-      expect(server.output()).toContain(`roster: cannot listen on ADMIN_PORT 127.0.0.1:${taken.port}`)
+      expect(server.output()).toContain(
+        `roster: port ${taken.port} on 127.0.0.1 is taken by another program: stop it, or set ADMIN_PORT`,
+      )
       taken.stop(true)
     },
     TIMEOUT_MS,
