@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
-import { MIGRATIONS, migrate, pendingMigrations } from '../postgres/migrate.ts'
+import { MIGRATIONS, migrate } from '../postgres/migrate.ts'
+import { pendingMigrations } from '../postgres/pendingMigrations.ts'
 import { openDatabase, orUnusable } from './openKeys.ts'
 import { print } from './run.ts'
 

@@ -3,7 +3,7 @@ import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
 import { withDatabaseTime } from '../execute/databaseTime.ts'
 import type { Log } from '../log.ts'
-import { countCharge } from '../metrics/counts.ts'
+import { cellOf, count } from '../metrics/counts.ts'
 import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
@@ -54,7 +54,6 @@ export function createApp(parts: Parts) {
     .onError(async ({ request, error, server }) => {
       const [startMs, requestId] = [performance.now(), requestIdOf(request)]
       const rateLimit = await parts.admission.charge(null, request, server)
-      countCharge(false, rateLimit.admitted)
       const call = { request, server, requestId, startMs, location: null, key: null, rateLimit, databaseTime: null }
       return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
     })
@@ -95,7 +94,6 @@ async function respond(
   if (settled !== null) ({ key, isConfirmed } = await settled)
   const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
   const rateLimit = asked instanceof Promise ? await asked : asked
-  if (rateLimit !== null) countCharge(key !== null, rateLimit.admitted)
   const databaseTime = timeAsked(request, key)
   const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit, databaseTime }
   let reply: Reply
@@ -185,8 +183,11 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   return new Response(inPieces(body, request.method), { status, headers })
 }
 
+const STREAMS = cellOf('streams')
+
 /** Its line in the log follows at its end. */
 function streamed(parts: Parts, call: Exchange, status: number, body: Streamed): ReadableStream<Uint8Array> {
+  count(STREAMS)
   return streamBody(body, {
     request: call.request,
     faultLine(error) {
@@ -194,6 +195,7 @@ function streamed(parts: Parts, call: Exchange, status: number, body: Streamed):
       return body.saysFault ? `${text}\n` : ''
     },
     onEnd(bytes, isWhole) {
+      count(STREAMS, -1)
       noteAnswer(parts, call, { status, bytes, isStream: true, isCut: !isWhole })
     },
   })

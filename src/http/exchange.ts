@@ -18,8 +18,8 @@ export interface Exchange {
   readonly startMs: number
   readonly location: Location<ResourceRequest> | null
   readonly key: Key | null
-  /** Null: nothing is charged here. */
-  readonly rateLimit: RateLimitStatus | null
+  /** Null: nothing is charged here. As of the last request that it was charged. */
+  rateLimit: RateLimitStatus | null
   /** Null: it is not asked for. */
   readonly databaseTime: DatabaseTime | null
 }

@@ -1,5 +1,4 @@
 import type { Admission, PeerAddresses } from '../admit/admission.ts'
-import { countCharge } from '../metrics/counts.ts'
 import { bearerTextOf } from './bearer.ts'
 import { rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 
@@ -19,6 +18,5 @@ export async function readmit(
   if (key === null) throw unauthorized(request)
   requireRight(key, plural, 'GET')
   const rateLimit = await admission.charge(key, request, server)
-  countCharge(true, rateLimit.admitted)
   if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
 }

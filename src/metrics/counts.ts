@@ -98,12 +98,14 @@ export function countRequest(
   observe(requestSeconds[kind], ms / 1_000)
 }
 
-const charged = [cellOf('limited', 'address', 'refused'), cellOf('limited', 'address', 'admitted')]
-const chargedKeys = [cellOf('limited', 'key', 'refused'), cellOf('limited', 'key', 'admitted')]
+const charges = {
+  address: [cellOf('limited', 'address', 'refused'), cellOf('limited', 'address', 'admitted')],
+  key: [cellOf('limited', 'key', 'refused'), cellOf('limited', 'key', 'admitted')],
+} as const
 
 /** Counts a request that was charged, to its key or to its address. */
-export function countCharge(hasKey: boolean, isAdmitted: boolean): void {
-  ;(cells[(hasKey ? chargedKeys : charged)[isAdmitted ? 1 : 0] as Cell] as number) += 1
+export function countCharge(charged: 'key' | 'address', isAdmitted: boolean): void {
+  ;(cells[charges[charged][isAdmitted ? 1 : 0]] as number) += 1
 }
 
 /** Counts a statement that was answered. */

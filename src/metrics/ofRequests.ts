@@ -34,13 +34,6 @@ export const ofRequests = {
     labels: {},
     from: 'sum',
   },
-  streamPlaces: {
-    name: 'roster_stream_places',
-    type: 'gauge',
-    help: 'Streams that may be under way at a time.',
-    labels: {},
-    from: 'sum',
-  },
   limited: {
     name: 'roster_limiter_requests_total',
     type: 'counter',

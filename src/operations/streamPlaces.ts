@@ -10,13 +10,9 @@ export class StreamPlaces {
   private running = 0
 
   constructor(
-    readonly places = PLACES,
+    private readonly places = PLACES,
     private readonly placesOfOne = PLACES_OF_ONE,
   ) {}
-
-  get used(): number {
-    return this.running
-  }
 
   /** Takes a place for the key, and returns what gives it back, once. @throws ApiError ServiceUnavailable */
   take(key: string): () => void {

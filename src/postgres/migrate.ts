@@ -29,7 +29,8 @@ export async function migrate(url: string, folder: string): Promise<string[]> {
       await transaction`set local lock_timeout = '60s'`
       await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
       // Asked first, so that a role without the right to create can start once all is there.
-      if (!(await hasTable(transaction)))
+      const [there] = await transaction`select to_regclass('migration') is not null as yes`
+      if (!there?.yes)
         await transaction`
         create table migration (
           file text primary key,
@@ -49,26 +50,8 @@ export async function migrate(url: string, folder: string): Promise<string[]> {
   )
 }
 
-/** The files that `migrate` would apply. @throws Error as it does, and writes nothing */
-export async function pendingMigrations(url: string, folder: string): Promise<string[]> {
-  const migrations = readMigrations(folder)
-  return withConnection(url, (sql) =>
-    sql.begin('read only', async (transaction) => {
-      await requireUtf8(transaction)
-      const applied = (await hasTable(transaction))
-        ? await transaction<{ file: string; checksum: string }[]>`select file, checksum from migration`
-        : []
-      return pendingOf(migrations, applied).map(({ file }) => file)
-    }),
-  )
-}
-
-async function hasTable(sql: postgres.TransactionSql): Promise<boolean> {
-  const [there] = await sql`select to_regclass('migration') is not null as yes`
-  return there?.yes === true
-}
-
-async function requireUtf8(sql: postgres.TransactionSql) {
+/** @throws Error that names the encoding there is */
+export async function requireUtf8(sql: postgres.TransactionSql) {
   const [row] = await sql`select current_setting('server_encoding') as encoding`
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }

@@ -1,6 +1,5 @@
 import type { ColumnStore } from '../columns/columnStore.ts'
 import { cellOf, count, countDelay, gauge } from '../metrics/counts.ts'
-import type { StreamPlaces } from '../operations/streamPlaces.ts'
 
 /** What has a number of statements under way. */
 interface Loaded {
@@ -15,7 +14,6 @@ export interface Gauged {
   /** Null: there are none. */
   readonly columns: ColumnStore | null
   readonly columnBytesMax: number
-  readonly streamPlaces: StreamPlaces
   requestsInFlight(): number
 }
 
@@ -24,8 +22,6 @@ const EVERY_MS = 1_000
 const DELAY_EVERY_MS = 100
 
 const IN_FLIGHT = cellOf('requestsInFlight')
-const STREAMS = cellOf('streams')
-const STREAM_PLACES = cellOf('streamPlaces')
 const OVERFLOWED = cellOf('overflowed')
 const KEYS = cellOf('limiterKeys')
 const KEYS_MAX = cellOf('limiterKeysMax')
@@ -56,10 +52,8 @@ export function noteKeys({ overflowed, inUse, max }: { overflowed: number; inUse
   gauge(KEYS_MAX, max)
 }
 
-function writeGauges({ pools, columns, columnBytesMax, streamPlaces, requestsInFlight }: Gauged) {
+function writeGauges({ pools, columns, columnBytesMax, requestsInFlight }: Gauged) {
   gauge(IN_FLIGHT, requestsInFlight())
-  gauge(STREAMS, streamPlaces.used)
-  gauge(STREAM_PLACES, streamPlaces.places)
   for (const { pool, max, sent, queries } of POOLS) {
     const { database, size } = pools[pool]
     const { load } = database

@@ -17,7 +17,6 @@ import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
-import { StreamPlaces } from '../operations/streamPlaces.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
@@ -124,7 +123,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings, database)
   let draining = false
   let baseUrl = config.publicUrl ?? ''
-  const streamPlaces = new StreamPlaces()
   const cursors = new Cursors(surroundings.cursorSecret ?? '')
   const app = createApp({
     entities,
@@ -137,7 +135,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     cors: createCors(config.corsOrigins),
     cursors,
     memory,
-    streamPlaces,
     trail: config.changesDays === 0 ? null : { hasValues: config.changesValues },
     newestWrite: region && (() => newestTransaction(region)),
     migrationFiles,
@@ -164,7 +161,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     },
     columns: memory?.columns ?? null,
     columnBytesMax: config.columnsMb * 2 ** 20,
-    streamPlaces,
     requestsInFlight: () => app.server?.pendingRequests ?? 0,
   })
   const url = `http://${hostInUrl(config.host)}:${port}`
