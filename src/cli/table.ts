@@ -1,4 +1,4 @@
-/** Aligned columns; each line ends with a line feed. All rows have as many cells as the first. */
+/** Aligned columns; each line ends with a line feed. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => Bun.stringWidth(row[column] ?? ''))))
   const lineOf = (row: readonly string[]) =>

@@ -3,7 +3,7 @@ import type { Entity } from '../model/entity.ts'
 import { type Finding, fault, ok } from './finding.ts'
 
 /** Tables beside those of the entities, and what a server does with them. */
-const OTHERS: Readonly<Record<string, string>> = {
+export const OTHERS: Readonly<Record<string, string>> = {
   migration: 'select',
   cursor_secret: 'select',
   change_listener: 'select, insert, update, delete',

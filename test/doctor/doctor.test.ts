@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { clockOff } from '../../src/doctor/clock.ts'
 import { examine } from '../../src/doctor/doctor.ts'
+import { OTHERS } from '../../src/doctor/tables.ts'
 import { lockPort } from '../../src/os/folder.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run } from '../support/process.ts'
@@ -58,6 +59,20 @@ test(
   },
   TIMEOUT_MS,
 )
+
+test('it asks for no right that docs/operations.md does not grant', async () => {
+  const page = await Bun.file(join(import.meta.dir, '../../docs/operations.md')).text()
+  const granted = new Set(
+    [...page.matchAll(/^grant ([a-z, ]+) on ([a-z_, ]+) to roster_app;$/gm)].flatMap(([, rights = '', tables = '']) =>
+      tables.split(', ').flatMap((table) => rights.split(', ').map((right) => `${right} on ${table}`)),
+    ),
+  )
+  const asked = Object.entries(OTHERS).flatMap(([table, rights]) =>
+    rights.split(', ').map((right) => `${right} on ${table}`),
+  )
+  expect(granted.size).toBeGreaterThan(10)
+  expect(asked.filter((right) => !granted.has(right))).toEqual([])
+})
 
 describe('of the machine it finds', () => {
   test('settings that are wrong, all of them', async () => {
