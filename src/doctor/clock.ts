@@ -1,6 +1,6 @@
 import { type Finding, fault, ok } from './finding.ts'
 
-/** Keys end and limits are told by the clock; what is less than that no one sees. */
+/** Keys end and limits are reset by the clock; a smaller difference shows nowhere. */
 const OFF_MS_MAX = 2_000
 
 /** Whether another machine's clock, asked between two moments of this one's, goes as this one does. */
