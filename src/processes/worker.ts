@@ -24,7 +24,7 @@ import { openRegion } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
 import { ownDescriptors } from './descriptorNeeds.ts'
-import { keepGauges } from './gauges.ts'
+import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
 import { slowStatements } from './slowStatements.ts'
@@ -153,7 +153,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
   )
-  const endGauges = keepGauges({
+  const gauged: Gauged = {
     pools: {
       rows: { database, size: connections.others },
       lists: { database: lists, size: connections.lists },
@@ -162,7 +162,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     columns: memory?.columns ?? null,
     columnBytesMax: config.columnsMb * 2 ** 20,
     requestsInFlight: () => app.server?.pendingRequests ?? 0,
-  })
+  }
+  // Its timers cost a server at rest a little, and without the port there is no scrape.
+  const endGauges = config.adminPort === null ? () => undefined : keepGauges(gauged)
   const url = `http://${hostInUrl(config.host)}:${port}`
   baseUrl ||= url
   return {
