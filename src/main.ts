@@ -1,14 +1,19 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { configCommand } from './cli/config.ts'
 import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
 import { hooksCommand } from './cli/hooks.ts'
 import { importCommand } from './cli/import.ts'
 import { keysCommand } from './cli/keys.ts'
+import { migrateCommand } from './cli/migrate.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config/config.ts'
 import { readEnvironmentFiles } from './config/environmentFiles.ts'
+import { effectiveSettings } from './config/origins.ts'
+import { settingsHelp } from './config/settingsText.ts'
 import { nearMisses } from './config/strays.ts'
+import { doctorCommand } from './doctor/doctor.ts'
 import { serve } from './processes/serve.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
@@ -16,12 +21,17 @@ const readSettings = () => readConfig(process.env, readEnvironmentFiles())
 const program = new Command('roster')
   .description('An HTTP API server for people data. Settings are environment variables, or lines of a .env file.')
   .version(version)
+  .addHelpText('after', () => `\n${settingsHelp()}`)
 program
   .command('serve', { isDefault: true })
   .description('Start the server (the default).')
+  .addHelpText('after', () => `\n${settingsHelp()}`)
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
+program.addCommand(configCommand(() => effectiveSettings(process.env, readEnvironmentFiles()), readSettings))
+program.addCommand(doctorCommand(readSettings))
 program.addCommand(keysCommand(readSettings))
 program.addCommand(hooksCommand(readSettings))
+program.addCommand(migrateCommand(readSettings))
 program.addCommand(generateCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))
 program.addCommand(importCommand(() => process.env.ROSTER_KEY))

@@ -32,6 +32,18 @@ export class Directory {
     return null
   }
 
+  /** How many clients have an entry, and something left that a rule counts. */
+  countInUse(): number {
+    const { words, table } = this
+    const second = this.second()
+    let count = 0
+    for (let slot = 0; slot < table.clients; slot++) {
+      const entry = table.entryOf(slot)
+      if (load(words, entry + LOW) !== 0 && !this.isSilent(load(words, entry + SEEN), second)) count++
+    }
+    return count
+  }
+
   /** Null: all entries in reach are taken. */
   enter(low: number, high: number): number | null {
     const slots = this.slotsFrom(low, high)

@@ -1,3 +1,4 @@
+import { countCharge } from '../metrics/counts.ts'
 import type { Decision, Rule } from '../model/limits.ts'
 import type { Client } from './address.ts'
 import type { SlidingWindows } from './window.ts'
@@ -29,12 +30,14 @@ export class Limiter {
     private readonly windows: SlidingWindows,
     private readonly rules: readonly Rule[],
     private readonly store: SharedStore | null,
+    /** Whom it charges, for counts. */
+    private readonly charged: 'key' | 'address' = 'key',
   ) {}
 
   /** Decides on one request, and charges it if it is admitted. */
   charge(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
-    if (this.store !== null) return this.chargeShared(this.store, client)
-    return this.statusOf(this.windows.admit(client.low, client.high))
+    if (this.store !== null) return this.chargeShared(this.store, client).then((status) => this.counted(status))
+    return this.counted(this.statusOf(this.windows.admit(client.low, client.high)))
   }
 
   /** What `charge` would say, as far as this machine knows; charges nothing. */
@@ -74,6 +77,11 @@ export class Limiter {
     return overflowed
   }
 
+  /** How many clients this machine counts requests of. */
+  countClients(): number {
+    return this.windows.countClients()
+  }
+
   private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<RateLimitStatus> {
     // What this machine has admitted by itself is part of the truth, also when a store that was away knows less of it.
     const own = this.windows.peek(low, high)
@@ -83,6 +91,11 @@ export class Limiter {
     // So that this machine knows the recent past when it has to decide alone.
     if (decision.admitted) this.windows.admit(low, high)
     return this.statusOf(decision)
+  }
+
+  private counted(status: RateLimitStatus): RateLimitStatus {
+    countCharge(this.charged, status.admitted)
+    return status
   }
 
   private statusOf({ admitted, rule, remaining, waitMs }: Decision): RateLimitStatus {

@@ -24,12 +24,10 @@ export class Limiters {
   ) {
     this.region = openRegion(memory.keys)
     this.keys = this.create(this.region, clients, limits)
-    this.anonymous = this.create(
-      openRegion(memory.anonymous),
-      anonymousClients(anonymousLimits),
-      anonymousLimits,
-      ANONYMOUS_REACH,
-    )
+    this.anonymous = this.create(openRegion(memory.anonymous), anonymousClients(anonymousLimits), anonymousLimits, {
+      reach: ANONYMOUS_REACH,
+      charged: 'address',
+    })
   }
 
   /** Opens the tables of keys with limits of their own, and closes those of keys that have none any more. */
@@ -49,6 +47,11 @@ export class Limiters {
   /** The limiter that charges requests with this key: its own, or the one of all keys. */
   of(key: Key): Limiter {
     return (key.limits === null ? undefined : this.own.get(key.name)?.limiter) ?? this.keys
+  }
+
+  /** How many keys have an entry in the table of keys; those with limits of their own have a table each. */
+  countKeys(): number {
+    return this.keys.countClients()
   }
 
   /** How many requests with a key were charged together since the last call, because the table of keys is full. */
@@ -71,7 +74,12 @@ export class Limiters {
     return Atomics.load(this.region.words, NEWS_WORD)
   }
 
-  private create(region: Region, clients: number, rules: readonly Rule[], reach = clients): Limiter {
-    return new Limiter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store)
+  private create(
+    region: Region,
+    clients: number,
+    rules: readonly Rule[],
+    { reach = clients, charged = 'key' }: { reach?: number; charged?: 'key' | 'address' } = {},
+  ): Limiter {
+    return new Limiter(new SlidingWindows(region, clients, rules, monotonicMs, reach), rules, this.store, charged)
   }
 }

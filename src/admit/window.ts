@@ -66,6 +66,11 @@ export class SlidingWindows {
     this.directory = new Directory(region, this.table, longest.periodMs, clock, reach)
   }
 
+  /** How many clients have an entry of their own that a rule counts something of. */
+  countClients(): number {
+    return this.directory.countInUse()
+  }
+
   /** Decides on one request of the client, and charges it if it is admitted. Returns the same object each time. */
   admit(low: number, high: number): Decision {
     for (;;) {

@@ -9,7 +9,9 @@ import type { Row } from '../model/sql.ts'
 import type { Found } from '../respond/page.ts'
 import type { Reply, TextReply } from '../respond/reply.ts'
 import type { Baseline } from './entries.ts'
+import { copyOf, encoded } from './keptReply.ts'
 import type { ListCache } from './listCache.ts'
+import { countList } from './listCounts.ts'
 import type { ListSource } from './listSource.ts'
 import { type PagePlan, pageInColumns, planPage } from './pagePlan.ts'
 import { Pending } from './pending.ts'
@@ -71,7 +73,9 @@ export class CachedLists implements ListSource {
 
   kept(key: string): Reply | null {
     const reply = this.access.cache.page(key)
-    return reply && copyOf(reply)
+    if (reply === null) return null
+    countList('page')
+    return copyOf(reply)
   }
 
   async find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
@@ -79,7 +83,10 @@ export class CachedLists implements ListSource {
     const before = this.asked.get(key)
     if (before && cache.isFresh(before.baseline)) {
       const reply = await before.reply.catch(nullIfAbandoned)
-      if (reply) return copyOf(reply)
+      if (reply) {
+        countList('equal')
+        return copyOf(reply)
+      }
     }
     const isQuick = isNarrow(query) && this.wide.get(key) === undefined
     const preparing = isQuick ? null : cache.prepare(this.entity, query, asker.key)
@@ -136,6 +143,7 @@ export class CachedLists implements ListSource {
     if (!found) return null
     // It may show what this machine has committed and not yet published.
     await this.access.fence.rows(this.access.tableMask, null)
+    countList('standby')
     return { ...found, baseline: null, snapshot: null }
   }
 
@@ -146,11 +154,16 @@ export class CachedLists implements ListSource {
     let baseline: Baseline | null = counting ? await this.afterCount(counting, first) : first
     for (let attempt = 1; baseline?.total != null && attempt <= ATTEMPTS_MAX; attempt++) {
       const found = pageInColumns(query, baseline)
-      if (found !== null && cache.isState(baseline))
+      if (found !== null && cache.isState(baseline)) {
+        countList('columns')
         return { rows: found.rows, total: baseline.total, baseline, snapshot: null }
+      }
       const plan = planPage(this.entity, query, baseline, found)
       const located = await this.follow(plan, query, baseline, asker)
-      if (located !== 'moved') return located ?? this.countAndRead(query, baseline, asker)
+      if (located !== 'moved') {
+        if (located !== null) countList(plan.ids === null ? 'total' : 'columns')
+        return located ?? this.countAndRead(query, baseline, asker)
+      }
       baseline = cache.baseline(baseline.selection)
     }
     return this.countAndRead(query, baseline, asker)
@@ -208,6 +221,7 @@ export class CachedLists implements ListSource {
     const rows = await (isNew ? this.counting.start(baseline.selection.key, reading) : reading)
     const [total = '0', snapshot = null] = rows[0]?.[0]?.split(' ') ?? []
     await fence.rows(tableMask, snapshot)
+    countList('database')
     if (baseline && snapshot !== null) cache.learnTotal(baseline, Number(total), snapshot)
     return { rows, total: Number(total), baseline, snapshot }
   }
@@ -233,14 +247,4 @@ function inOrder(rows: readonly Row[], ids: readonly number[]): Row[] {
 function nullIfAbandoned(error: unknown): null {
   if (error instanceof Abandoned) return null
   throw error
-}
-
-/** As bytes, which each answer would make anew from a text. */
-function encoded(reply: TextReply) {
-  return { ...reply, body: Buffer.from(reply.body) }
-}
-
-/** Its headers are another object, since every answer adds its own. */
-function copyOf(reply: Reply): Reply {
-  return { ...reply, headers: { ...reply.headers } }
 }

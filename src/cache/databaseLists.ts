@@ -5,6 +5,7 @@ import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Found } from '../respond/page.ts'
 import type { Reply, TextReply } from '../respond/reply.ts'
+import { countList } from './listCounts.ts'
 import type { ListSource } from './listSource.ts'
 import type { StandbyLists } from './standbyLists.ts'
 
@@ -27,6 +28,7 @@ export class DatabaseLists implements ListSource {
 
   async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
     const found = await this.standbys?.find(query, asker)
+    countList(found ? 'standby' : 'database')
     if (found) return respond(found)
     const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
     return respond({ rows, total: Number(rows[0]?.[0] ?? 0) })

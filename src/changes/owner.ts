@@ -14,11 +14,22 @@ import { changeLogWords } from './layout.ts'
 import { listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
 import { endConnections, selectBusy } from './listenerStatements.ts'
-import { bumpEpoch, ChangeLogWriter, expireLease, noteLag, notePosition, renewLease, withhold } from './log.ts'
+import {
+  bumpEpoch,
+  ChangeLogWriter,
+  expireLease,
+  isLeasedSince,
+  lagOf,
+  noteLag,
+  notePosition,
+  renewLease,
+  withhold,
+} from './log.ts'
 import { ChangePublisher } from './publisher.ts'
 import { tableMask } from './recorder.ts'
 import type { SlotAddresses } from './slotConnection.ts'
 import { readSlot } from './slotReader.ts'
+import { Troubles } from './troubles.ts'
 import { type UnknownOutcome, WriterSlots } from './writerSlots.ts'
 
 /** What a process needs to use the change log of its machine. */
@@ -50,6 +61,8 @@ const RINGS_MORE = 2
 const TROUBLE_MS = 10_000
 /** A process that has asked for a list, or written, is likely to do so again. */
 const USED_MS = 1_000
+/** A lease is renewed more often, and less often at rest. */
+const LIVE_MS = 15_000
 /** A pooler that has lost a client passes its statement on within this time, or never. */
 const POOLED_MS = 2_000
 
@@ -162,6 +175,16 @@ export class ChangeLogOwner {
     this.wake()
   }
 
+  /** How late the news of other machines were, as of the last time they were asked for. */
+  get lagMs(): number {
+    return lagOf(this.region)
+  }
+
+  /** Whether writes of others are known until a moment ago, so that lists may come from memory. */
+  get isLive(): boolean {
+    return isLeasedSince(this.region, monotonicMs() - LIVE_MS)
+  }
+
   /** A process needs the log again after a rest. */
   wake(): void {
     this.following?.wake()
@@ -196,7 +219,7 @@ export class ChangeLogOwner {
 }
 
 /** What the database changes along with a row; `WriteRecorder` publishes it. */
-function copiesOf(entities: readonly Entity[]): Copy[] {
+export function copiesOf(entities: readonly Entity[]): Copy[] {
   return entities.flatMap(({ table, properties }) =>
     properties.flatMap(({ reference }) =>
       reference?.copy ? [{ table, source: reference.table, column: reference.copy.sourceColumn }] : [],
@@ -207,44 +230,4 @@ function copiesOf(entities: readonly Entity[]): Copy[] {
 function bitsOf(strangers: readonly Stranger[], entities: readonly Entity[]): number {
   const reached = entities.filter((entity) => strangers.some(({ table }) => table === null || table === entity.table))
   return tableMask(entities, reached)
-}
-
-interface Trouble {
-  readonly sinceMs: number
-  isLogged: boolean
-}
-
-/** Logs once that the cache is off for a reason that lasts, and once that it is on again. */
-class Troubles {
-  private readonly known = new Map<string, Trouble>()
-  private strangers = ''
-
-  constructor(
-    private readonly log: Pick<Log, 'info' | 'warn'>,
-    private readonly patienceMs: number,
-  ) {}
-
-  note(name: string, reason: string, afterMs = this.patienceMs): void {
-    const nowMs = performance.now()
-    const trouble = this.known.get(name) ?? { sinceMs: nowMs, isLogged: false }
-    this.known.set(name, trouble)
-    if (trouble.isLogged || nowMs - trouble.sinceMs < afterMs) return
-    trouble.isLogged = true
-    this.log.warn('list cache off: writes may be unknown', { reason })
-  }
-
-  /** Lasts until an operator ends it, so it is logged at once. */
-  noteStrangers(strangers: readonly Stranger[]): void {
-    const causes = [...new Set(strangers.map(({ kind, name, place }) => `${kind} ${name} of ${place}`))].join(', ')
-    if (causes === this.strangers) return
-    this.strangers = causes
-    const tables = [...new Set(strangers.map(({ table }) => table ?? 'all'))].join(', ')
-    if (causes === '') this.log.info('list cache on again for all tables')
-    else this.log.warn('list cache off for tables whose rows may change without notice', { tables, causes })
-  }
-
-  end(name: string): void {
-    if (this.known.get(name)?.isLogged) this.log.info('list cache on again')
-    this.known.delete(name)
-  }
 }

@@ -3,7 +3,7 @@ import { formatTable } from './table.ts'
 
 const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
 
-/** Aligned columns under a line of heads; each line ends with a line feed. */
+/** A table of keys, or a sentence where there are none. */
 export function formatKeys(keys: readonly ListedKey[]): string {
   if (keys.length === 0) return 'There are no keys.\n'
   return formatTable([HEADS, ...keys.map(cellsOf)])

@@ -49,7 +49,7 @@ interface OpenDatabase {
 const leaveOpen = async () => undefined
 
 /** The database that DATABASE_URL names, or that a server runs in DATA_DIR, or one that is started for the command. */
-async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
+export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
   if (databaseUrl) return { url: databaseDirectUrl ?? databaseUrl, close: leaveOpen }
   for (const giveUpMs = performance.now() + START_MS_MAX; ; await Bun.sleep(100)) {
     const own = await startOwn(dataDir).catch((error) => {
@@ -97,7 +97,8 @@ async function requireTable(url: string, table: string) {
   else if (!found.this) throw new CommandError(`its tables are of an earlier version: start a server of this one first`)
 }
 
-function orUnusable(error: Error): never {
+/** For what the database refuses, or does not answer. @throws CommandError */
+export function orUnusable(error: Error): never {
   throw new CommandError(`the database cannot be used: ${error.message || String(error)}`)
 }
 

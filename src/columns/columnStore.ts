@@ -56,6 +56,13 @@ export class ColumnStore {
     return sum
   }
 
+  /** What there is of copies; the age is that of the oldest. */
+  get use(): { tables: number; bytes: number; ageMs: number } {
+    const copies = [...this.tables.values()].flatMap(({ copy }) => copy ?? [])
+    const ageMs = copies.length === 0 ? 0 : performance.now() - Math.min(...copies.map(({ readMs }) => readMs))
+    return { tables: copies.length, bytes: this.bytes, ageMs }
+  }
+
   /** The copy of the entity's table, as of the last `catchUp` of the subscriber; null: there is none. */
   current(entity: Entity): TableCopy | null {
     const tracked = this.tables.get(entity.table)

@@ -27,6 +27,8 @@ const LOST = -1
  * those that its snapshot sees, which are never taken in again.
  */
 export class TableCopy {
+  /** When its rows were read, or last refreshed. */
+  readMs = performance.now()
   private generation = LOST
   private next = 0
 
@@ -116,6 +118,7 @@ export class TableCopy {
     // Each row that is there is among those read, or as it was: so there can only be rows too many here.
     if (read === null || read.rows !== table.rows) return false
     this.moment = read.moment
+    this.readMs = performance.now()
     Object.assign(this, end)
     return true
   }

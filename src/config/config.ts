@@ -4,6 +4,7 @@ import type { LogFormat, LogLevel } from '../log.ts'
 import { readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules, type Rule } from '../model/limits.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
+import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, RENAMED, type Setting, type SettingName, settings } from './settings.ts'
 import { unknownLines } from './strays.ts'
 
@@ -20,6 +21,9 @@ export interface Config {
   readonly demoData: boolean
   readonly host: string
   readonly port: number
+  /** Null: there is no such port. */
+  readonly adminPort: number | null
+  readonly adminHost: string
   /** Without a slash at the end. */
   readonly publicUrl: string | null
   /** As `parseOrigins` reads them; null: no page of another origin. */
@@ -43,6 +47,8 @@ export interface Config {
   /** 0: no table is kept in columns. */
   readonly columnsMb: number
   readonly columnsLoad: 'demand' | 'start'
+  /** 0: none is slow. */
+  readonly slowStatementMs: number
   readonly logLevel: LogLevel
   /** Null: by what stdout is. */
   readonly logFormat: LogFormat | null
@@ -55,11 +61,10 @@ export class ConfigError extends Error {}
  * Reads the settings from the environment; an empty one counts as not set. `files`: those from which it has come in part.
  * @throws ConfigError listing every fault
  */
-export function readConfig(
-  environment: Record<string, string | undefined>,
-  files: readonly EnvironmentFile[] = [],
-): Config {
-  const faults: string[] = []
+export function readConfig(given: Record<string, string | undefined>, files: readonly EnvironmentFile[] = []): Config {
+  const secrets = readSecretFiles(given)
+  const { environment } = secrets
+  const faults: string[] = [...secrets.faults]
   const read = <Value>(name: SettingName): Value => {
     const { schema, allowed, default: fallback, check }: Setting = settings[name]
     const text = environment[name] || fallback
@@ -95,6 +100,8 @@ export function readConfig(
     demoData: read<string>('DEMO_DATA') === '1',
     host: read('HOST'),
     port: read('PORT'),
+    adminPort: read('ADMIN_PORT'),
+    adminHost: read('ADMIN_HOST'),
     publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
     corsOrigins: read('CORS_ORIGINS'),
     workers: read<number | null>('WORKERS') ?? defaultWorkers(databaseUrl !== null, availableParallelism()),
@@ -112,6 +119,7 @@ export function readConfig(
     listCacheMb: read('LIST_CACHE_MB'),
     columnsMb: read('COLUMNS_MB'),
     columnsLoad: read('COLUMNS_LOAD'),
+    slowStatementMs: read('SLOW_STATEMENT_MS'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),
   }

@@ -79,6 +79,18 @@ export const settings = {
     allowed: 'an integer from 0 to 65535',
     meaning: 'The port to listen on; 0 for any free one.',
   },
+  ADMIN_PORT: {
+    schema: Type.Integer({ minimum: 0, maximum: 65535 }),
+    default: null,
+    allowed: 'an integer from 0 to 65535',
+    meaning: 'A port of its own for /metrics, /livez and /readyz, without a key; without it there is none.',
+  },
+  ADMIN_HOST: {
+    schema: Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,100}$' }),
+    default: '127.0.0.1',
+    allowed: 'an address or a name',
+    meaning: 'The address that ADMIN_PORT listens on.',
+  },
   PUBLIC_URL: {
     schema: Type.String({ pattern: '^(?=[!-~]{1,128}$)https?://[^/?#"<>]+(/[^?#"<>]*)?$' }),
     default: null,
@@ -189,6 +201,12 @@ export const settings = {
     default: 'demand',
     allowed: 'demand or start',
     meaning: 'When a table is read into columns: once that has cost less than its lists, or when a worker starts.',
+  },
+  SLOW_STATEMENT_MS: {
+    schema: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
+    default: '1000',
+    allowed: 'an integer from 0 to 3600000',
+    meaning: 'Statements that take so long are logged, by their shape and without values; 0: none.',
   },
   LOG_LEVEL: {
     schema: oneOf(LOG_LEVELS),

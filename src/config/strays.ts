@@ -1,6 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 import { suggest } from '../model/nearest.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
+import { secretFileNames } from './secretFiles.ts'
 import { RENAMED, settings } from './settings.ts'
 
 /** A variable, and the setting that it probably should be. */
@@ -18,7 +19,12 @@ const LENGTH_MIN = 7
 /** A fault for each line that sets nothing the server knows: a misspelt setting would leave its default in force. */
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
   // Earlier names have a fault of their own.
-  const known = new Set([...NAMES, ...Object.keys(RENAMED), ...files.flatMap(({ references }) => references)])
+  const known = new Set([
+    ...NAMES,
+    ...secretFileNames,
+    ...Object.keys(RENAMED),
+    ...files.flatMap(({ references }) => references),
+  ])
   const isKnown = (name: string) => known.has(name) || OF_OTHERS.test(name)
   return files.flatMap((file) =>
     file.variables

@@ -1,3 +1,4 @@
+import { cellOf, count } from '../metrics/counts.ts'
 import type { Batch, Batchable } from '../model/batch.ts'
 import { arrayText, type Row } from '../model/sql.ts'
 import { Sending } from './sending.ts'
@@ -41,6 +42,8 @@ interface Bounds {
   runningMsMax: number
 }
 
+const BATCHES = { read: cellOf('batches', 'read'), write: cellOf('batches', 'write') }
+const BATCHED = { read: cellOf('batched', 'read'), write: cellOf('batched', 'write') }
 /** Batches of one text at once: the second one works while the first one's answer travels. */
 const RUNNING_MAX = 2
 /** Runs of a first batch; later ones have twice as many after a quick one, half as many after a slow one. */
@@ -130,6 +133,9 @@ export class Batcher {
     const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
     const startMs = performance.now()
     const whole = sending && Sending.together(runs)
+    const kind = sending === null ? 'read' : 'write'
+    count(BATCHES[kind])
+    count(BATCHED[kind], runs.length)
     const { once } = statement
     const rows = await this.execution.together({ text: batch.text, values, once }, observe, untilMs, whole)
     for (const run of runs) run.sending?.separate()

@@ -1,18 +1,20 @@
 import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
+import { waitingFor } from './databaseTime.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { Marks } from './marks.ts'
+import { Meter, type MeterOptions } from './meter.ts'
 import { errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown, unavailable } from './outcomes.ts'
-import { closePool, openPool, type Pool, type PoolOptions } from './pool.ts'
+import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { type DriverQuery, Sending } from './sending.ts'
 import { Shortage } from './shortage.ts'
 import { classify, type Verdict } from './sqlstate.ts'
-import { readOf, type Work, writeOf } from './work.ts'
+import { type Work, workOf } from './work.ts'
 import type { Observe, WriteObserver } from './writeObserver.ts'
 
-export interface DatabaseOptions extends PoolOptions {
+export interface DatabaseOptions extends PoolOptions, MeterOptions {
   /** Waiting for a connection included; default: 5 s. */
   queryMsMax?: number
   /** Writes over connections of this name were given up, and may still be done; after `closed` no more are sent. */
@@ -27,12 +29,6 @@ const READING_MS_MAX = 500
 const WRITING_MS_MAX = 100
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 const PAUSES_MS = [50, 150, 450]
-const ATTEMPTS_MAX = PAUSES_MS.length + 1
-/**
- * For statements that may wait for a lock: the driver sends nothing behind them over their connection, only over others.
- * (`onexecute` is the driver's own hook: what it returns says whether the connection takes more.)
- */
-const HOLDING = { simple: false, onexecute: () => false }
 /** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
 
@@ -45,6 +41,7 @@ export class Database {
   private readonly reads: Batcher
   private readonly writes: Batcher
   private readonly shortage = new Shortage()
+  private readonly meter: Meter
   /** Null: connections name the machine, or none is to be named. */
   private readonly marks: Marks | null
   private inFlight = 0
@@ -58,6 +55,7 @@ export class Database {
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
+    this.meter = new Meter(options)
     const { changes, prepare, isPooled = !prepare } = options
     this.marks = changes && isPooled ? new Marks(changes.machine) : null
     this.reads = this.batcher(true)
@@ -68,7 +66,7 @@ export class Database {
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
   read(statement: Batchable): Promise<Row[]> {
-    return this.admit(() => this.reads.ask(statement))
+    return waitingFor(this.admit(() => this.reads.ask(statement)))
   }
 
   /**
@@ -84,9 +82,15 @@ export class Database {
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
   write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
     const sending = new Sending()
-    if (statement.batch) return this.admit(() => this.writes.ask(statement, observe, sending), sending, statement)
-    const untilMs = performance.now() + this.queryMsMax
-    return this.admit(() => this.run(writeOf(statement, observe, untilMs, true, sending)), sending, statement)
+    const ask = statement.batch
+      ? () => this.writes.ask(statement, observe, sending)
+      : () => this.run(workOf(statement, observe, performance.now() + this.queryMsMax, true, sending))
+    return waitingFor(this.admit(ask, sending, statement))
+  }
+
+  /** What is under way: asked of it, and handed to the driver. */
+  get load(): { queries: number; sent: number } {
+    return { queries: this.inFlight, sent: this.pool.running }
   }
 
   /** Waits up to `waitMs` for queries that run, then closes the connections; queries that still run get ServiceUnavailable. */
@@ -104,15 +108,12 @@ export class Database {
     return new Batcher(
       {
         // A batch gives up on locks soon, a write by itself waits for them; reads meet none.
-        alone: (statement, observe, untilMs, sending) =>
-          this.run(sending ? writeOf(statement, observe, untilMs, true, sending) : readOf(statement, untilMs)),
+        alone: (statement, observe, untilMs, sending) => this.run(workOf(statement, observe, untilMs, true, sending)),
         together: (statement, observe, untilMs, sending) =>
-          this.run(sending ? writeOf(statement, observe, untilMs, false, sending) : readOf(statement, untilMs)).catch(
-            (error) => {
-              if (isUndone(error)) return null
-              throw error
-            },
-          ),
+          this.run(workOf(statement, observe, untilMs, false, sending)).catch((error) => {
+            if (isUndone(error)) return null
+            throw error
+          }),
       },
       { waitMsMax: this.queryMsMax, runningMsMax: repeatable ? READING_MS_MAX : WRITING_MS_MAX },
     )
@@ -167,7 +168,7 @@ export class Database {
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
-        if (!again || attempt === ATTEMPTS_MAX) throw errorFor(error, verdict, work, this.hasWritten)
+        if (!again || attempt > PAUSES_MS.length) throw errorFor(error, verdict, work, this.hasWritten)
         if (verdict !== 'rolledBack') await Bun.sleep(PAUSES_MS[attempt - 1] as number)
       }
     }
@@ -175,22 +176,24 @@ export class Database {
 
   private async attempt({ statement, mayWait, sending, follower }: Work, pool: Pool, prepare: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
-    const query = pool.sql.unsafe(
-      sending && this.marks ? this.marks.of(statement.text) : statement.text,
-      statement.values as string[],
-      (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object,
-    )
+    const text = sending && this.marks ? this.marks.of(statement.text) : statement.text
+    const options = (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object
+    const query = pool.sql.unsafe(text, statement.values as string[], options)
     follower?.handOver(query as unknown as DriverQuery, pool)
     pool.running++
+    const startMs = performance.now()
+    let isAnswered = false
     try {
       const rows = await this.deadlines.race(query.values() as unknown as Promise<Row[]>, () => missedDeadline())
       this.stuck = 0
+      isAnswered = true
       if (sending) this.hasWritten = true
       sending?.end()
       // After a query that failed amid its rows, the driver leaves as many entries empty at the start of the next answer.
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
     } finally {
       pool.running--
+      this.meter.note(statement.text, sending !== null, startMs, isAnswered)
       if (pool.isRetired && pool.running === 0) closePool(pool)
     }
   }
@@ -224,6 +227,7 @@ export class Database {
    * connection for each query that still waits, and forget it.
    */
   private renew() {
+    this.meter.noteRenewal()
     this.stuck = 0
     this.shapes.forget()
     const old = this.pool

@@ -35,7 +35,12 @@ export class LongWrites {
     const connections = options.changes ? `${options.changes.connections}/long` : null
     this.name = connections
     const changes = options.changes && { ...options.changes, connections: connections as string }
-    const limits = { poolSize: 1, statementMsMax: LONG_STATEMENT_MS_MAX, queryMsMax: LONG_QUERY_MS_MAX }
+    const limits = {
+      kind: 'longWrite' as const,
+      poolSize: 1,
+      statementMsMax: LONG_STATEMENT_MS_MAX,
+      queryMsMax: LONG_QUERY_MS_MAX,
+    }
     const name = options.name === undefined ? {} : { name: `${options.name}/long` }
     this.own = new Database({ ...options, ...limits, ...name, changes: changes ?? null })
   }
@@ -56,6 +61,10 @@ export class LongWrites {
       this.waiting--
       resolve()
     }
+  }
+
+  get load(): Database['load'] {
+    return { queries: this.waiting, sent: this.own.load.sent }
   }
 
   async end(): Promise<void> {

@@ -18,7 +18,7 @@ export interface Work {
 }
 
 /** A write. */
-export function writeOf(
+function writeOf(
   statement: Batchable,
   observe: Observe | null,
   untilMs: number,
@@ -30,6 +30,17 @@ export function writeOf(
 }
 
 /** What changes nothing, and waits for no lock. */
-export function readOf(statement: Batchable, untilMs: number): Work {
+function readOf(statement: Batchable, untilMs: number): Work {
   return { statement, observe: null, repeatable: true, untilMs, mayWait: false, sending: null, follower: null }
+}
+
+/** A statement's work; without `sending` it changes nothing. */
+export function workOf(
+  statement: Batchable,
+  observe: Observe | null,
+  untilMs: number,
+  mayWait: boolean,
+  sending: Sending | null,
+): Work {
+  return sending ? writeOf(statement, observe, untilMs, mayWait, sending) : readOf(statement, untilMs)
 }

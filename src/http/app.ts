@@ -1,25 +1,26 @@
 import { Elysia } from 'elysia'
-import type { Admission, PeerAddresses } from '../admit/admission.ts'
-import type { Key } from '../admit/keyring.ts'
-import type { RateLimitStatus } from '../admit/limiter.ts'
+import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
-import type { Log, LogFields } from '../log.ts'
+import { withDatabaseTime } from '../execute/databaseTime.ts'
+import type { Log } from '../log.ts'
+import { cellOf, count } from '../metrics/counts.ts'
 import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
-import { fitHead } from '../respond/head.ts'
+import { addIfRoom, fitHead } from '../respond/head.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import { bearerKey, bearerTextOf } from './bearer.ts'
 import { type Charged, chargeMore } from './chargeMore.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
+import { type Exchange, idsOf, noteAnswer, timeAsked, timingOf } from './exchange.ts'
 import { inPieces } from './pieces.ts'
 import { chargeKey, confirmKey, readmit } from './readmit.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
-import type { Location, Router } from './router.ts'
+import type { Router } from './router.ts'
 import { type Route, routesOf } from './routes.ts'
 import { streamBody } from './streamBody.ts'
-import { pathOf, readTarget, type Target } from './target.ts'
+import { readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
 
 /** What an app is made of; the worker makes it. */
@@ -62,8 +63,8 @@ export function createApp(parts: Parts) {
     .onError(async ({ request, error, server }) => {
       const [startMs, requestId] = [performance.now(), requestIdOf(request)]
       const rateLimit = await parts.admission.charge(null, request, server)
-      const call = { request, server, requestId, startMs, location: null, key: null, rateLimit }
-      return finish(parts, call, failure(parts, requestId, error), hasUnreadBody(request))
+      const call = { request, server, requestId, startMs, location: null, key: null, rateLimit, databaseTime: null }
+      return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
     })
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
   const serve = (request: Request, text: string | undefined, route: Route<ResourceRequest> | null) =>
@@ -102,27 +103,18 @@ async function respond(
   if (settled !== null) ({ key, isConfirmed } = await settled)
   const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
   const rateLimit = asked instanceof Promise ? await asked : asked
-  const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit }
+  const databaseTime = timeAsked(request, key)
+  const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit, databaseTime }
   let reply: Reply
   try {
-    reply = await answer(parts, router, call)
+    reply = await (databaseTime
+      ? withDatabaseTime(databaseTime, () => answer(parts, router, call))
+      : answer(parts, router, call))
   } catch (error) {
-    reply = failure(parts, requestId, error)
+    reply = failure(parts, call, error)
   }
   const isArriving = hasUnreadBody(request) && !(await readRest(request))
   return finish(parts, call, reply, isArriving)
-}
-
-/** A request, and what its answer and its line in the log need of it. */
-interface Exchange {
-  readonly request: Request
-  readonly server: (ResourceRequest['server'] & PeerAddresses) | null
-  readonly requestId: string
-  readonly startMs: number
-  readonly location: Location<ResourceRequest> | null
-  readonly key: Key | null
-  /** Null: nothing is charged here. As of the last request that it was charged. */
-  rateLimit: RateLimitStatus | null
 }
 
 /** The same, with what was found out about it before it is answered. */
@@ -167,18 +159,19 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
   })
 }
 
-function failure({ baseUrl, log }: Parts, requestId: string, error: unknown): TextReply {
+function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextReply {
+  const { requestId } = call
   if (error instanceof ApiError) {
-    if (error.cause) log.warn(error.code, { requestId, cause: String(error.cause) })
+    if (error.cause) log.warn(error.code, { ...idsOf(call), cause: String(error.cause) })
     return respondError(error, baseUrl())
   }
-  log.error('a request failed', { requestId, error: String((error as Error | null)?.stack ?? error) })
+  log.error('a request failed', { ...idsOf(call), error: String((error as Error | null)?.stack ?? error) })
   return respondFailure(requestId, baseUrl())
 }
 
 /** What every answer carries, and its line in the log. `isArriving`: its body has not ended. */
 function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean): Response {
-  const { cors, isDraining, log } = parts
+  const { cors, isDraining } = parts
   const { request, rateLimit } = call
   const headers = reply.headers
   if (rateLimit !== null) {
@@ -192,36 +185,30 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   if (cors !== null) cors.addTo(headers, request.headers.get('origin'))
   if (isDraining() || isArriving || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
+  if (call.databaseTime !== null) addIfRoom(reply, 'Server-Timing', timingOf(call, call.databaseTime))
   const { status, body } = reply
   if (isStreamed(body)) return new Response(streamed(parts, call, status, body), { status, headers })
   const bytes = body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body)
-  if (log.isEnabled('info')) logRequest(parts, call, status, { bytes })
+  noteAnswer(parts, call, { status, bytes })
   return new Response(inPieces(body, request.method), { status, headers })
 }
 
+const STREAMS = cellOf('streams')
+
 /** Its line in the log follows at its end. */
 function streamed(parts: Parts, call: Exchange, status: number, body: Streamed): ReadableStream<Uint8Array> {
+  count(STREAMS)
   return streamBody(body, {
     request: call.request,
     faultLine(error) {
-      const { body: text } = failure(parts, call.requestId, error)
+      const { body: text } = failure(parts, call, error)
       return body.saysFault ? `${text}\n` : ''
     },
     onEnd(bytes, isWhole) {
-      if (parts.log.isEnabled('info')) logRequest(parts, call, status, isWhole ? { bytes } : { bytes, cut: true })
+      count(STREAMS, -1)
+      noteAnswer(parts, call, { status, bytes, isStream: true, isCut: !isWhole })
     },
   })
-}
-
-/** One line: what was asked, how it was answered, by whom and for how long. */
-function logRequest({ admission, log }: Parts, call: Exchange, status: number, body: { bytes: number; cut?: true }) {
-  const { request, location, requestId, key } = call
-  const { method } = request
-  const ms = Math.round((performance.now() - call.startMs) * 100) / 100
-  const fields: LogFields = { ms, ...body, client: admission.addressOf(request, call.server), requestId }
-  if (location !== null) fields.route = location.endpoint.route
-  if (key !== null) fields.key = key.id
-  log.info(`${method} ${pathOf(request.url)} ${status}`, fields)
 }
 
 const SANE_ID = /^[\w.:/+=~-]{1,128}$/

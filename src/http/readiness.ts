@@ -9,7 +9,7 @@ const APPLIED = toStatement(sql`select file from migration`)
 const KEPT_MS = 1_000
 
 /** `isReady`, asked at most once a second however often it is called: the address is open and not limited. */
-export function createReadiness(database: Database, files: readonly string[]): () => Promise<boolean> {
+export function createReadiness(database: Pick<Database, 'read'>, files: readonly string[]): () => Promise<boolean> {
   let answer: Promise<boolean> | null = null
   let askedMs = 0
   return () => {
@@ -23,7 +23,7 @@ export function createReadiness(database: Database, files: readonly string[]): (
 }
 
 /** Whether requests can be served: the database answers and has every migration of `files`. @throws ApiError 503 */
-export async function isReady(database: Database, files: readonly string[]): Promise<boolean> {
+export async function isReady(database: Pick<Database, 'read'>, files: readonly string[]): Promise<boolean> {
   const rows = await database.read(APPLIED).catch((error) => {
     if (error?.code === UNDEFINED_TABLE) return []
     throw error

@@ -50,7 +50,8 @@ export async function migrate(url: string, folder: string): Promise<string[]> {
   )
 }
 
-async function requireUtf8(sql: postgres.TransactionSql) {
+/** @throws Error that names the encoding there is */
+export async function requireUtf8(sql: postgres.TransactionSql) {
   const [row] = await sql`select current_setting('server_encoding') as encoding`
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }
@@ -64,7 +65,11 @@ export function readMigrations(folder: string): Migration[] {
   })
 }
 
-function pendingOf(migrations: Migration[], applied: readonly { file: string; checksum: string }[]): Migration[] {
+/** Those that are not applied yet. @throws Error naming an applied file that has been edited or is out of order */
+export function pendingOf(
+  migrations: Migration[],
+  applied: readonly { file: string; checksum: string }[],
+): Migration[] {
   const checksums = new Map(applied.map(({ file, checksum }) => [file, checksum]))
   const edited = migrations.find(({ file, checksum }) => (checksums.get(file) ?? checksum) !== checksum)
   if (edited)

@@ -1,6 +1,7 @@
 import type { LimiterTables } from '../admit/limiterFiles.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import type { Config } from '../config/config.ts'
+import type { CountsAccess } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
 
 /** The valid keys, and the tables in which their requests are counted. */
@@ -25,6 +26,8 @@ export interface StartMessage {
   readonly tables: LimiterTables
   /** Null: the list cache is off. */
   readonly changes: ChangeLogAccess | null
+  /** Null: what it counts is read by none. */
+  readonly counts: CountsAccess | null
 }
 
 /** The database is reachable: requests are answered from now on. */

@@ -15,7 +15,14 @@ export function openStandbys(config: Config, primary: Database, options: Databas
   const places = shareConnections(config.databasePool).lists
   const poolSize = standbyConnections(config.databasePool)
   const opened = config.databaseReadUrls.map((url) => {
-    const own = new Database({ ...options, url, poolSize, changes: null, name: `${options.name}/standby` })
+    const own = new Database({
+      ...options,
+      url,
+      poolSize,
+      kind: 'standby',
+      changes: null,
+      name: `${options.name}/standby`,
+    })
     const reads = new ListReads({ quick: own, own, places, mayCancel: !isPooled(config) })
     return { database: own, standby: new Standby(own, reads, new URL(url).host, log) }
   })

@@ -75,9 +75,10 @@ function isOwnMachine(host: string): boolean {
  * JSON is asked for. A key shows on a terminal alone: what is printed elsewhere is kept by others.
  */
 function announce(config: Config, log: Log, started: Started, tookMs: number) {
-  const { url, workers, developmentKey, hasKeys } = started
+  const { url, adminUrl, workers, developmentKey, hasKeys } = started
   const isJson = (config.logFormat ?? formatFor(process.stdout)) === 'json'
-  if (isJson) log.info('listening', { url, version, workers, pid: process.pid, ms: tookMs })
+  if (isJson)
+    log.info('listening', { url, ...(adminUrl && { admin: adminUrl }), version, workers, pid: process.pid, ms: tookMs })
   if (config.logFormat === 'json') return
   const isShown = (isJson ? process.stderr : process.stdout).isTTY
   const seconds = (tookMs / 1_000).toFixed(1)
@@ -85,6 +86,7 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const lines = [`Roster ${version} listens on ${url}, ready in ${seconds} s; ${processes}, process ${process.pid}`]
   const file = developmentKeyFile(config.dataDir)
   if (developmentKey) lines.push(`Key for development: ${isShown ? developmentKey : `in ${file}`}`)
+  if (adminUrl) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (!hasKeys)
     lines.push("No key is valid yet: npm run --silent roster -- keys create --name first --rights '*:read,*:write'")
   const query = '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5'

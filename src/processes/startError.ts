@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import type { Config } from '../config/config.ts'
 import { lockPort } from '../os/folder.ts'
 import { isInTimeWait } from '../os/portUse.ts'
 
@@ -17,15 +18,36 @@ export function asStartError(error: Error): StartError {
   return new StartError(error.message, { cause: error })
 }
 
+/** An address to listen on, and the setting that says which. */
+interface Listening {
+  readonly host: string
+  readonly port: number
+  readonly setting?: 'PORT' | 'ADMIN_PORT'
+}
+
+/** Takes the ports of the settings, as `takePort` does. @throws StartError */
+export async function takePorts(config: Config): Promise<() => void> {
+  const releases = [await takePort(config)]
+  const { adminHost: host, adminPort: port } = config
+  try {
+    if (port !== null) releases.push(await takePort({ host, port, setting: 'ADMIN_PORT' }))
+  } catch (error) {
+    releases[0]?.()
+    throw error
+  }
+  return () => releases.forEach((release) => void release())
+}
+
 /**
  * Takes the port before anything is started, so that one that is taken costs nothing: workers share it, servers must not.
  * Returns what releases it. @throws StartError
  */
-export async function takePort({ host, port }: { host: string; port: number }): Promise<() => void> {
+export async function takePort(at: Listening): Promise<() => void> {
+  const { host, port } = at
   const lock = port === 0 ? null : lockPort(host, port)
-  if (lock === null && port !== 0) throw takenByAnother({ host, port })
+  if (lock === null && port !== 0) throw takenByAnother(at)
   try {
-    await requireFree(host, port)
+    await requireFree(at)
   } catch (error) {
     lock?.release()
     throw error
@@ -34,12 +56,13 @@ export async function takePort({ host, port }: { host: string; port: number }): 
 }
 
 /** @throws StartError */
-function requireFree(host: string, port: number): Promise<void> {
+function requireFree(at: Listening): Promise<void> {
+  const { host, port } = at
   return new Promise((done, fail) => {
     const probe = createServer()
     probe.once('error', (error: NodeJS.ErrnoException) => {
       const message = `cannot listen on ${host}:${port}: ${error.message}`
-      fail(error.code === 'EADDRINUSE' ? portTaken({ host, port }) : new StartError(message))
+      fail(error.code === 'EADDRINUSE' ? portTaken(at) : new StartError(message))
     })
     probe.listen(port, host, () => probe.close(() => done()))
   })
@@ -49,13 +72,14 @@ function requireFree(host: string, port: number): Promise<void> {
  * The StartError for a port that the kernel does not give. A server's own connections do not keep its port from the next
  * one, but a client's do, where the kernel has given it this port for its end.
  */
-export function portTaken({ host, port }: { host: string; port: number }): StartError {
-  if (!isInTimeWait(port)) return takenByAnother({ host, port })
+export function portTaken(at: Listening): StartError {
+  const { host, port, setting = 'PORT' } = at
+  if (!isInTimeWait(port)) return takenByAnother(at)
   return new StartError(
-    `port ${port} on ${host} is kept for a connection that has ended (TIME-WAIT): start again in a minute, or set PORT`,
+    `port ${port} on ${host} is kept for a connection that has ended (TIME-WAIT): start again in a minute, or set ${setting}`,
   )
 }
 
-function takenByAnother({ host, port }: { host: string; port: number }): StartError {
-  return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set PORT`)
+function takenByAnother({ host, port, setting = 'PORT' }: Listening): StartError {
+  return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set ${setting}`)
 }

@@ -7,8 +7,7 @@ import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import { takeMemoryFolder } from '../os/folder.ts'
-import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
-import { keepRunning } from '../postgres/keepRunning.ts'
+import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
 import { checkChanges } from '../postgres/oldRows.ts'
 import { loadSample } from '../postgres/sample.ts'
@@ -16,16 +15,20 @@ import { warnOfSuperuser } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
 import { Chores } from './chores.ts'
 import { requireDescriptors } from './descriptorNeeds.ts'
-import { followOthers, logSettings } from './followOthers.ts'
+import { followOthers } from './followOthers.ts'
 import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
-import { asStartError, orStartError, portTaken, StartError, takePort } from './startError.ts'
+import { Monitor } from './monitor.ts'
+import { startOwnDatabase } from './ownDatabase.ts'
+import { asStartError, orStartError, portTaken, StartError, takePorts } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
 /** What there is to say of a server that has started. */
 export interface Started {
   readonly url: string
+  /** Null: there is no port for metrics. */
+  readonly adminUrl: string | null
   readonly workers: number
   /** To be shown to a developer; null where the operator makes the keys. */
   readonly developmentKey: string | null
@@ -34,10 +37,6 @@ export interface Started {
 
 /** Between attempts to reach a database that is away. */
 const AGAIN_MS = 250
-/** The most that PostgreSQL takes as max_connections. */
-const CONNECTIONS_MAX = 262_143
-/** Parallel workers would take the processors from all other requests, one after the other for each list. */
-const EMBEDDED = { max_parallel_workers_per_gather: '0' }
 /** Answers within this time ask clients to close their connections, so that none is cut. */
 const LEAVE_MS = 250
 
@@ -49,6 +48,7 @@ export class Supervisor {
   private running: EmbeddedPostgres | null = null
   private pool: WorkerPool | null = null
   private keys: KeyService | null = null
+  private monitor: Monitor | null = null
   /** Null until the database has been there. */
   private cursorSecret: string | null = null
   private isStopping = false
@@ -68,10 +68,10 @@ export class Supervisor {
   async start(): Promise<Started> {
     const { config } = this
     requireDescriptors(config)
-    this.releases.push(await takePort(config))
+    this.releases.push(await takePorts(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
-    const keys = this.openMemory()
     this.entities = await loadEntities()
+    const keys = this.openMemory()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     const isThere = await this.openDatabase(directUrl, keys)
@@ -92,17 +92,24 @@ export class Supervisor {
         keys: keys.keys,
         tables: keys.ensureTables(),
         changes: this.changes?.enter(process) ?? null,
+        counts: this.monitor?.enter(process) ?? null,
       }),
-      onEnd: (process) => this.changes?.leave(process),
+      onEnd: (process) => {
+        this.changes?.leave(process)
+        this.monitor?.leave(process)
+      },
       onReport: (report) => this.take(report),
     })
     const { url, processes } = await this.pool.start().catch((error) => {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
       throw error
     })
+    const adminUrl =
+      this.monitor?.start({ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping }) ??
+      null
     if (!isThere) this.awaitDatabase(directUrl, keys)
     const hasKeys = !isThere || bootstrapKeys.length + keys.keys.length > 0
-    return { url, workers: processes, developmentKey, hasKeys }
+    return { url, adminUrl, workers: processes, developmentKey, hasKeys }
   }
 
   private take(report: ReportMessage) {
@@ -121,6 +128,7 @@ export class Supervisor {
     this.keys?.stop()
     await this.chores?.stop()
     await this.pool?.stop(LEAVE_MS)
+    this.monitor?.stop()
     await this.changes?.stop()
     await this.keys?.end()
     await (await this.embedded?.catch(() => null))?.stop()
@@ -134,22 +142,9 @@ export class Supervisor {
   }
 
   private async startDatabase(): Promise<string> {
-    const { dataDir, databasePool, workers } = this.config
-    // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes.
-    const connections = Math.min(2 * (databasePool + 1) * workers + 20, CONNECTIONS_MAX)
-    const settings = { ...EMBEDDED, max_connections: String(connections), ...logSettings(this.config) }
-    this.embedded = startEmbedded({ dataDir, settings })
-    const embedded = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
-    this.running = embedded
-    keepRunning(embedded, {
-      onEnd: (log, pauseMs) => this.log.error('PostgreSQL ended and is started again', { pauseMs, log }),
-      onBack: () => this.log.info('PostgreSQL runs again'),
-      onFailure: (log) => {
-        this.log.error('PostgreSQL ended too often: the server stops', { log })
-        this.onFailure()
-      },
-    })
-    return embedded.url
+    this.embedded = startOwnDatabase(this.config, this.log, this.onFailure)
+    this.running = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
+    return this.running.url
   }
 
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
@@ -162,6 +157,10 @@ export class Supervisor {
       if (listCache && changes === 'off') log.info('list cache off: CHANGES=off, so writes of others are unknown')
       else if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
       else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
+      this.monitor = Monitor.create(config, folder, this.entities, {
+        workers: () => this.pool,
+        changes: () => this.changes,
+      })
       return keys
     } catch (error) {
       throw asStartError(error as Error)
@@ -241,6 +240,7 @@ export class Supervisor {
       return this.onFailure()
     }
     if (this.isStopping || this.cursorSecret === null) return
+    this.isWaiting = false
     const { cursorSecret } = this
     this.pool?.broadcast({ kind: 'begin', cursorSecret, keys: keys.keys, tables: keys.ensureTables() })
     this.log.info('database reachable: the server answers requests')

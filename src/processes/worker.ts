@@ -1,9 +1,4 @@
-import { Admission } from '../admit/admission.ts'
-import { KeyNews } from '../admit/keyNews.ts'
-import { Keyring } from '../admit/keyring.ts'
-import { type LimiterTables, limiterSettings } from '../admit/limiterFiles.ts'
-import { Limiters } from '../admit/limiters.ts'
-import { RedisWindows } from '../admit/redis.ts'
+import type { LimiterTables } from '../admit/limiterFiles.ts'
 import { onWake } from '../changes/demand.ts'
 import { newestTransaction } from '../changes/inFlight.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
@@ -18,20 +13,21 @@ import { LongWrites } from '../execute/longWrites.ts'
 import { Positions } from '../execute/positions.ts'
 import { createApp } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
-import { keySource } from '../keys/source.ts'
 import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
-import { parseNetworks } from '../model/networks.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
 import { openRegion } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
+import { createAdmission } from './createAdmission.ts'
 import { ownDescriptors } from './descriptorNeeds.ts'
+import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
+import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
 export interface Worker {
@@ -88,6 +84,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     url: databaseUrl,
     poolSize: connections.others,
     prepare: config.databasePrepare,
+    onStatement: slowStatements(log, config.slowStatementMs),
     isPooled: isPooled(config),
     changes,
     name: `roster ${crypto.randomUUID()}`,
@@ -103,6 +100,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const lists = new Database({
     ...options,
     poolSize: connections.lists,
+    kind: 'list',
     changes: null,
     name: `${options.name}/lists`,
     spare: database,
@@ -155,6 +153,18 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
   )
+  const gauged: Gauged = {
+    pools: {
+      rows: { database, size: connections.others },
+      lists: { database: lists, size: connections.lists },
+      longWrites: { database: longWrites, size: 1 },
+    },
+    columns: memory?.columns ?? null,
+    columnBytesMax: config.columnsMb * 2 ** 20,
+    requestsInFlight: () => app.server?.pendingRequests ?? 0,
+  }
+  // Its timers cost a server at rest a little, and without the port there is no scrape.
+  const endGauges = config.adminPort === null ? () => undefined : keepGauges(gauged)
   const url = `http://${hostInUrl(config.host)}:${port}`
   baseUrl ||= url
   return {
@@ -181,44 +191,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       await Promise.all([database.end(0), lists.end(0), longWrites.end(), reading?.end(), memory?.columns?.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
+      endGauges()
       close()
     },
-  }
-}
-
-function createAdmission(config: Config, { keys, bootstrapKeys, tables, log }: Surroundings, database: Database) {
-  const { rateLimitStore, trustedProxies } = config
-  const keyring = new Keyring(keys, bootstrapKeys)
-  // All workers lose the store at once; the first one logs it.
-  const storeEvents = {
-    onAway(error: Error) {
-      if (limiters.storeIsAway())
-        log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
-    },
-    onBack() {
-      if (limiters.storeIsBack()) log.info('rate limit store reachable again')
-    },
-  }
-  const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
-  const limiters = new Limiters(limiterSettings(config), tables, store)
-  limiters.update(tables)
-  const news = new KeyNews(keyring, keySource(database), () => limiters.newsMs())
-  return {
-    admission: new Admission(keyring, limiters, trustedProxies === null ? null : parseNetworks(trustedProxies), news),
-    replaceKeys(records: readonly KeyRecord[], tables: LimiterTables) {
-      keyring.replace(records)
-      limiters.update(tables)
-      news.noteReplaced()
-    },
-    takeUsedKeys() {
-      const requests = limiters.takeOverflowed()
-      if (requests > 0)
-        log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
-      return keyring.takeUsed()
-    },
-    // The worker that logged the outage may have died; then this one logs its end.
-    ready: store?.greeted.then((isHere) => isHere && storeEvents.onBack()),
-    close: () => store?.close(),
   }
 }
 

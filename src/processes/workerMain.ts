@@ -1,6 +1,7 @@
 // A worker as a process of its own; the supervisor starts it, sends it what it needs, and outlives it.
 
 import { createLog, type Log } from '../log.ts'
+import { shareCounts } from '../metrics/counts.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 
@@ -27,8 +28,9 @@ process.on('SIGINT', () => undefined)
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)
 
-async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) {
+async function start({ config, counts, ...surroundings }: ToWorker & { kind: 'start' }) {
   log = createLog(config.logLevel, config.logFormat)
+  shareCounts(counts)
   worker = startWorker(config, {
     ...surroundings,
     log,

@@ -23,10 +23,12 @@ const PING_EVERY_MS = 2_000
 
 /** Worker processes on one port: one that ends unasked is replaced. */
 export class WorkerPool {
-  private readonly workers = new Set<WorkerProcess>()
+  private readonly workers = new Map<WorkerProcess, number>()
   private port: number | null = null
   private isStopping = false
   private failures = 0
+  /** Workers that ended unasked, or hung, and were replaced. */
+  replacements = 0
   private launches = 0
   /** Resolves when all have started, or the last exchange is over. */
   private settled: Promise<void> = Promise.resolve()
@@ -50,9 +52,14 @@ export class WorkerPool {
     return { url, processes: this.options.count }
   }
 
+  /** The processes that run: the system's number of each by its own. */
+  get running(): ReadonlyMap<number, number> {
+    return new Map([...this.workers].map(([{ pid }, number]) => [number, pid]))
+  }
+
   /** Sends a message to all workers. */
   broadcast(message: ToWorker): void {
-    for (const worker of this.workers) worker.send(message)
+    for (const worker of this.workers.keys()) worker.send(message)
   }
 
   /** Replaces one process after the other; each leaves when its successor is ready, so that no request is refused. */
@@ -65,7 +72,7 @@ export class WorkerPool {
   private async exchange() {
     this.isRestartWanted = false
     const { log } = this.options
-    for (const worker of [...this.workers]) {
+    for (const worker of [...this.workers.keys()]) {
       if (this.isStopping) return
       if (!this.workers.has(worker)) continue // it has died, and has a successor
       worker.isLeaving = true // so that, should it die now, its successor is this one
@@ -86,11 +93,11 @@ export class WorkerPool {
   /** Lets clients leave for `leaveMs` and what runs finish, then ends all processes. */
   async stop(leaveMs: number): Promise<void> {
     this.isStopping = true
-    await Promise.all([...this.workers].map((worker) => worker.leave(leaveMs)))
+    await Promise.all([...this.workers.keys()].map((worker) => worker.leave(leaveMs)))
   }
 
   kill(): void {
-    for (const worker of this.workers) worker.kill()
+    for (const worker of this.workers.keys()) worker.kill()
   }
 
   /** Resolves when a new worker is ready. @throws WorkerFailed when it cannot start */
@@ -113,7 +120,7 @@ export class WorkerPool {
     const number = ++this.launches
     const message = this.options.startMessage(this.port, number)
     const worker = this.create(message, number)
-    this.workers.add(worker)
+    this.workers.set(worker, number)
     worker.ready.then(
       () => this.watch(worker),
       () => undefined,
@@ -136,7 +143,7 @@ export class WorkerPool {
 
   /** Kills a worker that hangs, so that it is replaced: it would keep its share of the connections. */
   private ping() {
-    for (const worker of this.workers) {
+    for (const worker of this.workers.keys()) {
       if (worker.ping()) continue
       this.options.log.error('a worker does not answer: it is killed and replaced', { pid: worker.pid })
       worker.kill()
@@ -152,6 +159,7 @@ export class WorkerPool {
   /** At once the first time; a worker that dies of its start is tried again after ever longer pauses. */
   private async replace(worker: WorkerProcess, startedMs = worker.startedMs) {
     const { log } = this.options
+    this.replacements++
     if (performance.now() - startedMs > STEADY_MS) this.failures = 0
     const pauseMs = this.failures === 0 ? 0 : Math.min(100 * 2 ** (this.failures - 1), PAUSE_MS_MAX)
     this.failures++

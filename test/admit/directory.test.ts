@@ -36,6 +36,14 @@ describe('enter and find', () => {
     expect(new Set(range(16).map(enter)).size).toBe(16)
   })
 
+  test('those in use are the clients that were seen of late', () => {
+    const { directory, table, words, enter } = directoryOf(16)
+    for (const client of [1, 2, 3]) words[table.entryOf(enter(client) as number) + SEEN] = nowMs / 1_000
+    expect(directory.countInUse()).toBe(3)
+    words[table.entryOf(enter(2) as number) + SEEN] = (nowMs - 2 * SILENT_MS) / 1_000
+    expect(directory.countInUse()).toBe(2)
+  })
+
   test('all 64 bits count', () => {
     const { directory } = directoryOf(16)
     const slots = [directory.enter(1, 1), directory.enter(1, 2), directory.enter(2, 1), directory.enter(-1, 1)]

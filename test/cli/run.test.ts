@@ -31,6 +31,6 @@ test('a misspelt command names the nearest, and nothing runs', async () => {
 })
 
 test('one that is near to none says so', async () => {
-  expect(await run('migrate', '--now')).toBe(2)
-  expect(written.stderr).toBe("error: unknown command 'migrate'.\n")
+  expect(await run('immigrate', '--now')).toBe(2)
+  expect(written.stderr).toBe("error: unknown command 'immigrate'.\n")
 })

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import manifest from '../../package.json'
 import lockfile from '../../package-lock.json'
-import { settings } from '../../src/config/settings.ts'
 import { errorTable } from '../../src/errors.ts'
 import { testLockfile } from '../support/lockfile.ts'
 
@@ -121,18 +120,6 @@ describe('what is written about the program is what the program does', () => {
           .slice(1, -1)
           .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
       )
-
-  test('the README lists every setting with its default, and no other', () => {
-    const listed = rowsOf('README.md').filter(([name]) => /^[A-Z][A-Z0-9_]+$/.test(name as string))
-    expect(listed.map(([name, fallback]) => [name as string, fallback as string])).toEqual(
-      Object.entries(settings).map(([name, { default: fallback }]) => [name, fallback ?? '']),
-    )
-  })
-
-  test('.env.example lists every setting, and no other', () => {
-    const names = [...read('.env.example').matchAll(/^#? ?([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name)
-    expect(names.sort()).toEqual(Object.keys(settings).sort())
-  })
 
   test('docs/errors.md lists every error code with its status and its title, and no other', () => {
     expect(rowsOf('docs/errors.md').map(([name, status, title]) => [name as string, Number(status), title])).toEqual(

@@ -10,6 +10,8 @@ import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Positions } from '../../src/execute/positions.ts'
 import { createApp } from '../../src/http/app.ts'
+import { createRouter } from '../../src/http/endpoints.ts'
+import { routeNames } from '../../src/http/routeNames.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { loadEntities } from '../../src/registry.ts'
@@ -21,10 +23,10 @@ const entities = await loadEntities()
 const config = readConfig({ RATE_LIMIT_CLIENTS: '1' })
 
 /** Put together as a worker does; nothing is asked, so it opens no connection. */
-function appOf() {
+function partsOf() {
   const options = { url: 'postgres://nobody@127.0.0.1:9/none', poolSize: 1, prepare: true }
   const database = new Database(options)
-  return createApp({
+  return {
     entities,
     database,
     listReads: new ListReads({ quick: database, own: database, places: 1, mayCancel: true }),
@@ -44,8 +46,15 @@ function appOf() {
     baseUrl: () => 'http://127.0.0.1',
     isDraining: () => false,
     isWaiting: () => false,
-  })
+  }
 }
+
+const appOf = () => createApp(partsOf())
+
+test('those that count requests know every route', () => {
+  const routes = createRouter(partsOf()).added.map(([, { route }]) => route)
+  expect(routeNames(entities).sort()).toEqual(routes.sort())
+})
 
 test('app.routes has the operations of the OpenAPI document', () => {
   const facts = { baseUrl: '', limits: config.rateLimits, anonymousLimits: config.rateLimitsAnonymous }

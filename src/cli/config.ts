@@ -1,0 +1,29 @@
+import { Command } from 'commander'
+import type { Config } from '../config/config.ts'
+import type { Effective } from '../config/origins.ts'
+import { print } from './run.ts'
+import { formatTable } from './table.ts'
+
+/** `config`: the settings in force, where each came from, and what is wrong with them. */
+export function configCommand(effective: () => readonly Effective[], readSettings: () => Config): Command {
+  return new Command('config')
+    .description('Print the settings in force and where each comes from, without secrets; fail where one is wrong.')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  npm run --silent roster config')
+    .action(async ({ json }: { json?: true }) => {
+      const settings = effective()
+      await print(json ? jsonOf(settings) : formatTable([HEADS, ...settings.map(cellsOf)]))
+      readSettings()
+    })
+}
+
+const HEADS = ['SETTING', 'VALUE', 'FROM']
+
+function cellsOf({ name, value, isSet, isSecret, from }: Effective): string[] {
+  return [name, isSecret && isSet ? '(hidden)' : (value ?? '-'), from]
+}
+
+function jsonOf(settings: readonly Effective[]): string {
+  const entries = settings.map(({ name, ...own }) => [name, own])
+  return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import type { EnvironmentFile } from './environmentFiles.ts'
+import { readSecretFiles } from './secretFiles.ts'
+import { isSecret, type Setting, type SettingName, settings } from './settings.ts'
+
+/** A setting as it is in force. */
+export interface Effective {
+  readonly name: string
+  /** As an operator would write it; null: there is none, or it is secret. */
+  readonly value: string | null
+  /** Whether there is a value. */
+  readonly isSet: boolean
+  readonly isSecret: boolean
+  /** `default`, `environment`, `.env` or another file of that kind, or `file <path>`. */
+  readonly from: string
+}
+
+/** Every setting, whether or not it is right. `files`: those from which the environment has come in part. */
+export function effectiveSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  files: readonly EnvironmentFile[],
+  inherited: ReadonlySet<string> | null = inheritedNames(),
+): Effective[] {
+  const secrets = readSecretFiles(environment)
+  /** The environment wins over files, and the first of these over the others. */
+  const originOf = (variable: string) =>
+    inherited?.has(variable)
+      ? 'environment'
+      : (files.find(({ variables }) => variables.includes(variable))?.name ?? 'environment')
+  return Object.entries<Setting>(settings).map(([name, { default: fallback }]) => {
+    const text = secrets.environment[name] || null
+    const secret = isSecret(name as SettingName)
+    const file = secrets.files.get(name)
+    const from = text === null ? 'default' : file !== undefined && !environment[name] ? `file ${file}` : originOf(name)
+    const value = text ?? fallback
+    return { name, value: secret ? null : value, isSet: value !== null, isSecret: secret, from }
+  })
+}
+
+/** The variables that this process was started with, before Bun has read files; null: the system does not say. */
+function inheritedNames(): ReadonlySet<string> | null {
+  if (process.platform !== 'linux') return null
+  try {
+    const lines = readFileSync('/proc/self/environ', 'utf8').split('\0')
+    return new Set(lines.map((line) => line.slice(0, line.indexOf('='))))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { isSecret, type SettingName, settings } from './settings.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the name of a variable ends with that names the file of a secret. */
+const END = '_FILE'
+const BYTES_MAX = 64 * 1024
+
+/** The variables that name files of secrets, as containers get them: `DATABASE_URL_FILE`. */
+export const secretFileNames: readonly string[] = Object.keys(settings)
+  .filter((name) => isSecret(name as SettingName))
+  .map((name) => name + END)
+
+/** Settings whose values stand in files. */
+export interface SecretFiles {
+  /** The whole environment, with these settings as if it had them. */
+  readonly environment: Environment
+  /** The file of each, by the setting's name. */
+  readonly files: ReadonlyMap<string, string>
+  readonly faults: readonly string[]
+}
+
+/** Reads the secrets that the environment names files of; a line break at the end of a file is not part of it. */
+export function readSecretFiles(environment: Environment): SecretFiles {
+  const read: Record<string, string | undefined> = { ...environment }
+  const files = new Map<string, string>()
+  const faults: string[] = []
+  for (const variable of secretFileNames) {
+    const file = environment[variable]
+    if (!file) continue
+    const name = variable.slice(0, -END.length)
+    files.set(name, file)
+    if (environment[name]) faults.push(`${name} and ${variable} are both set: take one of them away`)
+    else {
+      try {
+        read[name] = readSecret(file)
+      } catch (error) {
+        faults.push(`${variable} must name a file with the value; ${file}: ${(error as Error).message}`)
+      }
+    }
+  }
+  return { environment: read, files, faults }
+}
+
+/** @throws Error that says what is wrong with the file */
+function readSecret(file: string): string {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(code === 'ENOENT' ? 'there is none' : `it cannot be read (${code})`)
+  }
+  if (bytes.length > BYTES_MAX) throw new Error(`it has more than ${BYTES_MAX} bytes`)
+  const text = bytes.toString('utf8').replace(/\r?\n$/, '')
+  if (text === '') throw new Error('it is empty')
+  return text
+}

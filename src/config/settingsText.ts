@@ -1,0 +1,45 @@
+import { type Setting, settings } from './settings.ts'
+
+/** As `--help` shows them: this wide. */
+const WIDTH = 100
+const INDENT = '      '
+
+const all: [name: string, setting: Setting][] = Object.entries(settings)
+
+/** The table of the README. */
+export function settingsTable(): string {
+  const rows = all.map(([name, { default: fallback, meaning }]) => {
+    const shown = fallback === null ? '' : `\`${fallback}\``
+    return `| \`${name}\` | ${shown} | ${meaning.replaceAll('|', '\\|')} |`
+  })
+  return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
+}
+
+/** The file `.env.example`. */
+export function environmentExample(): string {
+  const blocks = all.map(([name, { default: fallback, meaning }]) => `# ${meaning}\n# ${name}=${fallback ?? ''}\n`)
+  return ['# Copy to .env and take the # from what you set.\n', ...blocks].join('\n')
+}
+
+/** What `--help` says of them. */
+export function settingsHelp(): string {
+  const blocks = all.map(([name, { default: fallback, meaning }]) => {
+    const head = fallback === null ? `  ${name}` : `  ${name} (default: ${fallback})`
+    return [head, ...wrap(meaning)].join('\n')
+  })
+  return ['Settings, as environment variables or lines of a .env file:', ...blocks].join('\n')
+}
+
+/** Lines of whole words, indented. */
+function wrap(text: string): string[] {
+  const lines: string[] = []
+  let line = INDENT
+  for (const word of text.split(' ')) {
+    if (line !== INDENT && line.length + word.length >= WIDTH) {
+      lines.push(line.trimEnd())
+      line = INDENT
+    }
+    line += `${word} `
+  }
+  return [...lines, line.trimEnd()]
+}

@@ -1,0 +1,166 @@
+import type postgres from 'postgres'
+import { survey } from '../changes/catalog.ts'
+import { chooseWay } from '../changes/choice.ts'
+import { copiesOf } from '../changes/owner.ts'
+import { type Config, isPooled } from '../config/config.ts'
+import { withConnection } from '../execute/connect.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Row } from '../model/sql.ts'
+import { MIGRATIONS, pendingOf, readMigrations } from '../postgres/migrate.ts'
+import { clockOff } from './clock.ts'
+import { advice, type Finding, fault, ok } from './finding.ts'
+import { examineTables } from './tables.ts'
+
+const [VERSION_MIN, VERSION_MAX] = [14, 18]
+/** Of the supervisor, beside what the workers have. */
+const OWN_CONNECTIONS = 3
+
+/** What can be said of a database, and of how a server would use it. */
+export async function examineDatabase(url: string, config: Config, entities: readonly Entity[]): Promise<Finding[]> {
+  try {
+    return await withConnection(url, async (sql) => {
+      const state = await stateOf(sql)
+      const migrations = await examineMigrations(sql)
+      const common = [
+        version(state),
+        encoding(state),
+        clockOff('database clock', ...state.clock),
+        role(state),
+        connections(state, config),
+        writable(state),
+        ...encryption(url, state),
+        migrations,
+      ]
+      if (migrations.state === 'fault') return common
+      return [...common, ...(await examineTables(sql, entities)), await changes(url, config, entities, sql)]
+    })
+  } catch (error) {
+    const reason = (error as Error).message || String(error)
+    return [fault('database', `it cannot be reached (${reason}): start it, or mend DATABASE_URL`)]
+  }
+}
+
+interface State {
+  readonly version: number
+  readonly encoding: string
+  readonly isSuperuser: boolean
+  readonly role: string
+  readonly isStandby: boolean
+  readonly isReadOnly: boolean
+  readonly isEncrypted: boolean
+  readonly connectionsMax: number
+  /** The database's clock, and this machine's before and after. */
+  readonly clock: [thereMs: number, fromMs: number, toMs: number]
+}
+
+async function stateOf(sql: postgres.Sql): Promise<State> {
+  await sql`select 1` // so that the clock is asked over a connection that is there
+  const fromMs = Date.now()
+  const [time] = await sql`select extract(epoch from clock_timestamp()) * 1000 as ms`
+  const toMs = Date.now()
+  const [row] = await sql`
+    select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
+      current_setting('is_superuser') = 'on' as superuser, current_user::text as role,
+      pg_is_in_recovery() as standby, current_setting('default_transaction_read_only') = 'on' as readonly,
+      coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
+      least(
+        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
+        (select case rolconnlimit when -1 then 262143 else rolconnlimit end from pg_roles where rolname = current_user),
+        (select case datconnlimit when -1 then 262143 else datconnlimit end from pg_database where datname = current_database())
+      ) as connections`
+  const { version, encoding, superuser, role, standby, readonly, encrypted, connections } = row as postgres.Row
+  return {
+    ...{ version, encoding, role, isSuperuser: superuser, isStandby: standby, isReadOnly: readonly },
+    ...{ isEncrypted: encrypted, connectionsMax: connections, clock: [Number(time?.ms), fromMs, toMs] },
+  }
+}
+
+function version({ version: number }: State): Finding {
+  const major = Math.floor(number / 10_000)
+  const text = `PostgreSQL ${major}.${number % 10_000} answers`
+  if (major < VERSION_MIN) return fault('database', `${text}: ${VERSION_MIN} or later is needed`)
+  if (major > VERSION_MAX) return advice('database', `${text}: newer than ${VERSION_MAX}, the last that is tested`)
+  return ok('database', text)
+}
+
+function encoding({ encoding: name }: State): Finding {
+  if (name === 'UTF8') return ok('encoding', name)
+  return fault('encoding', `the database is encoded in ${name}: make one with encoding 'UTF8'`)
+}
+
+function role({ isSuperuser, role: name }: State): Finding {
+  if (!isSuperuser) return ok('role', `${name} is no superuser`)
+  return advice('role', `${name} is a superuser: give the server a role with rights on its tables alone`)
+}
+
+function connections({ connectionsMax }: State, config: Config): Finding {
+  const { workers, databasePool, columnsMb } = config
+  const each = databasePool + 1 + (columnsMb > 0 ? 1 : 0) + (databasePool <= 2 ? 1 : 0)
+  const needed = workers * each + OWN_CONNECTIONS
+  const text = `${needed} of ${connectionsMax} that the role may have`
+  if (isPooled(config)) return ok('connections', `${needed}, of a pooler`)
+  if (needed <= connectionsMax) return ok('connections', text)
+  return fault(
+    'connections',
+    `${text}: raise max_connections or the role's limit, or set DATABASE_POOL or WORKERS lower`,
+  )
+}
+
+function writable({ isStandby, isReadOnly }: State): Finding {
+  if (isStandby) return fault('writes', 'it is a hot standby: writes are refused; name the primary in DATABASE_URL')
+  if (!isReadOnly) return ok('writes', 'it takes writes')
+  return fault(
+    'writes',
+    'default_transaction_read_only is on: writes are refused; set it off for the role or the database',
+  )
+}
+
+/** On this machine no one listens. */
+function encryption(url: string, { isEncrypted }: State): Finding[] {
+  if (isEncrypted) return [ok('database tls', 'connections are encrypted')]
+  if (/@?(localhost|127\.[\d.]+|\[::1\])(?=[:/?]|$)/.test(url.replace(/^\w+:\/\//, '')))
+    return [ok('database tls', 'it is on this machine')]
+  return [advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')]
+}
+
+async function examineMigrations(sql: postgres.Sql): Promise<Finding> {
+  const migrations = readMigrations(MIGRATIONS)
+  const [there] = await sql`select to_regclass('migration') is not null as yes`
+  if (!there?.yes) return fault('migrations', 'there are no tables yet: the first start makes them, by a role that may')
+  const applied = await sql<{ file: string; checksum: string }[]>`select file, checksum from migration`
+  try {
+    const pending = pendingOf(migrations, applied)
+    if (pending.length === 0) return ok('migrations', `all ${migrations.length} are applied`)
+    const names = pending.map(({ file }) => file).join(', ')
+    return fault('migrations', `${names} not applied: start a server as the role that owns the tables`)
+  } catch (error) {
+    return fault('migrations', (error as Error).message)
+  }
+}
+
+/** How writes of others become known, and whether they do. */
+async function changes(url: string, config: Config, entities: readonly Entity[], sql: postgres.Sql): Promise<Finding> {
+  if (!config.listCache || config.changes === 'off') return ok('writes of others', 'the list cache is off')
+  // The role that reads its log is one of its own.
+  if (config.databaseUrl === null) return ok('writes of others', 'the embedded one lets its log be read')
+  const tables = entities.map(({ table }) => table)
+  const { way, reason } =
+    config.changes === 'notify' ? { way: 'notify', reason: '' } : await chooseWay('auto', { url, feedUrl: url }, tables)
+  if (way === 'slot') return ok('writes of others', 'they are read from the database’s log')
+  if (config.changes === 'slot')
+    return fault('writes of others', `CHANGES=slot, and ${reason}: mend that, or set CHANGES=auto`)
+  const ask = async (text: string, values: readonly string[] = []) =>
+    (await sql.unsafe(text, values as string[]).values()) as unknown as Row[]
+  const { notifying, strangers } = await survey(ask, tables, copiesOf(entities))
+  const silent = tables.filter((table) => !notifying.has(table))
+  if (silent.length > 0) {
+    const calls = silent.map((table) => `select notify_changes_of('${table}')`).join('; ')
+    return fault('writes of others', `triggers of ${silent.join(', ')} are missing or disabled: ${calls}`)
+  }
+  if (strangers.length === 0) return ok('writes of others', 'triggers notify of them')
+  const causes = strangers.map(({ kind, name, place }) => `${kind} ${name} of ${place}`).join(', ')
+  return advice(
+    'writes of others',
+    `lists come from the database because of ${causes}: see docs/cache.md, "What turns it off"`,
+  )
+}

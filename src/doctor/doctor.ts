@@ -1,0 +1,53 @@
+import { Command } from 'commander'
+import { CommandError, print } from '../cli/run.ts'
+import { formatTable } from '../cli/table.ts'
+import { type Config, ConfigError } from '../config/config.ts'
+import { runningPostgres } from '../postgres/postmaster.ts'
+import { loadEntities } from '../registry.ts'
+import { examineDatabase } from './database.ts'
+import { type Finding, fault, ok } from './finding.ts'
+import { examineMachine } from './machine.ts'
+import { examineRedis } from './redis.ts'
+
+const MARKS = { ok: 'OK', advice: 'ADVICE', fault: 'FAULT' }
+
+/** `doctor`: what a server needs, each in a line, and what to do where it is not so. Nothing is changed. */
+export function doctorCommand(readSettings: () => Config): Command {
+  return new Command('doctor')
+    .description(
+      'Look whether a server can run here: machine, settings, database, Redis; say what to do. Nothing is changed.',
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  npm run --silent roster doctor')
+    .action(async ({ json }: { json?: true }) => {
+      const findings = await examine(readSettings)
+      await print(json ? `${JSON.stringify(findings, null, 2)}\n` : formatTable(findings.map(cellsOf)))
+      const faults = findings.filter(({ state }) => state === 'fault').length
+      if (faults > 0) throw new CommandError(faults === 1 ? '1 fault' : `${faults} faults`)
+    })
+}
+
+/** All that can be found, in the order of the lines; where settings are wrong, these alone. */
+export async function examine(readSettings: () => Config): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readSettings()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.message.split('\n').map((line) => fault('settings', line))
+  }
+  const { databaseUrl, databaseDirectUrl, dataDir, rateLimitStore } = config
+  const url = databaseDirectUrl ?? databaseUrl ?? runningPostgres(dataDir)
+  const [machine, database, redis] = await Promise.all([
+    examineMachine(config),
+    url === null
+      ? [ok('database', 'the embedded one does not run: a server starts it')]
+      : loadEntities().then((entities) => examineDatabase(url, config, entities)),
+    rateLimitStore === null ? [] : examineRedis(rateLimitStore),
+  ])
+  return [ok('settings', 'all can be read'), ...machine, ...database, ...redis]
+}
+
+function cellsOf({ check, state, text }: Finding): string[] {
+  return [MARKS[state], check, text.replaceAll('\n', ' ')]
+}

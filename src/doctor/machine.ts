@@ -1,0 +1,118 @@
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { dependencies, version } from '../../package.json'
+import { anonymousClients } from '../admit/limiterFiles.ts'
+import { wordsFor } from '../admit/window.ts'
+import { changeLogWords } from '../changes/layout.ts'
+import type { Config } from '../config/config.ts'
+import { descriptorsMax } from '../os/descriptors.ts'
+import { lockPort, memoryFolderOf } from '../os/folder.ts'
+import { requireDescriptors } from '../processes/descriptorNeeds.ts'
+import { takePort } from '../processes/startError.ts'
+import { advice, type Finding, fault, ok } from './finding.ts'
+
+const MIB = 2 ** 20
+/** Of the disk with DATA_DIR: below that a database of its own soon refuses writes. */
+const DISK_BYTES_MIN = 200 * MIB
+const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
+
+/** What can be said of this machine, without the database. */
+export async function examineMachine(config: Config): Promise<Finding[]> {
+  return [
+    versions(),
+    dataFolder(config),
+    sharedMemory(config),
+    descriptors(config),
+    await port('port', config),
+    ...(config.adminPort === null
+      ? []
+      : [await port('admin port', { host: config.adminHost, port: config.adminPort, setting: 'ADMIN_PORT' })]),
+    ...publicUrl(config),
+  ]
+}
+
+function versions(): Finding {
+  const pinned = dependencies.bun
+  const text = `Roster ${version} on Bun ${Bun.version}, ${process.platform} ${process.arch}`
+  if (Bun.version === pinned) return ok('versions', text)
+  return fault('versions', `${text}, and not on Bun ${pinned}: start it by npm start or node src/launch.mjs`)
+}
+
+function dataFolder({ dataDir }: Config): Finding {
+  const path = resolve(dataDir)
+  const there = firstThere(path)
+  try {
+    if (!statSync(there).isDirectory()) throw Object.assign(new Error(), { code: 'ENOTDIR' })
+    accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return fault('data folder', `DATA_DIR ${path} cannot be used (${code}): set another, or let this user write there`)
+  }
+  const { bavail, bsize } = statfsSync(there)
+  const text = `${path}, ${Math.floor((bavail * bsize) / MIB)} MiB free`
+  return bavail * bsize < DISK_BYTES_MIN ? advice('data folder', `${text}: make room`) : ok('data folder', text)
+}
+
+/** Of the tables of the limits, and of the log of changes. */
+function sharedMemory(config: Config): Finding {
+  const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients, listCache, workers } = config
+  const limits = wordsFor(rateLimitClients, rateLimits)
+  const addresses = wordsFor(anonymousClients(rateLimitsAnonymous), rateLimitsAnonymous)
+  const bytes = 4 * (limits + addresses + (listCache ? changeLogWords(3 + 2 * workers) : 0))
+  const folder = memoryFolderOf(dataDir, port)
+  const room = roomAt(dirname(folder)) + bytesIn(folder)
+  const text = `${Math.ceil(bytes / MIB)} MiB of ${Math.floor(room / MIB)} MiB in ${dirname(folder)}`
+  if (bytes <= room) return ok('shared memory', text)
+  return fault('shared memory', `${text}: make it larger (--shm-size in Docker), or set RATE_LIMIT_CLIENTS lower`)
+}
+
+/** The path itself, or what of it there is. */
+function firstThere(path: string): string {
+  return existsSync(path) ? path : firstThere(dirname(path))
+}
+
+function roomAt(folder: string): number {
+  const { bavail, bsize } = statfsSync(firstThere(folder))
+  return bavail * bsize
+}
+
+/** Of a server that runs, or has run. */
+function bytesIn(folder: string): number {
+  try {
+    return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
+  } catch {
+    return 0
+  }
+}
+
+function descriptors(config: Config): Finding {
+  try {
+    requireDescriptors(config)
+    return ok('file limits', `a process may have ${descriptorsMax()} descriptors`)
+  } catch (error) {
+    return fault('file limits', (error as Error).message)
+  }
+}
+
+async function port(check: string, at: Parameters<typeof takePort>[0]): Promise<Finding> {
+  const text = `${at.port} on ${at.host}`
+  if (at.port === 0) return ok(check, 'any free one')
+  const lock = lockPort(at.host, at.port)
+  if (lock === null) return ok(check, `${text}, on which a server of this user runs`)
+  lock.release()
+  try {
+    const release = await takePort(at)
+    release()
+    return ok(check, `${text} is free`)
+  } catch (error) {
+    return fault(check, (error as Error).message)
+  }
+}
+
+function publicUrl({ publicUrl: url, host, trustedProxies }: Config): Finding[] {
+  if (url?.startsWith('http://') && !LOOPBACK.test(new URL(url).hostname))
+    return [advice('tls', 'PUBLIC_URL is http: keys travel in clear text; put a proxy with TLS in front')]
+  if (url === null && !LOOPBACK.test(host) && trustedProxies === null)
+    return [advice('tls', `HOST ${host} is open to other machines, in clear text: put a proxy with TLS in front`)]
+  return [ok('tls', url?.startsWith('https://') ? 'PUBLIC_URL is https' : 'clients are of this machine')]
+}

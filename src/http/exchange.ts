@@ -1,0 +1,79 @@
+import type { Admission, PeerAddresses } from '../admit/admission.ts'
+import type { Key } from '../admit/keyring.ts'
+import type { RateLimitStatus } from '../admit/limiter.ts'
+import { DatabaseTime } from '../execute/databaseTime.ts'
+import type { Log, LogFields } from '../log.ts'
+import { countRequest } from '../metrics/counts.ts'
+import type { KindOfRequest } from '../metrics/metric.ts'
+import type { ResourceRequest } from '../operations/resourceRequest.ts'
+import type { Location } from './router.ts'
+import { pathOf } from './target.ts'
+import { readTraceParent } from './traceParent.ts'
+
+/** A request, and what its answer and its line in the log need of it. */
+export interface Exchange {
+  readonly request: Request
+  readonly server: (ResourceRequest['server'] & PeerAddresses) | null
+  readonly requestId: string
+  readonly startMs: number
+  readonly location: Location<ResourceRequest> | null
+  readonly key: Key | null
+  /** Null: nothing is charged here. As of the last request that it was charged. */
+  rateLimit: RateLimitStatus | null
+  /** Null: it is not asked for. */
+  readonly databaseTime: DatabaseTime | null
+}
+
+/** Where a client with a key asks how long its answer has taken. D64 */
+export function timeAsked({ headers }: Request, key: Key | null): DatabaseTime | null {
+  return key !== null && headers.get('x-roster-timing') === 'on' ? new DatabaseTime() : null
+}
+
+/** How long it has taken until now, and for how long of that the database was waited for, in milliseconds. Server Timing, 3 */
+export function timingOf(call: Exchange, databaseTime: DatabaseTime): string {
+  const ms = performance.now() - call.startMs
+  return `total;dur=${ms.toFixed(2)}, db;dur=${Math.min(ms, databaseTime.ms).toFixed(2)}`
+}
+
+/** What is known of an answer when it has been made, or sent as far as it comes. */
+interface Answered {
+  readonly status: number
+  readonly bytes: number
+  readonly isStream?: boolean
+  /** It broke off. */
+  readonly isCut?: boolean
+}
+
+/** Counts a request that was answered, and writes its line of the log. */
+export function noteAnswer(parts: { admission: Admission; log: Log }, call: Exchange, answered: Answered): void {
+  const { location } = call
+  const { method } = call.request
+  const ms = performance.now() - call.startMs
+  const kind = location === null ? 'other' : kindOf(location, method, answered.isStream === true)
+  countRequest(location === null ? null : location.endpoint.route, method, answered.status, kind, ms)
+  if (parts.log.isEnabled('info')) logRequest(parts, call, answered, ms)
+}
+
+function kindOf({ endpoint, id }: Location<ResourceRequest>, method: string, isStream: boolean): KindOfRequest {
+  const { plural, route } = endpoint
+  if (plural === null) return route === '/Changes' ? 'changes' : 'other'
+  if (method !== 'GET' && method !== 'HEAD') return method === 'OPTIONS' ? 'other' : 'write'
+  if (id === '') return isStream ? 'stream' : 'list'
+  return route.endsWith('/Changes') ? 'changes' : 'row'
+}
+
+/** By which lines of one request are found, and those that other programs have of it. */
+export function idsOf({ request, requestId }: Exchange): LogFields {
+  return { requestId, ...readTraceParent(request) }
+}
+
+/** One line: what was asked, how it was answered, by whom and for how long. */
+function logRequest({ admission, log }: { admission: Admission; log: Log }, call: Exchange, to: Answered, ms: number) {
+  const { request, location, key } = call
+  const client = admission.addressOf(request, call.server)
+  const fields: LogFields = { ms: Math.round(ms * 100) / 100, bytes: to.bytes, client, ...idsOf(call) }
+  if (to.isCut) fields.cut = true
+  if (location !== null) fields.route = location.endpoint.route
+  if (key !== null) fields.key = key.id
+  log.info(`${request.method} ${pathOf(request.url)} ${to.status}`, fields)
+}

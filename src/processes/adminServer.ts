@@ -1,0 +1,64 @@
+import { EXPOSITION_TYPE } from '../metrics/exposition.ts'
+import { withDeadline } from '../os/deadline.ts'
+import { StartError } from './startError.ts'
+
+/** A running port for those who run the server. */
+export interface AdminServer {
+  readonly url: string
+  stop(): void
+}
+
+/** What it answers with. */
+interface AdminParts {
+  metrics(): string
+  /** Rejects, as a false does, where requests cannot be served. */
+  isReady(): Promise<boolean>
+}
+
+const READY_MS_MAX = 4_000
+const SAFE = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
+const JSON_HEADERS = { ...SAFE, 'Content-Type': 'application/json; charset=utf-8' }
+
+/** Serves `/metrics`, `/livez` and `/readyz`, without a key and without limits. @throws StartError when the port is taken */
+export function serveAdmin(at: { host: string; port: number }, parts: AdminParts): AdminServer {
+  try {
+    const server = Bun.serve({
+      hostname: at.host,
+      port: at.port,
+      development: false,
+      reusePort: false,
+      fetch: (request) => answer(request, parts),
+      error: () => new Response(null, { status: 500, headers: SAFE }),
+    })
+    const host = at.host.includes(':') ? `[${at.host}]` : at.host
+    return { url: `http://${host}:${server.port}`, stop: () => server.stop(true) }
+  } catch (error) {
+    throw new StartError(`cannot listen on ADMIN_PORT ${at.host}:${at.port}: ${(error as Error).message}`)
+  }
+}
+
+function answer({ method, url }: Request, parts: AdminParts): Promise<Response> | Response {
+  const { pathname } = new URL(url, 'http://admin')
+  const get = { '/metrics': () => metricsOf(parts), '/livez': live, '/readyz': () => readinessOf(parts) }[pathname]
+  if (get === undefined) return refuse(404, 'Here are /metrics, /livez and /readyz.')
+  if (method !== 'GET' && method !== 'HEAD') return refuse(405, 'Here is only to read.', { Allow: 'GET, HEAD' })
+  return get()
+}
+
+function metricsOf({ metrics }: AdminParts): Response {
+  return new Response(metrics(), { headers: { ...SAFE, 'Content-Type': EXPOSITION_TYPE } })
+}
+
+function live(): Response {
+  return new Response('{"status":"live"}', { headers: JSON_HEADERS })
+}
+
+async function readinessOf({ isReady }: AdminParts): Promise<Response> {
+  const answer = await withDeadline(isReady(), READY_MS_MAX, () => false).catch(() => false)
+  const body = JSON.stringify({ status: answer ? 'ready' : 'not ready' })
+  return new Response(body, { status: answer ? 200 : 503, headers: JSON_HEADERS })
+}
+
+function refuse(status: number, text: string, headers: Record<string, string> = {}): Response {
+  return new Response(`${text}\n`, { status, headers: { ...SAFE, ...headers, 'Content-Type': 'text/plain' } })
+}

@@ -1,0 +1,119 @@
+import { version } from '../../package.json'
+import type { ChangeLogOwner } from '../changes/owner.ts'
+import type { Config } from '../config/config.ts'
+import { withConnection } from '../execute/connect.ts'
+import type { Database } from '../execute/database.ts'
+import { createReadiness } from '../http/readiness.ts'
+import { routeNames } from '../http/routeNames.ts'
+import { MetricBoard, type Sample } from '../metrics/board.ts'
+import type { CountsAccess } from '../metrics/counts.ts'
+import { type MetricName, metrics } from '../metrics/declared.ts'
+import { writeMetrics } from '../metrics/exposition.ts'
+import type { Entity } from '../model/entity.ts'
+import type { Statement } from '../model/sql.ts'
+import { descriptorsMax } from '../os/descriptors.ts'
+import { processUse } from '../os/processUse.ts'
+import { type AdminServer, serveAdmin } from './adminServer.ts'
+
+/** What the supervisor has of its own for scrapes. */
+interface Supervised {
+  /** Null until they are started. */
+  workers(): { readonly running: ReadonlyMap<number, number>; readonly replacements: number } | null
+  /** Null: there is no change log. */
+  changes(): ChangeLogOwner | null
+}
+
+/** What readiness is known by. */
+interface Readying {
+  /** Of the database. */
+  readonly url: string
+  readonly migrationFiles: readonly string[]
+  /** False: the server waits for its database, or stops. */
+  isServing(): boolean
+}
+
+/** What a server says of itself to those who run it: its metrics, on a port of their own. */
+export class Monitor {
+  private readonly board: MetricBoard
+  private server: AdminServer | null = null
+  private readonly startedSeconds = Date.now() / 1_000
+  private readonly descriptorsMax = descriptorsMax()
+
+  /** Null: no port is set. @throws Error when there is no room for the counts */
+  static create(config: Config, folder: string, entities: readonly Entity[], supervised: Supervised): Monitor | null {
+    return config.adminPort === null ? null : new Monitor(config, folder, entities, supervised)
+  }
+
+  private constructor(
+    private readonly config: Config,
+    folder: string,
+    entities: readonly Entity[],
+    private readonly supervised: Supervised,
+  ) {
+    this.board = new MetricBoard(folder, config.workers, routeNames(entities))
+  }
+
+  /** Where a new worker process counts. */
+  enter(process: number): CountsAccess | null {
+    return this.board.enter(process)
+  }
+
+  /** A worker process has ended. */
+  leave(process: number): void {
+    this.board.leave(process)
+  }
+
+  /** Begins to answer. Returns where. @throws StartError */
+  start({ url, migrationFiles, isServing }: Readying): string {
+    const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
+    const isReady = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
+    const { adminHost: host, adminPort: port } = this.config
+    this.server = serveAdmin(
+      { host, port: port as number },
+      { isReady: async () => isServing() && isReady(), metrics: () => this.text() },
+    )
+    return this.server.url
+  }
+
+  stop(): void {
+    this.server?.stop()
+    this.board.close()
+  }
+
+  private text(): string {
+    const own = this.ownSamples()
+    return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : this.board.samples(name)))
+  }
+
+  private ownSamples(): Partial<Record<MetricName, Sample[]>> {
+    const workers = this.supervised.workers()
+    const changes = this.supervised.changes()
+    const running = [...(workers?.running ?? [])]
+    const numbers = running.map(([process]) => this.board.numberOf(process))
+    const uses = [
+      { process: 'supervisor', ...processUse('self') },
+      ...running.map(([, pid], index) => ({ process: `worker-${numbers[index]}`, ...processUse(pid) })),
+    ].filter(({ process }) => process !== 'worker-null')
+    return {
+      workers: one(running.length),
+      workersWanted: one(this.config.workers),
+      replacements: one(workers?.replacements ?? 0),
+      uncounted: one(numbers.filter((number) => number === null).length),
+      cacheLease: changes === null ? [] : one(changes.isLive ? 1 : 0),
+      feedLag: changes === null ? [] : one(changes.lagMs / 1_000),
+      memory: uses.flatMap(({ process, bytes }) =>
+        bytes === undefined ? [] : [{ labels: { process }, values: [bytes] }],
+      ),
+      descriptors: uses.flatMap(({ process, open }) =>
+        open === undefined ? [] : [{ labels: { process }, values: [open] }],
+      ),
+      descriptorsMax: Number.isFinite(this.descriptorsMax) ? one(this.descriptorsMax) : [],
+      started: one(this.startedSeconds),
+      build: [{ labels: { version, bun: Bun.version }, values: [1] }],
+    }
+  }
+}
+
+function one(value: number): Sample[] {
+  return [{ labels: {}, values: [value] }]
+}

@@ -1,0 +1,31 @@
+import type { Log } from '../log.ts'
+
+/** Lines of a minute; the next line says how many there would have been. */
+const LINES_MAX = 10
+const MINUTE_MS = 60_000
+const TEXT_MAX = 2_000
+
+/** Logs statements that take `msMin` or longer, by their text, in which `$1` stands for a value; 0: none. */
+export function slowStatements(log: Log, msMin: number): (text: string, ms: number) => void {
+  let sinceMs = Number.NEGATIVE_INFINITY
+  let lines = 0
+  let leftOut = 0
+  return (text, ms) => {
+    if (msMin === 0 || ms < msMin) return
+    const nowMs = performance.now()
+    if (nowMs - sinceMs >= MINUTE_MS) {
+      sinceMs = nowMs
+      lines = 0
+    }
+    if (++lines > LINES_MAX) {
+      leftOut++
+      return
+    }
+    log.warn('a slow statement', {
+      ms: Math.round(ms),
+      statement: text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text,
+      ...(leftOut > 0 && { leftOut }),
+    })
+    leftOut = 0
+  }
+}

@@ -1,0 +1,39 @@
+import { afterEach, expect, test } from 'bun:test'
+import { endPrograms, run } from '../support/process.ts'
+
+afterEach(endPrograms)
+
+async function config(words: readonly string[], environment: Record<string, string>) {
+  const program = run([process.execPath, '--no-env-file', 'src/main.ts', 'config', ...words], environment)
+  return { code: await program.ended, output: program.output() }
+}
+
+const SECRETS = { DATABASE_URL: 'postgres://u:secret@db/hr', RATE_LIMIT_STORE: 'redis://:secret@cache' }
+
+test('shows what is in force and where it came from, and no secret', async () => {
+  const { code, output } = await config([], { ...SECRETS, PORT: '4000' })
+  expect(code).toBe(0)
+  const lines = output.split('\n').map((line) => line.split(/ {2,}/))
+  expect(lines).toContainEqual(['SETTING', 'VALUE', 'FROM'])
+  expect(lines).toContainEqual(['PORT', '4000', 'environment'])
+  expect(lines).toContainEqual(['HOST', '127.0.0.1', 'default'])
+  expect(lines).toContainEqual(['PUBLIC_URL', '-', 'default'])
+  expect(lines).toContainEqual(['DATABASE_URL', '(hidden)', 'environment'])
+  expect(output).not.toContain('secret')
+})
+
+test('as JSON', async () => {
+  const { code, output } = await config(['--json'], { ...SECRETS, PORT: '4000' })
+  expect([code, output.includes('secret')]).toEqual([0, false])
+  expect(JSON.parse(output)).toMatchObject({
+    PORT: { value: '4000', isSet: true, isSecret: false, from: 'environment' },
+    DATABASE_URL: { value: null, isSet: true, isSecret: true, from: 'environment' },
+  })
+})
+
+test('fails where a setting is wrong, and says which', async () => {
+  const { code, output } = await config([], { PORT: 'x', BOOTSTRAP_API_KEY: 'short' })
+  expect(code).toBe(1)
+  expect(output).toContain('roster: PORT must be an integer from 0 to 65535; it is "x"')
+  expect(output).toContain('roster: BOOTSTRAP_API_KEY must be 20 to 256 visible ASCII characters\n')
+})

@@ -1,0 +1,59 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { MIGRATIONS, readMigrations } from '../../src/postgres/migrate.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { endPrograms, run } from '../support/process.ts'
+
+const FILES = readMigrations(MIGRATIONS).map(({ file }) => file)
+const TIMEOUT_MS = 60_000
+const name = `unmigrated_${process.pid}`
+
+let admin: postgres.Sql
+let sql: postgres.Sql
+let url: string
+beforeAll(async () => {
+  const own = new URL(await createDatabase())
+  admin = connect(own.href)
+  await admin.unsafe(`create database ${name} template template0 encoding 'UTF8'`)
+  own.pathname = `/${name}`
+  url = own.href
+  sql = connect(url)
+})
+afterAll(async () => {
+  await sql.end()
+  await admin.unsafe(`drop database ${name} with (force)`)
+  await admin.end()
+})
+afterEach(endPrograms)
+
+async function migrate(...words: string[]) {
+  const program = run([process.execPath, '--no-env-file', 'src/main.ts', 'migrate', ...words], { DATABASE_URL: url })
+  return { code: await program.ended, output: program.output() }
+}
+
+test(
+  'applies what is missing, once; --dry-run says what that is, and changes nothing',
+  async () => {
+    const dry = { code: 0, output: FILES.map((file) => `to apply: ${file}\n`).join('') }
+    expect([await migrate('--dry-run'), await migrate('--dry-run')]).toEqual([dry, dry])
+    expect(await migrate()).toEqual({ code: 0, output: FILES.map((file) => `applied: ${file}\n`).join('') })
+    expect(await sql`select file from migration order by file`).toMatchObject(FILES.map((file) => ({ file })))
+    const done = { code: 0, output: 'All migrations are applied.\n' }
+    expect([await migrate(), await migrate('--dry-run')]).toEqual([done, done])
+    expect(JSON.parse((await migrate('--dry-run', '--json')).output)).toEqual({ pending: [] })
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'an edited file is a fault in one line, with and without --dry-run',
+  async () => {
+    await sql`update migration set checksum = 'x' where file = ${FILES[0] as string}`
+    const output = `roster: the database cannot be used: ${FILES[0]} was edited after it had been applied: undo that, and add a new file instead\n`
+    expect([await migrate(), await migrate('--dry-run')]).toEqual([
+      { code: 1, output },
+      { code: 1, output },
+    ])
+  },
+  TIMEOUT_MS,
+)

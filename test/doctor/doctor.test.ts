@@ -1,0 +1,233 @@
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config/config.ts'
+import { clockOff } from '../../src/doctor/clock.ts'
+import { examine } from '../../src/doctor/doctor.ts'
+import { OTHERS } from '../../src/doctor/tables.ts'
+import { lockPort } from '../../src/os/folder.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { endPrograms, freePort, run } from '../support/process.ts'
+
+const TIMEOUT_MS = 60_000
+const folder = mkdtempSync(join(tmpdir(), 'roster-doctor-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(endPrograms)
+
+const environment = (own: Record<string, string> = {}) => ({
+  ...{ DATA_DIR: join(folder, 'data'), PORT: '0', DATABASE_POOL: '4', WORKERS: '2', CHANGES: 'notify' },
+  ...own,
+})
+const findingsOf = (own: Record<string, string>) => examine(() => readConfig(environment(own)))
+
+/** What is not as it should be, but for advice: the tests' role is a superuser. */
+async function faultsOf(own: Record<string, string>) {
+  const findings = await findingsOf(own)
+  return findings.filter(({ state }) => state === 'fault').map(({ check, text }) => `${check}: ${text}`)
+}
+
+/** The same of a database in which `spoil` was run. */
+async function faultsAfter(spoil: string, own: Record<string, string> = {}) {
+  const url = await createDatabase()
+  const sql = connect(url)
+  await sql.unsafe(spoil)
+  await sql.end()
+  return faultsOf({ DATABASE_URL: url, ...own })
+}
+
+test(
+  'where all is well each line is OK, and nothing is made',
+  async () => {
+    const findings = await findingsOf({ DATABASE_URL: await createDatabase() })
+    expect(findings.filter(({ state }) => state === 'fault')).toEqual([])
+    const checks = findings.map(({ check }) => check)
+    for (const check of [
+      'settings',
+      'versions',
+      'shared memory',
+      'file limits',
+      'port',
+      'database',
+      'migrations',
+      'indexes',
+    ])
+      expect(checks).toContain(check)
+    for (const check of ['rights', 'writes', 'writes of others', 'connections', 'encoding', 'database clock', 'tls'])
+      expect(checks).toContain(check)
+    expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
+  },
+  TIMEOUT_MS,
+)
+
+test('it asks for no right that docs/operations.md does not grant', async () => {
+  const page = await Bun.file(join(import.meta.dir, '../../docs/operations.md')).text()
+  const granted = new Set(
+    [...page.matchAll(/^grant ([a-z, ]+) on ([a-z_, ]+) to roster_app;$/gm)].flatMap(([, rights = '', tables = '']) =>
+      tables.split(', ').flatMap((table) => rights.split(', ').map((right) => `${right} on ${table}`)),
+    ),
+  )
+  const asked = Object.entries(OTHERS).flatMap(([table, rights]) =>
+    rights.split(', ').map((right) => `${right} on ${table}`),
+  )
+  expect(granted.size).toBeGreaterThan(10)
+  expect(asked.filter((right) => !granted.has(right))).toEqual([])
+})
+
+describe('of the machine it finds', () => {
+  test('settings that are wrong, all of them', async () => {
+    expect(await faultsOf({ PORT: 'x', WORKERS: '0' })).toEqual([
+      'settings: PORT must be an integer from 0 to 65535; it is "x"',
+      'settings: WORKERS must be an integer from 1 to 256; it is "0"',
+    ])
+  })
+
+  test('a data folder that is none', async () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    expect(await faultsOf({ DATA_DIR: file })).toEqual([
+      `data folder: DATA_DIR ${file} cannot be used (ENOTDIR): set another, or let this user write there`,
+    ])
+  })
+
+  test('too little shared memory', async () => {
+    const [fault = '', ...more] = await faultsOf({ RATE_LIMIT_CLIENTS: '1000000', RATE_LIMITS: '1000000/1h' })
+    expect(more).toEqual([])
+    expect(fault).toMatch(/^shared memory: \d+ MiB of \d+ MiB in .+ or set RATE_LIMIT_CLIENTS lower$/)
+  })
+
+  test('a port that another program has', async () => {
+    const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    expect(await faultsOf({ PORT: String(taken.port) })).toEqual([
+      `port: port ${taken.port} on 127.0.0.1 is taken by another program: stop it, or set PORT`,
+    ])
+    taken.stop(true)
+  })
+
+  test('no fault in the ports of a server that runs', async () => {
+    const [port, adminPort] = [freePort(), freePort()]
+    const locks = [port, adminPort].map((own) => lockPort('127.0.0.1', own))
+    const own = { PORT: String(port), ADMIN_PORT: String(adminPort) }
+    expect(await faultsOf(own)).toEqual([])
+    for (const lock of locks) lock?.release()
+  })
+
+  test('a Redis that is away', async () => {
+    const [fault = '', ...more] = await faultsOf({ RATE_LIMIT_STORE: `redis://:secret@127.0.0.1:${freePort()}` })
+    expect(more).toEqual([])
+    expect(fault).toStartWith('redis: RATE_LIMIT_STORE cannot be used')
+    expect(fault).not.toContain('secret')
+  })
+
+  test('a clock that goes wrong', () => {
+    expect(clockOff('clock', 10_000, 9_000, 11_000).state).toBe('ok')
+    expect(clockOff('clock', 4_000, 9_000, 11_000).text).toBe('5.0 s behind of this machine’s: set both by NTP')
+    expect(clockOff('clock', 20_000, 9_000, 11_000).text).toBe('9.0 s ahead of this machine’s: set both by NTP')
+  })
+})
+
+describe('of the database it finds', () => {
+  test('that it is away', async () => {
+    const [fault = '', ...more] = await faultsOf({ DATABASE_URL: `postgres://u:secret@127.0.0.1:${freePort()}/hr` })
+    expect(more).toEqual([])
+    expect(fault).toMatch(/^database: it cannot be reached \(.+\): start it, or mend DATABASE_URL$/)
+    expect(fault).not.toContain('secret')
+  })
+
+  test('another encoding, and that nothing was migrated', async () => {
+    const url = new URL(await createDatabase())
+    const sql = connect(url.href)
+    const name = `ascii_${process.pid}`
+    const [row] = await sql`select current_setting('server_version_num')::int as version`
+    // PostgreSQL 14 has no other provider.
+    const provider = row?.version < 150_000 ? '' : 'locale_provider libc'
+    await sql.unsafe(`create database ${name} encoding 'SQL_ASCII' template template0 ${provider} locale 'C'`)
+    url.pathname = `/${name}`
+    expect(await faultsOf({ DATABASE_URL: url.href })).toEqual([
+      "encoding: the database is encoded in SQL_ASCII: make one with encoding 'UTF8'",
+      'migrations: there are no tables yet: the first start makes them, by a role that may',
+    ])
+    await sql.unsafe(`drop database ${name}`)
+    await sql.end()
+  })
+
+  test('migrations that are missing', async () => {
+    const [fault = '', ...more] = await faultsAfter(
+      'delete from migration where file = (select max(file) from migration)',
+    )
+    expect(more).toEqual([])
+    expect(fault).toMatch(/^migrations: \d{4}_\w+\.sql not applied: start a server as the role that owns the tables$/)
+  })
+
+  test('migrations that were edited', async () => {
+    expect(await faultsAfter("update migration set checksum = 'x' where file = '0001_company.sql'")).toEqual([
+      'migrations: 0001_company.sql was edited after it had been applied: undo that, and add a new file instead',
+    ])
+  })
+
+  test('an index that was dropped', async () => {
+    const spoil = `do $$ declare own regclass; begin
+      select indexrelid into own from pg_index join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+      where indrelid = 'company'::regclass and attname = 'enabled' and not indisprimary;
+      execute 'drop index ' || own; end $$`
+    expect(await faultsAfter(spoil)).toEqual([
+      'indexes: missing or not valid: create index on "company" ("enabled", id)',
+    ])
+  })
+
+  test('triggers that are disabled', async () => {
+    expect(await faultsAfter('alter table company disable trigger user')).toEqual([
+      "writes of others: triggers of company are missing or disabled: select notify_changes_of('company')",
+    ])
+  })
+
+  test('that its log cannot be read, where CHANGES asks for that', async () => {
+    const [fault = '', ...more] = await faultsAfter('select 1', { CHANGES: 'slot' })
+    expect(more).toEqual([])
+    expect(fault).toMatch(/^writes of others: CHANGES=slot, and .+: mend that, or set CHANGES=auto$/)
+  })
+
+  test('too few connections', async () => {
+    const [fault = '', ...more] = await faultsAfter('select 1', { DATABASE_POOL: '1000', WORKERS: '8' })
+    expect(more.map((text) => text.split(':')[0])).toEqual([])
+    expect(fault).toMatch(/^connections: 8019 of \d+ that the role may have: raise max_connections/)
+  })
+
+  test('that it takes no writes', async () => {
+    const spoil = `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`
+    expect(await faultsAfter(spoil)).toEqual([
+      'writes: default_transaction_read_only is on: writes are refused; set it off for the role or the database',
+    ])
+  })
+
+  test('rights that the role lacks', async () => {
+    const url = new URL(await createDatabase())
+    const sql = connect(url.href)
+    const role = `doctor_${process.pid}`
+    await sql.unsafe(`create role ${role} login password 'p'; grant select, insert, update, delete on all tables in schema public to ${role};
+      revoke delete on company from ${role}; revoke all on api_key from ${role}`)
+    const own = new URL(url.href)
+    Object.assign(own, { username: role, password: 'p' })
+    expect(await faultsOf({ DATABASE_URL: own.href })).toEqual([
+      'rights: the role lacks delete on company; select, insert, update on api_key: grant that (docs/operations.md, "Your own")',
+    ])
+    await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
+    await sql.end()
+  })
+})
+
+test(
+  'the command says each in a line, and ends with 1 where there is a fault: here a limit of descriptors',
+  async () => {
+    const script = `ulimit -n 100; exec '${process.execPath}' --no-env-file src/main.ts doctor`
+    const program = run(['sh', '-c', script], environment())
+    expect(await program.ended).toBe(1)
+    const lines = program.output().split('\n')
+    expect(
+      lines.find((line) => /^FAULT +file limits +a process may have 100 descriptors, and needs/.test(line)),
+    ).toBeDefined()
+    expect(lines.find((line) => /^OK +database +the embedded one does not run/.test(line))).toBeDefined()
+    expect(lines).toContain('roster: 1 fault')
+  },
+  TIMEOUT_MS,
+)
