@@ -19,7 +19,7 @@ program
   .description('Start the server (the default).')
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
 program.addCommand(keysCommand(readSettings))
-program.addCommand(generateCommand())
+program.addCommand(generateCommand(readSettings))
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))

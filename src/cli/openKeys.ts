@@ -31,7 +31,7 @@ interface OpenDatabase {
 const leaveOpen = async () => undefined
 
 /** The database that DATABASE_URL names, or that a server runs in DATA_DIR, or one that is started for the command. */
-async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
+export async function openDatabase({ databaseUrl, databaseDirectUrl, dataDir }: Config): Promise<OpenDatabase> {
   if (databaseUrl) return { url: databaseDirectUrl ?? databaseUrl, close: leaveOpen }
   for (const giveUpMs = performance.now() + START_MS_MAX; ; await Bun.sleep(100)) {
     const own = await startOwn(dataDir).catch((error) => {

@@ -3,14 +3,17 @@ import type { Assignments } from '../model/query.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
 
 /**
- * Why a row cannot be written: a row of the answer for each column whose reference names no row, and for each rule that
- * the row's other values would break, by its constraint; `id`, where there is no row to change. `id` null: a new row.
+ * Why a row cannot be written: a row of the answer for each column whose reference names no row, for each unique value that
+ * another row has, and for each rule that the row's other values would break, both by their constraints; `id`, where there is no row to change. `id` null: a new row.
  * Null: nothing can be wrong with it.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments): Statement | null {
   const checks = [...changes].flatMap(([property, value]) =>
     property.reference && value !== null ? [missing(property, property.reference, param(value))] : [],
   )
+  for (const [property, value] of changes)
+    if (property.unique !== null && value !== null)
+      checks.push(taken(entity, property, param(value), id === null ? null : param(id)))
   if (id !== null) {
     const own = param(id)
     checks.push(...entity.rules.flatMap((rule) => broken(entity, rule, own, changes)))
@@ -23,6 +26,12 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 
 function missing({ column }: Property, { table }: Reference, id: Param): Sql {
   return sql`select ${param(column)}::text where not exists (select from ${name(table)} where id = ${id}::bigint)`
+}
+
+function taken({ table }: Entity, { column, kind, unique }: Property, value: Param, id: Param | null): Sql {
+  const other = id === null ? sql`` : sql` and id <> ${id}::bigint`
+  const rows = sql`select from ${name(table)} where ${name(column)} = ${value}::${typeName(kind.columnType)}${other}`
+  return sql`select ${param(unique)}::text where exists (${rows})`
 }
 
 /** Two values that are changed both have been held against each other already. */

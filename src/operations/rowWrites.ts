@@ -112,12 +112,13 @@ export class RowWrites {
     const statement = compileRefusals(this.entity, id, assignments)
     const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
     if (id !== null && causes.includes('id')) return this.absent(id)
-    const references = causes.filter((cause) => !this.ruleOf(cause))
+    const taken = causes.flatMap((cause) => this.takenValue(cause) ?? [])
+    const references = causes.filter((cause) => !this.ruleOf(cause) && !this.takenValue(cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
     // As PostgreSQL, which holds a row against constraints by their names.
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       return brokenRule(this.ruleOf(rule) as Rule)
-    const faults = references.map((column) => this.missingReference(column, assignments))
+    const faults = [...references.map((column) => this.missingReference(column, assignments)), ...taken]
     return faults.length === 0 ? null : faultsError(faults as [Fault, ...Fault[]])
   }
 
@@ -125,6 +126,8 @@ export class RowWrites {
   private async explain(violation: ConstraintViolation, assignments: Assignments): Promise<ApiError> {
     const rule = this.ruleOf(violation.constraint)
     if (rule) return brokenRule(rule)
+    const taken = this.takenValue(violation.constraint)
+    if (taken) return faultsError([taken])
     return (await this.find(null, assignments)) ?? conflict(violation)
   }
 
@@ -135,6 +138,15 @@ export class RowWrites {
 
   private ruleOf(name: string): Rule | undefined {
     return this.entity.rules.find(({ constraint }) => constraint === name)
+  }
+
+  /** What the constraint of a unique property says of its value. */
+  private takenValue(constraint: string): Fault | null {
+    const { name, properties } = this.entity
+    const property = properties.find(({ unique }) => unique === constraint)
+    if (!property) return null
+    const message = `${property.name} is not free: another ${name} has this value.`
+    return { code: 'AlreadyExists', target: property.name, message }
   }
 
   private missingReference(column: string, assignments: Assignments): Fault {

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ErrorExample } from '../../src/describe/errorExample.ts'
 import { errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import { endingNoWrites, endingWrites } from '../support/endedWrites.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 import { quickly, slowly } from '../support/slowTable.ts'
 import { exchange } from '../support/socket.ts'
@@ -43,6 +46,15 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     const answer = await send({})
     await server.sql`drop index unique_names`
     return answer
+  },
+  async AlreadyExists() {
+    await server.sql`alter table company add constraint company_name_unique unique (name)`
+    const declared = await startServer({ databaseUrl: server.databaseUrl, log: silent, entitiesDir: declaredFolder() })
+    const { port } = new URL(declared.url)
+    const answer = await exchange(declared.url, bytesOf(errorExamples.AlreadyExists), 30_000)
+    await declared.stop()
+    await server.sql`alter table company drop constraint company_name_unique`
+    return answer.replaceAll(`:${port}/`, `:${new URL(server.url).port}/`)
   },
   async InProgress(send) {
     let [answer, locked]: [string, Promise<unknown>] = ['', Promise.resolve()]
@@ -104,6 +116,20 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     await server.sql.unsafe(quickly('absence'))
     return answer
   },
+}
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+
+/** Companies whose names are unique. */
+function declaredFolder(): string {
+  const model = join(import.meta.dir, '../../src/model/entity.ts')
+  writeFileSync(
+    join(folder.path, 'company.ts'),
+    `import { boolean, defineEntity, identity, text } from '${model}'
+export default defineEntity('Company', { id: identity(), name: text({ unique: true }), enabled: boolean() })`,
+  )
+  return folder.path
 }
 
 /** As it stands: fetch would mend the host, the length and the target. */
