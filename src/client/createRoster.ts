@@ -63,7 +63,7 @@ type Test<Of> =
   Of extends Field<Kind<infer Name, boolean>>
     ? Name extends 'boolean'
       ? RosterEqual<boolean>
-      : RosterOrdered<Taken[Name]>
+      : RosterOrdered<NonNullable<Value<Of, Taken>>>
     : never
 
 type FieldsOf<Entity> = Entity extends Declared<infer Of extends Fields> ? Of : never

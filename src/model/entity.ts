@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Field, Fields } from './fields.ts'
 import type { Kind } from './kinds.ts'
-import { pascalCase, pluralOf, snakeCase } from './names.ts'
+import { pascalCase, pluralOf, RESERVED_PARAMETERS, snakeCase } from './names.ts'
 
 // A declaration imports from here all that it needs.
 export {
@@ -115,6 +115,9 @@ export function defineEntity<Of extends Fields>(name: string, fields: Of, option
     'group' in field ? toGroup(table, key, field.group) : toProperty(table, [key], field, fields),
   )
   const properties = members.flatMap((member) => (isGroup(member) ? member.properties : [member]))
+  for (const { name: own } of [...members, ...properties])
+    if (RESERVED_PARAMETERS.some((reserved) => reserved.toLowerCase() === own.toLowerCase()))
+      throw new Error(`${name} cannot have a property called ${own}: lists have a parameter of that name`)
   const byName = new Map([...members, ...properties].map((member) => [member.name.toLowerCase(), member]))
   const propertyNamed = (key: string) => {
     const member = byName.get(key.toLowerCase())

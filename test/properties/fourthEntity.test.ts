@@ -42,6 +42,31 @@ export default defineEntity(
 )
 `
 
+/** Its properties are called like what statements are made of, and like words of SQL. */
+const ODD_NAMES = [
+  'count',
+  'n',
+  'total',
+  'size',
+  'skip',
+  'place',
+  'order',
+  'select',
+  'before',
+  'own',
+  't',
+  'b',
+  'e',
+  'r',
+  'first',
+  'key',
+  'number',
+]
+const ODD = `import { defineEntity, identity, integer } from '../model/entity.ts'
+
+export default defineEntity('User', { id: identity(), ${ODD_NAMES.map((name) => `${name}: integer()`).join(', ')} })
+`
+
 let folder: string
 let databaseUrl: string
 /** By the command that writes the migration. */
@@ -57,6 +82,7 @@ beforeAll(async () => {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'src/entities/document.ts'), ENTITY)
   writeFileSync(join(folder, 'src/entities/permit.ts'), PERMIT)
+  writeFileSync(join(folder, 'src/entities/user.ts'), ODD)
   databaseUrl = await createDatabase('empty')
   const generated = Bun.spawnSync([process.execPath, '--no-env-file', 'src/main.ts', 'generate', 'migration'], {
     cwd: folder,
@@ -124,8 +150,8 @@ describe('one file that declares an entity, and a migration that a command write
         .filter((name) => !ours.has(name))
     }
     const [migration = ''] = added('sql')
-    expect(added('src').sort()).toEqual(['entities/document.ts', 'entities/permit.ts'])
-    expect(migration).toMatch(/^\d{4}_document_and_permit\.sql$/)
+    expect(added('src').sort()).toEqual(['entities/document.ts', 'entities/permit.ts', 'entities/user.ts'])
+    expect(migration).toMatch(/^\d{4}_document_and_permit_and_user\.sql$/)
     expect(said).toBe(`roster: wrote sql/${migration}, which the next start applies; read it before\n`)
     for (const file of ['http/app.ts', 'http/endpoints.ts', 'operations/resource.ts', 'registry.ts', 'main.ts'])
       expect(readFileSync(join(folder, 'src', file), 'utf8')).not.toMatch(/document/i)
@@ -476,6 +502,27 @@ describe('one file that declares an entity, and a migration that a command write
       const refused = paths['/Permits'].post.responses['409'].$ref.split('/').at(-1)
       expect(JSON.stringify(components.responses[refused])).toContain('AlreadyExists')
     })
+  })
+
+  test('properties may be called like words of SQL, and like parts of statements', async () => {
+    for (let at = 0; at < 20; at++) {
+      const values = Object.fromEntries(ODD_NAMES.map((name, place) => [name, (at * (place + 3)) % 7]))
+      expect((await send('POST', '/Users', JSON.stringify(values))).status).toBe(201)
+    }
+    for (const name of ODD_NAMES) {
+      expect((await send('PATCH', '/Users/3', JSON.stringify({ [name]: 4 }))).body).toMatchObject({ id: 3, [name]: 4 })
+      const list = `/Users?${name}=%3E1&sort=-${name},N`
+      const whole = (await send('GET', `${list}&PageSize=50`)).body.map(({ id }: Json) => id)
+      const walked: number[] = []
+      for (let next = `${list}&PageSize=5`; next; ) {
+        const answer = await send('GET', next)
+        walked.push(...answer.body.map(({ id }: Json) => id))
+        next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('location') ?? '')?.[1]?.slice(url.length) ?? ''
+      }
+      expect([name, walked]).toEqual([name, whole])
+      const second = (await send('GET', `${list}&PageSize=5&page=2`)).body.map(({ id }: Json) => id)
+      expect([name, second]).toEqual([name, whole.slice(5, 10)])
+    }
   })
 
   test('the root lists it beside the others', async () => {
