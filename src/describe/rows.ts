@@ -8,6 +8,11 @@ export function writeNameOf({ name }: Entity): string {
   return `${name}Write`
 }
 
+/** `AbsenceComplete`: what the schema of bodies is called that have every required property. */
+export function completeNameOf({ name }: Entity): string {
+  return `${name}Complete`
+}
+
 /** Schemas that those of all rows share. */
 export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
   RowId: {
@@ -97,8 +102,19 @@ function plain(schema: object): Schema {
 export function writeSchema(entity: Entity): Schema {
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
   return {
-    description: `No property is required. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
+    description: `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
     ...writableObject(entity.members),
+  }
+}
+
+/** A body of a create or of a complete update, where some properties are required; null: the same as any. D66 */
+export function completeSchema(entity: Entity): Schema | null {
+  if (entity.required.length === 0) return null
+  const required = entity.required.map(keyOf)
+  return {
+    ...writeSchema(entity),
+    description: 'What is left out gets its default; required properties have none.',
+    required,
   }
 }
 

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { ErrorExample } from '../../src/describe/errorExample.ts'
 import { errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { endingNoWrites, endingWrites } from '../support/endedWrites.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
-import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 import { quickly, slowly } from '../support/slowTable.ts'
 import { exchange } from '../support/socket.ts'
@@ -49,7 +47,7 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
   },
   async AlreadyExists() {
     await server.sql`alter table company add constraint company_name_unique unique (name)`
-    const declared = await startServer({ databaseUrl: server.databaseUrl, log: silent, entitiesDir: declaredFolder() })
+    const declared = await startServer({ databaseUrl: server.databaseUrl, log: silent, entitiesDir: folder.path })
     const { port } = new URL(declared.url)
     const answer = await exchange(declared.url, bytesOf(errorExamples.AlreadyExists), 30_000)
     await declared.stop()
@@ -118,19 +116,8 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
   },
 }
 
-const folder = temporaryFolder()
+const folder = declaredCompanies()
 afterAll(() => folder.remove())
-
-/** Companies whose names are unique. */
-function declaredFolder(): string {
-  const model = join(import.meta.dir, '../../src/model/entity.ts')
-  writeFileSync(
-    join(folder.path, 'company.ts'),
-    `import { boolean, defineEntity, identity, text } from '${model}'
-export default defineEntity('Company', { id: identity(), name: text({ unique: true }), enabled: boolean() })`,
-  )
-  return folder.path
-}
 
 /** As it stands: fetch would mend the host, the length and the target. */
 function bytesOf({ method, target, headers, body = '', rights }: ErrorExample): string {

@@ -493,6 +493,13 @@ describe('one file that declares an entity, and a migration that a command write
       ])
       expect([from.type, from.format]).toEqual(['string', 'date'])
       expect([zones.type, zones.minimum, zones.maximum]).toEqual([['integer', 'null'], -5, 40])
+      expect(components.schemas.PermitWrite.required).toBeUndefined()
+      const bodyOf = (path: string, method: string) =>
+        paths[path][method].requestBody.content['application/json'].schema.$ref.split('/').at(-1)
+      expect(bodyOf('/Permits/{id}', 'patch')).toBe('PermitWrite')
+      for (const body of [bodyOf('/Permits', 'post'), bodyOf('/Permits/{id}', 'put')])
+        expect([body, components.schemas[body].required]).toEqual(['PermitComplete', ['code', 'from']])
+      expect(bodyOf('/Documents', 'post')).toBe('DocumentWrite')
       const filter = paths['/Permits'].get.parameters.find(({ name }: Json) => name === 'State').schema
       const pattern = new RegExp(filter.anyOf[0].pattern, 'u')
       for (const text of ['Granted', '>=Void (lost)', '', '!=', '=Requested'])
