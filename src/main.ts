@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { version } from '../package.json'
 import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
+import { initCommand } from './cli/init.ts'
 import { keysCommand } from './cli/keys.ts'
 import { runCommandLine } from './cli/run.ts'
 import { readConfig } from './config/config.ts'
@@ -19,7 +20,8 @@ program
   .description('Start the server (the default).')
   .action(() => serve(readSettings(), Number(process.env.ROSTER_LAUNCHER), nearMisses(process.env)))
 program.addCommand(keysCommand(readSettings))
-program.addCommand(generateCommand(readSettings))
+program.addCommand(generateCommand(readSettings, () => process.env.ENTITIES_DIR || null))
+program.addCommand(initCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))

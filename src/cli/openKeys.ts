@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import { KeyRefused, KeyStore } from '../keys/store.ts'
 import { DataDirInUse, startEmbedded } from '../postgres/embedded.ts'
-import { MIGRATIONS, migrate } from '../postgres/migrate.ts'
+import { migrate, migrationFolders } from '../postgres/migrate.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { CommandError } from './run.ts'
 
@@ -13,7 +13,7 @@ const START_MS_MAX = 30_000
 export async function withKeys<T>(config: Config, work: (store: KeyStore) => Promise<T>): Promise<T> {
   const database = await openDatabase(config).catch(orUnusable)
   try {
-    await requireTable(database.url).catch(orUnusable)
+    await requireTable(database.url, config).catch(orUnusable)
     const store = new KeyStore(database.url)
     return await work(store)
       .catch(orFailed)
@@ -70,12 +70,12 @@ async function answers(url: string): Promise<boolean> {
  * Makes the tables where there are none, since keys can be made before a server's first start. Otherwise nothing is
  * migrated: a command about keys must not change other tables.
  */
-async function requireTable(url: string) {
+async function requireTable(url: string, config: Config) {
   const isThere = await withConnection(url, async (sql) => {
     const [row] = await sql`select to_regclass('api_key_version') is not null as yes`
     return row?.yes === true
   })
-  if (!isThere) await migrate(url, MIGRATIONS)
+  if (!isThere) for (const folder of migrationFolders(config)) await migrate(url, folder)
 }
 
 function orUnusable(error: Error): never {

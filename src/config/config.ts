@@ -16,6 +16,10 @@ export interface Config {
   readonly databaseReadUrls: readonly string[]
   readonly databasePool: number
   readonly databasePrepare: boolean
+  /** Null: the project's own. */
+  readonly entitiesDir: string | null
+  /** Null: none but those of the project. */
+  readonly migrationsDir: string | null
   readonly dataDir: string
   readonly demoData: boolean
   readonly host: string
@@ -89,6 +93,8 @@ export function readConfig(
     databaseReadUrls: readUrls('DATABASE_READ_URLS'),
     databasePool: read('DATABASE_POOL'),
     databasePrepare: read('DATABASE_PREPARE'),
+    entitiesDir: read('ENTITIES_DIR'),
+    migrationsDir: read('MIGRATIONS_DIR'),
     dataDir: read('DATA_DIR'),
     demoData: read<string>('DEMO_DATA') === '1',
     host: read('HOST'),

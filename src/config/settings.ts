@@ -54,6 +54,18 @@ export const settings = {
     allowed: 'true or false',
     meaning: 'Prepared statements; false behind a pooler in transaction mode.',
   },
+  ENTITIES_DIR: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    allowed: 'a folder',
+    meaning: 'Where the entities are declared. Without it companies, employees and absences are served.',
+  },
+  MIGRATIONS_DIR: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    allowed: 'a folder',
+    meaning: 'Migrations of the tables of ENTITIES_DIR, which are applied after those of Roster.',
+  },
   DATA_DIR: {
     schema: Type.String({ minLength: 1 }),
     default: '.data',

@@ -37,9 +37,9 @@ export const LAST_STEPS = ['key', 'copy', 'copied source'] as const
 /** A name as SQL needs it: with quotes where it is a word of the language. */
 export type Quote = (name: string) => string
 
-/** The tables that entities need, each behind those that it refers to, where that can be. */
-export function declaredTables(entities: readonly Entity[], quote: Quote): DeclaredTable[] {
-  return inOrder(entities).map((entity) => new Declaration(entity, entities, quote).table())
+/** The tables that entities need, each behind those that it refers to, where that can be. `prefix`: of the names of all but columns. */
+export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
+  return inOrder(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
 }
 
 /** Referred entities first. Where they refer to each other in a circle, there is no such order, and any will do. */
@@ -60,19 +60,25 @@ function inOrder(entities: readonly Entity[]): Entity[] {
 /** The table of one entity, in the words of SQL. */
 class Declaration {
   private readonly id: string
+  private readonly name: string
 
   constructor(
     private readonly entity: Entity,
     private readonly entities: readonly Entity[],
     private readonly quote: Quote,
+    private readonly prefix: string,
   ) {
     this.id = entity.id.column
+    this.name = prefix + entity.table
   }
 
   table(): DeclaredTable {
-    const { table, properties, rules } = this.entity
+    const { prefix, name: table } = this
+    const { properties, rules } = this.entity
     const sources = copiedProperties(this.entity, this.entities)
-    const uniques = properties.flatMap(({ column, unique }) => (unique === null ? [] : [[unique, column] as const]))
+    const uniques = properties.flatMap(({ column, unique }) =>
+      unique === null ? [] : [[prefix + unique, column] as const],
+    )
     return {
       table,
       columns: [
@@ -88,7 +94,7 @@ class Declaration {
         })),
         ...uniques.map(([name, column]) => ({ name, text: `unique (${this.quote(column)})` })),
         ...rules.map(({ constraint, later, earlier }) => ({
-          name: constraint,
+          name: prefix + constraint,
           text: `check (${this.quote(later.column)} >= ${this.quote(earlier.column)})`,
         })),
         ...properties.flatMap((property) => this.checks(property)),
@@ -151,7 +157,7 @@ class Declaration {
   }
 
   private checks({ column, kind, reference }: Property): Part[] {
-    const { table } = this.entity
+    const { name: table } = this
     const own = this.quote(column)
     if (reference?.copy)
       return [
@@ -166,16 +172,17 @@ class Declaration {
     return [{ name: `${table}_${column}_range`, text: `check (${own} between ${min} and ${max})` }]
   }
 
-  private foreignKey(column: string, { table, copy }: Reference): ForeignKey {
+  private foreignKey(column: string, { table: named, copy }: Reference): ForeignKey {
     const own = this.quote(column)
+    const table = this.prefix + named
     if (!copy)
       return {
-        name: `${this.entity.table}_${column}_found`,
+        name: `${this.name}_${column}_found`,
         table,
         text: `foreign key (${own}) references ${this.quote(table)} (id)`,
       }
     return {
-      name: `${this.entity.table}_${column}_current`,
+      name: `${this.name}_${column}_current`,
       table,
       text: `foreign key (${own}, ${copy.keyColumn})\n    references ${this.quote(table)} (id, ${copy.sourceColumn}) on update cascade`,
     }

@@ -4,6 +4,16 @@ import { join } from 'node:path'
 import type postgres from 'postgres'
 import { withConnection } from '../execute/connect.ts'
 
+/** The folders whose migrations a database has, in the order in which they are applied. */
+export function migrationFolders({ migrationsDir }: { readonly migrationsDir: string | null }): string[] {
+  return migrationsDir === null ? [MIGRATIONS] : [MIGRATIONS, migrationsDir]
+}
+
+/** The names of all migrations that a database has. */
+export function migrationNames(config: { readonly migrationsDir: string | null }): string[] {
+  return migrationFolders(config).flatMap((folder) => readMigrations(folder).map(({ file }) => file))
+}
+
 export interface Migration {
   /** `0001_company.sql`. */
   readonly file: string

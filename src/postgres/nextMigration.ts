@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
-import { readTables } from './tableCatalog.ts'
+import { type FoundTable, readTables } from './tableCatalog.ts'
 import { alterText, constraintText, indexText, TableDifference } from './tableDifference.ts'
 import { undone } from './undone.ts'
 
@@ -17,14 +17,18 @@ export interface NextMigration {
 
 /**
  * Compares tables with the declarations, and writes what makes them alike. Nothing is dropped that has values. The
- * transaction is left as it was, but for a lock of nothing that is served.
+ * transaction is left as it was, but for a lock of nothing that is served. `others`: tables of which nothing is said.
  */
-export async function nextMigration(sql: postgres.TransactionSql, entities: readonly Entity[]): Promise<NextMigration> {
+export async function nextMigration(
+  sql: postgres.TransactionSql,
+  entities: readonly Entity[],
+  others: readonly string[] = [],
+): Promise<NextMigration> {
   const quote = await quoting(sql)
   const declared = declaredTables(entities, quote)
   const names = declared.map(({ table }) => table)
   const found = await readTables(sql, names)
-  const wanted = await tryOut(sql, declared, quote)
+  const wanted = await tryOut(sql, entities, quote)
   const made = declared.filter(({ table }) => !found.has(table))
   const differences = declared.flatMap((table) => {
     const [there, should] = [found.get(table.table), wanted.get(table.table)]
@@ -47,7 +51,10 @@ export async function nextMigration(sql: postgres.TransactionSql, entities: read
   return {
     text: statements.length === 0 ? '' : `${statements.join('\n\n')}\n`,
     tables: names.filter((table) => silent.includes(table) || isChanged(table)),
-    remarks: [...differences.flatMap(({ remarks }) => remarks), ...(await undeclaredTables(sql, names))],
+    remarks: [
+      ...differences.flatMap(({ remarks }) => remarks),
+      ...(await undeclaredTables(sql, [...names, ...others])),
+    ],
   }
 }
 
@@ -63,6 +70,13 @@ function allCreated(declared: readonly DeclaredTable[], quote: Quote): string[] 
   ]
 }
 
+/** The SQL of the tables of these entities, none of which refers to others, or is called like a word of SQL. */
+export function newTables(entities: readonly Entity[]): string {
+  const quote = (name: string) => name
+  const declared = declaredTables(entities, quote)
+  return `${[...allCreated(declared, quote), ...declared.map(({ table }) => published(table))].join('\n\n')}\n`
+}
+
 /** Those to tables that are made after this one. */
 function laterKeys({ table, foreignKeys }: DeclaredTable, names: readonly string[]): ForeignKey[] {
   return foreignKeys.filter((key) => names.indexOf(key.table) > names.indexOf(table))
@@ -75,20 +89,33 @@ async function quoting(sql: postgres.TransactionSql): Promise<Quote> {
   return (name) => (words.has(name) ? `"${name}"` : name)
 }
 
-/** The declared tables as PostgreSQL understands them: made as temporary ones, which a role needs no right for. */
-async function tryOut(sql: postgres.TransactionSql, declared: readonly DeclaredTable[], quote: Quote) {
-  const [path] = await sql`select current_setting('search_path') as before`
-  return undone(
+/** In front of the names of tables that are made for a moment: short, since names are cut, and nothing that names begin with. */
+const TRIAL = 'zq9_'
+
+/** The declared tables as PostgreSQL understands them: made beside those that are there, for which a role needs no other right than to migrate. */
+async function tryOut(sql: postgres.TransactionSql, entities: readonly Entity[], quote: Quote) {
+  const trial = declaredTables(entities, quote, TRIAL)
+  const found = await undone(
     (work) => sql.savepoint(work),
-    async (trial) => {
-      await trial.unsafe(`set local search_path to pg_temp, ${path?.before}`)
-      for (const text of allCreated(declared, quote)) await trial.unsafe(text)
+    async (inner) => {
+      for (const text of allCreated(trial, quote)) await inner.unsafe(text)
       return readTables(
-        trial,
-        declared.map(({ table }) => table),
+        inner,
+        trial.map(({ table }) => table),
       )
     },
   )
+  return new Map([...found].map(([table, made]) => [withoutTrial(table), { ...made, ...namesOf(made) }]))
+}
+
+function namesOf({ constraints, indexes }: FoundTable) {
+  const named = (parts: ReadonlyMap<string, string>) =>
+    new Map([...parts].map(([name, text]) => [withoutTrial(name), withoutTrial(text)]))
+  return { constraints: named(constraints), indexes: named(indexes) }
+}
+
+function withoutTrial(text: string): string {
+  return text.replaceAll(TRIAL, '')
 }
 
 /** A new table with its indexes; `later`: foreign keys to tables that are not there yet. */

@@ -117,7 +117,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     // The embedded PostgreSQL shares the processors with the workers.
     onBackend: config.databaseUrl === null ? lowerPriority : undefined,
   })
-  const entities = await loadEntities(surroundings.entitiesDir)
+  const entities = await loadEntities(surroundings.entitiesDir ?? config.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
   const memory = changes && region && openMemory(config, { databaseUrl: directUrl, database, changes, region, log })
