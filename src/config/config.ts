@@ -20,6 +20,8 @@ export interface Config {
   readonly entitiesDir: string | null
   /** Null: none but those of the project. */
   readonly migrationsDir: string | null
+  /** Null: there are no routes beside those of the project. */
+  readonly appFile: string | null
   readonly dataDir: string
   readonly demoData: boolean
   readonly host: string
@@ -95,6 +97,7 @@ export function readConfig(
     databasePrepare: read('DATABASE_PREPARE'),
     entitiesDir: read('ENTITIES_DIR'),
     migrationsDir: read('MIGRATIONS_DIR'),
+    appFile: read('APP_FILE'),
     dataDir: read('DATA_DIR'),
     demoData: read<string>('DEMO_DATA') === '1',
     host: read('HOST'),

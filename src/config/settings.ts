@@ -66,6 +66,12 @@ export const settings = {
     allowed: 'a folder',
     meaning: 'Migrations of the tables of ENTITIES_DIR, which are applied after those of Roster.',
   },
+  APP_FILE: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    allowed: 'a module',
+    meaning: 'A module with an Elysia app for a default export, which has routes of its own beside those of Roster.',
+  },
   DATA_DIR: {
     schema: Type.String({ minLength: 1 }),
     default: '.data',

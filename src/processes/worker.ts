@@ -32,6 +32,7 @@ import { loadEntities } from '../registry.ts'
 import { ownDescriptors } from './descriptorNeeds.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
+import { ownApp } from './ownApp.ts'
 
 /** A running worker, for the process that it is. */
 export interface Worker {
@@ -149,7 +150,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
   // Workers share the port; the supervisor has made sure that no second server does.
-  app.listen({ hostname: config.host, port: config.port, reusePort: true })
+  const served = await ownApp(app, config.appFile)
+  served.listen({ ...(app.config.serve as object), hostname: config.host, port: config.port, reusePort: true })
+  app.server = served.server
   const port = app.server?.port as number
   const listener = new ListenSocket(port)
   const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>

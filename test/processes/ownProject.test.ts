@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
+import { readPage } from '../support/documents.ts'
 import { endPrograms, run, temporaryFolder } from '../support/process.ts'
 
 // A project with Roster as a package: packed by npm, and put where npm puts packages, beside those that it needs.
@@ -105,6 +106,43 @@ describe('a project of one’s own', () => {
       expect(client.out).toContain("status: 'Requested' | 'Approved' | 'Declined' | null")
       const key = await done([ROSTER, 'keys', 'create', '--name', 'desk', '--rights', 'Bookings:read'], settings)
       expect([key.code, key.out]).toEqual([0, expect.stringContaining('the rights Bookings:read')])
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'has routes of its own beside those of its entities, with their keys and limits',
+    async () => {
+      // The docs' own.
+      const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
+      writeFileSync(join(project, 'app.ts'), app)
+      const dataDir = join(folder.path, 'data')
+      const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '2', BOOTSTRAP_API_KEY: KEY, APP_FILE: 'app.ts' }
+      const server = run(['sh', '-c', `cd '${project}' && exec ${ROSTER}`], settings)
+      const [, url] = await server.waitFor(/listens on (http:[^,\s]+)/)
+      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ Reference: 'B-9', Room: 'Red', FirstDay: '2026-03-02' })
+      const { id } = (await (await fetch(`${url}/Bookings`, { method: 'POST', headers, body })).json()) as {
+        id: number
+      }
+      const approve = (own: object, one: number | string = id) =>
+        fetch(`${url}/Bookings/${one}/approve`, { method: 'POST', headers: { ...own } })
+      const approved = await approve({ authorization: headers.authorization })
+      expect([approved.status, await approved.json()]).toEqual([
+        200,
+        expect.objectContaining({ id, status: 'Approved' }),
+      ])
+      expect(approved.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
+      const stored = (await (await fetch(`${url}/Bookings/${id}`, { headers })).json()) as object
+      expect(stored).toMatchObject({ status: 'Approved', room: 'Red' })
+      expect((await approve({})).status).toBe(401)
+      expect((await approve({ authorization: headers.authorization }, 999_999)).status).toBe(404)
+      expect((await approve({ authorization: headers.authorization, 'if-match': '"no-1"' })).status).toBe(412)
+      // What neither has is answered as ever.
+      expect((await fetch(`${url}/Booking`, { headers })).status).toBe(404)
+      expect((await fetch(`${url}/livez`)).status).toBe(200)
       server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
     },
