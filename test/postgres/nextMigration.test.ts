@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type postgres from 'postgres'
 import {
   computed,
@@ -17,6 +17,9 @@ import type { Fields } from '../../src/model/fields.ts'
 import { nextMigration } from '../../src/postgres/nextMigration.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+
+// A busy machine may take longer than the default for a single test.
+setDefaultTimeout(60_000)
 
 const entities = await loadEntities()
 const TABLES = entities.map(({ table }) => table)

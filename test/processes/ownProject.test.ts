@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
@@ -9,6 +9,7 @@ import { endPrograms, run, temporaryFolder } from '../support/process.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const TIMEOUT_MS = 120_000
+setDefaultTimeout(TIMEOUT_MS)
 const KEY = 'a-key-of-their-own-0123456789'
 
 const folder = temporaryFolder()

@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDatabase } from '../support/postgres.ts'
 import { type Json, KEY } from '../support/server.ts'
+
+// A busy machine may take longer than the default for a single test.
+setDefaultTimeout(60_000)
 
 const ROOT = join(import.meta.dir, '../..')
 
