@@ -45,7 +45,8 @@ export function faultsError(faults: readonly [Fault, ...Fault[]]): ApiError {
   const [first] = faults
   if (faults.length === 1) return new ApiError(first.code, first.message, { target: first.target, details: faults })
   const message = `The body has ${faults.length >= FAULTS_MAX ? 'at least ' : ''}${faults.length} faults; Details lists them.`
-  // References are looked up only for a body that is right in itself, so these stand together or not at all.
-  if (first.code === 'ReferenceNotFound') return new ApiError(first.code, message, { target: 'Body', details: faults })
+  // What is stored is looked at only for a body that is right in itself, so these stand together or not at all.
+  if (first.code === 'ReferenceNotFound' || first.code === 'AlreadyExists')
+    return new ApiError(first.code, message, { target: 'Body', details: faults })
   return new ApiError('ValidationFailed', message, { target: 'Body', details: faults })
 }

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // Plain Node: installs what is missing, finds the pinned Bun, runs it, and passes signals on. Nothing else may be
 // assumed to be there yet, so this file imports nothing but Node's own modules.
 import { spawn, spawnSync } from 'node:child_process'
@@ -9,13 +10,22 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const marker = join(root, '.installing')
 const manifest = readJson(join(root, 'package.json'))
-const [command, ...rest] = process.argv.slice(2)
+// The scripts of this project name a program; as a command of another project, `roster`, it is always the same one.
+const words = process.argv.slice(2)
+const [command, ...rest] = /^(src|test|bench)\/\S+\.ts$/.test(words[0] ?? '') ? words : ['src/main.ts', ...words]
+// A package of another project: npm packs no lockfile, and has installed what is needed wherever it found room.
+const isPackage = !existsSync(join(root, 'package-lock.json'))
 // The tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
 const isDevelopment = /^(test|bench)\//.test(command ?? '')
 const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }
 
-if (!(await installed())) await install()
-run(findBun())
+if (!(await installed())) {
+  if (isPackage) fail(`${missing().join(', ')} cannot be found: run npm install`)
+  await install()
+}
+// Tests of another project are run by the same Bun: its own command is not there where npm ran no scripts.
+if (isPackage && words[0] === 'bun') run(findBun(), words.slice(1))
+else run(findBun(), [isPackage ? join(root, command) : command, ...rest])
 
 function readJson(path) {
   return JSON.parse(readFileSync(path, 'utf8'))
@@ -23,14 +33,30 @@ function readJson(path) {
 
 /** Every dependency is there in the version that package.json pins, and no installation was cut short. */
 async function installed() {
-  if (await wasCutShort()) return false
-  return Object.entries(needed).every(([name, version]) => {
-    try {
-      return readJson(join(root, 'node_modules', name, 'package.json')).version === version
-    } catch {
-      return false
-    }
-  })
+  return !(!isPackage && (await wasCutShort())) && missing().length === 0
+}
+
+function missing() {
+  return Object.entries(needed)
+    .filter(([name, version]) => !places(name).some((folder) => versionIn(folder) === version))
+    .map(([name, version]) => `${name} ${version}`)
+}
+
+/** Where a dependency may lie: beside us, or, as npm puts it, beside any folder that we lie in. */
+function places(name) {
+  const folders = [join(root, 'node_modules', name)]
+  if (isPackage)
+    for (let folder = dirname(root); folder !== dirname(folder); folder = dirname(folder))
+      folders.push(join(folder, 'node_modules', name))
+  return folders
+}
+
+function versionIn(folder) {
+  try {
+    return readJson(join(folder, 'package.json')).version
+  } catch {
+    return null
+  }
 }
 
 /** Waits while another process of this checkout installs; a marker whose process is gone means: cut short. */
@@ -88,10 +114,10 @@ async function install() {
 
 /** The pinned Bun: the platform's own package first, since npm may have left install scripts out. */
 function findBun() {
-  const oven = join(root, 'node_modules/@oven')
+  const ovens = places('@oven').filter(existsSync)
   const candidates = [
-    ...(existsSync(oven) ? readdirSync(oven).map((folder) => join(oven, folder, 'bin/bun')) : []),
-    join(root, 'node_modules/bun/bin/bun.exe'),
+    ...ovens.flatMap((oven) => readdirSync(oven).map((folder) => join(oven, folder, 'bin/bun'))),
+    ...places('bun').map((folder) => join(folder, 'bin/bun.exe')),
   ]
   const works = (file) => {
     const answer = spawnSync(file, ['--version'], { encoding: 'utf8' })
@@ -105,9 +131,10 @@ function findBun() {
   )
 }
 
-function run(bun) {
-  const child = spawn(bun, [command, ...rest], {
-    cwd: root,
+function run(bun, words) {
+  // Settings, entities and data are those of the project that it is a package of.
+  const child = spawn(bun, words, {
+    cwd: isPackage ? process.cwd() : root,
     stdio: 'inherit',
     env: { ...process.env, ROSTER_LAUNCHER: String(process.pid) },
   })

@@ -5,6 +5,7 @@ import { exportCommand } from './cli/export.ts'
 import { generateCommand } from './cli/generate.ts'
 import { hooksCommand } from './cli/hooks.ts'
 import { importCommand } from './cli/import.ts'
+import { initCommand } from './cli/init.ts'
 import { keysCommand } from './cli/keys.ts'
 import { migrateCommand } from './cli/migrate.ts'
 import { runCommandLine } from './cli/run.ts'
@@ -17,6 +18,8 @@ import { doctorCommand } from './doctor/doctor.ts'
 import { serve } from './processes/serve.ts'
 
 const readSettings = () => readConfig(process.env, readEnvironmentFiles())
+/** The one setting of what needs no database. */
+const entitiesDir = () => process.env.ENTITIES_DIR || null
 
 const program = new Command('roster')
   .description('An HTTP API server for people data. Settings are environment variables, or lines of a .env file.')
@@ -32,8 +35,9 @@ program.addCommand(doctorCommand(readSettings))
 program.addCommand(keysCommand(readSettings))
 program.addCommand(hooksCommand(readSettings))
 program.addCommand(migrateCommand(readSettings))
-program.addCommand(generateCommand())
+program.addCommand(generateCommand(readSettings, entitiesDir))
+program.addCommand(initCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))
-program.addCommand(importCommand(() => process.env.ROSTER_KEY))
+program.addCommand(importCommand(() => process.env.ROSTER_KEY, entitiesDir))
 
 process.exitCode = await runCommandLine(program, process.argv.slice(2))

@@ -42,6 +42,15 @@ test('a file that declares nothing stops the start, by name', async () => {
   await expect(loadEntities(folder)).rejects.toThrow('room.ts has no default export made by defineEntity')
 })
 
+test('a reference to what is no entity stops the start, by name', async () => {
+  writeFileSync(
+    join(folder, 'desk.ts'),
+    `import { defineEntity, identity, reference } from '${MODEL}'
+export default defineEntity('Desk', { id: identity(), roomId: reference('Room') })\n`,
+  )
+  await expect(loadEntities(folder)).rejects.toThrow('RoomId of Desk refers to Room, and there is no such entity')
+})
+
 test('every reference names an entity that there is, and every copy a property of it', async () => {
   const entities = await loadEntities()
   const named = new Map(entities.map((entity) => [entity.name, entity]))

@@ -52,7 +52,7 @@ async function add(config: Config, { url, entity, json }: Add, command: Command)
   if (url === undefined) return command.error("error: required option '--url <address>' not specified")
   if (entity.length === 0)
     return command.error(`error: required option '--entity <events>' not specified; ${ALL_EVENTS} is for all`)
-  const plurals = (await loadEntities()).map(({ plural }) => plural)
+  const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
   const events = orUsage(command, () => parseEvents(entity, plurals))
   await addressFor(url, parseTargets(config.hooksAllow)).catch((error) => {
     throw error instanceof AddressRefused ? new CommandError(`${url.host}: ${error.message}`) : error

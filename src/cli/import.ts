@@ -20,8 +20,8 @@ const PIECE_LENGTH_MAX = 2 * 1024 * 1024
 /** A file of nothing but faults shall not fill the screen. */
 const FAULTS_SHOWN = 100
 
-/** `import employees people.csv`: creates the rows of a file on a server that runs. `readKey`: ROSTER_KEY. */
-export function importCommand(readKey: () => string | undefined): Command {
+/** `import employees people.csv`: creates the rows of a file on a server that runs. `readKey`: ROSTER_KEY; `readEntitiesDir`: ENTITIES_DIR. */
+export function importCommand(readKey: () => string | undefined, readEntitiesDir: () => string | null): Command {
   return new Command('import')
     .description('Create the rows of a CSV or NDJSON, on a server that runs. The key is ROSTER_KEY.')
     .argument('<entity>', 'as in its address: employees')
@@ -35,12 +35,13 @@ export function importCommand(readKey: () => string | undefined): Command {
       'after',
       '\nA file that is imported again within a day continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
     )
-    .action((entity: string, file: string, options: Options) => importRows(entity, file, options, readKey()?.trim()))
+    .action(async (name: string, file: string, options: Options) =>
+      importRows(entityNamed(name, await loadEntities(readEntitiesDir())), file, options, readKey()?.trim()),
+    )
 }
 
-async function importRows(name: string, path: string, options: Options, key: string | undefined): Promise<void> {
+async function importRows(entity: Entity, path: string, options: Options, key: string | undefined): Promise<void> {
   if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
-  const entity = await entityNamed(name)
   const { rows, readOnly } = await readRows(path, entity, options.format ?? formatOf(path))
   if (readOnly.length > 0) say(`left out, since the server makes them: ${readOnly.join(', ')}`)
   const isDry = options.dryRun === true
@@ -51,8 +52,8 @@ async function importRows(name: string, path: string, options: Options, key: str
   await print(`${doneText(outcome, entity, isDry)}\n`)
 }
 
-async function entityNamed(name: string): Promise<Entity> {
-  const entities = await loadEntities()
+/** @throws CommandError that says what was probably meant */
+function entityNamed(name: string, entities: readonly Entity[]): Entity {
   const entity = entities.find(({ plural }) => plural.toLowerCase() === name.toLowerCase())
   if (entity) return entity
   const known = entities.map(({ plural }) => plural.toLowerCase())

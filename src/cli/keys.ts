@@ -57,10 +57,11 @@ export function keysCommand(readSettings: () => Config): Command {
 
 async function create(readSettings: () => Config, options: Create, command: Command) {
   const { name, limits = null } = options
-  const plurals = (await loadEntities()).map(({ plural }) => plural)
+  const config = readSettings()
+  const plurals = (await loadEntities(config.entitiesDir)).map(({ plural }) => plural)
   const rights = formatRights(orUsage(command, '--rights', () => parseRights(options.rights, plurals)))
   const { key, id, hash } = newKey()
-  await withKeys(readSettings(), (store) => store.create({ id, name, hash, rights, limits }))
+  await withKeys(config, (store) => store.create({ id, name, hash, rights, limits }))
   if (options.json) return print(`${JSON.stringify({ name, id, rights, limits, key })}\n`)
   return print(`Made the key "${name}" (${id}) with the rights ${rights}.\n${KEPT_NOWHERE}\n${key}\n`)
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
-import { MIGRATIONS, migrate } from '../postgres/migrate.ts'
+import { migrate, migrationFolders } from '../postgres/migrate.ts'
 import { pendingMigrations } from '../postgres/pendingMigrations.ts'
 import { openDatabase, orUnusable } from './openStores.ts'
 import { print } from './run.ts'
@@ -27,7 +27,8 @@ async function run(config: Config, { dryRun, json }: Options): Promise<void> {
   const database = await openDatabase(config).catch(orUnusable)
   try {
     const work = dryRun ? pendingMigrations : migrate
-    const files = await work(database.url, MIGRATIONS).catch(orUnusable)
+    const files: string[] = []
+    for (const folder of migrationFolders(config)) files.push(...(await work(database.url, folder).catch(orUnusable)))
     if (json) return await print(`${JSON.stringify({ [dryRun ? 'pending' : 'applied']: files }, null, 2)}\n`)
     const verb = dryRun ? 'to apply' : 'applied'
     await print(

@@ -3,7 +3,7 @@ import { withConnection } from '../execute/connect.ts'
 import { HookRefused, HookStore } from '../hooks/store.ts'
 import { KeyRefused, KeyStore } from '../keys/store.ts'
 import { DataDirInUse, startEmbedded } from '../postgres/embedded.ts'
-import { MIGRATIONS, migrate } from '../postgres/migrate.ts'
+import { migrate, migrationFolders } from '../postgres/migrate.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { loadEntities } from '../registry.ts'
 import { CommandError } from './run.ts'
@@ -26,7 +26,7 @@ export function withHooks<T>(config: Config, work: (store: HookStore) => Promise
   if (isPooled(config) && config.databaseDirectUrl === null)
     throw new CommandError('servers post no hooks behind a pooler alone: set DATABASE_DIRECT_URL')
   return withDatabase(config, 'hook', async (url) => {
-    const entities = await loadEntities()
+    const entities = await loadEntities(config.entitiesDir)
     return await withConnection(url, (sql) => work(new HookStore(sql, entities)))
   })
 }
@@ -34,7 +34,7 @@ export function withHooks<T>(config: Config, work: (store: HookStore) => Promise
 async function withDatabase<T>(config: Config, table: string, work: (url: string) => Promise<T>): Promise<T> {
   const database = await openDatabase(config).catch(orUnusable)
   try {
-    await requireTable(database.url, table).catch(orUnusable)
+    await requireTable(database.url, table, config).catch(orUnusable)
     return await work(database.url).catch(orFailed)
   } finally {
     await database.close()
@@ -88,12 +88,12 @@ async function answers(url: string): Promise<boolean> {
  * Makes the tables where there are none, since keys can be made before a server's first start. Otherwise nothing is
  * migrated: a command about keys or hooks must not change other tables.
  */
-async function requireTable(url: string, table: string) {
+async function requireTable(url: string, table: string, config: Config) {
   const [found] = await withConnection(
     url,
     (sql) => sql`select to_regclass('api_key_version') is not null as any, to_regclass(${table}) is not null as this`,
   )
-  if (!found?.any) await migrate(url, MIGRATIONS)
+  if (!found?.any) for (const folder of migrationFolders(config)) await migrate(url, folder)
   else if (!found.this) throw new CommandError(`its tables are of an earlier version: start a server of this one first`)
 }
 

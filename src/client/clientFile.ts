@@ -106,31 +106,37 @@ function objectText<Of extends Member>(
   return `{\n${lines.join('')}${indent}}`
 }
 
-const READ: Readonly<Record<KindName, string>> = {
+const READ: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
   text: 'string',
   boolean: 'boolean',
   integer: 'number',
+  date: 'string',
   instant: 'string',
   decimal: 'number',
 }
 const TAKEN = { ...READ, instant: 'string | Date' }
 
+/** Of a kind with a list of values, these. */
+function typeText({ name, values = [] }: Kind, types: typeof READ): string {
+  return name === 'oneOf' ? values.map((value) => `'${value}'`).join(' | ') : types[name]
+}
+
 const orNull = (text: string, { nullable }: Kind) => (nullable ? `${text} | null` : text)
 
 function readText(member: Member, indent: string): string {
-  if (!isGroup(member)) return `${keyOf(member)}: ${orNull(READ[member.kind.name], member.kind)}`
+  if (!isGroup(member)) return `${keyOf(member)}: ${orNull(typeText(member.kind, READ), member.kind)}`
   return `${quoted(member.key)}: ${objectText(member.properties, partComment, readText, indent)} | null`
 }
 
 function writeText(member: Member, indent: string): string {
-  if (!isGroup(member)) return `${keyOf(member)}?: ${orNull(TAKEN[member.kind.name], member.kind)}`
+  if (!isGroup(member)) return `${keyOf(member)}?: ${orNull(typeText(member.kind, TAKEN), member.kind)}`
   const parts = member.properties.filter(isWritable)
   return `${quoted(member.key)}?: ${objectText(parts, partComment, writeText, indent)} | null`
 }
 
 function filterText({ path, kind }: Property): string {
   const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
-  return `${quoted(path.join('.'))}?: ${test}<${TAKEN[kind.name]}>`
+  return `${quoted(path.join('.'))}?: ${test}<${typeText(kind, TAKEN)}>`
 }
 
 function keyOf({ path }: Property): string {

@@ -1,6 +1,7 @@
 import type { Declared } from '../model/entity.ts'
 import type { Field, FieldGroup, Fields } from '../model/fields.ts'
 import type { Kind, KindName } from '../model/kinds.ts'
+import type { OneOfKind } from '../model/oneOfKind.ts'
 import { changesOf, type RosterChanges } from './changes.ts'
 import { collectionAt, type RosterCollection } from './collection.ts'
 import { connect, type RosterOptions } from './connection.ts'
@@ -12,7 +13,9 @@ import type { RosterEqual, RosterOrdered, RosterSorted } from './query.ts'
 interface Read {
   text: string
   boolean: boolean
+  oneOf: string
   integer: number
+  date: string
   instant: string
   decimal: number
 }
@@ -23,6 +26,11 @@ interface Taken extends Omit<Read, 'instant'> {
 }
 
 type Value<Of, Values extends Record<KindName, unknown>> =
+  Of extends Field<OneOfKind<infer Value, infer Nullable>>
+    ? Value | (true extends Nullable ? null : never)
+    : OfKind<Of, Values>
+
+type OfKind<Of, Values extends Record<KindName, unknown>> =
   Of extends Field<Kind<infer Name, infer Nullable>> ? Values[Name] | (true extends Nullable ? null : never) : never
 
 /** The names of the fields that clients write, objects among them. */
@@ -55,7 +63,7 @@ type Test<Of> =
   Of extends Field<Kind<infer Name, boolean>>
     ? Name extends 'boolean'
       ? RosterEqual<boolean>
-      : RosterOrdered<Taken[Name]>
+      : RosterOrdered<NonNullable<Value<Of, Taken>>>
     : never
 
 type FieldsOf<Entity> = Entity extends Declared<infer Of extends Fields> ? Of : never

@@ -1,4 +1,4 @@
-import type { KindName } from '../model/kinds.ts'
+import type { PlainName } from '../model/kinds.ts'
 
 /** The number that stands for a value as PostgreSQL prints it; null: none can. */
 type Code = (text: string) => number | null
@@ -7,9 +7,10 @@ type Code = (text: string) => number | null
  * The codes of each kind but texts, which have those of a dictionary. Two values have the same code if they are equal, and
  * else codes in their order; -0 is none of them.
  */
-export const numbers: Readonly<Record<Exclude<KindName, 'text'>, Code>> = {
+export const numbers: Readonly<Record<PlainName, Code>> = {
   boolean: (text) => Number(text === 't'),
   integer: integerCode,
+  date: dateCode,
   instant: instantCode,
   decimal: decimalCode,
 }
@@ -42,6 +43,16 @@ function instantCode(text: string): number | null {
   if (year === undefined) return null
   const days = daysOf(era ? 1 - Number(year) : Number(year), Number(month), Number(day))
   return days * 86_400 + Number(hour) * 3_600 + Number(minute) * 60 + Number(second)
+}
+
+const DATE = /^(\d{4,7})-(\d\d)-(\d\d)( BC)?$/
+
+/** Days since 2000. */
+function dateCode(text: string): number | null {
+  if (text === 'infinity') return Number.POSITIVE_INFINITY
+  if (text === '-infinity') return Number.NEGATIVE_INFINITY
+  const [, year, month, day, era] = DATE.exec(text) ?? []
+  return year === undefined ? null : daysOf(era ? 1 - Number(year) : Number(year), Number(month), Number(day))
 }
 
 /** The date that so many days after 2000-01-01 are: the inverse of `daysOf`. */

@@ -1,5 +1,6 @@
 import type { Change } from '../changes/change.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { isText } from '../model/kinds.ts'
 import { order } from '../model/order.ts'
 import type { Filter, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -47,7 +48,7 @@ export class ColumnTable {
     this.rowCodes = new RowCodes(entity)
     this.slots = new Slots(
       kernel,
-      entity.properties.map(({ kind }) => kind.name === 'text'),
+      entity.properties.map(({ kind }) => isText(kind.name)),
     )
     this.coded = { entity, rowCodes: this.rowCodes, ranks: entity.properties.map(() => null) }
   }

@@ -1,6 +1,6 @@
 import { plainDecimal } from '../model/decimal.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Kind } from '../model/kinds.ts'
+import { isText as isTextName, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { EMPTY_TEXT, NO_TEXT } from './dictionary.ts'
@@ -58,7 +58,7 @@ function conditionOf(table: Coded, filter: Filter, bounds?: Bounds): Condition |
   const place = table.entity.properties.indexOf(property)
   if (!sides) return null
   const { kind } = property
-  const isText = kind.name === 'text'
+  const isText = isTextName(kind.name)
   if (value === null) {
     const none = isText ? textsWithout(kind) : { least: -Infinity, greatest: Infinity }
     return { place, ...none, isComplement: isText !== sides.equal, byRank: null }

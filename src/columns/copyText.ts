@@ -86,11 +86,21 @@ const INSTANT = '2024-01-31 09:00:00+00'
 
 export function instantAt(bytes: Uint8Array, from: number, to: number): number {
   if (to - from !== INSTANT.length || bytes[from + 20] !== ZERO || bytes[from + 21] !== ZERO) return Number.NaN
+  const seconds = pairAt(bytes, from + 11) * 3_600 + pairAt(bytes, from + 14) * 60 + pairAt(bytes, from + 17)
+  return dayAt(bytes, from) * 86_400 + seconds
+}
+
+/** Days since 2000. */
+function dayAt(bytes: Uint8Array, from: number): number {
   const year = 100 * pairAt(bytes, from) + pairAt(bytes, from + 2)
   const month = pairAt(bytes, from + 5)
-  const days = daysOf(year, month, pairAt(bytes, from + 8))
-  const seconds = pairAt(bytes, from + 11) * 3_600 + pairAt(bytes, from + 14) * 60 + pairAt(bytes, from + 17)
-  return month >= 1 && month <= 12 ? days * 86_400 + seconds : Number.NaN
+  return month >= 1 && month <= 12 ? daysOf(year, month, pairAt(bytes, from + 8)) : Number.NaN
+}
+
+const DATE_LENGTH = '2024-01-31'.length
+
+export function dateAt(bytes: Uint8Array, from: number, to: number): number {
+  return to - from === DATE_LENGTH ? dayAt(bytes, from) : Number.NaN
 }
 
 /** A number of two digits; NaN where one of them is none. */

@@ -1,4 +1,5 @@
 import type { Entity, Property } from '../model/entity.ts'
+import { isText as isTextName } from '../model/kinds.ts'
 import type { Filter, ListQuery, Sort } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import type { ColumnTable } from './columnTable.ts'
@@ -89,7 +90,7 @@ export class OrderedTexts {
 function ignore() {}
 
 function isText({ kind }: Property): boolean {
-  return kind.name === 'text'
+  return isTextName(kind.name)
 }
 
 /** Whether it asks which texts are less than its operand. */

@@ -1,5 +1,5 @@
 import { plainDecimal } from '../model/decimal.ts'
-import type { Kind, KindName } from '../model/kinds.ts'
+import type { Kind, PlainName } from '../model/kinds.ts'
 import { dateOf } from './codes.ts'
 import type { Dictionary } from './dictionary.ts'
 import { NO_TEXT } from './dictionary.ts'
@@ -17,12 +17,13 @@ const pairs = Array.from({ length: 100 }, (_, number) => String(number).padStart
 
 /** The printer of a property's codes: the inverse of `numbers`, or, of texts, of their dictionary. */
 export function printerOf(kind: Kind, dictionary: Dictionary | null): Printer {
-  return dictionary ? textPrinter(dictionary) : printers[kind.name as Exclude<KindName, 'text'>](kind)
+  return dictionary ? textPrinter(dictionary) : printers[kind.name as PlainName](kind)
 }
 
-const printers: Readonly<Record<Exclude<KindName, 'text'>, (kind: Kind) => Printer>> = {
+const printers: Readonly<Record<PlainName, (kind: Kind) => Printer>> = {
   boolean: () => (code) => (Number.isNaN(code) ? null : code === 1 ? 't' : 'f'),
   integer: () => (code) => (Number.isNaN(code) ? null : String(code)),
+  date: () => (code) => (Number.isNaN(code) ? null : printDate(code)),
   instant: () => (code) => (Number.isNaN(code) ? null : printInstant(code)),
   decimal: decimalPrinter,
 }
@@ -49,6 +50,12 @@ function decimalPrinter(kind: Kind): Printer {
     if (text.includes('e')) return kind.printFilter(plainDecimal(text) as string)
     return point < 0 ? text + scale : text.padEnd(point + scale.length, '0')
   }
+}
+
+function printDate(days: number): string {
+  if (!Number.isFinite(days)) return days > 0 ? 'infinity' : '-infinity'
+  const { year, month, day } = dateOf(days)
+  return `${yearText(year)}-${pairs[month]}-${pairs[day]}${year > 0 ? '' : ' BC'}`
 }
 
 function printInstant(seconds: number): string {

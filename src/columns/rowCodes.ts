@@ -1,8 +1,8 @@
 import type { Entity } from '../model/entity.ts'
-import type { KindName } from '../model/kinds.ts'
+import { isText, type KindName, type PlainName } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
-import { BACKSLASH, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
+import { BACKSLASH, dateAt, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary, HASH_SEED, hashed, NO_TEXT } from './dictionary.ts'
 import { type Printer, printerOf } from './printers.ts'
 
@@ -10,7 +10,15 @@ const LETTER_T = 116 // PostgreSQL prints t and f
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** Numbers for kinds, of which a switch is quicker than of texts. */
-const READERS = { text: 0, integer: 1, instant: 2, decimal: 3, boolean: 4 } as const satisfies Record<KindName, number>
+const READERS = {
+  text: 0,
+  oneOf: 0,
+  integer: 1,
+  instant: 2,
+  decimal: 3,
+  boolean: 4,
+  date: 5,
+} as const satisfies Record<KindName, number>
 
 /** The codes of an entity's rows, one for each property. NaN: no value, but in texts, where that is `NO_TEXT`. */
 export class RowCodes {
@@ -27,7 +35,7 @@ export class RowCodes {
     this.kinds = properties.map(({ kind }) => kind.name)
     this.readers = Uint8Array.from(this.kinds, (kind) => READERS[kind])
     this.codes = new Float64Array(this.kinds.length)
-    this.dictionaries = this.kinds.map((kind) => (kind === 'text' ? new Dictionary() : null))
+    this.dictionaries = this.kinds.map((kind) => (isText(kind) ? new Dictionary() : null))
     this.printers = properties.map(({ kind }, place) => printerOf(kind, this.dictionaries[place] ?? null))
   }
 
@@ -70,7 +78,7 @@ export class RowCodes {
   find(place: number, text: string | null): number | null {
     const dictionary = this.dictionaries[place]
     if (text === null) return dictionary ? NO_TEXT : Number.NaN
-    return dictionary ? dictionary.find(text) : numbers[this.kinds[place] as Exclude<KindName, 'text'>](text)
+    return dictionary ? dictionary.find(text) : numbers[this.kinds[place] as PlainName](text)
   }
 
   /** Codes the row of a line of COPY; false: one of its values has no code. */
@@ -115,6 +123,8 @@ export class RowCodes {
         return integerAt(bytes, from, to)
       case READERS.instant:
         return instantAt(bytes, from, to)
+      case READERS.date:
+        return dateAt(bytes, from, to)
       case READERS.decimal:
         return decimalAt(bytes, from, to)
       default:

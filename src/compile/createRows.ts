@@ -7,6 +7,7 @@ import { allFound, columnOf, type InsertParts, lookup, type Operand, rowsOf } fr
 import { answerOf, isFirst } from './once.ts'
 import { ShapeCache } from './shapes.ts'
 import { askerOf, imageNames, linesOf, reachedBy, type Trail } from './trail.ts'
+import { freeOfNew } from './unique.ts'
 import type { Publishing } from './written.ts'
 
 const shapes = new ShapeCache(200)
@@ -17,8 +18,8 @@ const FOUND = sql`"Found"`
 const WRITTEN = sql`"W"`
 
 /**
- * New rows, in one statement: all of them, or none where a reference of one names no row, or the key of `once` was used or is in
- * use. Returns them in the order of `values`, which are an array of PostgreSQL for each property that clients write: `writableOf`.
+ * New rows, in one statement: all of them, or none where a reference of one names no row, another row has a unique value of one, or
+ * the key of `once` was used or is in use. Returns them in the order of `values`, which are an array of PostgreSQL for each property that clients write: `writableOf`.
  * An answer that is kept for `once` is an array of arrays. `trail`: leaves a line of each.
  */
 export function compileCreateRows(
@@ -57,7 +58,7 @@ function compile(
   const effect = sql`${parts.insert} select ${inner} from ${FOUND} as b where b."All" order by b."N" ${parts.returning}`
   const steps = [
     ...(isOnce ? [sql`"First" as materialized (select ${isFirst(sql`${key}::uuid`)} as "Is")`] : []),
-    sql`${FOUND} as materialized (${found(parts, operands, isOnce)})`,
+    sql`${FOUND} as materialized (${found(entity, changed, parts, operands, isOnce)})`,
     sql`${WRITTEN} (${imageNames(entity, 'create')}) as (${effect})`,
     ...(isOnce ? [kept(entity, key, request)] : []),
     ...(trail ? [left(entity, changed, trail, asker)] : []),
@@ -66,14 +67,21 @@ function compile(
   return toStatement(piece, [...paramsOf(operands), ...(isOnce ? [key, request] : []), ...(trail ? [asker] : [])]).text
 }
 
-/** The rows, and whether what each of them refers to is there, of all or of none. */
-function found({ sources }: InsertParts, operands: readonly Operand[], isOnce: boolean): Sql {
+/** The rows, and whether what each of them refers to is there and its unique values are free, of all or of none. */
+function found(
+  entity: Entity,
+  changed: readonly Property[],
+  { sources }: InsertParts,
+  operands: readonly Operand[],
+  isOnce: boolean,
+): Sql {
   const { from } = rowsOf(operands, (index) => sql`${(operands[index] as Operand).param}`)
   const first = isOnce ? sql` where (select "Is" from "First")` : sql``
-  if (sources.length === 0) return sql`select b.*, true as "All" from ${from}${first}`
+  const conditions = [...(sources.length === 0 ? [] : [allFound(sources)]), ...freeOfNew(entity, changed, operands)]
+  if (conditions.length === 0) return sql`select b.*, true as "All" from ${from}${first}`
   const value = columnOf(operands)
   const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
-  const all = replaceParams(allFound(sources), value)
+  const all = replaceParams(join(conditions, sql` and `), value)
   return sql`select b.*, bool_and(${all}) over () as "All" from (select ${lookups} from ${from}${first} offset 0) as b`
 }
 

@@ -21,6 +21,7 @@ import { compileOnceInsert, compileOnceUpdate } from './once.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 import { reachedBy, type Trail } from './trail.ts'
 import { trailedInsert, trailedUpdate, withKey } from './trailed.ts'
+import { aloneIfUnique, freeOf, unlessTaken } from './unique.ts'
 import { type Publishing, written } from './written.ts'
 
 // The most frequent statement of all, and its text is always the same.
@@ -66,11 +67,13 @@ export function compileCreate(
   const verb = `${publishing} create${once ? ' once' : ''}${shapeOfTrail(trail)}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const operands = operandsOf(changed)
-    const parts = insertParts(entity, changed, operands, publishing)
+    const written = insertParts(entity, changed, operands, publishing)
+    const parts = { ...written, returning: sql`${unlessTaken(changed)}${written.returning}` }
     const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
-    if (once) return compileOnceInsert(entity, parts, operands, lines)
-    if (lines) return trailedInsert(entity, parts, operands, lines)
-    return { text: toStatement(insertOne(parts), paramsOf(operands)).text, batch: batchInsert(parts, operands) }
+    if (once) return aloneIfUnique(changed, compileOnceInsert(entity, parts, operands, lines))
+    if (lines) return aloneIfUnique(changed, trailedInsert(entity, parts, operands, lines))
+    const { text } = toStatement(insertOne(parts), paramsOf(operands))
+    return aloneIfUnique(changed, { text, batch: batchInsert(parts, operands) })
   })
   return { text, values: withKey(withOnce(valuesOf(changed, changes), once), trail), batch, once }
 }
@@ -119,14 +122,19 @@ export function compileUpdate(
       among: among[0]?.param ?? null,
     }
     const few = (most: number) => copying.map((copies) => areFew(copies, OWN_ID, most))
-    const rules = (row: Sql) => rulesOf(entity, changed, operands, row)
+    const rules = (row: Sql) => [...rulesOf(entity, changed, operands, row), ...freeOf(entity, changed, operands)]
     const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
     const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
     const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
-    if (once) return compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX) }, batched], operands, lines)
+    if (once)
+      return aloneIfUnique(
+        changed,
+        compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX) }, batched], operands, lines),
+      )
     const one = updateOne({ ...parts, sets: setsBy(selected) }, operands, rules(sql``), copying)
-    if (lines) return trailedUpdate(entity, one, batched, operands, lines)
-    return { text: toStatement(one, paramsOf(operands)).text, batch: batchUpdate(batched, operands) }
+    if (lines) return aloneIfUnique(changed, trailedUpdate(entity, one, batched, operands, lines))
+    const { text } = toStatement(one, paramsOf(operands))
+    return aloneIfUnique(changed, { text, batch: batchUpdate(batched, operands) })
   })
   const values = valuesOf(changed, changes)
   if (versions !== null) values.push(versions)

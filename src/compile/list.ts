@@ -17,6 +17,9 @@ const seekShapes = new ShapeCache(500)
 /** What stands in front of each row of a page, as text. Snapshots: PostgreSQL documentation, 9.28.7. */
 type Lead = 'total' | 'totalAndSnapshot' | 'snapshot'
 
+// A property may be called like anything here, `count` or `n`, but by no name with a capital letter: so results that stand
+// beside columns have one.
+
 /**
  * The page and the total of a list, in one statement. Each row is the total, with a space and the snapshot behind it if
  * that is asked for, then the entity's columns; a page without rows is one row with null for an id, but page 1 of nothing
@@ -96,7 +99,7 @@ const ways = { first: firstPage, later: laterPage, sought: soughtPage } satisfie
 function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead) {
   const { filters, sorts, pageSize } = query
   const filtered = sql`${name(entity.table)}${where(conditionsOf(filters, operands))}`
-  return sql`select (${leadOf(entity, query, operands, lead)}), ${columns(entity)} from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
+  return sql`select (${leadOf(entity, query, operands, lead)}) as "L", ${columns(entity)} from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
 }
 
 function leadOf({ table }: Entity, { filters }: ListQuery, operands: readonly Param[], lead: Lead): Sql {
@@ -119,14 +122,14 @@ function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[],
   const ids = (keys: OrderKey[], limit: Sql, offset: Sql) =>
     sql`(select id from ${table}${filtered} order by ${orderBy(keys)} limit (select ${limit} from place) offset (select ${offset} from place))`
   return sql`\
-with total as materialized (select count(*) as n from ${table}${filtered}), \
-place as materialized (select n, skip, least(${integer(pageSize)}, n - skip) as size \
+with total as materialized (select count(*) as "N" from ${table}${filtered}), \
+place as materialized (select "N" as n, skip, least(${integer(pageSize)}, "N" - skip) as size \
 from total, (select ${skip}::bigint as skip) as wanted), \
 page as (select * from ${table} where id = any (array( \
 ${ids(forwards, sql`case when skip <= n - skip then size else 0 end`, sql`skip`)} \
 union all \
 ${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)}))) \
-select ${lead === 'total' ? sql`n` : sql`n || ' ' || ${SNAPSHOT}`}, ${columns(entity)} \
+select ${lead === 'total' ? sql`"N"` : sql`"N" || ' ' || ${SNAPSHOT}`}, ${columns(entity)} \
 from total left join page on true order by ${orderBy(forwards)}`
 }
 

@@ -5,7 +5,8 @@ import { readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules, type Rule } from '../model/limits.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
-import { isSecret, RENAMED, type Setting, type SettingName, settings } from './settings.ts'
+import type { Setting } from './setting.ts'
+import { isSecret, RENAMED, type SettingName, settings } from './settings.ts'
 import { unknownLines } from './strays.ts'
 
 /** The settings, checked. */
@@ -17,6 +18,12 @@ export interface Config {
   readonly databaseReadUrls: readonly string[]
   readonly databasePool: number
   readonly databasePrepare: boolean
+  /** Null: the project's own. */
+  readonly entitiesDir: string | null
+  /** Null: none but those of the project. */
+  readonly migrationsDir: string | null
+  /** Null: there are no routes beside those of the project. */
+  readonly appFile: string | null
   readonly dataDir: string
   readonly demoData: boolean
   readonly host: string
@@ -96,6 +103,9 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     databaseReadUrls: readUrls('DATABASE_READ_URLS'),
     databasePool: read('DATABASE_POOL'),
     databasePrepare: read('DATABASE_PREPARE'),
+    entitiesDir: read('ENTITIES_DIR'),
+    migrationsDir: read('MIGRATIONS_DIR'),
+    appFile: read('APP_FILE'),
     dataDir: read('DATA_DIR'),
     demoData: read<string>('DEMO_DATA') === '1',
     host: read('HOST'),

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
-import { isSecret, type Setting, type SettingName, settings } from './settings.ts'
+import type { Setting } from './setting.ts'
+import { isSecret, type SettingName, settings } from './settings.ts'
 
 /** A setting as it is in force. */
 export interface Effective {

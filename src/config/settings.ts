@@ -1,21 +1,11 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
 import { readDatabaseUrl, readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules } from '../model/limits.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { parseOrigins } from '../model/origins.ts'
 import { parseTargets } from '../model/targets.ts'
-
-export interface Setting {
-  readonly schema: TSchema
-  /** As an operator would write it; null: none. */
-  readonly default: string | null
-  /** Continues "must be". */
-  readonly allowed: string
-  readonly meaning: string
-  /** Finds faults that a pattern cannot. @throws Error that says what is wrong */
-  readonly check?: (text: string) => unknown
-}
+import type { Setting } from './setting.ts'
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
 
@@ -54,6 +44,24 @@ export const settings = {
     default: 'true',
     allowed: 'true or false',
     meaning: 'Prepared statements; false behind a pooler in transaction mode.',
+  },
+  ENTITIES_DIR: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    allowed: 'a folder',
+    meaning: 'Where the entities are declared. Without it companies, employees and absences are served.',
+  },
+  MIGRATIONS_DIR: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    allowed: 'a folder',
+    meaning: 'Migrations of the tables of ENTITIES_DIR, which are applied after those of Roster.',
+  },
+  APP_FILE: {
+    schema: Type.String({ minLength: 1 }),
+    default: null,
+    allowed: 'a module',
+    meaning: 'A module with an Elysia app for a default export, which has routes of its own beside those of Roster.',
   },
   DATA_DIR: {
     schema: Type.String({ minLength: 1 }),

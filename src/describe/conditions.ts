@@ -1,7 +1,7 @@
-import type { Kind } from '../model/kinds.ts'
+import type { Kind, PlainName } from '../model/kinds.ts'
 import { type Operator, operators } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
-import type { Schema } from './schema.ts'
+import { refTo, type Schema } from './schema.ts'
 
 // Patterns are in the part of regular expressions that JavaScript, Python and RE2 share, and say exactly what the parser
 // takes: programs make requests of them, valid ones and others.
@@ -23,18 +23,22 @@ const INNER_YEAR = anyOf(
   ...['0[1-9][0-9]{2}', '00[1-9][0-9]', '000[2-9]'],
 )
 
+/** RFC 3339, full-date, of dates that exist, in the years 1 to 9999. */
+export const DATE_PATTERN = anyOf(`${YEAR}-${DAY}`, LEAP_DAY)
+
 /** RFC 3339, of dates that exist, in the years 1 to 9999. D15 */
 export const INSTANT_PATTERN = anyOf(
-  `${anyOf(`${YEAR}-${DAY}`, LEAP_DAY)}${TIME}[Zz]`,
+  `${DATE_PATTERN}${TIME}[Zz]`,
   `${anyOf(`${INNER_YEAR}-${DAY}`, LEAP_DAY)}${TIME}${OFFSET}`,
 )
 
 /** What a filter's operand may be, by the kind of its property. Text may be any, and its pattern has the operators in it. */
-const operandPatterns: Readonly<Record<Exclude<Kind['name'], 'text'>, string>> = {
+const operandPatterns: Readonly<Record<PlainName, string>> = {
   integer: '-?[0-9]+',
   boolean: anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
   // The parser takes up to 200 digits, those of the exponent counted in.
   decimal: '-?[0-9]{1,50}(?:\\.[0-9]{1,50})?(?:[eE][+-]?[0-9]{1,2})?',
+  date: DATE_PATTERN,
   instant: INSTANT_PATTERN,
 }
 
@@ -52,32 +56,51 @@ export function conditionPattern(kind: Kind): string {
   const serving = operatorsFor(kind)
   const alone = serving.filter(({ compileEmpty }) => compileEmpty !== null).map(({ prefix }) => prefix)
   const prefixes = serving.map(({ prefix }) => prefix)
-  return `^(?:${anyOf(...prefixes)}?${operandPatterns[kind.name]}|${anyOf(...alone)}?)$`
+  const operand = kind.name === 'oneOf' ? anyOf(...(kind.values ?? []).map(literal)) : operandPatterns[kind.name]
+  return `^(?:${anyOf(...prefixes)}?${operand}|${anyOf(...alone)}?)$`
+}
+
+/** A text as a pattern of itself. */
+function literal(text: string): string {
+  return text.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')
 }
 
 /** `IntegerCondition`, `IntegerFilter`: what the schemas of a kind's filters are called. */
-export function filterNames({ name }: Kind): { condition: string; filter: string } {
+function filterNames({ name }: Kind): { condition: string; filter: string } {
   const capital = name.charAt(0).toUpperCase() + name.slice(1)
   return { condition: `${capital}Condition`, filter: `${capital}Filter` }
+}
+
+/** The filter on a property of this kind; where kinds have a list of values, each has its own. */
+export function filterSchema(kind: Kind): Schema {
+  return kind.values ? severalOf(conditionSchema(kind)) : refTo('schemas', filterNames(kind).filter)
 }
 
 /** The schemas of the filters on properties of these kinds. */
 export function filterSchemas(kinds: readonly Kind[]): Record<string, Schema> {
   const schemas: Record<string, Schema> = {}
   for (const kind of kinds) {
+    if (kind.values) continue
     const { condition, filter } = filterNames(kind)
-    const $ref = `#/components/schemas/${condition}`
-    schemas[condition] ??= {
-      description: `${describeOperators(kind)} An empty value is none: \`=\` finds rows without one, \`!=\` the others.`,
-      type: 'string',
-      pattern: conditionPattern(kind),
-    }
-    schemas[filter] ??= {
-      description: 'One condition, or several, all of which a row must match: a range is two.',
-      anyOf: [{ $ref }, { type: 'array', items: { $ref }, minItems: 1, maxItems: FILTERS_MAX }],
-    }
+    schemas[condition] ??= conditionSchema(kind)
+    schemas[filter] ??= severalOf({ $ref: `#/components/schemas/${condition}` })
   }
   return schemas
+}
+
+function conditionSchema(kind: Kind): Schema {
+  return {
+    description: `${describeOperators(kind)} An empty value is none: \`=\` finds rows without one, \`!=\` the others.`,
+    type: 'string',
+    pattern: conditionPattern(kind),
+  }
+}
+
+function severalOf(condition: Schema): Schema {
+  return {
+    description: 'One condition, or several, all of which a row must match: a range is two.',
+    anyOf: [condition, { type: 'array', items: condition, minItems: 1, maxItems: FILTERS_MAX }],
+  }
 }
 
 /** The operators of a kind with their meanings, as a sentence. */

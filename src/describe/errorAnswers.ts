@@ -22,7 +22,13 @@ export const errorSchemas: Readonly<Record<string, Schema>> = {
     additionalProperties: false,
     properties: {
       Code: {
-        enum: ['UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ReferenceNotFound'] satisfies ErrorCode[],
+        enum: [
+          'UnknownProperty',
+          'DuplicateProperty',
+          'InvalidValue',
+          'AlreadyExists',
+          'ReferenceNotFound',
+        ] satisfies ErrorCode[],
       },
       Target: refTo('schemas', 'ErrorTarget'),
       Message: refTo('schemas', 'ErrorMessage'),

@@ -162,6 +162,13 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     when: 'the operator has made names of companies unique',
     answer: api('The write does not agree with what is stored; nothing was written.'),
   },
+  AlreadyExists: {
+    method: 'POST',
+    target: '/Companies',
+    body: '{"Name": "Zenith Water"}',
+    when: 'names of companies are declared unique',
+    answer: fault('AlreadyExists', 'Name', 'Name is not free: another Company has this value.'),
+  },
   ReferenceNotFound: {
     method: 'POST',
     target: '/Absences',

@@ -68,7 +68,8 @@ function likenessOf({ kind, examples, reference }: Property): string {
   return `${kind.name} ${examples.length > 0} ${reference !== null}`
 }
 
-function filtersOf({ name, kind, examples: [example], reference }: Property): ExampleQuery[] {
+function filtersOf({ name, kind, examples, reference }: Property): ExampleQuery[] {
+  const [example = kind.values?.[0]] = examples
   if (example !== undefined)
     return [
       { query: `${name}=${example}`, meaning: `${name} is ${example}, in this spelling` },
@@ -81,12 +82,14 @@ function filtersOf({ name, kind, examples: [example], reference }: Property): Ex
 /** Of properties that name no examples of their own. */
 const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuery[]>> = {
   integer: (name) => [{ query: `${name}=1`, meaning: `${name} is 1` }],
+  oneOf: (name) => [{ query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` }],
   text: (name) => [
     { query: `${name}=>=M`, meaning: `${name} is M or comes after it, as people order names` },
     { query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` },
   ],
   boolean: (name) => [{ query: `${name}=true`, meaning: `${name} is true` }],
   decimal: (name) => [{ query: `${name}=>2.5`, meaning: `${name} is more than 2.5` }],
+  date: (name) => [{ query: `${name}=>=2026-01-01&${name}=<2027-01-01`, meaning: `${name} is a day of the year 2026` }],
   instant: (name) => [
     {
       query: `${name}=>=2020-01-01T00:00:00Z&${name}=<2027-01-01T00:00:00Z`,
@@ -95,9 +98,9 @@ const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuer
   ],
 }
 
-/** By a date-time, the latest first, where there is one. */
+/** By a date or date-time, the latest first, where there is one. */
 function sortOf(properties: readonly Property[], id: Property): ExampleQuery {
-  const latest = properties.find(({ kind }) => kind.name === 'instant')
+  const latest = properties.find(({ kind }) => kind.name === 'instant' || kind.name === 'date')
   const [first = id] = properties
   if (latest === undefined) return { query: `sort=-${first.name}`, meaning: `by ${first.name}, descending` }
   return {

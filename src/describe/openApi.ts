@@ -17,7 +17,16 @@ import {
   sortNameOf,
   sortSchema,
 } from './parameters.ts'
-import { choiceNameOf, choiceSchema, rowSchema, sharedRowSchemas, writeNameOf, writeSchema } from './rows.ts'
+import {
+  choiceNameOf,
+  choiceSchema,
+  completeNameOf,
+  completeSchema,
+  rowSchema,
+  sharedRowSchemas,
+  writeNameOf,
+  writeSchema,
+} from './rows.ts'
 import { refTo, type Schema } from './schema.ts'
 import { successesOf } from './successes.ts'
 
@@ -133,7 +142,7 @@ function operationSchema(operation: Operation, errors: ErrorAnswers, entities: r
     ...(isOpen ? { security: [] } : {}),
     ...parametersOf(operation, '304' in responses, entities),
     ...(entity !== null && (success === 'created' || success === 'updated')
-      ? { requestBody: success === 'created' ? createBody(entity) : bodyOf(entity) }
+      ? { requestBody: success === 'created' ? createBody(entity) : bodyOf(entity, operation.method) }
       : {}),
     responses,
   }
@@ -160,13 +169,21 @@ function parametersOf(
   return parameters.length === 0 ? {} : { parameters }
 }
 
-function bodyOf(entity: Entity): Schema {
+function bodyOf(entity: Entity, method: Operation['method']): Schema {
+  const isComplete = method !== 'PATCH' && entity.required.length > 0
   const description = 'One JSON object in UTF-8, not compressed, of up to 1 MiB; `application/<any>+json` is taken too.'
   return {
     required: true,
     description,
-    content: { 'application/json': { schema: refTo('schemas', writeNameOf(entity)) } },
+    content: {
+      'application/json': { schema: refTo('schemas', isComplete ? completeNameOf(entity) : writeNameOf(entity)) },
+    },
   }
+}
+
+function completed(entity: Entity): [string, Schema][] {
+  const schema = completeSchema(entity)
+  return schema === null ? [] : [[completeNameOf(entity), schema]]
 }
 
 /** @throws Error when an entity is called like one of ours */
@@ -177,6 +194,7 @@ function schemasOf(entities: readonly Entity[]): Record<string, Schema> {
       [entity.name, rowSchema(entity)],
       [choiceNameOf(entity), choiceSchema(entity)],
       [writeNameOf(entity), writeSchema(entity)],
+      ...completed(entity),
       [sortNameOf(entity), sortSchema(entity)],
       [fieldNameOf(entity), fieldSchema(entity)],
     ]),

@@ -59,6 +59,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   const [one, many] = [withArticle(wordsOf(name)), wordsOf(plural)]
   const [list, row] = [`/${plural}`, `/${plural}/{id}`]
   const written: ErrorCode[] = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...WITH_BODY, ...REPEATABLE]
+  if (properties.some(({ unique }) => unique !== null)) written.push('AlreadyExists')
   if (properties.some(({ reference }) => reference !== null)) written.push('ReferenceNotFound')
   const isReferredTo = entities.some((other) => other.properties.some(({ reference }) => reference?.entity === name))
   const removed: ErrorCode[] = [

@@ -3,7 +3,7 @@ import type { Kind } from '../model/kinds.ts'
 import { POSITIONS_PATTERN } from '../model/position.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.ts'
-import { filterNames, operatorsFor } from './conditions.ts'
+import { filterSchema, operatorsFor } from './conditions.ts'
 import { refTo, type Schema } from './schema.ts'
 
 /** What `parse/idempotencyKey.ts` takes. */
@@ -166,7 +166,7 @@ function filterParameter(entity: Entity, property: Property): Schema {
     name: property.name,
     in: 'query',
     description: `Filters ${entity.plural} by ${meaningOf(property)}. Operators: ${prefixes.join(' ')}. Up to ${FILTERS_MAX} filters in all.`,
-    schema: refTo('schemas', filterNames(property.kind).filter),
+    schema: filterSchema(property.kind),
     examples: filterExamples(property),
   }
 }
@@ -178,14 +178,16 @@ function meaningOf({ path, kind }: Property): string {
 /** Values that work for any property of the kind. */
 const sampleValues: Readonly<Record<Kind['name'], string>> = {
   text: 'M',
+  oneOf: 'M',
   integer: '2',
   boolean: 'true',
   decimal: '2.5',
+  date: '2026-03-01',
   instant: '2026-03-01T00:00:00Z',
 }
 
 function filterExamples({ kind, examples }: Property): Record<string, Schema> {
-  const value = examples[0] ?? (sampleValues[kind.name] as string)
+  const value = examples[0] ?? kind.values?.[0] ?? (sampleValues[kind.name] as string)
   const equal = { summary: 'Equal', value }
   if (!kind.ordered) return { equal, different: { summary: 'Different', value: `!=${value}` } }
   const from = { summary: 'From there on', value: `>=${value}` }

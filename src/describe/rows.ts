@@ -1,11 +1,16 @@
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { withArticle } from '../model/names.ts'
-import { INSTANT_PATTERN } from './conditions.ts'
+import { DATE_PATTERN, INSTANT_PATTERN } from './conditions.ts'
 import { refTo, type Schema } from './schema.ts'
 
 /** `AbsenceWrite`: what the schema of an entity's bodies is called. */
 export function writeNameOf({ name }: Entity): string {
   return `${name}Write`
+}
+
+/** `AbsenceComplete`: what the schema of bodies is called that have every required property. */
+export function completeNameOf({ name }: Entity): string {
+  return `${name}Complete`
 }
 
 /** Schemas that those of all rows share. */
@@ -65,6 +70,7 @@ function propertyOf(property: Property, schema: Schema, entity: Entity): Schema 
     ...schema,
     ...(description === '' ? {} : { description }),
     ...(kind.name === 'instant' ? { format: 'date-time' } : {}),
+    ...(kind.name === 'date' ? { format: 'date' } : {}),
     ...(kind.name === 'integer' ? { format: 'int64' } : {}),
     ...(examples.length === 0 ? {} : { examples }),
     ...(writable ? {} : { readOnly: true }),
@@ -82,7 +88,9 @@ function describeProperty(property: Property, entity: Entity): string {
 /** `{anyOf: [{type: 'string'}, {type: 'null'}]}` → `{type: ['string', 'null']}` */
 function withNull(schema: Schema): Schema {
   const [some, none] = (schema.anyOf ?? []) as Schema[]
-  return some && none?.type === 'null' ? { ...some, type: [some.type, 'null'] } : schema
+  if (!some || none?.type !== 'null') return schema
+  const { enum: values } = some as { enum?: readonly string[] }
+  return { ...some, type: [some.type, 'null'], ...(values ? { enum: [...values, null] } : {}) }
 }
 
 /** Without what TypeBox keeps for itself. */
@@ -94,8 +102,19 @@ function plain(schema: object): Schema {
 export function writeSchema(entity: Entity): Schema {
   const rules = entity.rules.map(({ later, earlier }) => ` \`${keyOf(later)}\` is not before \`${keyOf(earlier)}\`.`)
   return {
-    description: `No property is required. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
+    description: `No property is required${entity.required.length > 0 ? ' in a PATCH' : ''}. Names match in any case; the read-only properties of an answer may stand here too, and are ignored.${rules.join('')}`,
     ...writableObject(entity.members),
+  }
+}
+
+/** A body of a create or of a complete update, where some properties are required; null: the same as any. D65 */
+export function completeSchema(entity: Entity): Schema | null {
+  if (entity.required.length === 0) return null
+  const required = entity.required.map(keyOf)
+  return {
+    ...writeSchema(entity),
+    description: 'What is left out gets its default; required properties have none.',
+    required,
   }
 }
 
@@ -110,10 +129,17 @@ function writableObject(members: readonly (Property | Group)[]): Schema {
 
 function writtenValue({ kind, examples, reference }: Property): Schema {
   const example = examples.length === 0 ? {} : { examples }
-  if (kind.name === 'instant') return refTo('schemas', 'DateTime')
+  if (kind.name === 'instant' && kind.nullable) return refTo('schemas', 'DateTime')
   if (reference)
-    return { type: ['integer', 'null'], format: 'int64', description: `The id of ${withArticle(reference.entity)}.` }
+    return {
+      type: kind.nullable ? ['integer', 'null'] : 'integer',
+      format: 'int64',
+      description: `The id of ${withArticle(reference.entity)}.`,
+    }
   const schema = withNull(plain(kind.schema))
+  if (kind.name === 'instant') return { ...schema, ...sharedRowSchemas.DateTime, type: 'string' }
+  if (kind.name === 'date') return { ...schema, format: 'date', pattern: `^${DATE_PATTERN}$` }
+  if (kind.name === 'integer') return { ...schema, format: 'int64', ...example }
   if (kind.name === 'text') return { ...schema, pattern: '^[^\\u0000]*$', ...example }
   if (kind.name === 'decimal') return { ...schema, ...decimalBounds(kind.columnType), description: `${kind.allowed}` }
   return { ...schema, ...example }

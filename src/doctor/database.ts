@@ -6,7 +6,7 @@ import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { MIGRATIONS, pendingOf, readMigrations } from '../postgres/migrate.ts'
+import { migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { clockOff } from './clock.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
 import { examineTables } from './tables.ts'
@@ -20,7 +20,7 @@ export async function examineDatabase(url: string, config: Config, entities: rea
   try {
     return await withConnection(url, async (sql) => {
       const state = await stateOf(sql)
-      const migrations = await examineMigrations(sql)
+      const migrations = await examineMigrations(sql, config)
       const common = [
         version(state),
         encoding(state),
@@ -123,14 +123,14 @@ function encryption(url: string, { isEncrypted }: State): Finding[] {
   return [advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')]
 }
 
-async function examineMigrations(sql: postgres.Sql): Promise<Finding> {
-  const migrations = readMigrations(MIGRATIONS)
+async function examineMigrations(sql: postgres.Sql, config: Config): Promise<Finding> {
+  const folders = migrationFolders(config).map(readMigrations)
   const [there] = await sql`select to_regclass('migration') is not null as yes`
   if (!there?.yes) return fault('migrations', 'there are no tables yet: the first start makes them, by a role that may')
   const applied = await sql<{ file: string; checksum: string }[]>`select file, checksum from migration`
   try {
-    const pending = pendingOf(migrations, applied)
-    if (pending.length === 0) return ok('migrations', `all ${migrations.length} are applied`)
+    const pending = folders.flatMap((migrations) => pendingOf(migrations, applied))
+    if (pending.length === 0) return ok('migrations', `all ${folders.flat().length} are applied`)
     const names = pending.map(({ file }) => file).join(', ')
     return fault('migrations', `${names} not applied: start a server as the role that owns the tables`)
   } catch (error) {

@@ -42,7 +42,7 @@ export async function examine(readSettings: () => Config): Promise<Finding[]> {
     examineMachine(config),
     url === null
       ? [ok('database', 'the embedded one does not run: a server starts it')]
-      : loadEntities().then((entities) => examineDatabase(url, config, entities)),
+      : loadEntities(config.entitiesDir).then((entities) => examineDatabase(url, config, entities)),
     rateLimitStore === null ? [] : examineRedis(rateLimitStore),
   ])
   return [ok('settings', 'all can be read'), ...machine, ...database, ...redis]

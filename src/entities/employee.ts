@@ -8,7 +8,7 @@ export default defineEntity('Employee', {
   middleName: text(),
   lastName: text(),
   knownAs: text(),
-  displayName: computed(['knownAs', 'firstName', 'lastName']),
+  displayName: computed(['knownAs', 'firstName', 'lastName'], { by: 'display_name(known_as, first_name, last_name)' }),
   workEmail: text(),
   workPhone: text(),
   workMobile: text(),

@@ -45,6 +45,12 @@ export const refusals = {
     explanation: 'A rule of the table refused it, such as a value that must be unique. Nothing was written.',
     remedy: 'Read what is stored, and send a value that agrees with it.',
   },
+  AlreadyExists: {
+    status: 409,
+    title: 'Another row has this value already',
+    explanation: 'The property is unique: no two rows have the same value. Nothing was written.',
+    remedy: 'Look for the row with a filter on the property, and change that; or send another value.',
+  },
   ReferenceNotFound: {
     status: 409,
     title: 'A reference names no row',

@@ -34,6 +34,7 @@ interface PublishingConnections {
 const AS_TEXT = { serialize: (text: string) => text, parse: (text: string) => text }
 const TYPES = {
   boolean: { to: 16, from: [16], ...AS_TEXT },
+  date: { to: 1082, from: [1082], ...AS_TEXT },
   instant: { to: 1184, from: [1184], ...AS_TEXT },
   integer: { to: 20, from: [20], ...AS_TEXT },
   numeric: { to: 1700, from: [1700], ...AS_TEXT },

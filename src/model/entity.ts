@@ -1,10 +1,23 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Field, Fields } from './fields.ts'
 import type { Kind } from './kinds.ts'
-import { pascalCase, pluralOf, snakeCase } from './names.ts'
+import { pascalCase, pluralOf, RESERVED_PARAMETERS, snakeCase } from './names.ts'
 
 // A declaration imports from here all that it needs.
-export { boolean, computed, copied, decimal, group, identity, instant, reference, text } from './fields.ts'
+export {
+  boolean,
+  computed,
+  copied,
+  date,
+  decimal,
+  group,
+  identity,
+  instant,
+  integer,
+  oneOf,
+  reference,
+  text,
+} from './fields.ts'
 
 /** One primitive value of an entity, as everything behind the declaration sees it. */
 export interface Property {
@@ -18,8 +31,14 @@ export interface Property {
   readonly examples: readonly string[]
   /** Whether the table has an index on it and the id, with which each of its orders is found. */
   readonly indexed: boolean
+  /** Whether every row has a value. */
+  readonly required: boolean
+  /** The constraint that holds that no two rows have the same value; null: they may. */
+  readonly unique: string | null
   /** Columns from which the database makes its value; none: clients write it, or it is a copy. */
   readonly computedFrom: readonly string[]
+  /** The SQL that makes it of those, where the declaration has some. */
+  readonly computedBy: string | null
   /** Set on a property that holds the id of another entity's row. */
   readonly reference: Reference | null
 }
@@ -65,6 +84,8 @@ export interface Entity {
   readonly properties: readonly Property[]
   readonly id: Property
   readonly rules: readonly Rule[]
+  /** Those of its properties of which every row has a value. */
+  readonly required: readonly Property[]
   /** Properties and groups by their lower-case name (`name`, `period`, `period.days`). */
   readonly byName: ReadonlyMap<string, Property | Group>
   /** The entity in a response. */
@@ -91,9 +112,12 @@ interface Options {
 export function defineEntity<Of extends Fields>(name: string, fields: Of, options: Options = {}): Declared<Of> {
   const table = snakeCase(name)
   const members = Object.entries<Fields[string]>(fields).map(([key, field]) =>
-    'group' in field ? toGroup(key, field.group) : toProperty([key], field, fields),
+    'group' in field ? toGroup(table, key, field.group) : toProperty(table, [key], field, fields),
   )
   const properties = members.flatMap((member) => (isGroup(member) ? member.properties : [member]))
+  for (const { name: own } of [...members, ...properties])
+    if (RESERVED_PARAMETERS.some((reserved) => reserved.toLowerCase() === own.toLowerCase()))
+      throw new Error(`${name} cannot have a property called ${own}: lists have a parameter of that name`)
   const byName = new Map([...members, ...properties].map((member) => [member.name.toLowerCase(), member]))
   const propertyNamed = (key: string) => {
     const member = byName.get(key.toLowerCase())
@@ -107,35 +131,48 @@ export function defineEntity<Of extends Fields>(name: string, fields: Of, option
     members,
     properties,
     id: propertyNamed('id'),
-    rules: (options.notBefore ?? []).map(([later, earlier]) => ({
-      constraint: `${table}_${snakeCase(later)}_not_before_${snakeCase(earlier)}`,
-      later: propertyNamed(later),
-      earlier: propertyNamed(earlier),
-    })),
+    rules: (options.notBefore ?? []).map(([later, earlier]) =>
+      toRule(table, propertyNamed(later), propertyNamed(earlier)),
+    ),
+    required: properties.filter(({ required }) => required),
     byName,
     schema: schemaOf(members),
     fields,
   })
 }
 
-function toGroup(key: string, fields: Readonly<Record<string, Field>>): Group {
+/** @throws Error where the two cannot be compared */
+function toRule(table: string, later: Property, earlier: Property): Rule {
+  if (later.kind.name !== earlier.kind.name || !['instant', 'date'].includes(later.kind.name))
+    throw new Error(`${later.name} and ${earlier.name} of ${table} must both be dates, or both date-times`)
+  return { constraint: `${table}_${later.column}_not_before_${earlier.column}`, later, earlier }
+}
+
+/** @throws Error when a part is required: an object may be null, and PATCH may leave any part of it out */
+function toGroup(table: string, key: string, fields: Readonly<Record<string, Field>>): Group {
+  const required = Object.entries(fields).find(([, field]) => field.required)
+  if (required) throw new Error(`${key}.${required[0]} of ${table} cannot be required: it is a part of an object`)
   return {
     name: pascalCase(key),
     key,
-    properties: Object.entries(fields).map(([part, field]) => toProperty([key, part], field, {})),
+    properties: Object.entries(fields).map(([part, field]) => toProperty(table, [key, part], field, {})),
   }
 }
 
-function toProperty(path: string[], field: Field, siblings: Fields): Property {
+function toProperty(table: string, path: string[], field: Field, siblings: Fields): Property {
+  const column = path.map(snakeCase).join('_')
   return {
     path,
     name: path.map(pascalCase).join('.'),
-    column: path.map(snakeCase).join('_'),
+    column,
     kind: field.kind,
     writable: !field.readOnly,
     examples: field.examples ?? [],
     indexed: field.indexed ?? true,
+    required: field.required ?? false,
+    unique: field.unique ? `${table}_${column}_unique` : null,
     computedFrom: (field.computedFrom ?? []).map(snakeCase),
+    computedBy: field.computedBy ?? null,
     reference: field.reference ? toReference(path[0] as string, field.reference, siblings) : null,
   }
 }

@@ -12,11 +12,23 @@ export class JsonNumber {
   constructor(readonly source: string) {}
 }
 
-export type KindName = 'text' | 'boolean' | 'integer' | 'instant' | 'decimal'
+export type KindName = 'text' | 'oneOf' | 'boolean' | 'integer' | 'date' | 'instant' | 'decimal'
+
+/** Those whose values have an order of their own; of texts, PostgreSQL's collation knows it. */
+export type PlainName = Exclude<KindName, 'text' | 'oneOf'>
+
+/** Whether values are texts, whichever there may be. */
+export function isText(name: KindName): name is 'text' | 'oneOf' {
+  return name === 'text' || name === 'oneOf'
+}
 
 /** A type of property: how it is read from JSON and from a filter, kept in PostgreSQL, and written as JSON. */
 export interface Kind<Name extends KindName = KindName, Nullable extends boolean = boolean> {
   readonly name: Name
+  /** All values that there may be; without it they are without number. */
+  readonly values?: readonly string[]
+  /** The least and the greatest number that there may be. */
+  readonly range?: { readonly min: number; readonly max: number }
   /** Continues "must be": what is allowed, for messages and documentation. */
   readonly allowed: string
   /** The column's type as PostgreSQL's `format_type` prints it. */
@@ -55,7 +67,7 @@ export function textKind(lengthMax: number): Kind<'text', true> {
     ordered: true,
     emptyIsNoValue: true,
     parseJson(value) {
-      if (typeof value !== 'string') throw new Mismatch(`must be ${allowed}, or null`)
+      if (typeof value !== 'string') throw new Mismatch(`must be ${allowed}${orNull(this)}`)
       if (longerThan(value, lengthMax)) throw new Mismatch(`must be ${allowed}`)
       if (value.includes('\0')) throw new Mismatch('must not contain the character NUL')
       if (!value.isWellFormed()) throw new Mismatch('must not contain half of a surrogate pair')
@@ -70,6 +82,11 @@ export function textKind(lengthMax: number): Kind<'text', true> {
     compare: null,
     readText: (text) => text,
   }
+}
+
+/** What ends a sentence of what a value must be. */
+export function orNull({ nullable }: Pick<Kind, 'nullable'>): string {
+  return nullable ? ', or null' : ''
 }
 
 /** Counts code points, as PostgreSQL's char_length does; a text's UTF-16 length is never less. */
@@ -121,23 +138,25 @@ export function integerKind<Nullable extends boolean>(nullable: Nullable): Kind<
     emptyIsNoValue: false,
     parseJson(value) {
       const plain = value instanceof JsonNumber ? plainDecimal(value.source) : null
-      if (!plain || plain.includes('.')) throw new Mismatch(`must be an integer${nullable ? ', or null' : ''}`)
+      if (!plain || plain.includes('.')) throw new Mismatch(`must be an integer${orNull(this)}`)
       const number = Number(plain)
       // No row can have another number, so all of those stand for one that is never there.
       return number >= 1 && number <= Number.MAX_SAFE_INTEGER ? plain : '0'
     },
-    parseFilter(text) {
-      if (PLAIN_INTEGER.test(text)) return text
-      if (!INTEGER_FILTER.test(text)) throw new Mismatch('must be an integer: digits, after a minus sign or not')
-      // No id comes near the ends of bigint, so a number beyond compares the same there.
-      const number = BigInt(text)
-      if (number > BIGINT_MAX) return String(BIGINT_MAX)
-      return number < -BIGINT_MAX ? String(-BIGINT_MAX) : String(number)
-    },
+    parseFilter: parseIntegerFilter,
     printFilter: (operand) => operand,
     compare: compareIntegers,
     readText: Number,
   }
+}
+
+export function parseIntegerFilter(text: string): string {
+  if (PLAIN_INTEGER.test(text)) return text
+  if (!INTEGER_FILTER.test(text)) throw new Mismatch('must be an integer: digits, after a minus sign or not')
+  // No number that is stored comes near the ends of bigint, so one beyond compares the same there.
+  const number = BigInt(text)
+  if (number > BIGINT_MAX) return String(BIGINT_MAX)
+  return number < -BIGINT_MAX ? String(-BIGINT_MAX) : String(number)
 }
 
 const INTEGER_SCHEMA = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
@@ -153,7 +172,7 @@ export const instantKind: Kind<'instant', true> = {
   ordered: true,
   emptyIsNoValue: false,
   parseJson(value) {
-    if (typeof value !== 'string') throw new Mismatch('must be a date-time like 2024-01-31T09:00:00Z, or null')
+    if (typeof value !== 'string') throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${orNull(this)}`)
     return parseInstant(value)
   },
   parseFilter: parseInstant,
@@ -207,7 +226,7 @@ export function decimalKind(digits: number, scale: number): Kind<'decimal', true
     ordered: true,
     emptyIsNoValue: false,
     parseJson(value) {
-      if (!(value instanceof JsonNumber)) throw new Mismatch(`must be ${allowed}, or null`)
+      if (!(value instanceof JsonNumber)) throw new Mismatch(`must be ${allowed}${orNull(this)}`)
       const plain = plainDecimal(value.source)
       const whole = plain?.split('.')[0] ?? ''
       const tooFine = decimalsOf(value.source) > scale

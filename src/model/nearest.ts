@@ -2,8 +2,14 @@ import { distance } from 'fastest-levenshtein'
 
 /** ` Did you mean Name?` for a known name that is at most a third of its letters away, else ``. Case does not count. */
 export function suggest(name: string, known: readonly string[]): string {
+  const nearest = nearestOf(name, known)
+  return nearest === null ? '' : ` Did you mean ${nearest}?`
+}
+
+/** The known name that is nearest, at most a third of its letters away; null: there is none. Case does not count. */
+export function nearestOf(name: string, known: readonly string[]): string | null {
   // Beyond that length nothing is near, and the distance costs the product of both lengths.
-  if (name.length > 64) return ''
+  if (name.length > 64) return null
   const lower = name.toLowerCase()
   let best = ''
   let bestDistance = Number.POSITIVE_INFINITY
@@ -11,5 +17,5 @@ export function suggest(name: string, known: readonly string[]): string {
     const steps = distance(lower, candidate.toLowerCase())
     if (steps < bestDistance) [best, bestDistance] = [candidate, steps]
   }
-  return bestDistance <= Math.max(1, Math.ceil(best.length / 3)) ? ` Did you mean ${best}?` : ''
+  return bestDistance <= Math.max(1, Math.ceil(best.length / 3)) ? best : null
 }

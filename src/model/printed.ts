@@ -29,6 +29,17 @@ export function compareInstants(one: string, other: string): number {
   return compareCodes(one, other)
 }
 
+const DATE_LENGTH = '2024-01-31'.length
+
+/** Dates; also what only SQL can write: years before 1 and after 9999, infinities. */
+export function compareDates(one: string, other: string): number {
+  if (one.length !== DATE_LENGTH || other.length !== DATE_LENGTH) {
+    const [first, second] = [yearOf(one), yearOf(other)]
+    if (first !== second) return first - second
+  }
+  return compareCodes(one, other)
+}
+
 function yearOf(text: string): number {
   if (text.endsWith('infinity')) return text.startsWith('-') ? -Infinity : Infinity
   const year = Number.parseInt(text, 10)

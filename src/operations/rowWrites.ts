@@ -12,6 +12,7 @@ import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { inProgress, type Repeats } from './repeats.ts'
+import { missingReference, takenValue } from './rowFaults.ts'
 import type { VersionAsked } from './rowVersions.ts'
 
 /** A write may be refused each time for what is no longer so. */
@@ -112,12 +113,13 @@ export class RowWrites {
     const statement = compileRefusals(this.entity, id, assignments)
     const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
     if (id !== null && causes.includes('id')) return this.absent(id)
-    const references = causes.filter((cause) => !this.ruleOf(cause))
+    const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
+    const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
     // As PostgreSQL, which holds a row against constraints by their names.
     if (rule !== undefined && references.every((column) => rule < `${this.entity.table}_${column}_found`))
       return brokenRule(this.ruleOf(rule) as Rule)
-    const faults = references.map((column) => missingReference(column, assignments))
+    const faults = [...references.map((column) => missingReference(column, assignments)), ...taken]
     return faults.length === 0 ? null : faultsError(faults as [Fault, ...Fault[]])
   }
 
@@ -125,6 +127,8 @@ export class RowWrites {
   private async explain(violation: ConstraintViolation, assignments: Assignments): Promise<ApiError> {
     const rule = this.ruleOf(violation.constraint)
     if (rule) return brokenRule(rule)
+    const taken = takenValue(this.entity, violation.constraint)
+    if (taken) return faultsError([taken])
     return (await this.find(null, assignments)) ?? conflict(violation)
   }
 
@@ -136,13 +140,6 @@ export class RowWrites {
   private ruleOf(name: string): Rule | undefined {
     return this.entity.rules.find(({ constraint }) => constraint === name)
   }
-}
-
-/** The reference in this column names no row. */
-export function missingReference(column: string, assignments: Assignments): Fault {
-  const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
-  const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
-  return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
 }
 
 /** Others keep changing what the write depends on. */

@@ -22,7 +22,8 @@ import { requireList } from './listConditions.ts'
 import { inProgress, type Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
-import { ATTEMPTS_MAX, conflict, missingReference } from './rowWrites.ts'
+import { missingReference, takenValue } from './rowFaults.ts'
+import { ATTEMPTS_MAX, conflict } from './rowWrites.ts'
 
 /** A request is charged for each so many rows begun. */
 const ROWS_OF_REQUEST = 100
@@ -44,11 +45,12 @@ interface Parts {
 /** Creates several rows of one entity, all or none, as visible steps. D59 */
 export class RowsCreates {
   private readonly written: readonly Property[]
-  private readonly references: readonly Property[]
+  /** What others may have made impossible: references and unique values. */
+  private readonly refusable: readonly Property[]
 
   constructor(private readonly parts: Parts) {
     this.written = writableOf(parts.entity)
-    this.references = this.written.filter(({ reference }) => reference !== null)
+    this.refusable = this.written.filter(({ reference, unique }) => reference !== null || unique !== null)
   }
 
   async create(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
@@ -65,6 +67,7 @@ export class RowsCreates {
     const requests = Math.ceil(places.length / 2 / ROWS_OF_REQUEST)
     if (requests > 1) await chargeMore?.(call.exchange, requests - 1)
     const rows = await parseRows(entity, body, places)
+    requireDistinct(entity, rows)
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
     if (isDry) return this.check(rows)
@@ -101,14 +104,16 @@ export class RowsCreates {
     throw statement.once ? inProgress() : conflict()
   }
 
-  /** @throws ApiError that names each reference to no row, if there is one */
+  /** @throws ApiError that names each reference to no row, and each unique value that another row has, if there is one */
   private async refuse(rows: readonly Assignments[]): Promise<void> {
-    const ids = this.references.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
-    const statement = compileRowRefusals(this.references, ids, FAULTS_MAX)
+    const { entity } = this.parts
+    const values = this.refusable.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
+    const statement = compileRowRefusals(entity, this.refusable, values, FAULTS_MAX)
     if (statement === null) return
-    const faults = (await this.parts.database.read(statement)).map(([number, column]): Fault => {
+    const faults = (await this.parts.database.read(statement)).map(([number, cause]): Fault => {
       const index = Number(number) - 1
-      return faultOfRow(index, missingReference(column as string, rows[index] as Assignments))
+      const taken = takenValue(entity, cause as string)
+      return faultOfRow(index, taken ?? missingReference(cause as string, rows[index] as Assignments))
     })
     if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
   }
@@ -143,4 +148,24 @@ export class RowsCreates {
     }
     return isLines ? respondJson(201, text, { 'Content-Type': NDJSON_TYPE }) : respondJson(201, `[${text}]`)
   }
+}
+
+/** @throws ApiError that names each unique value that an earlier row of the body has, too. D65 */
+function requireDistinct({ properties }: Entity, rows: readonly Assignments[]): void {
+  const faults: Fault[] = []
+  for (const property of properties.filter(({ unique }) => unique !== null)) {
+    const firsts = new Map<string, number>()
+    rows.forEach((row, index) => {
+      const value = row.get(property) ?? null
+      if (value === null) return
+      const first = firsts.get(value)
+      if (first === undefined) firsts.set(value, index)
+      else faults.push(faultOfRow(index, takenInBody(property, first)))
+    })
+  }
+  if (faults.length > 0) throw faultsError(faults.slice(0, FAULTS_MAX) as [Fault, ...Fault[]])
+}
+
+function takenInBody({ name }: Property, first: number): Fault {
+  return { code: 'AlreadyExists', target: name, message: `${name} is not free: [${first}] has this value.` }
 }

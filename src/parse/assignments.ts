@@ -34,8 +34,21 @@ function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Pro
         message: `${later.name} must not be before ${earlier.name}.`,
       })
   }
+  for (const property of entity.required)
+    if (isLacking(property, assignments) && !faults.some(({ target }) => target === property.name))
+      faults.push({
+        code: 'InvalidValue',
+        target: property.name,
+        message: `${property.name} is required: it must be ${property.kind.allowed}.`,
+      })
   if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
   return assignments
+}
+
+/** Whether a required property would be without a value; '' is none, as it is in filters. */
+function isLacking(property: Property, assignments: Assignments): boolean {
+  const value = assignments.get(property)
+  return value === null || (value === '' && property.kind.emptyIsNoValue)
 }
 
 function parseObject(
@@ -68,7 +81,10 @@ function parseGroup(group: Group, value: unknown, assignments: Map<Property, str
 
 function parseProperty(property: Property, value: unknown, assignments: Map<Property, string | null>, faults: Fault[]) {
   try {
-    assignments.set(property, value === null && property.kind.nullable ? null : property.kind.parseJson(value))
+    assignments.set(
+      property,
+      value === null && (property.kind.nullable || property.required) ? null : property.kind.parseJson(value),
+    )
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error
     faults.push({ code: 'InvalidValue', target: property.name, message: `${property.name} ${error.message}.` })

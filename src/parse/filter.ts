@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts'
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'
+import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
 import { type Operator, operators } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
@@ -11,9 +12,6 @@ import type { Parameter } from './queryString.ts'
 
 /** More would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32
-
-/** The parameters of a collection that are not filters. */
-export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel'] as const
 
 const firstCharacters = new Set(operators.map(({ prefix }) => prefix.charCodeAt(0)))
 const longestFirst = [...operators].sort((a, b) => b.prefix.length - a.prefix.length)

@@ -4,6 +4,16 @@ import { join } from 'node:path'
 import type postgres from 'postgres'
 import { withConnection } from '../execute/connect.ts'
 
+/** The folders whose migrations a database has, in the order in which they are applied. */
+export function migrationFolders({ migrationsDir }: { readonly migrationsDir: string | null }): string[] {
+  return migrationsDir === null ? [MIGRATIONS] : [MIGRATIONS, migrationsDir]
+}
+
+/** The names of all migrations that a database has. */
+export function migrationNames(config: { readonly migrationsDir: string | null }): string[] {
+  return migrationFolders(config).flatMap((folder) => readMigrations(folder).map(({ file }) => file))
+}
+
 export interface Migration {
   /** `0001_company.sql`. */
   readonly file: string
@@ -23,31 +33,32 @@ const LOCK = 7_067_837_101
  */
 export async function migrate(url: string, folder: string): Promise<string[]> {
   const migrations = readMigrations(folder)
-  return withConnection(url, (sql) =>
-    sql.begin(async (transaction) => {
-      await requireUtf8(transaction)
-      await transaction`set local lock_timeout = '60s'`
-      await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
-      // Asked first, so that a role without the right to create can start once all is there.
-      const [there] = await transaction`select to_regclass('migration') is not null as yes`
-      if (!there?.yes)
-        await transaction`
+  return withConnection(url, (sql) => sql.begin((transaction) => applyPending(transaction, migrations)))
+}
+
+/** The same in a transaction of the caller's, who may undo it all. */
+export async function applyPending(transaction: postgres.TransactionSql, migrations: Migration[]): Promise<string[]> {
+  await requireUtf8(transaction)
+  await transaction`set local lock_timeout = '60s'`
+  await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
+  // Asked first, so that a role without the right to create can start once all is there.
+  const [there] = await transaction`select to_regclass('migration') is not null as yes`
+  if (!there?.yes)
+    await transaction`
         create table migration (
           file text primary key,
           checksum text not null,
           applied timestamptz not null default now()
         )`
-      const applied = await transaction<{ file: string; checksum: string }[]>`select file, checksum from migration`
-      const pending = pendingOf(migrations, applied)
-      for (const { file, checksum, text } of pending) {
-        await transaction.unsafe(text).catch((error) => {
-          throw new Error(`${file} failed: ${error.message}`, { cause: error })
-        })
-        await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
-      }
-      return pending.map(({ file }) => file)
-    }),
-  )
+  const applied = await transaction<{ file: string; checksum: string }[]>`select file, checksum from migration`
+  const pending = pendingOf(migrations, applied)
+  for (const { file, checksum, text } of pending) {
+    await transaction.unsafe(text).catch((error) => {
+      throw new Error(`${file} failed: ${error.message}`, { cause: error })
+    })
+    await transaction`insert into migration (file, checksum) values (${file}, ${checksum})`
+  }
+  return pending.map(({ file }) => file)
 }
 
 /** @throws Error that names the encoding there is */

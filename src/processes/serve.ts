@@ -89,7 +89,7 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   if (adminUrl) lines.push(`Metrics: ${adminUrl}/metrics`)
   if (!hasKeys)
     lines.push("No key is valid yet: npm run --silent roster -- keys create --name first --rights '*:read,*:write'")
-  const query = '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5'
+  const query = config.entitiesDir === null ? '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5' : '/'
   const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
   lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
   if (isJson) printAside(lines.join('\n'))

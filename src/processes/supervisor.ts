@@ -8,7 +8,7 @@ import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import { takeMemoryFolder } from '../os/folder.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
-import { MIGRATIONS, migrate, readMigrations } from '../postgres/migrate.ts'
+import { MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
 import { checkChanges } from '../postgres/oldRows.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { warnOfSuperuser } from '../postgres/superuser.ts'
@@ -70,14 +70,14 @@ export class Supervisor {
     requireDescriptors(config)
     this.releases.push(await takePorts(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
-    this.entities = await loadEntities()
+    this.entities = await loadEntities(config.entitiesDir)
     const keys = this.openMemory()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     const isThere = await this.openDatabase(directUrl, keys)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
-    const migrationFiles = readMigrations(MIGRATIONS).map(({ file }) => file)
+    const migrationFiles = migrationNames(config)
     this.pool = new WorkerPool({
       count: config.workers,
       log: this.log,
@@ -210,9 +210,9 @@ export class Supervisor {
     const { changes, config, entities, log } = this
     const [{ changesDays }, orFail] = [config, orStartError('the database cannot be used')]
     try {
-      await migrate(url, MIGRATIONS).catch(orFail)
+      for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orFail)
       await checkChanges(url, changesDays > 0).catch(orFail)
-      if (this.embedded) await loadSample(url, MIGRATIONS, this.config.demoData)
+      if (this.embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
       if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY

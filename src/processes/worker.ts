@@ -27,6 +27,7 @@ import { ownDescriptors } from './descriptorNeeds.ts'
 import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
+import { ownApp } from './ownApp.ts'
 import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
@@ -115,7 +116,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     // The embedded PostgreSQL shares the processors with the workers.
     onBackend: config.databaseUrl === null ? lowerPriority : undefined,
   })
-  const entities = await loadEntities(surroundings.entitiesDir)
+  const entities = await loadEntities(surroundings.entitiesDir ?? config.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
   const memory = changes && region && openMemory(config, { databaseUrl: directUrl, database, changes, region, log })
@@ -147,7 +148,9 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
   // Workers share the port; the supervisor has made sure that no second server does.
-  app.listen({ hostname: config.host, port: config.port, reusePort: true })
+  const served = await ownApp(app, config.appFile)
+  served.listen({ ...(app.config.serve as object), hostname: config.host, port: config.port, reusePort: true })
+  app.server = served.server
   const port = app.server?.port as number
   const listener = new ListenSocket(port)
   const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>

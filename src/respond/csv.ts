@@ -1,5 +1,6 @@
 import type { Choice } from '../model/choice.ts'
 import type { Property } from '../model/entity.ts'
+import { isText } from '../model/kinds.ts'
 import type { Row } from '../model/sql.ts'
 
 const BYTE_ORDER_MARK = '\ufeff'
@@ -42,7 +43,7 @@ export function csvWriter(
 }
 
 function cellWriter({ kind }: Property, isGuarded: boolean): (text: string) => string {
-  if (kind.name === 'text') return isGuarded ? (text) => quoted(FORMULA.test(text) ? `'${text}` : text) : quoted
+  if (isText(kind.name)) return isGuarded ? (text) => quoted(FORMULA.test(text) ? `'${text}` : text) : quoted
   const { readText } = kind
   return readText === null ? (text) => text : (text) => String(readText(text))
 }

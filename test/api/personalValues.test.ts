@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Writable } from 'node:stream'
 import { createLog, type Log } from '../../src/log.ts'
 import { MIGRATIONS, migrate } from '../../src/postgres/migrate.ts'
+import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { hostileTexts } from '../support/hostile.ts'
 import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
 import { createRow, createRows } from '../support/rows.ts'
@@ -12,6 +13,7 @@ const TIMEOUT_MS = 120_000
 const MARK = 'Xanthippe'
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
+const folder = declaredCompanies()
 let postgres: PlainPostgres
 let server: TestServer
 let log: Log
@@ -34,6 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop()
   await postgres?.stop()
+  folder.remove()
 })
 
 async function ask(method: string, path: string, body?: unknown): Promise<Answer> {
@@ -165,6 +168,23 @@ describe('personal values of requests that are refused are in no log', () => {
     ])
     await server.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'roster%'`
     for (const { status } of await cut) expect([200, 201, 503]).toContain(status)
+  })
+
+  test('unique values that are taken, one after the other and at the same time', async () => {
+    await server.sql`alter table company add constraint company_name_unique unique (name)`
+    const unique = await startServer({ databaseUrl: postgres.url, log, entitiesDir: folder.path, hasForeignRows: true })
+    const name = (at: number) => ({ Name: `${MARK} & Sons ${at}` })
+    const made = await Promise.all(times(40, (at) => unique.post('/Companies', name(at % 8))))
+    expect(codesOf(made).sort()).toEqual(['201 undefined', '409 AlreadyExists'])
+    const [one, other] = made.filter(({ status }) => status === 201).map(({ body }) => body)
+    const changed = [
+      await unique.patch(`/Companies/${one.id}`, { Name: other.name }),
+      await unique.put(`/Companies/${one.id}`, { Name: other.name }),
+      await unique.post('/Companies', { Name: other.name }),
+    ]
+    expect(codesOf(changed)).toEqual(['409 AlreadyExists'])
+    await unique.stop()
+    await server.sql`alter table company drop constraint company_name_unique`
   })
 
   test('all of that was sent, and neither log has any of it; no constraint had to refuse anything', async () => {

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { generateCommand } from '../../src/cli/generate.ts'
 import { runCommandLine } from '../../src/cli/run.ts'
 import { clientFile } from '../../src/client/clientFile.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { loadEntities } from '../../src/registry.ts'
 
 const ROOT = join(import.meta.dir, '../..')
@@ -16,7 +17,10 @@ async function here(...words: string[]) {
     spyOn(process.stdout, 'write').mockImplementation((text) => (stderr += text) !== ''),
   ]
   try {
-    const code = await runCommandLine(new Command('roster').addCommand(generateCommand()), ['generate', ...words])
+    const code = await runCommandLine(new Command('roster').addCommand(generateCommand(() => readConfig({}))), [
+      'generate',
+      ...words,
+    ])
     return { code, stderr }
   } finally {
     for (const spy of spies) spy.mockRestore()

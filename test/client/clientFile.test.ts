@@ -9,6 +9,7 @@ import { readPage } from '../support/documents.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { run, temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { lease } from './lease.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const PAGE = 'docs/client.md'
@@ -81,13 +82,15 @@ describe('the generated file', () => {
   })
 
   test('has the types that follow from the declarations', async () => {
-    const pairs = entities.flatMap(({ name }) =>
+    const all = [...entities, lease]
+    const pairs = all.flatMap(({ name }) =>
       ['', 'Write', 'Filter', 'Sort', 'Field'].map((part) => [name, part] as const),
     )
     const source = [
       ...entities.map(
         ({ name }) => `import type ${name.toLowerCase()} from '${ROOT}/src/entities/${name.toLowerCase()}.ts'`,
       ),
+      `import type { lease } from '${join(import.meta.dir, 'lease.ts')}'`,
       `import type { FieldOf, FilterOf, RowOf, SortOf, WriteOf } from '${ROOT}/src/client/createRoster.ts'`,
       `import type { ${pairs.map(([name, part]) => name + part).join(', ')} } from './roster.ts'`,
       'type Same<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false',
@@ -108,7 +111,7 @@ describe('the generated file', () => {
       erasableSyntaxOnly: false,
       noPropertyAccessFromIndexSignature: false,
     }
-    const path = writeProgram('types', { 'roster.ts': clientFile(entities), 'types.ts': source }, options)
+    const path = writeProgram('types', { 'roster.ts': clientFile(all), 'types.ts': source }, options)
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
   })
 
@@ -128,6 +131,15 @@ describe('the generated file', () => {
     )
     const path = writeProgram('names', { 'roster.ts': source })
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
+  })
+
+  test('has the values of a list of texts, and no null where a value is required', () => {
+    const source = clientFile([lease])
+    expect(source).toContain("  state: 'Asked' | 'Given up' | null")
+    expect(source).toContain("  use?: 'Office' | 'Storage'\n")
+    expect(source).toContain("  use?: RosterOrdered<'Office' | 'Storage'>")
+    expect(source).toContain('  from: string\n')
+    expect(source).toContain('  floor: number\n')
   })
 
   test('says of each property what it takes', () => {

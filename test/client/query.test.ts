@@ -29,6 +29,8 @@ const text = fc
 const SECONDS = { min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }
 const values: Readonly<Record<KindName, fc.Arbitrary<Value>>> = {
   text,
+  oneOf: text,
+  date: fc.date(SECONDS).map((date) => date.toISOString().slice(0, 10)),
   integer: fc.maxSafeInteger(),
   boolean: fc.boolean(),
   decimal: fc.double({ min: -1e18, max: 1e18, noNaN: true }).filter((value) => value === 0 || Math.abs(value) > 1e-100),

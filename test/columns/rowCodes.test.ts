@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'bun:test'
 import { readLine } from '../../src/columns/copyText.ts'
 import { RowCodes } from '../../src/columns/rowCodes.ts'
-import { boolean, decimal, defineEntity, identity, instant, reference, text } from '../../src/model/entity.ts'
+import {
+  boolean,
+  date,
+  decimal,
+  defineEntity,
+  identity,
+  instant,
+  integer,
+  oneOf,
+  reference,
+  text,
+} from '../../src/model/entity.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
@@ -20,6 +31,9 @@ const thing = defineEntity('Thing', {
   amount: decimal(8),
   on: boolean(),
   other: reference('Company'),
+  day: date(),
+  state: oneOf(['Requested', 'Approved', 'Zone 9']),
+  count: integer(),
 })
 
 const encoder = new TextEncoder()
@@ -46,7 +60,7 @@ describe('a line of COPY', () => {
         const values = kinds.map(({ name }) => (random.chance(15) ? null : storedValue(name, random)))
         if (texts[added]) values[1] = texts[added] as string
         await sql`insert into thing values (${values[0] ?? null}, ${values[1] ?? null}, ${values[2] ?? null}::text::timestamptz,
-          ${values[3] ?? null}, ${values[4] === 'true'}, ${values[5] ?? null})`
+          ${values[3] ?? null}, ${values[4] === 'true'}, ${values[5] ?? null}, ${values[6] ?? null}::text::date, ${values[7] ?? null}, ${values[8] ?? null})`
       }
       const place = `from thing order by ctid`
       const [rows, lines] = await sql.begin(async (transaction) => {
@@ -84,15 +98,17 @@ describe('a line of COPY', () => {
   )
 
   test('in the middle of others is read up to its end', () => {
-    const bytes = encoder.encode('1\tone\t\\N\t0.50000000\tt\t\\N\n2\ttwo\t2024-01-31 09:00:00+00\t\\N\tf\t7\n')
+    const bytes = encoder.encode(
+      '1\tone\t\\N\t0.50000000\tt\t\\N\t\\N\t\\N\t-3\n2\ttwo\t2024-01-31 09:00:00+00\t\\N\tf\t7\t2000-01-31\tZone 9\t12\n',
+    )
     const middle = bytes.indexOf(10)
     const codes = new RowCodes(thing)
     expect(codes.codeLine(bytes, 0, middle)).toBe(true)
-    expect([...codes.codes]).toEqual([1, 2, Number.NaN, 0.5, 1, Number.NaN])
+    expect([...codes.codes]).toEqual([1, 2, Number.NaN, 0.5, 1, Number.NaN, Number.NaN, 0, -3])
     expect(codes.codeLine(bytes, middle + 1, bytes.length - 1)).toBe(true)
-    expect([...codes.codes]).toEqual([2, 3, 760_006_800, Number.NaN, 0, 7])
+    expect([...codes.codes]).toEqual([2, 3, 760_006_800, Number.NaN, 0, 7, 30, 2, 12])
     expect(readLine(bytes, middle + 1, bytes.length - 1)).toEqual([
-      ...['2', 'two', '2024-01-31 09:00:00+00', null, 'f', '7'],
+      ...['2', 'two', '2024-01-31 09:00:00+00', null, 'f', '7', '2000-01-31', 'Zone 9', '12'],
     ])
   })
 })
@@ -130,7 +146,7 @@ describe('the codes of values', () => {
   })
 
   test('are looked up without making any', () => {
-    const row: Row = ['1', 'new', null, null, 't', null]
+    const row: Row = ['1', 'new', null, null, 't', null, '2024-01-31', 'Approved', '5']
     expect(codes.look(row)).toBe(false)
     expect(codes.code(row)).toBe(true)
     expect(codes.look(row)).toBe(true)

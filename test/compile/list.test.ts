@@ -46,7 +46,7 @@ async function expected(where: postgres.Fragment, orderBy: postgres.Fragment, si
 describe('page 1', () => {
   test('counts and reads in one statement', () => {
     expect(single(compiled(company, ''))).toEqual({
-      text: 'select (select count(*) from "company"), "id", "name", "enabled" from "company" order by "id" limit 20',
+      text: 'select (select count(*) from "company") as "L", "id", "name", "enabled" from "company" order by "id" limit 20',
       values: [],
     })
   })
@@ -54,7 +54,7 @@ describe('page 1', () => {
   test('filters both with the same parameters', () => {
     expect(single(compiled(company, 'Name=!=x&Id=>3&sort=-Name&PageSize=5'))).toEqual({
       text:
-        'select (select count(*) from "company" where "name" is distinct from $1 and "id" > $2), ' +
+        'select (select count(*) from "company" where "name" is distinct from $1 and "id" > $2) as "L", ' +
         '"id", "name", "enabled" from "company" where "name" is distinct from $1 and "id" > $2 ' +
         'order by "name" desc, "id" desc limit 5',
       values: ['x', '3'],
@@ -75,18 +75,18 @@ describe('in front of each row', () => {
 
   test('the total alone, or with the snapshot that it was counted under', () => {
     expect(text('Id=>3&PageSize=5')).toBe(
-      `select (select count(*) || ' ' || pg_current_snapshot()::text from "company" where "id" > $1), ` +
+      `select (select count(*) || ' ' || pg_current_snapshot()::text from "company" where "id" > $1) as "L", ` +
         '"id", "name", "enabled" from "company" where "id" > $1 order by "id" limit 5',
     )
     expect(text('page=2')).toContain(
-      `select n || ' ' || pg_current_snapshot()::text, "id", "name", "enabled" from total`,
+      `select "N" || ' ' || pg_current_snapshot()::text, "id", "name", "enabled" from total`,
     )
   })
 
   test('page 1 without the total: the snapshot', () => {
     expect(single(compileRows(company, parseList(company, 'Id=>3&PageSize=5')))).toEqual({
       text:
-        'select (select pg_current_snapshot()::text), "id", "name", "enabled" from "company" ' +
+        'select (select pg_current_snapshot()::text) as "L", "id", "name", "enabled" from "company" ' +
         'where "id" > $1 order by "id" limit 5',
       values: ['3'],
     })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ErrorExample } from '../../src/describe/errorExample.ts'
 import { errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { endingNoWrites, endingWrites } from '../support/endedWrites.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
@@ -43,6 +44,15 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     const answer = await send({})
     await server.sql`drop index unique_names`
     return answer
+  },
+  async AlreadyExists() {
+    await server.sql`alter table company add constraint company_name_unique unique (name)`
+    const declared = await startServer({ databaseUrl: server.databaseUrl, log: silent, entitiesDir: folder.path })
+    const { port } = new URL(declared.url)
+    const answer = await exchange(declared.url, bytesOf(errorExamples.AlreadyExists), 30_000)
+    await declared.stop()
+    await server.sql`alter table company drop constraint company_name_unique`
+    return answer.replaceAll(`:${port}/`, `:${new URL(server.url).port}/`)
   },
   async InProgress(send) {
     let [answer, locked]: [string, Promise<unknown>] = ['', Promise.resolve()]
@@ -105,6 +115,9 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     return answer
   },
 }
+
+const folder = declaredCompanies()
+afterAll(() => folder.remove())
 
 /** As it stands: fetch would mend the host, the length and the target. */
 function bytesOf({ method, target, headers, body = '', rights }: ErrorExample): string {

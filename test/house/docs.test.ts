@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Entity, isGroup } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
@@ -66,7 +66,9 @@ function projectFor(path: string, text: string): string {
   for (const part of ['src', 'sql', 'package.json', 'tsconfig.json', 'bunfig.toml'])
     cpSync(join(ROOT, part), join(project, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'))
-  for (const { path: file, text: content } of added) writeFileSync(join(project, file), content)
+  // Migrations are written by the page's own command.
+  for (const { path: file, text: content } of added)
+    if (!file.endsWith('.sql')) writeFileSync(join(project, file), content)
   return project
 }
 
@@ -78,24 +80,49 @@ interface Site {
   readonly log: string
 }
 
+/** The migration that a page shows, as the page's command has written it. */
+function migrationOf(page: string, project: string) {
+  const shown = newFilesOf(page).find(({ path }) => path.endsWith('.sql'))
+  if (!shown) return null
+  const suffix = shown.path.replace(/^sql\/\d{4}/, '')
+  const file = readdirSync(join(project, 'sql')).find((name) => name.endsWith(suffix)) as string
+  return { shown, file, written: readFileSync(join(project, 'sql', file), 'utf8') }
+}
+
+function withMigration(page: string, project: string): string {
+  const migration = migrationOf(page, project)
+  if (!migration) return page
+  const { shown, file, written } = migration
+  return page.replace(`-- ${shown.path}\n${shown.text}`, () => `-- sql/${file}\n${written}`)
+}
+
+/** A server needs the tables of its entities. */
+const isBeforeStart = ({ command }: Exchange) => command.includes('generate migration')
+
 async function serve({ path, text, exchanges }: Page): Promise<Site> {
   const dataDir = join(folder.path, path.replaceAll('/', '.'))
   const port = String(freePort())
   const settings = { ...(await settingsFor(path, dataDir)), PUBLIC_URL: SHOWN_URL, LOG_LEVEL: 'warn' }
   const project = projectFor(path, text)
   const bun = `cd '${project}' && exec '${process.execPath}' --no-env-file`
+  const shellOf = (some: readonly Exchange[]) =>
+    run(['sh', '-c', `cd '${project}'\n${scriptOf(some, { port, dataDir, pythonBin })}`], settings)
+  const before = shellOf(exchanges.filter(isBeforeStart))
+  await before.ended
   const server = run(['sh', '-c', `${bun} src/main.ts`], { ...settings, PORT: port })
   await server.waitFor(/listens on http/)
-  const script = scriptOf(exchanges, { port, dataDir, pythonBin })
-  const shell = run(['sh', '-c', `cd '${project}'\n${script}`], settings)
+  const shell = shellOf(exchanges.filter((exchange) => !isBeforeStart(exchange)))
   await shell.ended
-  return { project, settings, outputs: outputsOf(shell.output()), log: server.output() }
+  const [first, others] = [outputsOf(before.output()), outputsOf(shell.output())]
+  const outputs = exchanges.map((exchange) => (isBeforeStart(exchange) ? first : others).shift() ?? '')
+  return { project, settings, outputs, log: server.output() }
 }
 
 beforeAll(async () => {
   await Promise.all(livePages.map(async (page) => sites.set(page.path, await serve(page))))
   if (!process.env.WRITE_ANSWERS) return
-  for (const { path, text } of livePages) writeFileSync(join(ROOT, path), withAnswers(text, siteOf(path).outputs))
+  for (const { path, text } of livePages)
+    writeFileSync(join(ROOT, path), withMigration(withAnswers(text, siteOf(path).outputs), siteOf(path).project))
 }, 240_000)
 afterAll(async () => {
   await endPrograms()
@@ -137,6 +164,11 @@ describe('docs/entities.md', () => {
     expect([...page.matchAll(/^\| `(\w+)\(/gm)].map(([, name]) => name)).toEqual(kinds)
     const [example] = newFilesOf(page)
     for (const kind of kinds) expect(example?.text).toContain(`: ${kind}(`)
+  })
+
+  test('shows the migration that its command writes', () => {
+    const migration = migrationOf(readPage(path), siteOf(path).project)
+    expect(migration?.shown.text).toBe(migration?.written as string)
   })
 
   test('has a migration with the columns and indexes of its entity', async () => {

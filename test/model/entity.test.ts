@@ -8,6 +8,7 @@ import {
   boolean,
   computed,
   copied,
+  date,
   decimal,
   defineEntity,
   type Entity,
@@ -195,5 +196,30 @@ describe('what rows of other entities copy', () => {
     })
     expect(copiedProperties(owner, [owner, refers])).toEqual([])
     expect(copiedProperties(owner, [owner, refers, copies])).toEqual([owner.byName.get('name') as never])
+  })
+})
+
+describe('a declaration is refused (D65)', () => {
+  const declare =
+    (fields: Parameters<typeof defineEntity>[1], options = {}) =>
+    () =>
+      defineEntity('Thing', { id: identity(), ...fields }, options)
+
+  test('with a required part of an object, which may be null', () => {
+    expect(declare({ size: group({ net: decimal(2, { required: true }) }) })).toThrow(
+      'size.net of thing cannot be required',
+    )
+  })
+
+  test('with a property that is called like a parameter of lists', () => {
+    for (const name of ['page', 'sort', 'pageSize', 'Fields'])
+      expect(declare({ [name]: text() })).toThrow('lists have a parameter of that name')
+  })
+
+  test('with a rule between what cannot be compared', () => {
+    const rules = { notBefore: [['until', 'from']] }
+    expect(declare({ from: date(), until: instant() }, rules)).toThrow('must both be dates, or both date-times')
+    expect(declare({ from: text(), until: text() }, rules)).toThrow('must both be dates, or both date-times')
+    expect(declare({ from: date(), until: date() }, rules)).not.toThrow()
   })
 })

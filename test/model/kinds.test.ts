@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
 import type postgres from 'postgres'
+import { dateKind } from '../../src/model/dateKind.ts'
 import {
   booleanKind,
   decimalKind,
@@ -12,9 +13,12 @@ import {
   Mismatch,
   textKind,
 } from '../../src/model/kinds.ts'
+import { numberKind } from '../../src/model/numberKind.ts'
+import { oneOfKind } from '../../src/model/oneOfKind.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 const decimal = decimalKind(10, 8)
+const stateKind = oneOfKind(['Asked', 'Given (late)'])
 const number = (source: string) => new JsonNumber(source)
 
 function refuses(kind: Kind, values: unknown[]) {
@@ -71,6 +75,63 @@ describe('boolean (D7, D25)', () => {
   test('a response has it as true or false', () => {
     expect([booleanKind.readText?.('t'), booleanKind.readText?.('f')]).toEqual([true, false])
   })
+})
+
+describe('date (D65)', () => {
+  test('is a day that exists, in the years 1 to 9999', () => {
+    for (const text of ['2024-01-31', '2024-02-29', '2000-02-29', '0001-01-01', '9999-12-31'])
+      expect([dateKind.parseJson(text), dateKind.parseFilter(text)]).toEqual([text, text])
+  })
+
+  refuses(dateKind, ['2023-02-29', '1900-02-29', '0000-01-01', '10000-01-01', '2024-1-31', '20240131', ''])
+  refuses(dateKind, ['2024-01-31T09:00:00Z', ' 2024-01-31', '2024-01-31\n', null, 7, true, number('20240131'), {}])
+  refusesFilter(dateKind, ['2024', 'today', 'infinity', '2024-01-31Z', '2024-13-01', '2024-01-00', '１９９９-01-01'])
+
+  test('says what a date-time would be', () => {
+    expect(() => dateKind.parseFilter('2024-01-31T09:00:00Z')).toThrow('for 2024-01-31T09:00:00Z write 2024-01-31')
+    expect(() => dateKind.parseFilter('2024-02-31 09:00')).toThrow(/2024-01-31$/)
+  })
+})
+
+describe('an integer of a range (D65)', () => {
+  const kind = numberKind({ min: -5, max: 120 })
+
+  test('is any spelling of a JSON integer', () => {
+    const sources = ['-5', '120', '1e1', '1.20e2', '0', '-0', '7.0']
+    expect(sources.map((source) => kind.parseJson(number(source)))).toEqual(['-5', '120', '10', '120', '0', '0', '7'])
+  })
+
+  refuses(kind, [number('-6'), number('121'), number('1.5'), number('1e300'), number('9'.repeat(500)), '5', null, true])
+  refusesFilter(kind, ['1.0', '1e1', '', ' 1', '+1', '0x10', '１'])
+
+  test('a filter may ask for any', () => {
+    expect(['-6', '500', '9'.repeat(30)].map((text) => kind.parseFilter(text))).toEqual([
+      '-6',
+      '500',
+      '9223372036854775807',
+    ])
+  })
+})
+
+describe('one of a list of texts (D65)', () => {
+  test('is one of them as it is spelt', () => {
+    expect([stateKind.parseJson('Asked'), stateKind.parseFilter('Given (late)')]).toEqual(['Asked', 'Given (late)'])
+  })
+
+  refuses(stateKind, ['asked', 'Asked ', '', 'Other', null, number('1'), ['Asked']])
+  refusesFilter(stateKind, ['asked', 'Given', 'x'.repeat(2_000)])
+
+  test('the nearest is named', () => {
+    expect(() => stateKind.parseJson('given late')).toThrow('for given late write Given (late)')
+    expect(() => stateKind.parseJson('Nothing of the kind')).toThrow(/^must be one of Asked, Given \(late\)$/)
+  })
+
+  test.each([[[]], [['']], [['=x']], [['<5']], [['a', 'a']], [["it's"]], [['a\nb']], [[' a']], [['x'.repeat(101)]]])(
+    '%j cannot be declared',
+    (values) => {
+      expect(() => oneOfKind(values as string[])).toThrow('oneOf')
+    },
+  )
 })
 
 describe('integer (D6, D16, D25)', () => {
@@ -233,7 +294,7 @@ describe('against PostgreSQL', () => {
     expect([...rows]).toEqual([])
   })
 
-  for (const kind of [textKind(200), booleanKind, integerKind(true), instantKind, decimal])
+  for (const kind of [textKind(200), booleanKind, integerKind(true), instantKind, decimal, dateKind, stateKind])
     test(`the column type of ${kind.name} is spelt as format_type spells it`, async () => {
       await database.unsafe(`create temporary table t (v ${kind.columnType})`)
       const [row] = await database`
@@ -251,6 +312,9 @@ test('the schemas take what the kinds write, and nothing else', () => {
     [integerKind(false), '1', null],
     [instantKind, '2024-01-31 09:00:00+00', '2024-01-31T09:00:00+00:00'],
     [decimal, '4.00000000', -1],
+    [dateKind, '2024-01-31', '2024-01-31T09:00:00Z'],
+    [stateKind, 'Asked', 1],
+    [numberKind({ min: -2, max: 5 }), '-2', 6],
   ] as const) {
     expect(Value.Check(kind.schema, kind.readText ? kind.readText(text) : JSON.parse(text))).toBe(true)
     expect(Value.Check(kind.schema, wrong)).toBe(false)

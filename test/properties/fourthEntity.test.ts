@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDatabase } from '../support/postgres.ts'
 import { type Json, KEY } from '../support/server.ts'
+
+// A busy machine may take longer than the default for a single test.
+setDefaultTimeout(60_000)
 
 const ROOT = join(import.meta.dir, '../..')
 
@@ -23,38 +26,54 @@ export default defineEntity('Document', {
 })
 `
 
-const MIGRATION = `
-create table document (
-  id bigint generated always as identity (maxvalue 9007199254740991),
-  title text collate "und-x-icu",
-  signed boolean not null default false,
-  fee numeric(18, 8),
-  signed_at timestamptz(0),
-  file_format text collate "und-x-icu",
-  file_pages numeric(12, 2),
-  author_id bigint,
-  author text collate "und-x-icu" generated always as (substr(nullif(author_key, ''), 2)) stored,
-  author_key text,
-  summary text collate "und-x-icu",
-  constraint document_pk primary key (id),
-  constraint document_author_id_found check ((author_id is null) = (author_key is null)),
-  constraint document_author_id_current foreign key (author_id, author_key)
-    references employee (id, display_name_key) on update cascade
-);
+/** Refers to the other, which comes before it by its name. */
+const PERMIT = `import { copied, date, defineEntity, identity, integer, oneOf, reference, text } from '../model/entity.ts'
 
-create index document_title_sorted on document (title, id);
-create index document_signed_sorted on document (signed, id);
-create index document_fee_sorted on document (fee, id);
-create index document_signed_at_sorted on document (signed_at, id);
-create index document_file_format_sorted on document (file_format, id);
-create index document_file_pages_sorted on document (file_pages, id);
-create index document_author_id_sorted on document (author_id, id);
-create index document_author_sorted on document (author, id);
+export default defineEntity(
+  'Permit',
+  {
+    id: identity(),
+    code: text({ lengthMax: 10, required: true, unique: true }),
+    state: oneOf(['Requested', 'Granted', 'Void (lost)']),
+    from: date({ required: true }),
+    until: date(),
+    zones: integer({ min: -5, max: 40 }),
+    documentId: reference('Document', { unique: true }),
+    document: copied('documentId', 'title'),
+  },
+  { notBefore: [['until', 'from']] },
+)
+`
 
-select notify_changes_of('document');
+/** Its properties are called like what statements are made of, and like words of SQL. */
+const ODD_NAMES = [
+  'count',
+  'n',
+  'total',
+  'size',
+  'skip',
+  'place',
+  'order',
+  'select',
+  'before',
+  'own',
+  't',
+  'b',
+  'e',
+  'r',
+  'first',
+  'key',
+  'number',
+]
+const ODD = `import { defineEntity, identity, integer } from '../model/entity.ts'
+
+export default defineEntity('User', { id: identity(), ${ODD_NAMES.map((name) => `${name}: integer()`).join(', ')} })
 `
 
 let folder: string
+let databaseUrl: string
+/** By the command that writes the migration. */
+let said: string
 let program: ChildProcess
 let output = ''
 let url: string
@@ -65,15 +84,24 @@ beforeAll(async () => {
     cpSync(join(ROOT, part), join(folder, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'src/entities/document.ts'), ENTITY)
-  writeFileSync(join(folder, 'sql/0900_document.sql'), MIGRATION)
+  writeFileSync(join(folder, 'src/entities/permit.ts'), PERMIT)
+  writeFileSync(join(folder, 'src/entities/user.ts'), ODD)
+  databaseUrl = await createDatabase('empty')
+  const generated = Bun.spawnSync([process.execPath, '--no-env-file', 'src/main.ts', 'generate', 'migration'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
+    stderr: 'pipe',
+  })
+  said = String(generated.stderr)
   program = spawn(process.execPath, ['--no-env-file', 'src/main.ts'], {
     cwd: folder,
     env: {
       PATH: process.env.PATH,
-      DATABASE_URL: await createDatabase('empty'),
+      DATABASE_URL: databaseUrl,
       PORT: '0',
       BOOTSTRAP_API_KEY: KEY,
       LOG_LEVEL: 'error',
+      COLUMNS_LOAD: 'start',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -114,7 +142,7 @@ function faultOf({ status, body }: { status: number; body: Json }) {
   return { status, code: body.Error.Code, target: body.Error.Target, message: body.Error.Message }
 }
 
-describe('one file that declares an entity and one migration are a whole resource', () => {
+describe('one file that declares an entity, and a migration that a command writes, are a whole resource', () => {
   let authorId: number
 
   test('nothing else was added to the copy of the project', () => {
@@ -124,7 +152,10 @@ describe('one file that declares an entity and one migration are a whole resourc
         .map(String)
         .filter((name) => !ours.has(name))
     }
-    expect([...added('src'), ...added('sql')]).toEqual(['entities/document.ts', '0900_document.sql'])
+    const [migration = ''] = added('sql')
+    expect(added('src').sort()).toEqual(['entities/document.ts', 'entities/permit.ts', 'entities/user.ts'])
+    expect(migration).toMatch(/^\d{4}_document_and_permit_and_user\.sql$/)
+    expect(said).toBe(`roster: wrote sql/${migration}, which the next start applies; read it before\n`)
     for (const file of ['http/app.ts', 'http/endpoints.ts', 'operations/resource.ts', 'registry.ts', 'main.ts'])
       expect(readFileSync(join(folder, 'src', file), 'utf8')).not.toMatch(/document/i)
   })
@@ -296,6 +327,212 @@ describe('one file that declares an entity and one migration are a whole resourc
       target,
       message: expect.stringContaining(message.toLowerCase()),
     })
+  })
+
+  describe('its kinds and rules', () => {
+    const permit = (code: string, more: object = {}) =>
+      send('POST', '/Permits', JSON.stringify({ Code: code, From: '2026-01-31', ...more }))
+
+    test('a date, an integer and one of a few texts are answered as they are written', async () => {
+      const created = await permit('A-1', { State: 'Void (lost)', Until: '2026-02-28', Zones: -5 })
+      expect([created.status, created.text]).toEqual([
+        201,
+        `{"id":1,"code":"A-1","state":"Void (lost)","from":"2026-01-31","until":"2026-02-28","zones":-5,"documentId":null,"document":null}`,
+      ])
+      expect((await send('GET', '/Permits/1')).text).toBe(created.text)
+    })
+
+    test.each([
+      ['{"From":"2026-01-31"}', 'Code', 'Code is required: it must be a text of at most 10 characters.'],
+      ['{"Code":"","From":"2026-01-31"}', 'Code', 'Code is required: it must be a text of at most 10 characters.'],
+      ['{"Code":"B","From":null}', 'From', 'From is required: it must be a date like 2024-01-31.'],
+      ['{"Code":"B","From":7}', 'From', 'From must be a date like 2024-01-31.'],
+      ['{"Code":"B","From":"2026-02-30"}', 'From', 'From must be a date that exists, in the years 0001 to 9999.'],
+      [
+        '{"Code":"B","From":"2026-02-20T00:00:00Z"}',
+        'From',
+        'From must be a date like 2024-01-31; for 2026-02-20T00:00:00Z write 2026-02-20.',
+      ],
+      ['{"Code":"B","From":"2026-01-31","Until":"2026-01-30"}', 'Until', 'Until must not be before From.'],
+      ['{"Code":"B","From":"2026-01-31","Zones":41}', 'Zones', 'Zones must be an integer from -5 to 40.'],
+      ['{"Code":"B","From":"2026-01-31","Zones":1.5}', 'Zones', 'Zones must be an integer from -5 to 40, or null.'],
+      [
+        '{"Code":"B","From":"2026-01-31","State":"granted"}',
+        'State',
+        'State must be one of Requested, Granted, Void (lost); for granted write Granted.',
+      ],
+    ])('a create of %s is refused', async (body, target, message) => {
+      expect(faultOf(await send('POST', '/Permits', body))).toEqual({
+        status: 400,
+        code: 'InvalidValue',
+        target,
+        message,
+      })
+    })
+
+    test('a PUT needs what is required, a PATCH may leave it out, and not take it away', async () => {
+      expect(faultOf(await send('PUT', '/Permits/1', '{"From":"2026-01-31"}'))).toMatchObject({ target: 'Code' })
+      expect((await send('PATCH', '/Permits/1', '{"Zones":3}')).body).toMatchObject({ code: 'A-1', zones: 3 })
+      const taken = faultOf(await send('PATCH', '/Permits/1', '{"From":null}'))
+      expect(taken).toMatchObject({ status: 400, code: 'InvalidValue', target: 'From' })
+      expect(faultOf(await send('PATCH', '/Permits/1', '{"Until":"2026-01-01"}'))).toMatchObject({ target: 'Until' })
+    })
+
+    test('a unique value is there once: by create, by PUT and by PATCH', async () => {
+      const exists = { status: 409, code: 'AlreadyExists', target: 'Code' }
+      expect(faultOf(await permit('A-1'))).toMatchObject(exists)
+      const { body } = await permit('A-2')
+      expect(faultOf(await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-1"}'))).toMatchObject(exists)
+      expect(faultOf(await send('PUT', `/Permits/${body.id}`, '{"Code":"A-1","From":"2026-01-31"}'))).toMatchObject(
+        exists,
+      )
+      // Its own value is no other row's.
+      expect((await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-2","Zones":1}')).status).toBe(200)
+      expect((await send('PATCH', '/Permits/1', '{"Code":"a-1"}')).status).toBe(200)
+      expect((await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-1"}')).status).toBe(200)
+    })
+
+    test('several values that are taken are several faults, beside references to nothing', async () => {
+      const { body: document } = await send('POST', '/Documents', '{"Title":"Plan"}')
+      expect((await permit('D-1', { DocumentId: document.id })).status).toBe(201)
+      const { Error: error } = (await permit('D-1', { DocumentId: document.id })).body
+      expect([error.Code, error.Details.map(({ Target }: Json) => Target)]).toEqual([
+        'AlreadyExists',
+        ['Code', 'DocumentId'],
+      ])
+      const missing = (await permit('D-1', { DocumentId: 999_999 })).body.Error
+      expect(missing.Details.map(({ Code, Target }: Json) => `${Code} ${Target}`).sort()).toEqual([
+        'AlreadyExists Code',
+        'ReferenceNotFound DocumentId',
+      ])
+    })
+
+    test('of writes at the same time one has the value, and each has its own answer', async () => {
+      for (const round of ['r', 's']) {
+        const answers = await Promise.all(
+          Array.from({ length: 24 }, (_, at) => permit(`${round}${at % 3}`, { Zones: at })),
+        )
+        const made = answers.filter(({ status }) => status === 201)
+        expect(made.map(({ body }) => body.code).sort()).toEqual([0, 1, 2].map((at) => `${round}${at}`))
+        // What was answered is what was asked for.
+        for (const [at, { status, body }] of answers.entries())
+          if (status === 201) expect([body.code, body.zones]).toEqual([`${round}${at % 3}`, at])
+          else expect(body.Error).toMatchObject({ Code: 'AlreadyExists', Target: 'Code' })
+        const ids = made.map(({ body }) => body.id)
+        const patches = await Promise.all(ids.map((id) => send('PATCH', `/Permits/${id}`, `{"Code":"${round}-new"}`)))
+        expect(patches.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+      }
+    })
+
+    test('a repeated create under one Idempotency-Key is answered the same', async () => {
+      const once = () =>
+        fetch(`${url}/Permits`, {
+          method: 'POST',
+          headers: { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json', 'idempotency-key': 'k-1' },
+          body: '{"Code":"K-1","From":"2026-05-01"}',
+        }).then(async (response) => [response.status, await response.text()])
+      const first = await once()
+      expect(first[0]).toBe(201)
+      expect(await once()).toEqual(first)
+      expect((await permit('K-1')).status).toBe(409)
+    })
+
+    test('lists from memory are those of the database, by every operator and sort', async () => {
+      const states = [null, 'Requested', 'Granted', 'Void (lost)']
+      for (let at = 0; at < 40; at++)
+        await permit(`L-${at}`, {
+          State: states[at % 4],
+          From: `20${10 + (at % 20)}-0${1 + (at % 9)}-1${at % 10}`,
+          Until: at % 3 === 0 ? null : `2${at % 10}31-12-31`,
+          Zones: at % 5 === 0 ? null : (at % 11) - 5,
+        })
+      const operands = { State: 'Granted', From: '2015-06-15', Until: '2431-12-31', Zones: '-2', Id: '20' }
+      const ids = async (query: string, now: string) => {
+        const headers = { authorization: `ApiKey ${KEY}`, 'cache-control': now }
+        const response = await fetch(`${url}/Permits?${query}`, { headers })
+        const rows = (await response.json()) as Json
+        return [query, response.headers.get('x-total-count'), rows.map(({ id }: Json) => id)]
+      }
+      const totals = new Set<unknown>()
+      for (const [name, operand] of Object.entries(operands))
+        for (const filter of ['', '=', '!=', ...['=', '!=', '<', '<=', '>', '>='].map((prefix) => prefix + operand)]) {
+          const sort = `sort=-${name},Until`
+          const query = `${filter === '' ? '' : `${name}=${encodeURIComponent(filter)}&`}${sort}&PageSize=50`
+          const found = await ids(query, 'max-age=60')
+          expect(found).toEqual(await ids(query, 'no-cache'))
+          totals.add(found[1])
+        }
+      expect(totals.size).toBeGreaterThan(10)
+    })
+
+    test.each([
+      ['State=granted', 'InvalidFilter', 'State', 'for granted write Granted'],
+      ['From=2026', 'InvalidFilter', 'From', 'From must be a date like 2024-01-31'],
+      ['Zones=many', 'InvalidFilter', 'Zones', 'Zones must be an integer'],
+    ])('a filter %s is refused', async (query, code, target, message) => {
+      const fault = faultOf(await send('GET', `/Permits?${query}`))
+      expect(fault).toEqual({ status: 400, code, target, message: expect.stringContaining(message) })
+    })
+
+    test('they are streamed as they are answered', async () => {
+      const headers = { authorization: `ApiKey ${KEY}`, accept: 'text/csv' }
+      const text = await (await fetch(`${url}/Permits?Code=A-2&Code=!=x`, { headers })).text()
+      expect(text.split('\r\n')[0]).toBe('id,code,state,from,until,zones,documentId,document')
+      const lost = await (
+        await fetch(`${url}/Permits?State=Void+(lost)&sort=Id`, {
+          headers: { ...headers, accept: 'application/x-ndjson' },
+        })
+      ).text()
+      expect(JSON.parse(lost.split('\n')[0] as string)).toMatchObject({ state: 'Void (lost)', from: '2026-01-31' })
+    })
+
+    test('the document has their values, patterns and errors', async () => {
+      const { paths, components } = (await (await fetch(`${url}/openapi.json`)).json()) as Json
+      const { code, state, from, zones } = components.schemas.PermitWrite.properties
+      expect([code.type, code.minLength, code.maxLength]).toEqual(['string', 1, 10])
+      expect([state.type, state.enum]).toEqual([
+        ['string', 'null'],
+        ['Requested', 'Granted', 'Void (lost)', null],
+      ])
+      expect([from.type, from.format]).toEqual(['string', 'date'])
+      expect([zones.type, zones.minimum, zones.maximum]).toEqual([['integer', 'null'], -5, 40])
+      expect(components.schemas.PermitWrite.required).toBeUndefined()
+      const bodyOf = (path: string, method: string) =>
+        paths[path][method].requestBody.content['application/json'].schema.$ref.split('/').at(-1)
+      expect(bodyOf('/Permits/{id}', 'patch')).toBe('PermitWrite')
+      for (const body of [bodyOf('/Permits', 'post'), bodyOf('/Permits/{id}', 'put')])
+        expect([body, components.schemas[body].required]).toEqual(['PermitComplete', ['code', 'from']])
+      expect(bodyOf('/Documents', 'post')).toBe('DocumentWrite')
+      const filter = paths['/Permits'].get.parameters.find(({ name }: Json) => name === 'State').schema
+      const pattern = new RegExp(filter.anyOf[0].pattern, 'u')
+      for (const text of ['Granted', '>=Void (lost)', '', '!=', '=Requested'])
+        expect([text, pattern.test(text)]).toEqual([text, true])
+      for (const text of ['granted', 'Void', '<', 'Void (lost) '])
+        expect([text, pattern.test(text)]).toEqual([text, false])
+      const refused = paths['/Permits'].post.responses['409'].$ref.split('/').at(-1)
+      expect(JSON.stringify(components.responses[refused])).toContain('AlreadyExists')
+    })
+  })
+
+  test('properties may be called like words of SQL, and like parts of statements', async () => {
+    for (let at = 0; at < 20; at++) {
+      const values = Object.fromEntries(ODD_NAMES.map((name, place) => [name, (at * (place + 3)) % 7]))
+      expect((await send('POST', '/Users', JSON.stringify(values))).status).toBe(201)
+    }
+    for (const name of ODD_NAMES) {
+      expect((await send('PATCH', '/Users/3', JSON.stringify({ [name]: 4 }))).body).toMatchObject({ id: 3, [name]: 4 })
+      const list = `/Users?${name}=%3E1&sort=-${name},N`
+      const whole = (await send('GET', `${list}&PageSize=50`)).body.map(({ id }: Json) => id)
+      const walked: number[] = []
+      for (let next = `${list}&PageSize=5`; next; ) {
+        const answer = await send('GET', next)
+        walked.push(...answer.body.map(({ id }: Json) => id))
+        next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('location') ?? '')?.[1]?.slice(url.length) ?? ''
+      }
+      expect([name, walked]).toEqual([name, whole])
+      const second = (await send('GET', `${list}&PageSize=5&page=2`)).body.map(({ id }: Json) => id)
+      expect([name, second]).toEqual([name, whole.slice(5, 10)])
+    }
   })
 
   test('the root lists it beside the others', async () => {

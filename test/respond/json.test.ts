@@ -67,7 +67,8 @@ test('what is written fits the schema of the entity', () => {
     entity.properties.map(({ kind }) =>
       kind.name === 'text'
         ? null
-        : ({ boolean: 't', integer: '1', instant: null, decimal: '1.00000000' }[kind.name] ?? null),
+        : ({ boolean: 't', integer: '1', instant: null, date: null, oneOf: null, decimal: '1.00000000' }[kind.name] ??
+          null),
     )
   for (const entity of [company, employee, absence]) {
     const written = JSON.parse(writeEntity(entity, row(entity)))

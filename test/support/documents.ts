@@ -140,6 +140,8 @@ function maskText(text: string): string {
       // When a key was last used is noted every ten seconds, and the column is as wide as its widest cell.
       .replace(/(?:time|never) +(?=active|revoked)/g, 'used ')
       .replace(/LAST USED +/g, 'LAST USED ')
+      // Migrations of the project are more with every version.
+      .replace(/\b\d{4}_(?=\w+\.sql)/g, 'number_')
   )
 }
 

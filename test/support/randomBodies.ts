@@ -123,6 +123,7 @@ function randomValue(random: Random, { kind }: AimedField): string {
       ? String(1 + random.below(60))
       : random.pick(['0', '-1', '1.0', '1e1', '1.5', '9007199254740993', '1e300', '1e-3'])
   if (kind === 'instant') return JSON.stringify(randomInstant(random))
+  if (kind === 'date' || kind === 'oneOf') return JSON.stringify(randomText(random, kind))
   return random.chance(75) ? `${random.below(100)}.${random.below(9)}` : randomNumber(random)
 }
 
@@ -144,6 +145,11 @@ export function randomText(random: Random, kind: AimedField['kind']): string {
           ...['-9223372036854775808', '9007199254740992', '0', '-0', '9'.repeat(2_000)],
         ])
   if (kind === 'decimal') return randomNumber(random)
+  if (kind === 'oneOf') return random.pick(['Requested', 'Approved', 'requested', 'Requested ', '=Requested', ''])
+  if (kind === 'date')
+    return random.chance(10)
+      ? random.pick(['0000-01-01', '2023-02-29', '10000-01-01', 'infinity', '2024-1-1', '2024-01-31 BC'])
+      : randomInstant(random).slice(0, 10)
   return randomInstant(random)
 }
 

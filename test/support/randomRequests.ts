@@ -143,7 +143,7 @@ function randomOperand(random: Random, field: AimedField): string {
   if (random.chance(5)) return ''
   const fitting = random.chance(92)
     ? field.kind
-    : random.pick(['text', 'integer', 'boolean', 'decimal', 'instant'] as const)
+    : random.pick(['text', 'integer', 'boolean', 'decimal', 'instant', 'date', 'oneOf'] as const)
   return encodeURIComponent(randomText(random, fitting))
 }
 

@@ -50,6 +50,8 @@ interface Options {
   databaseUrl?: string
   log?: Log
   keys?: readonly KeyRecord[]
+  /** Where the entities are declared; default: the project's own. */
+  entitiesDir?: string
   /** Rows are arranged that no client could have written: answers are not held against the OpenAPI document. */
   hasForeignRows?: boolean
 }
@@ -108,7 +110,11 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
   const keys = options.keys ?? []
   const surroundings = { keys, cursorSecret, bootstrapKeys: [KEY], migrationFiles, tables, log }
-  const worker = await startWorker(config, { databaseUrl, ...surroundings })
+  const worker = await startWorker(config, {
+    databaseUrl,
+    ...surroundings,
+    ...(options.entitiesDir === undefined ? {} : { entitiesDir: options.entitiesDir }),
+  })
   const sql = connect(databaseUrl)
   const described = await conformance()
 

@@ -12,6 +12,12 @@ const values: Record<string, readonly string[]> = {
     ...['-9', '-1', '0', '1', '2', '9', '10', '11', '99', '100', '101', '999999999999999', '1000000000000000'],
     ...['9007199254740991', '9007199254740992', '9007199254740993', '9223372036854775806', '9223372036854775807'],
   ],
+  oneOf: ['Requested', 'Approved', 'Zone 9'],
+  date: [
+    ...['-infinity', '4713-01-01 BC', '0044-03-15 BC', '0001-12-31 BC', '0001-01-01', '0044-03-15', '0999-12-31'],
+    ...['1000-01-01', '1999-12-31', '2000-01-01', '2000-02-29', '2023-12-31', '2024-01-01', '2024-02-29', '2024-03-01'],
+    ...['9999-12-30', '9999-12-31', '10000-01-01', '99999-12-31', '5874897-12-31', 'infinity'],
+  ],
   instant: [
     ...['-infinity', '4713-01-01 00:00:00+00 BC', '0044-03-15 00:00:00+00 BC', '0001-12-31 23:59:59+00 BC'],
     ...['0001-01-01 00:00:00+00', '0044-03-15 00:00:00+00', '0999-12-31 23:59:59+00', '1000-01-01 00:00:00+00'],
@@ -55,6 +61,8 @@ const operands: Record<string, Operands> = {
     far: ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '2024-01-31T10:00:00+01:00', '2024-01-31t09:00:00.999z'],
     near: instantNear,
   },
+  oneOf: { far: values.oneOf as string[], near: (text) => text },
+  date: { far: ['0001-01-01', '9999-12-31', '2024-02-29'], near: dateNear },
   decimal: {
     far: [
       ...['-0', '0.000000001', '-1e-9', '3e0', '300.0e-2', '0.3e1', '3.000000001', '2.999999999', '99999999999'],
@@ -75,6 +83,12 @@ function integerSpelt(value: bigint, zeros: string): string {
 }
 
 const ZONES_MINUTES = { Z: 0, '+05:30': 330, '-11:00': -660 }
+
+function dateNear(printed: string, random: Random): string {
+  // No operand lies beyond these years.
+  if (!/^\d{4}-\d\d-\d\d$/.test(printed) || printed.startsWith('0001') || printed.startsWith('9999')) return ''
+  return new Date(Date.parse(`${printed}T00:00:00Z`) + (random.below(3) - 1) * 86_400_000).toISOString().slice(0, 10)
+}
 
 function instantNear(printed: string, random: Random): string {
   const [, year, rest] = /^(\d{4})(-\d\d-\d\d \d\d:\d\d:\d\d)\+00$/.exec(printed) ?? []

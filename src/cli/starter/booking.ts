@@ -1,0 +1,16 @@
+import { date, defineEntity, identity, integer, oneOf, text } from '../../model/entity.ts'
+
+/** A row of `booking`, `/Bookings`, and all that can be asked of it. */
+export default defineEntity(
+  'Booking',
+  {
+    id: identity(),
+    reference: text({ lengthMax: 20, required: true, unique: true }),
+    room: text({ lengthMax: 100, required: true }),
+    status: oneOf(['Requested', 'Approved', 'Declined']),
+    firstDay: date({ required: true }),
+    lastDay: date(),
+    seats: integer({ min: 1, max: 500 }),
+  },
+  { notBefore: [['lastDay', 'firstDay']] },
+)

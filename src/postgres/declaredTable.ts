@@ -1,0 +1,205 @@
+import { copiedProperties } from '../model/copies.ts'
+import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
+
+/** A column, constraint or index: its name, and what stands behind it in SQL. */
+export interface Part {
+  readonly name: string
+  readonly text: string
+}
+
+export interface DeclaredColumn extends Part {
+  /** Columns of one step stand on those of the steps before it. */
+  readonly step: Step
+  /** Of a column that copies: what fills it in rows that refer to others already. */
+  readonly filledBy: { readonly reference: string; readonly table: string; readonly column: string } | null
+}
+
+export interface ForeignKey extends Part {
+  /** The table referred to. */
+  readonly table: string
+}
+
+export interface DeclaredTable {
+  readonly table: string
+  readonly columns: readonly DeclaredColumn[]
+  readonly constraints: readonly Part[]
+  /** Those to rows of other tables, and of the same. */
+  readonly foreignKeys: readonly ForeignKey[]
+  readonly indexes: readonly Part[]
+}
+
+/** What is written down, what is computed of it, what others copy, what is copied, and what others copy of that. */
+type Step = (typeof FIRST_STEPS | typeof LAST_STEPS)[number]
+/** Those that need no other table. */
+export const FIRST_STEPS = ['plain', 'computed', 'source'] as const
+export const LAST_STEPS = ['key', 'copy', 'copied source'] as const
+
+/** A name as SQL needs it: with quotes where it is a word of the language. */
+export type Quote = (name: string) => string
+
+/** The tables that entities need, each behind those that it refers to, where that can be. `prefix`: of the names of all but columns. */
+export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
+  return inOrder(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
+}
+
+/** Referred entities first. Where they refer to each other in a circle, there is no such order, and any will do. */
+function inOrder(entities: readonly Entity[]): Entity[] {
+  const ordered = new Set<Entity>()
+  const under = new Set<Entity>()
+  const add = (entity: Entity) => {
+    if (ordered.has(entity) || under.has(entity)) return
+    under.add(entity)
+    for (const { reference } of entity.properties)
+      for (const other of entities) if (other.table === reference?.table) add(other)
+    ordered.add(entity)
+  }
+  for (const entity of entities) add(entity)
+  return [...ordered]
+}
+
+/** The table of one entity, in the words of SQL. */
+class Declaration {
+  private readonly id: string
+  private readonly name: string
+
+  constructor(
+    private readonly entity: Entity,
+    private readonly entities: readonly Entity[],
+    private readonly quote: Quote,
+    private readonly prefix: string,
+  ) {
+    this.id = entity.id.column
+    this.name = prefix + entity.table
+  }
+
+  table(): DeclaredTable {
+    const { prefix, name: table } = this
+    const { properties, rules } = this.entity
+    const sources = copiedProperties(this.entity, this.entities)
+    const uniques = properties.flatMap(({ column, unique }) =>
+      unique === null ? [] : [[prefix + unique, column] as const],
+    )
+    return {
+      table,
+      columns: [
+        ...properties.map((property) => this.column(property)),
+        ...properties.flatMap(({ column, reference }) => (reference?.copy ? [keyColumn(column, reference)] : [])),
+        ...sources.map((property) => this.sourceColumn(property)),
+      ],
+      constraints: [
+        { name: `${table}_pk`, text: `primary key (${this.id})` },
+        ...sources.map(({ column }) => ({
+          name: `${table}_${column}_copied`,
+          text: `unique (${this.id}, ${this.quote(keyColumnOf(column))})`,
+        })),
+        ...uniques.map(([name, column]) => ({ name, text: `unique (${this.quote(column)})` })),
+        ...rules.map(({ constraint, later, earlier }) => ({
+          name: prefix + constraint,
+          text: `check (${this.quote(later.column)} >= ${this.quote(earlier.column)})`,
+        })),
+        ...properties.flatMap((property) => this.checks(property)),
+      ],
+      foreignKeys: properties.flatMap(({ column, reference }) =>
+        reference ? [this.foreignKey(column, reference)] : [],
+      ),
+      indexes: properties
+        .filter((property) => property.indexed && property !== this.entity.id)
+        .map(({ column }) => ({ name: `${table}_${column}_sorted`, text: `(${this.quote(column)}, ${this.id})` })),
+    }
+  }
+
+  private column(property: Property): DeclaredColumn {
+    const { column, kind, required, writable } = property
+    if (property === this.entity.id)
+      return plain(column, 'bigint generated always as identity (maxvalue 9007199254740991)')
+    const type = typeOf(property)
+    if (writable) {
+      const fallback = kind.default === null ? '' : ` default ${kind.default}`
+      return plain(column, `${type}${required || !kind.nullable ? ' not null' : ''}${fallback}`)
+    }
+    const step = this.isCopied(property) ? 'copy' : 'computed'
+    return { name: column, text: `${type} generated always as (${this.value(property)}) stored`, step, filledBy: null }
+  }
+
+  /** What rows that refer to this one copy: a text that is never null, since foreign keys do not compare nulls. */
+  private sourceColumn(property: Property): DeclaredColumn {
+    const value = `coalesce('=' || ${this.value(property)}, '')`
+    return {
+      name: keyColumnOf(property.column),
+      text: `text not null generated always as (${value}) stored`,
+      step: this.isCopied(property) ? 'copied source' : 'source',
+      filledBy: null,
+    }
+  }
+
+  /** Whether it is a copy, or made of one. */
+  private isCopied({ writable, computedFrom }: Property): boolean {
+    if (writable || computedFrom.length === 0) return !writable
+    return this.entity.properties.some((property) => computedFrom.includes(property.column) && this.isCopied(property))
+  }
+
+  /** The property's value in expressions, which may not name a column that is itself made by one. */
+  private value(property: Property): string {
+    const { column, computedFrom, computedBy, writable } = property
+    if (writable) return this.quote(column)
+    if (computedFrom.length === 0) return `substr(nullif(${keyColumnOf(column)}, ''), 2)`
+    return computedBy ?? this.joined(computedFrom)
+  }
+
+  /** The values of the columns that have one, with a space between. */
+  private joined(columns: readonly string[]): string {
+    const parts = columns.map((column) => {
+      const of = this.entity.properties.find((property) => property.column === column)
+      const value = !of || of.writable ? this.quote(column) : `(${this.value(of)})`
+      return `coalesce(' ' || nullif(${value}${of?.kind.columnType === 'text' ? '' : '::text'}, ''), '')`
+    })
+    return `nullif(substr(${parts.join(' || ')}, 2), '')`
+  }
+
+  private checks({ column, kind, reference }: Property): Part[] {
+    const { name: table } = this
+    const own = this.quote(column)
+    if (reference?.copy)
+      return [
+        { name: `${table}_${column}_found`, text: `check ((${own} is null) = (${reference.copy.keyColumn} is null))` },
+      ]
+    if (kind.values) {
+      const values = kind.values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')
+      return [{ name: `${table}_${column}_known`, text: `check (${own} in (${values}))` }]
+    }
+    if (!kind.range) return []
+    const { min, max } = kind.range
+    return [{ name: `${table}_${column}_range`, text: `check (${own} between ${min} and ${max})` }]
+  }
+
+  private foreignKey(column: string, { table: named, copy }: Reference): ForeignKey {
+    const own = this.quote(column)
+    const table = this.prefix + named
+    if (!copy)
+      return {
+        name: `${this.name}_${column}_found`,
+        table,
+        text: `foreign key (${own}) references ${this.quote(table)} (id)`,
+      }
+    return {
+      name: `${this.name}_${column}_current`,
+      table,
+      text: `foreign key (${own}, ${copy.keyColumn})\n    references ${this.quote(table)} (id, ${copy.sourceColumn}) on update cascade`,
+    }
+  }
+}
+
+function plain(name: string, text: string): DeclaredColumn {
+  return { name, text, step: 'plain', filledBy: null }
+}
+
+function keyColumn(column: string, { table, copy }: Reference): DeclaredColumn {
+  const { keyColumn, sourceColumn } = copy as NonNullable<Reference['copy']>
+  return { name: keyColumn, text: 'text', step: 'key', filledBy: { reference: column, table, column: sourceColumn } }
+}
+
+/** As people write it: `timestamptz(0)`, `numeric(12, 2)`; texts in the order of the Unicode root collation. */
+function typeOf({ kind }: Property): string {
+  if (kind.columnType === 'text') return 'text collate "und-x-icu"'
+  return kind.columnType.replace('timestamp(0) with time zone', 'timestamptz(0)').replace(',', ', ')
+}

@@ -1,0 +1,151 @@
+import type postgres from 'postgres'
+import type { Entity } from '../model/entity.ts'
+import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
+import { type FoundTable, readTables } from './tableCatalog.ts'
+import { alterText, constraintText, indexText, TableDifference } from './tableDifference.ts'
+import { undone } from './undone.ts'
+
+/** What a database lacks of what entities declare. */
+export interface NextMigration {
+  /** The SQL; '' where nothing is lacking. */
+  readonly text: string
+  /** The tables that it makes or changes. */
+  readonly tables: readonly string[]
+  /** What the database has and no entity declares, or declares otherwise: it is left as it is. */
+  readonly remarks: readonly string[]
+}
+
+/**
+ * Compares tables with the declarations, and writes what makes them alike. Nothing is dropped that has values. The
+ * transaction is left as it was, but for a lock of nothing that is served. `others`: tables of which nothing is said.
+ */
+export async function nextMigration(
+  sql: postgres.TransactionSql,
+  entities: readonly Entity[],
+  others: readonly string[] = [],
+): Promise<NextMigration> {
+  const quote = await quoting(sql)
+  const declared = declaredTables(entities, quote)
+  const names = declared.map(({ table }) => table)
+  const found = await readTables(sql, names)
+  const wanted = await tryOut(sql, entities, quote)
+  const made = declared.filter(({ table }) => !found.has(table))
+  const differences = declared.flatMap((table) => {
+    const [there, should] = [found.get(table.table), wanted.get(table.table)]
+    return there && should ? [new TableDifference(table, there, should, quote)] : []
+  })
+  const changes = differences.map((difference) => ({
+    table: difference.table,
+    first: difference.first(),
+    last: difference.last(),
+  }))
+  const isChanged = (name: string) =>
+    changes.some(({ table, first, last }) => table === name && first.length + last.length > 0)
+  const silent = names.filter((table) => !found.get(table)?.notifies)
+  const statements = [
+    ...changes.flatMap(({ first }) => first),
+    ...allCreated(made, quote),
+    ...changes.flatMap(({ last }) => last),
+    ...silent.map(published),
+  ]
+  return {
+    text: statements.length === 0 ? '' : `${statements.join('\n\n')}\n`,
+    tables: names.filter((table) => silent.includes(table) || isChanged(table)),
+    remarks: [
+      ...differences.flatMap(({ remarks }) => remarks),
+      ...(await undeclaredTables(sql, [...names, ...others])),
+    ],
+  }
+}
+
+/** New tables, and the foreign keys to those of them that come later. */
+function allCreated(declared: readonly DeclaredTable[], quote: Quote): string[] {
+  const names = declared.map(({ table }) => table)
+  const later = new Map(declared.map((table) => [table, laterKeys(table, names)]))
+  return [
+    ...[...later].flatMap(([table, keys]) => created(table, keys, quote)),
+    ...[...later].flatMap(([{ table }, keys]) =>
+      keys.map((key) => alterText(quote(table), `add ${constraintText(key)}`)),
+    ),
+  ]
+}
+
+/** The SQL of the tables of these entities, none of which refers to others, or is called like a word of SQL. */
+export function newTables(entities: readonly Entity[]): string {
+  const quote = (name: string) => name
+  const declared = declaredTables(entities, quote)
+  return `${[...allCreated(declared, quote), ...declared.map(({ table }) => published(table))].join('\n\n')}\n`
+}
+
+/** Those to tables that are made after this one. */
+function laterKeys({ table, foreignKeys }: DeclaredTable, names: readonly string[]): ForeignKey[] {
+  return foreignKeys.filter((key) => names.indexOf(key.table) > names.indexOf(table))
+}
+
+/** By the words of the PostgreSQL that will read it. */
+async function quoting(sql: postgres.TransactionSql): Promise<Quote> {
+  const rows = await sql`select word from pg_get_keywords() where catcode in ('R', 'T', 'C')`
+  const words = new Set(rows.map(({ word }) => word as string))
+  return (name) => (words.has(name) ? `"${name}"` : name)
+}
+
+/** In front of the names of tables that are made for a moment: short, since names are cut, and nothing that names begin with. */
+const TRIAL = 'zq9_'
+
+/** The declared tables as PostgreSQL understands them: made beside those that are there, for which a role needs no other right than to migrate. */
+async function tryOut(sql: postgres.TransactionSql, entities: readonly Entity[], quote: Quote) {
+  const trial = declaredTables(entities, quote, TRIAL)
+  const found = await undone(
+    (work) => sql.savepoint(work),
+    async (inner) => {
+      for (const text of allCreated(trial, quote)) await inner.unsafe(text)
+      return readTables(
+        inner,
+        trial.map(({ table }) => table),
+      )
+    },
+  )
+  return new Map([...found].map(([table, made]) => [withoutTrial(table), { ...made, ...namesOf(made) }]))
+}
+
+function namesOf({ constraints, indexes }: FoundTable) {
+  const named = (parts: ReadonlyMap<string, string>) =>
+    new Map([...parts].map(([name, text]) => [withoutTrial(name), withoutTrial(text)]))
+  return { constraints: named(constraints), indexes: named(indexes) }
+}
+
+function withoutTrial(text: string): string {
+  return text.replaceAll(TRIAL, '')
+}
+
+/** A new table with its indexes; `later`: foreign keys to tables that are not there yet. */
+function created(declared: DeclaredTable, later: readonly ForeignKey[], quote: Quote): string[] {
+  const { table, columns, constraints, foreignKeys, indexes } = declared
+  const keys = foreignKeys.filter((key) => !later.includes(key))
+  const lines = [
+    ...columns.map(({ name, text }) => `${quote(name)} ${text}`),
+    ...[...constraints, ...keys].map((part) => constraintText(part)),
+  ]
+  const create = `create table ${quote(table)} (\n  ${lines.join(',\n  ')}\n);`
+  return indexes.length === 0 ? [create] : [create, indexText(table, indexes, quote)]
+}
+
+/** Servers hear of its changes: from PostgreSQL's log where they can read it, or by triggers. */
+function published(table: string): string {
+  return `-- Without these two, lists of the table are not cached: no server would hear of what another one writes. Rows stand in
+-- notifications only where servers cannot read them from PostgreSQL's log.
+select publish_rows('${table}');
+select notify_changes_of('${table}', current_setting('wal_level') <> 'logical');`
+}
+
+/** Tables that an entity once had. */
+async function undeclaredTables(sql: postgres.TransactionSql, declared: readonly string[]): Promise<string[]> {
+  const rows = await sql`
+    select distinct relname as name from pg_trigger
+    join pg_proc on pg_proc.oid = tgfoid join pg_class on pg_class.oid = tgrelid
+    where proname = 'notify_change' and relnamespace = current_schema()::regnamespace
+    order by 1`
+  return rows
+    .filter(({ name }) => !declared.includes(name))
+    .map(({ name }) => `${name}: no entity has this table; it is left as it is.`)
+}

@@ -1,0 +1,23 @@
+import type postgres from 'postgres'
+
+/** `sql.begin`, or `savepoint` of a transaction. */
+type Begin = (work: (sql: postgres.TransactionSql) => Promise<never>) => Promise<unknown>
+
+/** Carries a result out of what is rolled back because of it. */
+class Undone extends Error {
+  constructor(readonly value: unknown) {
+    super('undone')
+  }
+}
+
+/** What `work` gives in a transaction of its own, of which nothing stays. */
+export async function undone<T>(begin: Begin, work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
+  try {
+    return (await begin(async (sql) => {
+      throw new Undone(await work(sql))
+    })) as never
+  } catch (error) {
+    if (error instanceof Undone) return error.value as T
+    throw error
+  }
+}

@@ -1,0 +1,26 @@
+import {
+  date,
+  decimal,
+  defineEntity,
+  identity,
+  instant,
+  integer,
+  oneOf,
+  reference,
+  text,
+} from '../../src/model/entity.ts'
+
+/** With the kinds and rules that those of the specification do not have. */
+export const lease = defineEntity('Lease', {
+  id: identity(),
+  code: text({ required: true, unique: true }),
+  state: oneOf(['Asked', 'Given up']),
+  use: oneOf(['Office', 'Storage'], { required: true }),
+  from: date({ required: true }),
+  until: date(),
+  desks: integer({ min: 0 }),
+  floor: integer({ required: true }),
+  employeeId: reference('Employee', { required: true }),
+  signed: instant({ required: true }),
+  rent: decimal(2, { required: true }),
+})

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { copyCluster } from '../support/cluster.ts'
+import { readPage } from '../support/documents.ts'
+import { endPrograms, run, temporaryFolder } from '../support/process.ts'
+
+// A project with Roster as a package: packed by npm, and put where npm puts packages, beside those that it needs.
+
+const ROOT = join(import.meta.dir, '../..')
+const TIMEOUT_MS = 120_000
+setDefaultTimeout(TIMEOUT_MS)
+const KEY = 'a-key-of-their-own-0123456789'
+
+const folder = temporaryFolder()
+const project = join(folder.path, 'bookings')
+const modules = join(project, 'node_modules')
+const ROSTER = join(modules, '.bin/roster')
+let packed = ''
+
+/** A program of the project's, which ends. */
+async function done(command: string[], environment: Record<string, string> = {}, cwd = project) {
+  const child = Bun.spawn(command, {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, out, said }
+}
+
+beforeAll(async () => {
+  mkdirSync(join(modules, '.bin'), { recursive: true })
+  packed = (await done(['npm', 'pack', '--silent', '--pack-destination', folder.path], {}, ROOT)).out.trim()
+  expect((await done(['tar', 'xzf', join(folder.path, packed), '-C', modules])).code).toBe(0)
+  expect((await done(['mv', join(modules, 'package'), join(modules, 'roster')])).code).toBe(0)
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const needed = [...Object.keys({ ...dependencies, ...optionalDependencies }), '@oven']
+  for (const name of readdirSync(join(ROOT, 'node_modules')))
+    if (!name.startsWith('.') && name !== 'roster')
+      if (needed.some((one) => one === name || one.startsWith(`${name}/`)) || !name.startsWith('@'))
+        symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
+  symlinkSync('../roster/src/launch.mjs', ROSTER)
+}, TIMEOUT_MS)
+afterAll(async () => {
+  await endPrograms()
+  folder.remove()
+}, TIMEOUT_MS)
+
+describe('a project of one’s own', () => {
+  test('has in its package what runs and what is read, and no more', () => {
+    expect(readdirSync(join(modules, 'roster')).sort()).toEqual(
+      ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs', 'package.json', 'sql', 'src'].sort(),
+    )
+  })
+
+  test('is begun by init, which overwrites nothing', async () => {
+    writeFileSync(join(project, 'package.json'), '{"name": "bookings", "scripts": {"start": "roster serve"}}')
+    const { code, said } = await done([ROSTER, 'init', '.'])
+    expect([code, said]).toEqual([0, expect.stringContaining('npm start serves /Bookings')])
+    const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
+    expect(manifest).toMatchObject({ name: 'bookings', type: 'module', scripts: { start: 'roster serve' } })
+    const again = await done([ROSTER, 'init', '.'])
+    expect([again.code, again.said]).toEqual([1, expect.stringContaining('nothing was written')])
+  })
+
+  test(
+    'serves its entity, and no other, with a migration that a command writes for each change',
+    async () => {
+      const dataDir = join(folder.path, 'data')
+      copyCluster(dataDir)
+      const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '1', BOOTSTRAP_API_KEY: KEY }
+      const written = readFileSync(join(project, 'migrations/1001_booking.sql'), 'utf8')
+      expect(written).toContain('create table booking (')
+      const compared = await done([ROSTER, 'generate', 'migration'], settings)
+      expect([compared.code, compared.said]).toEqual([
+        0,
+        'roster: the tables are as the entities declare them; no migration is needed\n',
+      ])
+      const file = join(project, 'entities/booking.ts')
+      const declared = readFileSync(file, 'utf8')
+      writeFileSync(file, declared.replace('    seats:', '    note: text({ indexed: false }),\n    seats:'))
+      const changed = await done([ROSTER, 'generate', 'migration', 'note'], settings)
+      expect(changed.said).toBe(
+        'roster: wrote migrations/1002_note.sql, which the next start applies; read it before\n',
+      )
+      expect(readFileSync(join(project, 'migrations/1002_note.sql'), 'utf8')).toBe(
+        'alter table booking add column note text collate "und-x-icu";\n',
+      )
+      const server = run(['sh', '-c', `cd '${project}' && exec ${ROSTER}`], settings)
+      const [, url] = await server.waitFor(/listens on (http:[^,\s]+)/)
+      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ Reference: 'B-1', Room: 'Blue', FirstDay: '2026-03-02', Note: 'by the window' })
+      const create = () => fetch(`${url}/Bookings`, { method: 'POST', headers, body })
+      const made = await create()
+      expect([made.status, await made.json()]).toEqual([
+        201,
+        expect.objectContaining({ id: 1, room: 'Blue', firstDay: '2026-03-02', note: 'by the window' }),
+      ])
+      expect((await create()).status).toBe(409)
+      const found = await fetch(`${url}/Bookings?FirstDay=%3E2026-03-01&Status=`, { headers })
+      expect(await found.json()).toHaveLength(1)
+      expect((await fetch(`${url}/Companies`, { headers })).status).toBe(404)
+      const client = await done([ROSTER, 'generate', 'client'])
+      expect(client.out).toContain("status: 'Requested' | 'Approved' | 'Declined' | null")
+      const key = await done([ROSTER, 'keys', 'create', '--name', 'desk', '--rights', 'Bookings:read'], settings)
+      expect([key.code, key.out]).toEqual([0, expect.stringContaining('the rights Bookings:read')])
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'has routes of its own beside those of its entities, with their keys and limits',
+    async () => {
+      // The docs' own.
+      const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
+      writeFileSync(join(project, 'app.ts'), app)
+      const dataDir = join(folder.path, 'data')
+      const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '2', BOOTSTRAP_API_KEY: KEY, APP_FILE: 'app.ts' }
+      const server = run(['sh', '-c', `cd '${project}' && exec ${ROSTER}`], settings)
+      const [, url] = await server.waitFor(/listens on (http:[^,\s]+)/)
+      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ Reference: 'B-9', Room: 'Red', FirstDay: '2026-03-02' })
+      const { id } = (await (await fetch(`${url}/Bookings`, { method: 'POST', headers, body })).json()) as {
+        id: number
+      }
+      const approve = (own: object, one: number | string = id) =>
+        fetch(`${url}/Bookings/${one}/approve`, { method: 'POST', headers: { ...own } })
+      const approved = await approve({ authorization: headers.authorization })
+      expect([approved.status, await approved.json()]).toEqual([
+        200,
+        expect.objectContaining({ id, status: 'Approved' }),
+      ])
+      expect(approved.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
+      const stored = (await (await fetch(`${url}/Bookings/${id}`, { headers })).json()) as object
+      expect(stored).toMatchObject({ status: 'Approved', room: 'Red' })
+      expect((await approve({})).status).toBe(401)
+      expect((await approve({ authorization: headers.authorization }, 999_999)).status).toBe(404)
+      expect((await approve({ authorization: headers.authorization, 'if-match': '"no-1"' })).status).toBe(412)
+      // What neither has is answered as ever.
+      expect((await fetch(`${url}/Booking`, { headers })).status).toBe(404)
+      expect((await fetch(`${url}/livez`)).status).toBe(200)
+      server.kill('SIGTERM')
+      expect(await server.ended).toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'has a test that passes',
+    async () => {
+      const dataDir = join(folder.path, 'tested')
+      copyCluster(dataDir)
+      const file = join(project, 'test/booking.test.ts')
+      const text = readFileSync(file, 'utf8').replace(/mkdtempSync\(.*\)\n/, `'${dataDir}'\n`)
+      writeFileSync(file, text.replace('mkdtempSync, ', '').replace(/^import .*node:(os|path)'\n/gm, ''))
+      const { code, said } = await done([ROSTER, 'bun', 'test'])
+      expect([code, said]).toEqual([0, expect.stringContaining('1 pass')])
+    },
+    TIMEOUT_MS,
+  )
+
+  test('says what is missing where npm has not installed it', async () => {
+    const alone = join(folder.path, 'alone')
+    mkdirSync(alone)
+    await done(['tar', 'xzf', join(folder.path, packed), '-C', alone])
+    const { code, said } = await done(['node', join(alone, 'package/src/launch.mjs')], {}, alone)
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(/^roster: .*elysia 1\.4\.30.* cannot be found: run npm install/),
+    ])
+  })
+})

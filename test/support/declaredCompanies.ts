@@ -1,0 +1,15 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from './process.ts'
+
+/** A folder of entities: of companies alone, whose names are unique. */
+export function declaredCompanies() {
+  const folder = temporaryFolder()
+  const model = join(import.meta.dir, '../../src/model/entity.ts')
+  writeFileSync(
+    join(folder.path, 'company.ts'),
+    `import { boolean, defineEntity, identity, text } from '${model}'
+export default defineEntity('Company', { id: identity(), name: text({ unique: true }), enabled: boolean() })`,
+  )
+  return folder
+}
