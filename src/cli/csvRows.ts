@@ -1,16 +1,17 @@
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
-import { CsvFault, type CsvRecord } from './csvText.ts'
+import type { CsvRecord } from './csvText.ts'
+import { FileFault } from './fileFault.ts'
 
 /** Writes the records below a CSV's header as objects of JSON. */
 export interface CsvWriter {
   /** The columns that clients do not write, as the file calls them. */
   readonly readOnly: readonly string[]
-  /** @throws CsvFault for a record with another number of cells */
+  /** @throws FileFault for a record with another number of cells */
   write(record: CsvRecord): string
 }
 
-/** `header`: names as in JSON or in parameters, in any case, with dots for parts. @throws CsvFault for a name that is none */
+/** `header`: names as in JSON or in parameters, in any case, with dots for parts. @throws FileFault for a name that is none */
 export function csvWriter(entity: Entity, header: CsvRecord): CsvWriter {
   const columns = header.cells.map((name, index) => columnOf(entity, header, name ?? '', index))
   const cells = columns.flatMap((property, index) => (property.writable ? [{ property, index }] : []))
@@ -22,7 +23,10 @@ export function csvWriter(entity: Entity, header: CsvRecord): CsvWriter {
     write(record) {
       const { length } = record.cells
       if (length !== columns.length)
-        throw new CsvFault(record.line, `it has ${length} values, and the header ${columns.length} names`)
+        throw new FileFault(
+          record.line,
+          `the row has ${counted(length, 'value')}, and the header ${counted(columns.length, 'name')}`,
+        )
       const members = [...groups].map(([group, own]) => {
         const text = objectOf(own, record)
         return group === '' ? text : `${JSON.stringify(group)}:{${text}}`
@@ -32,18 +36,23 @@ export function csvWriter(entity: Entity, header: CsvRecord): CsvWriter {
   }
 }
 
+function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
 function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, index: number): Property {
+  if (name.trim() === '') throw new FileFault(line, `column ${index + 1} has no name`)
   const member = entity.byName.get(name.toLowerCase().trim())
   if (!member) {
     const known = entity.properties.map(({ path }) => path.join('.'))
-    throw new CsvFault(line, `${entity.plural} have no property "${name}".${suggest(name, known)}`)
+    throw new FileFault(line, `${entity.plural} have no property "${name}".${suggest(name, known)}`)
   }
   if (isGroup(member)) {
     const parts = member.properties.map(({ path }) => path.join('.'))
-    throw new CsvFault(line, `${name} is an object; its parts have columns of their own: ${parts.join(', ')}`)
+    throw new FileFault(line, `${name} is an object; its parts have columns of their own: ${parts.join(', ')}`)
   }
   if (cells.findIndex((other) => other?.toLowerCase().trim() === name.toLowerCase().trim()) < index)
-    throw new CsvFault(line, `${name} is there twice`)
+    throw new FileFault(line, `${name} is there twice`)
   return member
 }
 

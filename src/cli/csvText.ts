@@ -1,3 +1,5 @@
+import { countLines, FileFault, requireRowLength } from './fileFault.ts'
+
 /** A line of a CSV, which may go on over several lines of its text. */
 export interface CsvRecord {
   /** Of its first character, from 1. */
@@ -6,36 +8,55 @@ export interface CsvRecord {
   readonly cells: readonly (string | null)[]
 }
 
-/** A CSV that cannot be read. */
-export class CsvFault extends Error {
-  constructor(
-    readonly line: number,
-    message: string,
-  ) {
-    super(message)
-  }
+/**
+ * The records of a CSV as RFC 4180 has them, separated by commas, or by semicolons or tabs where the first line has no comma; lines
+ * with nothing but separators are none. Its text comes in any pieces, of which no more is kept than the record that has begun. @throws FileFault where quotes are wrong
+ */
+export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
+  const text = new CsvText()
+  for await (const piece of pieces) yield* text.take(piece, false)
+  yield* text.take('', true)
 }
 
 const QUOTED = /"[^"]*(?:""[^"]*)*"/y
 const NEWLINE = /\r\n|\n|\r/y
-const NEWLINES = /\r\n|\n|\r/g
 
-/**
- * The records of a CSV as RFC 4180 has them, separated by commas, or by semicolons or tabs where the first line has no comma; blank
- * lines are none. @throws CsvFault where quotes are wrong
- */
-export function* csvRecords(text: string): Generator<CsvRecord, void, undefined> {
-  const separator = separatorOf(text)
-  const plain = new RegExp(`[^${separator}"\\r\\n]*`, 'y')
-  let at = 0
-  let line = 1
-  while (at < text.length) {
-    const begin = at
+interface Ended extends CsvRecord {
+  /** Where the next one begins. */
+  readonly end: number
+}
+
+class CsvText {
+  /** From the record on that has not ended. */
+  private text = ''
+  private line = 1
+  private separator: string | null = null
+  private plain = NEWLINE;
+
+  *take(piece: string, isLast: boolean): Generator<CsvRecord, void, undefined> {
+    this.text += piece
+    if (this.separator === null) this.findSeparator(isLast)
+    if (this.separator === null) return
+    let begin = 0
+    while (begin < this.text.length) {
+      const record = this.record(begin, isLast)
+      if (record === null) break
+      if (record.cells.some((cell) => cell !== null)) yield record
+      this.line = record.line + countLines(this.text.slice(begin, record.end))
+      begin = record.end
+    }
+    this.text = this.text.slice(begin)
+  }
+
+  /** Null: it may go on in the next piece. */
+  private record(begin: number, isLast: boolean): Ended | null {
+    const { text, separator, line } = this
     const cells: (string | null)[] = []
+    let at = begin
     for (;;) {
       const isQuoted = text[at] === '"'
-      const cell = match(isQuoted ? QUOTED : plain, text, at)
-      if (cell === null) throw new CsvFault(lineAt(text, begin, at, line), 'the quote that ends a text is missing')
+      const cell = match(isQuoted ? QUOTED : this.plain, text, at)
+      if (cell === null) return this.unended(begin, at, isLast, 'the quote that ends a text is missing')
       at += cell.length
       cells.push(isQuoted ? cell.slice(1, -1).replaceAll('""', '"') : cell || null)
       if (text[at] === separator) at++
@@ -43,14 +64,26 @@ export function* csvRecords(text: string): Generator<CsvRecord, void, undefined>
     }
     const newline = match(NEWLINE, text, at)
     if (newline === null && at < text.length)
-      throw new CsvFault(
-        lineAt(text, begin, at, line),
-        'a text with a quote in it stands in quotes, and its quotes are doubled',
-      )
-    const isBlank = at === begin
-    at += newline?.length ?? 0
-    if (!isBlank) yield { line, cells }
-    line = lineAt(text, begin, at, line)
+      return this.unended(begin, at, isLast, 'a text with a quote in it stands in quotes, and its quotes are doubled')
+    const end = at + (newline?.length ?? 0)
+    // A line feed may follow, and belong to the same end of a line.
+    const isOpen = newline === null || (newline === '\r' && end === text.length)
+    return isOpen && !isLast ? this.unended(begin, at, false, '') : { line, cells, end }
+  }
+
+  /** What more text may mend. @throws FileFault where there is none, or too much */
+  private unended(begin: number, at: number, isLast: boolean, message: string): null {
+    if (isLast) throw new FileFault(this.line + countLines(this.text.slice(begin, at)), message)
+    requireRowLength(this.line, this.text.length - begin)
+    return null
+  }
+
+  /** Spreadsheets of many countries write semicolons. Names of properties have none of them. */
+  private findSeparator(isLast: boolean) {
+    const header = /^[\r\n]*([^\r\n]+)([\r\n])?/.exec(this.text)
+    if (!isLast && header?.[2] === undefined) return requireRowLength(this.line, this.text.length)
+    this.separator = [',', ';', '\t'].find((candidate) => header?.[1]?.includes(candidate)) ?? ','
+    this.plain = new RegExp(`[^${this.separator}"\\r\\n]*`, 'y')
   }
 }
 
@@ -58,14 +91,4 @@ export function* csvRecords(text: string): Generator<CsvRecord, void, undefined>
 function match(pattern: RegExp, text: string, at: number): string | null {
   pattern.lastIndex = at
   return pattern.exec(text)?.[0] ?? null
-}
-
-function lineAt(text: string, begin: number, at: number, line: number): number {
-  return line + (text.slice(begin, at).match(NEWLINES)?.length ?? 0)
-}
-
-/** Spreadsheets of many countries write semicolons. Names of properties have none of them. */
-function separatorOf(text: string): string {
-  const header = /^[^\r\n]*/.exec(text)?.[0] ?? ''
-  return [',', ';', '\t'].find((candidate) => header.includes(candidate)) ?? ','
 }

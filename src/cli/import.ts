@@ -2,10 +2,11 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { loadEntities } from '../registry.ts'
+import type { FileRow } from './jsonText.ts'
 import { progress } from './progress.ts'
-import { type FileFormat, type FileRow, formatOf, readRows } from './rowsFile.ts'
+import { type FileFormat, formatOf, RowsFile } from './rowsFile.ts'
 import { CommandError, print } from './run.ts'
-import { type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
+import { OutcomeUnknown, type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
 
 interface Options {
   readonly url: string
@@ -42,12 +43,16 @@ export function importCommand(readKey: () => string | undefined, readEntitiesDir
 
 async function importRows(entity: Entity, path: string, options: Options, key: string | undefined): Promise<void> {
   if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
-  const { rows, readOnly } = await readRows(path, entity, options.format ?? formatOf(path))
-  if (readOnly.length > 0) say(`left out, since the server makes them: ${readOnly.join(', ')}`)
+  const file = new RowsFile(path, entity, options.format ?? formatOf(path))
+  // Read whole first, so that a file which is none creates nothing.
+  if (file.isLasting()) for await (const _ of file.rows());
   const isDry = options.dryRun === true
   const address = `${options.url.replace(/\/+$/, '')}/${entity.plural}`
   const onWait = (seconds: number, reason: string) => say(`waits ${seconds} s: ${reason}`)
-  const outcome = await sendAll({ address, key, isDry, onWait }, piecesOf(rows, options.piece))
+  const rows = file.rows((names) => {
+    if (names.length > 0) say(`left out, since the server makes them: ${names.join(', ')}`)
+  })
+  const outcome = await sendAll({ address, plural: entity.plural, key, isDry, onWait }, piecesOf(rows, options.piece))
   if (outcome.faults.length > 0) throw new CommandError(faultsText(path, outcome, isDry))
   await print(`${doneText(outcome, entity, isDry)}\n`)
 }
@@ -61,17 +66,19 @@ function entityNamed(name: string, entities: readonly Entity[]): Entity {
 }
 
 /** The same rows make the same pieces each time. */
-function piecesOf(rows: readonly FileRow[], most: number): FileRow[][] {
-  const pieces: FileRow[][] = []
+async function* piecesOf(rows: AsyncIterable<FileRow>, most: number): AsyncGenerator<FileRow[]> {
+  let piece: FileRow[] = []
   let length = 0
-  for (const row of rows) {
-    const last = pieces.at(-1)
-    const isFull = last === undefined || last.length === most || length + row.json.length > PIECE_LENGTH_MAX
-    if (isFull) pieces.push([row])
-    else last.push(row)
-    length = (isFull ? 0 : length) + row.json.length + 1
+  for await (const row of rows) {
+    if (piece.length === most || (piece.length > 0 && length + row.json.length > PIECE_LENGTH_MAX)) {
+      yield piece
+      piece = []
+      length = 0
+    }
+    piece.push(row)
+    length += row.json.length + 1
   }
-  return pieces
+  if (piece.length > 0) yield piece
 }
 
 interface Outcome {
@@ -85,18 +92,21 @@ interface Outcome {
 }
 
 /** Sends pieces until one is refused; in a dry run all of them. @throws CommandError that says how far it came */
-async function sendAll(target: Target, pieces: readonly FileRow[][]): Promise<Outcome> {
+async function sendAll(target: Target, pieces: AsyncIterable<FileRow[]>): Promise<Outcome> {
   let outcome: Outcome = { rows: 0, before: 0, lastLine: null, faults: [] }
+  let [isFirst, sent] = [true, [] as readonly FileRow[]]
   const shown = progress((rows) => `${rows} rows`)
   try {
-    for (const piece of pieces) {
-      outcome = after(outcome, piece, await sendRows(target, piece, piece === pieces[0]))
+    for await (const piece of pieces) {
+      sent = piece
+      outcome = after(outcome, piece, await sendRows(target, piece, isFirst))
+      isFirst = false
       shown.add(piece.length)
       if (outcome.faults.length >= (target.isDry ? FAULTS_SHOWN : 1)) break
     }
   } catch (error) {
     if (!(error instanceof CommandError) || target.isDry) throw error
-    throw new CommandError(`${error.message}\n${extentText(outcome)}`)
+    throw new CommandError(`${error.message}\n${extentText(outcome, error instanceof OutcomeUnknown ? sent : [])}`)
   } finally {
     shown.end()
   }
@@ -116,10 +126,17 @@ function faultsText(path: string, outcome: Outcome, isDry: boolean): string {
   return [...lines, isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)].join('\n')
 }
 
-function extentText({ rows, lastLine }: Outcome): string {
-  if (lastLine === null) return 'No row was imported.'
-  return `${rows} rows were imported, up to line ${lastLine}, and none behind. Run it again to go on: within a day, no row is created twice.`
+/** `unknown`: the piece behind, where it is not known whether it was created. */
+function extentText({ rows, lastLine }: Outcome, unknown: readonly FileRow[] = []): string {
+  const [first, last] = [unknown[0], unknown.at(-1)]
+  if (lastLine === null && !first) return 'No row was imported.'
+  const extent = lastLine === null ? 'No row was imported' : `${rows} rows were imported, up to line ${lastLine}`
+  const behind = first ? `but those of lines ${first.line} to ${last?.line} may have been` : 'and none behind'
+  return `${extent}, ${behind}.\n${AGAIN}`
 }
+
+const AGAIN =
+  'To go on, leave these lines as they are and run it again, with the same key and --piece: within a day, none of them is created twice.'
 
 function doneText({ rows, before }: Outcome, { plural }: Entity, isDry: boolean): string {
   if (isDry) return `${rows} rows of ${plural} are right; nothing was created.`

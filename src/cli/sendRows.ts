@@ -1,4 +1,4 @@
-import type { FileRow } from './rowsFile.ts'
+import type { FileRow } from './jsonText.ts'
 import { CommandError } from './run.ts'
 import { messageOf } from './serverError.ts'
 
@@ -6,6 +6,8 @@ import { messageOf } from './serverError.ts'
 export interface Target {
   /** Of the collection, without a query. */
   readonly address: string
+  /** Of its entity. */
+  readonly plural: string
   readonly key: string
   readonly isDry: boolean
   /** Called before each wait. */
@@ -25,70 +27,112 @@ export interface RowFault {
 
 /** Waits that are longer are the operator's to decide on. */
 const WAIT_SECONDS_MAX = 3_600
-/** Of a server that does not answer, or cannot for now. */
+/** Of a server that does not answer, or cannot for now, and does not say how long. */
 const TRIES_MAX = 8
 const PAUSE_SECONDS_MAX = 30
+/** A server answers earlier, or not at all. */
+const ANSWER_MS_MAX = 120_000
+
+/** Of a piece, what the server has done is not known. */
+export class OutcomeUnknown extends CommandError {}
 
 /**
  * Sends a piece of a file until it is answered; the first one only where the server is there at all. Each time it has one key,
  * which follows from the piece, so it is done once.
- * @throws CommandError where the server refuses it as a whole, or does not answer
+ * @throws CommandError where the server refuses it as a whole; OutcomeUnknown where it does not answer
  */
 export async function sendRows(target: Target, piece: readonly FileRow[], isFirst: boolean): Promise<Sent> {
-  const { address, key, isDry, onWait } = target
-  const body = piece.map(({ json }) => json).join('\n')
-  const headers: Record<string, string> = {
-    Authorization: `ApiKey ${key}`,
-    'Content-Type': 'application/x-ndjson',
-    ...(isDry ? {} : { 'Idempotency-Key': keyOf(address, piece, body) }),
-  }
-  let isAgain = false
+  const request = requestOf(target, piece)
+  // Whether this run may have created them, though it was not answered so.
+  let mayBeDone = false
   for (let tries = 1; ; ) {
-    const answer = await ask(isDry ? `${address}?dryRun=1` : address, headers, body)
+    const answer = await ask(request)
     const { status, retryAfter, text } = answer
-    if (status === 200 || status === 201) return { rows: piece.length, wasThere: answer.isReplayed && !isAgain }
+    if (status === 200 || status === 201) {
+      requireRows(text, piece, target.isDry)
+      return { rows: piece.length, wasThere: answer.isReplayed && !mayBeDone }
+    }
     const isLimit = status === 429
-    const isPassing = isLimit || status === 503 || status === 0 || (status === 409 && retryAfter !== null)
+    const isPassing = isLimit || PASSING.includes(status) || (status === 409 && retryAfter !== null)
     if (!isPassing) return refusal(piece, status, text)
-    if (status === 0 && isFirst && !isAgain) throw new CommandError(text)
+    mayBeDone ||= !isLimit && status !== NOT_SENT
+    const reason = status > 0 ? messageOf(text, status) : text
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
-    const reason = status === 0 ? text : messageOf(text, status)
-    if (seconds > WAIT_SECONDS_MAX) throw new CommandError(reason)
-    if (!isLimit && tries++ === TRIES_MAX) throw new CommandError(reason)
-    onWait(seconds, reason)
-    isAgain = true
+    const isHopeless = seconds > WAIT_SECONDS_MAX || (isFirst && tries === 1 && status <= 0)
+    // A limit that says when it ends does end.
+    if (isHopeless || ((!isLimit || retryAfter === null) && tries++ === TRIES_MAX))
+      throw mayBeDone && !target.isDry ? new OutcomeUnknown(reason) : new CommandError(reason)
+    target.onWait(seconds, reason)
     await Bun.sleep(seconds * 1_000)
   }
 }
 
+interface Asked {
+  readonly address: string
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+function requestOf({ address, plural, key, isDry }: Target, piece: readonly FileRow[]): Asked {
+  const body = piece.map(({ json }) => json).join('\n')
+  const headers = { Authorization: `ApiKey ${key}`, 'Content-Type': 'application/x-ndjson' }
+  if (isDry) return { address: `${address}?dryRun=1`, headers, body }
+  return { address, headers: { ...headers, 'Idempotency-Key': keyOf(plural, piece, body) }, body }
+}
+
 /** Of a piece at its place in a file: as long as both are the same, it is one. */
-function keyOf(address: string, piece: readonly FileRow[], body: string): string {
-  const place = JSON.stringify([address, piece[0]?.line, piece.length])
+function keyOf(plural: string, piece: readonly FileRow[], body: string): string {
+  const place = JSON.stringify([plural, piece[0]?.line, piece.length])
   return `import-${new Bun.CryptoHasher('sha256').update(place).update(body).digest('hex')}`
 }
 
 interface Answer {
-  /** 0: there is none. */
+  /** NO_ANSWER, NOT_SENT: there is none. */
   readonly status: number
   readonly retryAfter: number | null
   readonly isReplayed: boolean
   readonly text: string
 }
 
-async function ask(address: string, headers: Record<string, string>, body: string): Promise<Answer> {
+const [NO_ANSWER, NOT_SENT] = [0, -1]
+/** Those of proxies whose server has gone, too. */
+const PASSING = [NO_ANSWER, NOT_SENT, 502, 503, 504]
+/** No connection came about. */
+const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'ERR_INVALID_URL']
+
+async function ask({ address, headers, body }: Asked): Promise<Answer> {
   try {
-    const response = await fetch(address, { method: 'POST', headers, body, redirect: 'manual' })
-    const retryAfter = response.headers.get('retry-after')
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX)
+    const response = await fetch(address, { method: 'POST', headers, body, redirect: 'manual', signal })
     return {
       status: response.status,
-      retryAfter: retryAfter === null ? null : Number(retryAfter),
+      retryAfter: secondsOf(response.headers.get('retry-after')),
       isReplayed: response.headers.get('idempotency-replayed') === 'true',
       text: await response.text(),
     }
   } catch (error) {
-    const text = `${address.replace(/\?.*/, '')} cannot be reached: ${(error as Error).message}`
-    return { status: 0, retryAfter: null, isReplayed: false, text }
+    const { message, code } = error as Error & { code?: unknown }
+    const text = `${address.replace(/\?.*/, '')} cannot be reached: ${message}`
+    const status = NO_CONNECTION.includes(String(code)) ? NOT_SENT : NO_ANSWER
+    return { status, retryAfter: null, isReplayed: false, text }
   }
+}
+
+/** What is no Roster may answer everything with 200. @throws OutcomeUnknown, CommandError where the answer is not that to the piece */
+function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
+  let rows: unknown
+  try {
+    const answer = JSON.parse(text)
+    rows = isDry ? answer.rows : answer.length
+  } catch {}
+  if (rows === piece.length) return
+  const message = 'the address is not that of a collection of a Roster'
+  throw isDry ? new CommandError(message) : new OutcomeUnknown(message)
+}
+
+/** Null: it does not say it in seconds; proxies may write a date. */
+function secondsOf(retryAfter: string | null): number | null {
+  return retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Math.max(1, Number(retryAfter)) : null
 }
 
 /** What the server says of single rows. @throws CommandError for what it says of all */
@@ -98,7 +142,7 @@ function refusal(piece: readonly FileRow[], status: number, text: string): Sent 
     return row ? [{ line: row.line, message: Message.replace(/^\[\d+\]:? */, '') }] : []
   })
   if (faults.length === 0) throw new CommandError(messageOf(text, status))
-  return { faults }
+  return { faults: faults.sort((one, other) => one.line - other.line) }
 }
 
 interface Detail {

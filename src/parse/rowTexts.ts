@@ -20,22 +20,22 @@ export class RowsText {
 export type RowPlaces = readonly number[]
 
 /**
- * The places of 1 to `most` rows, 1,000 of a body. What stands there need not be JSON: no more is looked at than where one row ends and the next
+ * The places of 1 to 1,000 rows. What stands there need not be JSON: no more is looked at than where one row ends and the next
  * begins, so that a body can be charged by its rows before they are parsed. @throws ApiError InvalidJson, InvalidRows
  */
-export async function findRows(rows: RowsText, most = ROWS_MAX): Promise<RowPlaces> {
-  const places = rows.form === 'lines' ? linesOf(rows.text, most) : await elementsOf(rows.text, most)
+export async function findRows(rows: RowsText): Promise<RowPlaces> {
+  const places = rows.form === 'lines' ? linesOf(rows.text) : await elementsOf(rows.text)
   if (places.length === 0) throw invalidRows('The body has no rows; it may have 1 to 1,000.')
   return places
 }
 
 /** Lines of nothing but spaces are none. */
-function linesOf(text: string, most: number): RowPlaces {
+function linesOf(text: string): RowPlaces {
   const places: number[] = []
   for (let start = 0; start < text.length; ) {
     const at = text.indexOf('\n', start)
     const end = at === -1 ? text.length : at
-    if (!isBlank(text, start, end)) add(places, start, end, most)
+    if (!isBlank(text, start, end)) add(places, start, end)
     start = end + 1
   }
   return places
@@ -52,7 +52,7 @@ const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x
 const LOOK_LENGTH = 64 * 1024
 
 /** Of an array that begins behind spaces. */
-async function elementsOf(text: string, most: number): Promise<RowPlaces> {
+async function elementsOf(text: string): Promise<RowPlaces> {
   const turn = takeTurns()
   const places: number[] = []
   const begin = afterSpaces(text, 0)
@@ -66,7 +66,7 @@ async function elementsOf(text: string, most: number): Promise<RowPlaces> {
     else if (depth > 0 && (unit === ARRAY_END || unit === OBJECT_END)) depth--
     else if (depth === 0 && (unit === COMMA || unit === ARRAY_END)) {
       const isEmpty = unit === ARRAY_END && places.length === 0 && isBlank(text, start, at)
-      if (!isEmpty) add(places, start, at, most)
+      if (!isEmpty) add(places, start, at)
       start = at + 1
       if (unit === ARRAY_END) {
         const rest = afterSpaces(text, start)
@@ -82,8 +82,8 @@ async function elementsOf(text: string, most: number): Promise<RowPlaces> {
   throw notJson(text, text.length, 'a comma, or ]')
 }
 
-function add(places: number[], start: number, end: number, most: number) {
-  if (places.length === 2 * most)
+function add(places: number[], start: number, end: number) {
+  if (places.length === 2 * ROWS_MAX)
     throw invalidRows(`The body has more than 1,000 rows; send the others by further requests.`)
   places.push(start, end)
 }

@@ -193,9 +193,9 @@ describe('several processes', () => {
       { limit: 40, periodMs: 3 },
       { limit: 400, periodMs: 100 },
     ]
-    const found = await proveContention({ rules, processes: 4, keys: 2, killsForMs: 1_000, seed: 2 + firstSeed })
+    const found = await proveContention({ rules, processes: 4, keys: 2, kills: 8, seed: 2 + firstSeed })
     expect(found).toMatchObject({ duplicates: 0, overAdmissions: 0, falseRefusals: 0 })
-    expect(found.kills).toBeGreaterThan(5)
+    expect(found.refusalsChecked).toBeGreaterThan(0)
   }, 60_000)
 
   test('a process that dies at any atomic step leaves the state before its decision, or after it', async () => {

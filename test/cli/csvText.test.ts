@@ -1,26 +1,32 @@
 import { describe, expect, test } from 'bun:test'
 import { parse } from 'csv-parse/sync'
-import { type CsvFault, csvRecords } from '../../src/cli/csvText.ts'
+import { csvRecords } from '../../src/cli/csvText.ts'
+import type { FileFault } from '../../src/cli/fileFault.ts'
+import { inPieces } from '../support/pieces.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
 const CASES = rounds(3_000, 100_000)
-const cellsOf = (text: string) => [...csvRecords(text)].map(({ cells }) => cells)
+/** In pieces that end anywhere. */
+const recordsOf = (text: string, random = new Random(text.length)) =>
+  Array.fromAsync(csvRecords(inPieces(text, random)))
+const cellsOf = async (text: string, random?: Random) => (await recordsOf(text, random)).map(({ cells }) => cells)
 
 /** As csv-parse reads it; null: it does not. */
 function oracle(text: string, delimiter: string): unknown {
   try {
-    return parse(text, {
+    const records: (string | null)[][] = parse(text, {
       ...{ delimiter, relax_column_count: true, skip_empty_lines: true, record_delimiter: ['\r\n', '\n', '\r'] },
       cast: (value, { quoting }) => (quoting || value !== '' ? value : null),
     })
+    return records.filter((cells) => cells.some((cell) => cell !== null))
   } catch {
     return null
   }
 }
 
 describe('the records of a CSV', () => {
-  test('are those that csv-parse reads, of any texts', () => {
+  test('are those that csv-parse reads, of any texts, however they come', async () => {
     const random = new Random(17)
     let wrong = 0
     for (let at = 0; at < CASES; at++) {
@@ -37,7 +43,7 @@ describe('the records of a CSV', () => {
       if (!text.isWellFormed() || text.includes('\0')) continue
       let found: unknown
       try {
-        found = cellsOf(text)
+        found = await cellsOf(text, random)
       } catch {
         found = null
         wrong++
@@ -47,28 +53,58 @@ describe('the records of a CSV', () => {
     expect(wrong).toBeGreaterThan(CASES / 50)
   })
 
-  test('begin at the lines of their first characters', () => {
-    const linesOf = (text: string) => [...csvRecords(text)].map(({ line }) => line)
-    expect(linesOf('a,b\r\n1,"x\r\ny"\r\n\r\n"",\r\n"\n\n",1')).toEqual([1, 2, 5, 6])
-    expect(linesOf('\n\na\r1\r"\r"\r2')).toEqual([3, 4, 5, 7])
+  test('begin at the lines of their first characters', async () => {
+    const linesOf = async (text: string, seed: number) =>
+      (await recordsOf(text, new Random(seed))).map(({ line }) => line)
+    for (let seed = 0; seed < 50; seed++) {
+      expect(await linesOf('a,b\r\n1,"x\r\ny"\r\n\r\n"",\r\n"\n\n",1', seed)).toEqual([1, 2, 5, 6])
+      expect(await linesOf('\n\na\r1\r"\r"\r2', seed)).toEqual([3, 4, 5, 7])
+    }
+  })
+
+  test('are not lines with nothing but separators, as spreadsheets leave them', async () => {
+    expect(await cellsOf('a;b\n;\n1;\n;\n"";\n;;;\n')).toEqual([
+      ['a', 'b'],
+      ['1', null],
+      ['', null],
+    ])
+  })
+
+  test('are separated as the first line is that has anything', async () => {
+    expect(await cellsOf('\r\n\r\na;b\n1;"2,5"\n')).toEqual([
+      ['a', 'b'],
+      ['1', '2,5'],
+    ])
   })
 
   test.each([
     ['a\n"b\n\nc', 2],
     ['a\n"b"c', 2],
     ['a\n"x\ny",b"c', 3],
-  ])('%j is wrong in line %d', (text, line) => {
-    let fault: CsvFault | null = null
-    try {
-      cellsOf(text)
-    } catch (error) {
-      fault = error as CsvFault
-    }
-    expect(fault?.line).toBe(line)
+  ])('%j is wrong in line %d', async (text, line) => {
+    const fault: FileFault = await cellsOf(text).then(
+      () => null,
+      (error) => error,
+    )
+    expect(fault.line).toBe(line)
   })
 
-  test('of long texts are read', () => {
+  test('of long texts are read', async () => {
     const long = `${'x""y\n'.repeat(200_000)}`
-    expect(cellsOf(`a\n"${long}"`)[1]?.[0]).toBe(long.replaceAll('""', '"'))
+    expect((await cellsOf(`a\n"${long}"`))[1]?.[0]).toBe(long.replaceAll('""', '"'))
+  })
+
+  test('without an end take no more memory than a row may have', async () => {
+    let taken = 0
+    async function* endless() {
+      yield 'name\n"'
+      for (;;) {
+        taken += 65_536
+        yield 'x'.repeat(65_536)
+      }
+    }
+    const fault: FileFault = await Array.fromAsync(csvRecords(endless())).then(null, (error) => error)
+    expect([fault.line, fault.message]).toEqual([2, 'a row of more than 1 MiB begins here'])
+    expect(taken).toBeLessThan(3 * 1024 * 1024)
   })
 })

@@ -104,6 +104,51 @@ describe('roster import', () => {
     expect([second.code, second.stdout, await namesOf()]).toEqual([0, said, rows])
   })
 
+  test('a pipe that turns out to be no CSV says how far it came', async () => {
+    const words = ['import', 'companies', '-', '--format', 'csv', '--piece', '2']
+    const { code, stderr } = await roster(words, { stdin: 'name\nA\nB\nC\nD\n"E\n' })
+    expect(code).toBe(1)
+    expect(stderr).toContain('roster: -, line 6: the quote that ends a text is missing.\n')
+    expect(stderr).toContain('roster: 2 rows were imported, up to line 3, and none behind.')
+    expect(await namesOf()).toEqual(['A', 'B'])
+  })
+
+  test('goes on by another name of the same server', async () => {
+    const path = fileOf('name\nA\n')
+    await roster(['import', 'companies', path])
+    const { stdout } = await roster(['import', 'companies', path], {
+      url: server.url.replace('127.0.0.1', 'localhost'),
+    })
+    expect(stdout).toBe('1 rows of Companies were created, 1 of them by an earlier run over this file.\n')
+    expect(await namesOf()).toEqual(['A'])
+  })
+
+  test('an answer that is not a Roster’s is no success, and a wait without a number has an end', async () => {
+    let asked = 0
+    const other = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch() {
+        if (asked++ > 0) return new Response('<html>welcome</html>')
+        return new Response('later', { status: 429, headers: { 'Retry-After': 'Mon, 23 Nov 2026 07:00:00 GMT' } })
+      },
+    })
+    const { code, stderr } = await roster(['import', 'companies', fileOf('name\nA\n')], { url: other.url.href })
+    await other.stop(true)
+    expect([code, asked]).toEqual([1, 2])
+    expect(stderr).toContain('roster: waits 1 s: the server answered with status 429, but not as Roster does')
+    expect(stderr).toContain('roster: the address is not that of a collection of a Roster\n')
+    expect(stderr).toContain('roster: No row was imported, but those of lines 2 to 2 may have been.')
+  })
+
+  test('what was by an earlier run is said so behind a limit, too', async () => {
+    const path = fileOf(`name\n${'x\n'.repeat(1_500)}`)
+    for (const earlier of ['', ', 1500 of them by an earlier run over this file']) {
+      const { stdout } = await roster(['import', 'companies', path], { key: slow.text })
+      expect(stdout).toBe(`1500 rows of Companies were created${earlier}.\n`)
+    }
+  })
+
   test('a dry run tells every fault by its line, and creates nothing', async () => {
     const csv = 'lastName,companyId,started\n"two\r\nlines",,\nB,seven,\n"x\n\ny",99,\nD,,yesterday\n'
     const path = fileOf(csv)
@@ -184,10 +229,15 @@ describe('roster import', () => {
     [['companies', fileOf('name,Name\nx,y\n')], KEY, ', line 1: Name is there twice.'],
     [['companies', fileOf('name\n"a\nb"\n"c')], KEY, ', line 4: the quote that ends a text is missing.'],
     [['companies', fileOf('name\na "b"\n')], KEY, ', line 2: a text with a quote in it stands in quotes'],
-    [['companies', fileOf('name,enabled\nx\n')], KEY, ', line 2: it has 1 values, and the header 2 names.'],
+    [['companies', fileOf('name,enabled\nx\n')], KEY, ', line 2: the row has 1 value, and the header 2 names.'],
     [['companies', fileOf('')], KEY, ', line 1: there must be a header'],
     [['companies', fileOf(new Uint8Array([0x6e, 0xfc]))], KEY, 'cannot be read: it is not UTF-8'],
-    [['companies', fileOf('[{"name": 1},', 'json')], KEY, ' is not JSON: at line 1'],
+    [['companies', fileOf('[{"name": 1},', 'json')], KEY, ', line 1: the file ends before the array does.'],
+    [
+      ['companies', fileOf('{"name":"A"}\n{"name":"B"', 'ndjson')],
+      KEY,
+      ', line 2: it is not JSON: there must be a comma, or }.',
+    ],
     [['companies', '/nowhere/x.csv'], KEY, 'cannot be read: '],
     [['companies', '-'], KEY, 'stdin may be a CSV or NDJSON: say which'],
     [['compnies', fileOf('name\n')], KEY, 'there is no entity "compnies". Did you mean companies?'],

@@ -12,17 +12,16 @@ interface Options {
   rules: readonly Omit<Rule, 'period'>[]
   processes: number
   keys: number
-  /** By all processes together; or as many as come before `killsForMs` is over. */
+  /** By all processes together; or as many as come before `kills` are done. */
   decisions?: number
-  /** So long a random process is killed every now and then, and replaced. */
-  killsForMs?: number
+  /** So many times a random process is killed, some time after its first decision, and replaced. */
+  kills?: number
   seed: number
 }
 
 export interface Findings {
   admitted: number
   refusalsChecked: number
-  kills: number
   /** Two admissions with one number. */
   duplicates: number
   /** Admissions that a rule forbids. */
@@ -53,16 +52,16 @@ export async function proveContention(options: Options): Promise<Findings> {
       windows.admit(key, key)
       first.push({ key, admitted: true, number: FIRST, time: now }) // the moment that it was decided at
     }
-    const { logs, kills } = await run(folder, file.path, options, clients)
-    return { ...judge([first, ...logs.map(readLog)].flat(), rules), kills }
+    const logs = await run(folder, file.path, options, clients)
+    return judge([first, ...logs.map(readLog)].flat(), rules)
   } finally {
     file.close()
     rmSync(folder, { recursive: true })
   }
 }
 
-async function run(folder: string, region: string, options: Options, clients: number) {
-  const { processes, decisions = 0, killsForMs = 0, rules, keys, seed } = options
+async function run(folder: string, region: string, options: Options, clients: number): Promise<string[]> {
+  const { processes, decisions = 0, kills = 0, rules, keys, seed } = options
   const random = new Random(seed)
   const logs: string[] = []
   const start = () => {
@@ -75,24 +74,25 @@ async function run(folder: string, region: string, options: Options, clients: nu
     const text = JSON.stringify(rules.map((rule) => ({ ...rule, period: '' })))
     const values = [region, log, text, clients, keys, share, random.below(2 ** 31), processes].map(String)
     const command = [process.execPath, join(import.meta.dir, 'contender.ts'), ...values]
-    return Bun.spawn(command, { stdout: 'inherit', stderr: 'inherit' })
+    return { log, child: Bun.spawn(command, { stdout: 'inherit', stderr: 'inherit' }) }
   }
   const running = Array.from({ length: processes }, start)
-  let kills = 0
-  for (const endMs = performance.now() + killsForMs; performance.now() < endMs; kills++) {
-    await Bun.sleep(20 + random.below(120))
+  for (let done = 0; done < kills; done++) {
     const index = random.below(processes)
-    const victim = running[index] as Bun.Subprocess
-    victim.kill('SIGKILL')
-    await victim.exited
+    const { log, child } = running[index] as ReturnType<typeof start>
+    // However long it takes to start on a busy machine.
+    while (lengthOf(log) === 0 && child.exitCode === null) await Bun.sleep(5)
+    await Bun.sleep(random.below(120))
+    child.kill('SIGKILL')
+    await child.exited
     running[index] = start()
   }
-  for (const child of running) {
-    if (killsForMs > 0) child.kill('SIGKILL')
+  for (const { child } of running) {
+    if (kills > 0) child.kill('SIGKILL')
     await child.exited
-    if (killsForMs === 0 && child.exitCode !== 0) throw new Error(`a process ended with ${child.exitCode}`)
+    if (kills === 0 && child.exitCode !== 0) throw new Error(`a process ended with ${child.exitCode}`)
   }
-  return { logs, kills }
+  return logs
 }
 
 interface Entry {
@@ -106,17 +106,23 @@ interface Entry {
 /** An entry, and what stands before them all. */
 const ENTRY_WORDS = 6
 
+/** How many entries a log has. */
+function lengthOf(path: string): number {
+  const head = new Int32Array(1)
+  const descriptor = openSync(path, 'r')
+  readSync(descriptor, head, 0, head.byteLength, 0)
+  closeSync(descriptor)
+  return head[0] as number
+}
+
 /** Of a log of many megabytes only what was written. */
 function readLog(path: string): Entry[] {
+  const times = new Float64Array((ENTRY_WORDS / 2) * lengthOf(path))
   const descriptor = openSync(path, 'r')
-  const head = new Int32Array(ENTRY_WORDS)
-  readSync(descriptor, head, 0, head.byteLength, 0)
-  const [length = 0] = head
-  const times = new Float64Array((ENTRY_WORDS / 2) * length)
-  readSync(descriptor, times, 0, times.byteLength, head.byteLength)
+  readSync(descriptor, times, 0, times.byteLength, ENTRY_WORDS * Int32Array.BYTES_PER_ELEMENT)
   closeSync(descriptor)
   const words = new Int32Array(times.buffer)
-  return Array.from({ length }, (_, entry) => {
+  return Array.from({ length: (2 * times.length) / ENTRY_WORDS }, (_, entry) => {
     const at = ENTRY_WORDS * entry
     const [key, admitted, number] = words.subarray(at, at + 3) as unknown as number[]
     return { key, admitted: admitted === 1, number, time: times[at / 2 + 2] } as Entry
@@ -124,7 +130,7 @@ function readLog(path: string): Entry[] {
 }
 
 /** Judges by the numbers of the admissions: rule and refusal speak of number n and number n - limit, no matter when. */
-function judge(entries: Entry[], rules: readonly Rule[]): Omit<Findings, 'kills'> {
+function judge(entries: Entry[], rules: readonly Rule[]): Findings {
   const findings = { admitted: 0, refusalsChecked: 0, duplicates: 0, overAdmissions: 0, falseRefusals: 0, unlogged: 0 }
   const rings = new Map<number, Map<number, number>>()
   for (const { key, admitted, number, time } of entries) {

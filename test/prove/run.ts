@@ -68,7 +68,7 @@ const limiter: Record<string, Proof> = {
   },
 
   'processes killed at random': async (seed) => {
-    const found = await proveContention({ rules: SHORT, processes: 4, keys: 2, killsForMs: 10_000, seed })
+    const found = await proveContention({ rules: SHORT, processes: 4, keys: 2, kills: 100, seed })
     return judge(found, { duplicates: 0, overAdmissions: 0, falseRefusals: 0 })
   },
 
