@@ -103,9 +103,14 @@ function tooLate(): ApiError {
   return new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: LEAVE })
 }
 
+const TOO_LARGE = {
+  row: 'The body may have up to 1 MiB.',
+  rows: 'A body of several rows may have up to 8 MiB.',
+  either: 'The body may have up to 1 MiB, of several rows 8 MiB.',
+}
+
 function tooLarge(extent: Extent): ApiError {
-  const message = extent === 'rows' ? 'A body of several rows may have up to 8 MiB.' : 'The body may have up to 1 MiB.'
-  return new ApiError('PayloadTooLarge', message, { target: 'Body', headers: LEAVE })
+  return new ApiError('PayloadTooLarge', TOO_LARGE[extent], { target: 'Body', headers: LEAVE })
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

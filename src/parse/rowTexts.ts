@@ -24,19 +24,25 @@ export type RowPlaces = readonly number[]
  * begins, so that a body can be charged by its rows before they are parsed. @throws ApiError InvalidJson, InvalidRows
  */
 export async function findRows(rows: RowsText): Promise<RowPlaces> {
-  const places = rows.form === 'lines' ? linesOf(rows.text) : await elementsOf(rows.text)
+  const places = rows.form === 'lines' ? await linesOf(rows.text) : await elementsOf(rows)
   if (places.length === 0) throw invalidRows('The body has no rows; it may have 1 to 1,000.')
   return places
 }
 
 /** Lines of nothing but spaces are none. */
-function linesOf(text: string): RowPlaces {
+async function linesOf(text: string): Promise<RowPlaces> {
+  const turn = takeTurns()
   const places: number[] = []
+  let looked = 0
   for (let start = 0; start < text.length; ) {
     const at = text.indexOf('\n', start)
     const end = at === -1 ? text.length : at
     if (!isBlank(text, start, end)) add(places, start, end)
     start = end + 1
+    if (start - looked < LOOK_LENGTH) continue
+    looked = start
+    const others = turn()
+    if (others !== null) await others
   }
   return places
 }
@@ -52,7 +58,8 @@ const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x
 const LOOK_LENGTH = 64 * 1024
 
 /** Of an array that begins behind spaces. */
-async function elementsOf(text: string): Promise<RowPlaces> {
+async function elementsOf(rows: RowsText): Promise<RowPlaces> {
+  const { text } = rows
   const turn = takeTurns()
   const places: number[] = []
   const begin = afterSpaces(text, 0)
@@ -79,7 +86,7 @@ async function elementsOf(text: string): Promise<RowPlaces> {
     const others = turn()
     if (others !== null) await others
   }
-  throw notJson(text, text.length, 'a comma, or ]')
+  throw rowNotJson(rows, start, text.length, 'a comma, or ]')
 }
 
 function add(places: number[], start: number, end: number) {
@@ -111,13 +118,17 @@ function isSpace(unit: number): boolean {
   return unit === 0x20 || unit === 0x09 || unit === 0x0a || unit === 0x0d
 }
 
-/** The error for a row that is not JSON, which says where in the whole body it is not. */
-export function rowNotJson({ text, form }: RowsText, start: number, end: number): ApiError {
+/** The error for a row that is not JSON, which says where in the whole body it is not. `atEnd`: what there must be if nothing before is wrong. */
+export function rowNotJson(
+  { text, form }: RowsText,
+  start: number,
+  end: number,
+  atEnd: string | null = null,
+): ApiError {
   const fault = findJsonFault(text.slice(start, end))
-  if (fault === null) return invalidJson('The body is not JSON.')
-  const { expected } = fault
+  if (fault === null) return atEnd === null ? invalidJson('The body is not JSON.') : notJson(text, end, atEnd)
   const behind = form === 'array' ? 'a comma, or ]' : 'the end of the line'
-  return notJson(text, start + fault.at, expected === 'nothing more' ? behind : expected)
+  return notJson(text, start + fault.at, fault.expected === 'nothing more' ? behind : fault.expected)
 }
 
 function notJson(text: string, at: number, expected: string): ApiError {

@@ -113,7 +113,7 @@ async function serve({ path, text, exchanges }: Page): Promise<Site> {
   await server.waitFor(/listens on http/)
   const shell = shellOf(exchanges.filter((exchange) => !isBeforeStart(exchange)))
   await shell.ended
-  const [first, others] = [outputsOf(before.output()), outputsOf(shell.output())]
+  const [first, others] = [outputsOf(before.output(), { dataDir }), outputsOf(shell.output(), { dataDir })]
   const outputs = exchanges.map((exchange) => (isBeforeStart(exchange) ? first : others).shift() ?? '')
   return { project, settings, outputs, log: server.output() }
 }

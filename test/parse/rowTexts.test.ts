@@ -66,12 +66,30 @@ describe('rows of an array', () => {
     clearInterval(timer)
   })
 
+  test.each([
+    ['[{"name":"A}]', 'at line 1, column 14 there must be the rest of a text, and the quote that ends it'],
+    ['[{},\n', 'at line 2, column 1 there must be a value'],
+    ['[{}', 'at line 1, column 4 there must be a comma, or ]'],
+    ['[{} {}', 'at line 1, column 5 there must be a comma, or ]'],
+  ])('%s does not end, and it is said where', async (text, message) => {
+    const error = await findRows(new RowsText(text, 'array')).then(null, (thrown) => thrown)
+    expect(error.message).toBe(`The body is not JSON: ${message}.`)
+  })
+
   test('are counted no further than they may be', async () => {
     expect((await rowsOf(`[${'1,'.repeat(999)}1]`)).length).toBe(1_000)
     expect(await rowsOf(`[${'1,'.repeat(1_000)}1]`)).toBe('InvalidRows')
     // Nothing behind the last of them is looked at.
     expect(await rowsOf(`[${'1,'.repeat(1_001)}`)).toBe('InvalidRows')
   })
+})
+
+test('rows of lines let others have their turn, however many blank ones there are', async () => {
+  let turns = 0
+  const timer = setInterval(() => turns++, 0)
+  const text = `${' \n'.repeat(1_000_000)}{}`
+  while (turns < 3) await findRows(new RowsText(text, 'lines'))
+  clearInterval(timer)
 })
 
 test('rows of lines end at line feeds; blank lines are none', async () => {

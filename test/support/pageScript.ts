@@ -30,7 +30,7 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
     // A busy machine does not keep the second within which a key is revoked.
     'sleep() { command sleep $(($1 + 1)); }',
     // Past npm and the launcher, which other tests run.
-    `npm() { [ "$1 $2 $3 $4" = 'run --silent roster --' ] || return 1; shift 4; ${bun} src/main.ts "$@"; }`,
+    `npm() { [ "$1 $2 $3 $4" = 'run --silent roster --' ] || return 1; shift 4; case $1 in import | export) set -- "$@" --url http://127.0.0.1:${port} ;; esac; ${bun} src/main.ts "$@"; }`,
     ...(pythonBin === null ? [] : pythonPrelude(pythonBin, dataDir)),
   ]
   const readKey = () => readFileSync(join(dataDir, 'development.key'), 'utf8').trim()
@@ -73,7 +73,7 @@ function runsOf(exchanges: readonly Exchange[]): { program: Exchange['program'];
 }
 
 /** What each of the commands has printed. */
-export function outputsOf(output: string): string[] {
-  const pieces = output.replaceAll('\r', '').split(SEPARATOR)
+export function outputsOf(output: string, { dataDir }: Pick<Surroundings, 'dataDir'>): string[] {
+  const pieces = output.replaceAll('\r', '').replaceAll(`${dataDir}/`, '.data/').split(SEPARATOR)
   return pieces.slice(0, -1).map((piece) => piece.trim())
 }
