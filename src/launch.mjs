@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const marker = join(root, '.installing')
 const manifest = readJson(join(root, 'package.json'))
-// The scripts of this project name a program; as a command of another project, `roster`, it is always the same one.
-const words = process.argv.slice(2)
-const [command, ...rest] = /^(src|test|bench)\/\S+\.ts$/.test(words[0] ?? '') ? words : ['src/main.ts', ...words]
 // A package of another project: npm packs no lockfile, and has installed what is needed wherever it found room.
 const isPackage = !existsSync(join(root, 'package-lock.json'))
+// The scripts of this project name a program; as a command of another project, `roster`, it is always the same one.
+const words = process.argv.slice(2)
+const [command, ...rest] = !isPackage && words[0]?.endsWith('.ts') ? words : ['src/main.ts', ...words]
 // The tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
 const isDevelopment = /^(test|bench)\//.test(command ?? '')
 const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }
