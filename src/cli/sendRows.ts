@@ -58,7 +58,7 @@ export async function sendRows(target: Target, piece: readonly FileRow[], isFirs
     mayBeDone ||= !isLimit && status !== NOT_SENT
     const reason = status > 0 ? messageOf(text, status) : text
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
-    const isHopeless = seconds > WAIT_SECONDS_MAX || (isFirst && tries === 1 && status <= 0)
+    const isHopeless = seconds > WAIT_SECONDS_MAX || (isFirst && tries === 1 && status === NOT_SENT)
     // A limit that says when it ends does end.
     if (isHopeless || ((!isLimit || retryAfter === null) && tries++ === TRIES_MAX))
       throw mayBeDone && !target.isDry ? new OutcomeUnknown(reason) : new CommandError(reason)

@@ -15,6 +15,7 @@ import { proveContention } from './contention.ts'
 import { proveFairness } from './fairness.ts'
 import { fillForHostile, proveHostile } from './hostile.ts'
 import { ask, watch } from './http.ts'
+import { proveImports } from './imports.ts'
 import { proveWindow } from './limiterOracle.ts'
 import { proveLists } from './lists.ts'
 import { type Disturbance, proveMachines } from './machines.ts'
@@ -195,6 +196,16 @@ const changes: Record<string, Proof> = {
   },
 }
 
+/** A file of rows, while workers and the import itself are killed. */
+const imports: Record<string, Proof> = {
+  'a file imported once': async (seed) =>
+    withServer({ RATE_LIMITS: UNLIMITED }, async (server) => {
+      const { differences, ...found } = await proveImports({ seed, server, key: KEY, kills: 30 })
+      if (differences.length > 0) throw new Differing(differences.join('\n      '), differences.length)
+      return found
+    }),
+}
+
 /** The CRUD mix for so long, while workers, connections and PostgreSQL are killed, cut and frozen. */
 const soakOf = (seconds: number): Record<string, Proof> => ({
   soak: async (seed) => {
@@ -205,7 +216,7 @@ const soakOf = (seconds: number): Record<string, Proof> => ({
   },
 })
 
-const groups = { limiter, lists, tests, fairness, hostile, machines, changes }
+const groups = { limiter, lists, tests, fairness, hostile, machines, changes, imports }
 const options = new Command('prove')
   .description('Proves what the server promises, for as long as you like.')
   .option('--minutes <n>', 'how long', parseMinutes, 1)

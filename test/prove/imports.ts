@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type postgres from 'postgres'
+import { run, workersOf } from '../support/process.ts'
+import { Random } from '../support/random.ts'
+
+interface Options {
+  readonly seed: number
+  readonly server: { readonly url: string; readonly pid: number; readonly sql: postgres.Sql }
+  /** One that may write companies. */
+  readonly key: string
+  /** Of workers, or of the import itself, which is begun again then; each while a piece is on its way. */
+  readonly kills: number
+}
+
+interface Imported {
+  /** Each in a line. */
+  readonly differences: readonly string[]
+  readonly workersKilled: number
+  readonly importsKilled: number
+  /** Pieces that were answered as an earlier request. */
+  readonly replayed: number
+}
+
+const PIECE_ROWS = 20
+/** Every third request is disturbed, so that none is so often that the import gives up. */
+const CALM_REQUESTS = 2
+/** In this time a piece is at the server, begun or done. */
+const KILL_MS_MAX = 12
+
+/** Imports a file of companies while workers and the import are killed, until it is whole: each row must be there once, in the file's order. */
+export async function proveImports({ seed, server, key, kills }: Options): Promise<Imported> {
+  const { url, pid, sql } = server
+  const random = new Random(seed)
+  const folder = mkdtempSync(join(tmpdir(), 'roster-import-'))
+  const path = join(folder, 'companies.csv')
+  const rows = (CALM_REQUESTS + 1) * kills * PIECE_ROWS
+  const names = Array.from({ length: rows }, (_, index) => `Import ${seed} ${index}`)
+  writeFileSync(path, `name\n${names.join('\n')}\n`)
+  const counts = { workersKilled: 0, importsKilled: 0, replayed: 0 }
+  let [requests, left] = [0, kills]
+  const proxy = Bun.serve({
+    ...{ port: 0, hostname: '127.0.0.1' },
+    async fetch(request) {
+      const answer = passOn(url, request)
+      if (++requests % (CALM_REQUESTS + 1) === 0 && left-- > 0) {
+        await Bun.sleep(random.below(KILL_MS_MAX))
+        // The second, the fifth, and so on.
+        if (left % 3 === 1) {
+          program.kill('SIGKILL')
+          counts.importsKilled++
+        } else if (killOne(random, pid)) counts.workersKilled++
+      }
+      if ((await answer).headers.has('idempotency-replayed')) counts.replayed++
+      return answer
+    },
+  })
+  const words = ['import', 'companies', path, '--url', proxy.url.href, '--piece', String(PIECE_ROWS)]
+  const begin = () => run([process.execPath, '--no-env-file', 'src/main.ts', ...words], { ROSTER_KEY: key })
+  let program = begin()
+  try {
+    let end = await program.ended
+    for (; end === 'SIGKILL'; end = await program.ended) program = begin()
+    const isOwn = sql`name like ${`Import ${seed} %`}`
+    const found = (await sql`select name from company where ${isOwn} order by id`).map(({ name }) => name as string)
+    return { differences: differencesOf(names, found, end, program.output()), ...counts }
+  } finally {
+    program.kill('SIGKILL')
+    await proxy.stop(true)
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function passOn(url: string, request: Request): Promise<Response> {
+  const { method, headers } = request
+  try {
+    const answer = await fetch(url + new URL(request.url).pathname, { method, headers, body: await request.bytes() })
+    return new Response(await answer.bytes(), answer)
+  } catch {
+    return new Response('the server has gone', { status: 502 })
+  }
+}
+
+/** Of at least two, so that there is always one to answer. */
+function killOne(random: Random, pid: number): boolean {
+  const workers = workersOf(pid)
+  if (workers.length < 2) return false
+  try {
+    process.kill(random.pick(workers), 'SIGKILL')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function differencesOf(
+  names: readonly string[],
+  found: readonly string[],
+  end: number | string | null,
+  output: string,
+): string[] {
+  const differences = end === 0 ? [] : [`the import ended with ${end}: ${output.slice(-500)}`]
+  const first = names.findIndex((name, index) => name !== found[index])
+  if (found.length !== names.length) differences.push(`${found.length} rows are there, not ${names.length}`)
+  if (first !== -1) differences.push(`row ${first + 1} is ${found[first]}, not ${names[first]}`)
+  return differences
+}
