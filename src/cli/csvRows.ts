@@ -2,6 +2,7 @@ import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import type { CsvRecord } from './csvText.ts'
 import { FileFault } from './fileFault.ts'
+import { counted } from './progress.ts'
 
 /** Writes the records below a CSV's header as objects of JSON. */
 export interface CsvWriter {
@@ -15,6 +16,7 @@ export interface CsvWriter {
 export function csvWriter(entity: Entity, header: CsvRecord): CsvWriter {
   const columns = header.cells.map((name, index) => columnOf(entity, header, name ?? '', index))
   const cells = columns.flatMap((property, index) => (property.writable ? [{ property, index }] : []))
+  if (cells.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
   const groups = Map.groupBy(cells, ({ property }) => (property.path.length > 1 ? (property.path[0] as string) : ''))
   const objectOf = (members: typeof cells, record: CsvRecord) =>
     members.flatMap(({ property, index }) => memberOf(property, record.cells[index] ?? null)).join()
@@ -34,10 +36,6 @@ export function csvWriter(entity: Entity, header: CsvRecord): CsvWriter {
       return `{${members.filter((text) => text !== '').join()}}`
     },
   }
-}
-
-function counted(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
 function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, index: number): Property {

@@ -3,7 +3,7 @@ import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { loadEntities } from '../registry.ts'
 import type { FileRow } from './jsonText.ts'
-import { progress } from './progress.ts'
+import { counted, progress } from './progress.ts'
 import { type FileFormat, formatOf, RowsFile } from './rowsFile.ts'
 import { CommandError, print } from './run.ts'
 import { OutcomeUnknown, type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
@@ -53,7 +53,7 @@ async function importRows(entity: Entity, path: string, options: Options, key: s
     if (names.length > 0) say(`left out, since the server makes them: ${names.join(', ')}`)
   })
   const outcome = await sendAll({ address, plural: entity.plural, key, isDry, onWait }, piecesOf(rows, options.piece))
-  if (outcome.faults.length > 0) throw new CommandError(faultsText(path, outcome, isDry))
+  if (outcome.faults.length > 0) throw new CommandError(faultsText(file.name, outcome, isDry))
   await print(`${doneText(outcome, entity, isDry)}\n`)
 }
 
@@ -95,7 +95,7 @@ interface Outcome {
 async function sendAll(target: Target, pieces: AsyncIterable<FileRow[]>): Promise<Outcome> {
   let outcome: Outcome = { rows: 0, before: 0, lastLine: null, faults: [] }
   let [isFirst, sent] = [true, [] as readonly FileRow[]]
-  const shown = progress((rows) => `${rows} rows`)
+  const shown = progress((rows) => counted(rows, 'row'))
   try {
     for await (const piece of pieces) {
       sent = piece
@@ -119,9 +119,9 @@ function after(outcome: Outcome, piece: readonly FileRow[], sent: Sent): Outcome
   return { ...outcome, rows: outcome.rows + sent.rows, before, lastLine: piece.at(-1)?.line ?? null }
 }
 
-function faultsText(path: string, outcome: Outcome, isDry: boolean): string {
+function faultsText(name: string, outcome: Outcome, isDry: boolean): string {
   const shown = outcome.faults.slice(0, FAULTS_SHOWN)
-  const lines = shown.map(({ line, message }) => `${path}, line ${line}: ${message}`)
+  const lines = shown.map(({ line, message }) => `${name}, line ${line}: ${message}`)
   if (outcome.faults.length >= FAULTS_SHOWN) lines.push('There may be more faults; these are the first.')
   return [...lines, isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)].join('\n')
 }
@@ -130,7 +130,10 @@ function faultsText(path: string, outcome: Outcome, isDry: boolean): string {
 function extentText({ rows, lastLine }: Outcome, unknown: readonly FileRow[] = []): string {
   const [first, last] = [unknown[0], unknown.at(-1)]
   if (lastLine === null && !first) return 'No row was imported.'
-  const extent = lastLine === null ? 'No row was imported' : `${rows} rows were imported, up to line ${lastLine}`
+  const extent =
+    lastLine === null
+      ? 'No row was imported'
+      : `${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} imported, up to line ${lastLine}`
   const behind = first ? `but those of lines ${first.line} to ${last?.line} may have been` : 'and none behind'
   return `${extent}, ${behind}.\n${AGAIN}`
 }
@@ -139,9 +142,9 @@ const AGAIN =
   'To go on, leave these lines as they are and run it again, with the same key and --piece: within a day, none of them is created twice.'
 
 function doneText({ rows, before }: Outcome, { plural }: Entity, isDry: boolean): string {
-  if (isDry) return `${rows} rows of ${plural} are right; nothing was created.`
+  if (isDry) return `${counted(rows, 'row')} of ${plural} ${rows === 1 ? 'is' : 'are'} right; nothing was created.`
   const earlier = before === 0 ? '' : `, ${before} of them by an earlier run over this file`
-  return `${rows} rows of ${plural} were created${earlier}.`
+  return `${counted(rows, 'row')} of ${plural} ${rows === 1 ? 'was' : 'were'} created${earlier}.`
 }
 
 /** In the place of the line that says how far it is, on a terminal. */

@@ -21,3 +21,8 @@ export function progress(textOf: (sum: number) => string = megabytes): { add(mor
     end: () => void show('\n'),
   }
 }
+
+/** "1 row", "2 rows". */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -10,12 +10,17 @@ export type FileFormat = 'csv' | 'ndjson'
 
 /** The rows of a file, which is read as they are taken, so that it may have any length. */
 export class RowsFile {
+  /** As messages call it. */
+  readonly name: string
+
   /** `path`: `-` for stdin. */
   constructor(
     private readonly path: string,
     private readonly entity: Entity,
     private readonly format: FileFormat,
-  ) {}
+  ) {
+    this.name = nameOf(path)
+  }
 
   /** Whether it can be read again: stdin and pipes cannot. @throws CommandError where there is none */
   isLasting(): boolean {
@@ -35,7 +40,7 @@ export class RowsFile {
     } catch (error) {
       if (!(error instanceof FileFault)) throw error
       throw new CommandError(
-        `${this.path}, line ${error.line}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`,
+        `${this.name}, line ${error.line}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`,
       )
     }
   }
@@ -53,7 +58,7 @@ export class RowsFile {
 
   private unreadable(error: Error): CommandError {
     const reason = error instanceof TypeError ? 'it is not UTF-8; save it as "CSV UTF-8"' : error.message
-    return new CommandError(`${this.path} cannot be read: ${reason}`)
+    return new CommandError(`${this.name} cannot be read: ${reason}`)
   }
 }
 
@@ -61,9 +66,11 @@ export class RowsFile {
 export function formatOf(path: string): FileFormat {
   if (/\.csv$/i.test(path)) return 'csv'
   if (/\.(?:ndjson|jsonl|json)$/i.test(path)) return 'ndjson'
-  throw new CommandError(
-    `${path === '-' ? 'stdin' : path} may be a CSV or NDJSON: say which by --format csv or --format ndjson.`,
-  )
+  throw new CommandError(`${nameOf(path)} may be a CSV or NDJSON: say which by --format csv or --format ndjson.`)
+}
+
+function nameOf(path: string): string {
+  return path === '-' ? 'stdin' : path
 }
 
 async function* csvRows(

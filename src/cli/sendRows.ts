@@ -139,7 +139,7 @@ function secondsOf(retryAfter: string | null): number | null {
 function refusal(piece: readonly FileRow[], status: number, text: string): Sent {
   const faults = detailsOf(text).flatMap(({ Target, Message }) => {
     const row = piece[Number(/^\[(\d+)\]/.exec(Target)?.[1])]
-    return row ? [{ line: row.line, message: Message.replace(/^\[\d+\]:? */, '') }] : []
+    return row ? [{ line: row.line, message: Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row') }] : []
   })
   if (faults.length === 0) throw new CommandError(messageOf(text, status))
   return { faults: faults.sort((one, other) => one.line - other.line) }

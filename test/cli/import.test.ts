@@ -122,7 +122,7 @@ describe('roster import', () => {
     const words = ['import', 'companies', '-', '--format', 'csv', '--piece', '2']
     const { code, stderr } = await roster(words, { stdin: 'name\nA\nB\nC\nD\n"E\n' })
     expect(code).toBe(1)
-    expect(stderr).toContain('roster: -, line 6: the quote that ends a text is missing.\n')
+    expect(stderr).toContain('roster: stdin, line 6: the quote that ends a text is missing.\n')
     expect(stderr).toContain('roster: 2 rows were imported, up to line 3, and none behind.')
     expect(await namesOf()).toEqual(['A', 'B'])
   })
@@ -133,7 +133,7 @@ describe('roster import', () => {
     const { stdout } = await roster(['import', 'companies', path], {
       url: server.url.replace('127.0.0.1', 'localhost'),
     })
-    expect(stdout).toBe('1 rows of Companies were created, 1 of them by an earlier run over this file.\n')
+    expect(stdout).toBe('1 row of Companies was created, 1 of them by an earlier run over this file.\n')
     expect(await namesOf()).toEqual(['A'])
   })
 
@@ -240,6 +240,9 @@ describe('roster import', () => {
     [['companies', fileOf('name\n"a\nb"\n"c')], KEY, ', line 4: the quote that ends a text is missing.'],
     [['companies', fileOf('name\na "b"\n')], KEY, ', line 2: a text with a quote in it stands in quotes'],
     [['companies', fileOf('name,enabled\nx\n')], KEY, ', line 2: the row has 1 value, and the header 2 names.'],
+    [['companies', fileOf('id\n1\n')], KEY, ', line 1: none of these columns is one that clients write.'],
+    [['companies', fileOf('name,\nx,\n')], KEY, ', line 1: column 2 has no name.'],
+    [['companies', fileOf('"x"\n', 'ndjson')], KEY, ', line 1: The row must be an object.'],
     [['companies', fileOf('')], KEY, ', line 1: there must be a header'],
     [['companies', fileOf(new Uint8Array([0x6e, 0xfc]))], KEY, 'cannot be read: it is not UTF-8'],
     [['companies', fileOf('[{"name": 1},', 'json')], KEY, ', line 1: the file ends before the array does.'],
