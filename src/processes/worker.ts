@@ -3,9 +3,7 @@ import { onWake } from '../changes/demand.ts'
 import { newestTransaction } from '../changes/inFlight.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
-import { compileProbe } from '../compile/entity.ts'
 import { type Config, isPooled } from '../config/config.ts'
-import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
@@ -15,7 +13,6 @@ import { createApp } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
-import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
@@ -28,6 +25,7 @@ import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
 import { ownApp } from './ownApp.ts'
+import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
@@ -198,16 +196,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       close()
     },
   }
-}
-
-/** @throws Error that names the first entity whose table is not as declared */
-async function requireTables(entities: readonly Entity[], database: Database) {
-  for (const entity of entities)
-    await database.read(compileProbe(entity)).catch(async (error) => {
-      if (error instanceof ApiError) return // unreachable for the moment; requests are answered 503
-      await database.end(0)
-      throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
-    })
 }
 
 /** What a client on this machine can call: an address for all interfaces is none to connect to. */
