@@ -1,5 +1,5 @@
 import type { Entity } from '../model/entity.ts'
-import { writeNameOf } from './rows.ts'
+import { bodyNameOf } from './rows.ts'
 import { refTo, type Schema } from './schema.ts'
 
 // Several rows by one request. D59
@@ -32,7 +32,7 @@ export const createSchemas: Readonly<Record<string, Schema>> = {
 
 /** What is sent to create a row, or several. */
 export function createBody(entity: Entity): Schema {
-  const row = refTo('schemas', writeNameOf(entity))
+  const row = refTo('schemas', bodyNameOf(entity, true))
   const description =
     'One JSON object in UTF-8, not compressed, of up to 1 MiB; or an array of 1 to 1,000 of them, of up to 8 MiB, which are all created or none; `application/<any>+json` is taken too.'
   const lines = { type: 'string', description: 'The same rows as an array has, an object a line.' }

@@ -18,6 +18,7 @@ import {
   sortSchema,
 } from './parameters.ts'
 import {
+  bodyNameOf,
   choiceNameOf,
   choiceSchema,
   completeNameOf,
@@ -170,13 +171,12 @@ function parametersOf(
 }
 
 function bodyOf(entity: Entity, method: Operation['method']): Schema {
-  const isComplete = method !== 'PATCH' && entity.required.length > 0
   const description = 'One JSON object in UTF-8, not compressed, of up to 1 MiB; `application/<any>+json` is taken too.'
   return {
     required: true,
     description,
     content: {
-      'application/json': { schema: refTo('schemas', isComplete ? completeNameOf(entity) : writeNameOf(entity)) },
+      'application/json': { schema: refTo('schemas', bodyNameOf(entity, method !== 'PATCH')) },
     },
   }
 }

@@ -13,6 +13,11 @@ export function completeNameOf({ name }: Entity): string {
   return `${name}Complete`
 }
 
+/** What the schema of a body is called: of one that is complete, or of a PATCH. */
+export function bodyNameOf(entity: Entity, isComplete: boolean): string {
+  return isComplete && entity.required.length > 0 ? completeNameOf(entity) : writeNameOf(entity)
+}
+
 /** Schemas that those of all rows share. */
 export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
   RowId: {

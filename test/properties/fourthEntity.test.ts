@@ -407,6 +407,34 @@ describe('one file that declares an entity, and a migration that a command write
       ])
     })
 
+    test('of several rows by one request none is created where one value is taken, in the table or in the body', async () => {
+      const rowOf = (code: string, others: object = {}) => ({ Code: code, From: '2026-01-31', ...others })
+      const several = async (rows: readonly object[], query = '') => {
+        const { status, body } = await send('POST', `/Permits${query}`, JSON.stringify(rows))
+        return status < 400
+          ? [status, body.rows ?? body.map(({ code }: Json) => code)]
+          : [status, ...body.Error.Details.map(({ Code, Target }: Json) => `${Code} ${Target}`)]
+      }
+      const total = async () => (await send('GET', '/Permits?PageSize=1')).headers.get('x-total-count')
+      expect(await several([rowOf('M-1'), rowOf('M-2')])).toEqual([201, ['M-1', 'M-2']])
+      const before = await total()
+      const taken = [409, 'AlreadyExists [1].Code', 'AlreadyExists [2].Code']
+      for (const query of ['', '?dryRun=1'])
+        expect(await several([rowOf('M-3'), rowOf('M-1'), rowOf('M-2')], query)).toEqual(taken)
+      expect(await several([rowOf('M-3'), rowOf('M-4'), rowOf('M-3')])).toEqual([409, 'AlreadyExists [2].Code'])
+      const missing = [rowOf('M-3'), rowOf('M-1', { DocumentId: 999_999 })]
+      expect((await several(missing)).slice(1).sort()).toEqual([
+        'AlreadyExists [1].Code',
+        'ReferenceNotFound [1].DocumentId',
+      ])
+      expect(await total()).toBe(before)
+      expect(await several([rowOf('M-3'), rowOf('M-4')], '?dryRun=1')).toEqual([200, 2])
+      // At the same time: one of those that have a value in common.
+      const race = await Promise.all([1, 2, 3, 4].map((at) => several([rowOf(`N-${at}`), rowOf('N-9')])))
+      expect(race.map(([status]) => status).sort()).toEqual([201, 409, 409, 409])
+      for (const [status, ...faults] of race) if (status === 409) expect(faults).toEqual(['AlreadyExists [1].Code'])
+    })
+
     test('of writes at the same time one has the value, and each has its own answer', async () => {
       for (const round of ['r', 's']) {
         const answers = await Promise.all(
@@ -497,8 +525,11 @@ describe('one file that declares an entity, and a migration that a command write
       expect([from.type, from.format]).toEqual(['string', 'date'])
       expect([zones.type, zones.minimum, zones.maximum]).toEqual([['integer', 'null'], -5, 40])
       expect(components.schemas.PermitWrite.required).toBeUndefined()
-      const bodyOf = (path: string, method: string) =>
-        paths[path][method].requestBody.content['application/json'].schema.$ref.split('/').at(-1)
+      const schemaOf = ({ requestBody }: Json) => {
+        const { schema } = requestBody.content['application/json']
+        return schema.anyOf?.[0] ?? schema
+      }
+      const bodyOf = (path: string, method: string) => schemaOf(paths[path][method]).$ref.split('/').at(-1)
       expect(bodyOf('/Permits/{id}', 'patch')).toBe('PermitWrite')
       for (const body of [bodyOf('/Permits', 'post'), bodyOf('/Permits/{id}', 'put')])
         expect([body, components.schemas[body].required]).toEqual(['PermitComplete', ['code', 'from']])
