@@ -1,3 +1,3 @@
 // What programs import from `roster` in the module that APP_FILE names.
 export { Elysia } from 'elysia'
-export { roster } from './processes/ownApp.ts'
+export { ask } from './http/ownRoutes.ts'

@@ -9,7 +9,7 @@ import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { Positions } from '../execute/positions.ts'
-import { createApp } from '../http/app.ts'
+import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
@@ -24,7 +24,7 @@ import { ownDescriptors } from './descriptorNeeds.ts'
 import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
-import { ownApp } from './ownApp.ts'
+import { ownRoutes } from './ownRoutes.ts'
 import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
 
@@ -123,7 +123,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   let draining = false
   let baseUrl = config.publicUrl ?? ''
   const cursors = new Cursors(surroundings.cursorSecret ?? '')
-  const app = createApp({
+  const parts: Parts = {
     entities,
     database,
     listReads,
@@ -142,13 +142,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     baseUrl: () => baseUrl,
     isDraining: () => draining,
     isWaiting: () => isWaiting,
-  })
+  }
+  const app = createApp(parts, await ownRoutes(config.appFile))
   // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
   // Workers share the port; the supervisor has made sure that no second server does.
-  const served = await ownApp(app, config.appFile)
-  served.listen({ ...(app.config.serve as object), hostname: config.host, port: config.port, reusePort: true })
-  app.server = served.server
+  app.listen({ hostname: config.host, port: config.port, reusePort: true })
   const port = app.server?.port as number
   const listener = new ListenSocket(port)
   const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>
