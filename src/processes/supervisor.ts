@@ -13,6 +13,7 @@ import { checkChanges } from '../postgres/oldRows.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { warnOfSuperuser } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
+import { Certificates } from './certificates.ts'
 import { Chores } from './chores.ts'
 import { requireDescriptors } from './descriptorNeeds.ts'
 import { followOthers } from './followOthers.ts'
@@ -21,19 +22,9 @@ import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
 import { asStartError, orStartError, portTaken, StartError, takePorts } from './startError.ts'
+import type { Started } from './started.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
-
-/** What there is to say of a server that has started. */
-export interface Started {
-  readonly url: string
-  /** Null: there is no port for metrics. */
-  readonly adminUrl: string | null
-  readonly workers: number
-  /** To be shown to a developer; null where the operator makes the keys. */
-  readonly developmentKey: string | null
-  readonly hasKeys: boolean
-}
 
 /** Between attempts to reach a database that is away. */
 const AGAIN_MS = 250
@@ -55,6 +46,7 @@ export class Supervisor {
   private isWaiting = false
   private changes: ChangeLogOwner | null = null
   private chores: Chores | null = null
+  private certificates: Certificates | null = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: called when the server cannot go on, and only its end is left. */
@@ -68,6 +60,7 @@ export class Supervisor {
   async start(): Promise<Started> {
     const { config } = this
     requireDescriptors(config)
+    this.certificates = Certificates.open(config, this.log, () => this.restartWorkers())
     this.releases.push(await takePorts(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
     this.entities = await loadEntities(config.entitiesDir)
@@ -89,6 +82,7 @@ export class Supervisor {
         cursorSecret: this.cursorSecret,
         bootstrapKeys,
         migrationFiles,
+        certificate: this.certificates?.current ?? null,
         keys: keys.keys,
         tables: keys.ensureTables(),
         changes: this.changes?.enter(process) ?? null,
@@ -125,6 +119,7 @@ export class Supervisor {
 
   async stop(): Promise<void> {
     this.isStopping = true
+    this.certificates?.stop()
     this.keys?.stop()
     await this.chores?.stop()
     await this.pool?.stop(LEAVE_MS)

@@ -14,6 +14,7 @@ import { createCors } from '../http/cors.ts'
 import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { KeyRecord } from '../model/key.ts'
+import type { Certificate } from '../os/certificate.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
@@ -54,6 +55,8 @@ export interface Surroundings {
   tables: LimiterTables
   /** What every worker on the database signs cursors with; null: the database is not reachable yet, and `begin` follows. */
   cursorSecret: string | null
+  /** Null, or not there: HTTP in clear text. */
+  certificate?: Certificate | null
   /** Null: the list cache is off. */
   changes?: ChangeLogAccess | null
   /** Writes sent over connections with this application_name have an unknown outcome; its pool is closed. */
@@ -147,7 +150,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
   // Workers share the port; the supervisor has made sure that no second server does.
-  app.listen({ hostname: config.host, port: config.port, reusePort: true })
+  const tls = surroundings.certificate ?? null
+  app.listen({ hostname: config.host, port: config.port, reusePort: true, ...(tls && { tls }) })
   const port = app.server?.port as number
   const listener = new ListenSocket(port)
   const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>
@@ -165,7 +169,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
   // Its timers cost a server at rest a little, and without the port there is no scrape.
   const endGauges = config.adminPort === null ? () => undefined : keepGauges(gauged)
-  const url = `http://${hostInUrl(config.host)}:${port}`
+  const url = `${tls ? 'https' : 'http'}://${hostInUrl(config.host)}:${port}`
   baseUrl ||= url
   return {
     url,
