@@ -10,12 +10,12 @@ import { fileURLToPath } from 'node:url'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const marker = join(root, '.installing')
 const manifest = readJson(join(root, 'package.json'))
-// The scripts of this project name a program; as a command of another project, `roster`, it is always the same one.
-const words = process.argv.slice(2)
-const isScript = /^(src|test|bench)\/\S+\.ts$/.test(words[0] ?? '')
-const [command, ...rest] = isScript ? words : ['src/main.ts', ...words]
 // A package of another project: npm packs no lockfile, and has installed what is needed wherever it found room.
 const isPackage = !existsSync(join(root, 'package-lock.json'))
+// The scripts of this project name a program; as a command of another project, `roster`, it is always the same one.
+const words = process.argv.slice(2)
+const isScript = !isPackage && words[0]?.endsWith('.ts') === true
+const [command, ...rest] = isScript ? words : ['src/main.ts', ...words]
 // The tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
 const isDevelopment = /^(test|bench)\//.test(command ?? '')
 const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }

@@ -28,7 +28,10 @@ export function exportCommand(readKey: () => string | undefined): Command {
     .option('--filter <filter>', 'Status=Approved, Start=>=2026-03-01T00:00:00Z; several must all hold', collect, [])
     .option('--sort <sort>', 'the order, as -Start,Name')
     .option('--fields <names>', 'the properties, as Id,Name,Period.Days; all without it')
-    .option('--excel', 'a CSV for Excel: with a byte order mark, and no text that it would run as a formula')
+    .option(
+      '--excel',
+      'a CSV for Excel: with a byte order mark, date-times that it knows, and no text that it would run as a formula',
+    )
     .option('--output <file>', 'the file, which is there when it is whole; stdout without it')
     .showHelpAfterError('(--help says more)')
     .addHelpText(

@@ -54,7 +54,7 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     name: 'excel',
     in: 'query',
     description:
-      'Whether texts of a CSV that begin as formulas do (`= + - @`, tab, return) get an apostrophe in front; without effect on JSON.',
+      'Whether texts of a CSV that begin as formulas do (`= + - @`, tab, return) get an apostrophe in front, and date-times are written as `2026-03-01 09:00:00`, in UTC; without effect on JSON.',
     schema: { type: 'string', enum: ['0', '1'], default: '0' },
   },
   RequestId: {

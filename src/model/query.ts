@@ -46,8 +46,8 @@ export interface StreamQuery {
   readonly choice: Choice | null
   /** Whether a CSV begins with a byte order mark. */
   readonly hasMark: boolean
-  /** Whether texts of a CSV that a spreadsheet would run as formulas are made texts for it. */
-  readonly isGuarded: boolean
+  /** Whether a CSV has date-times as spreadsheets read them, and no text that one would run as a formula. */
+  readonly isForExcel: boolean
 }
 
 /** The writable properties that a body sets, with their new value as text for PostgreSQL. */

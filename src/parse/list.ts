@@ -49,7 +49,7 @@ export function parseStream(entity: Entity, query: string, form: StreamForm): St
     }
   const { filters, sorts, fields, bom = false, excel = false } = read
   const isCsv = form === 'csv'
-  return { filters, sorts, choice: fields ?? null, hasMark: bom && isCsv, isGuarded: excel && isCsv }
+  return { filters, sorts, choice: fields ?? null, hasMark: bom && isCsv, isForExcel: excel && isCsv }
 }
 
 const PAGING = [

@@ -17,17 +17,17 @@ export function csvHeader({ properties }: Choice, hasMark: boolean): string {
 }
 
 /**
- * Writes rows that have these columns as lines. No value is an empty cell, and an empty text one in quotes. `isGuarded`: a text
- * that a spreadsheet would run as a formula has an apostrophe in front.
+ * Writes rows that have these columns as lines. No value is an empty cell, and an empty text one in quotes. `isForExcel`: a text
+ * that a spreadsheet would run as a formula has an apostrophe in front, and date-times are in UTC as spreadsheets read them.
  */
 export function csvWriter(
   { properties }: Choice,
   columns: readonly Property[],
-  isGuarded: boolean,
+  isForExcel: boolean,
 ): (row: Row) => string {
   const cells = properties.map((property) => ({
     index: columns.indexOf(property),
-    write: cellWriter(property, isGuarded),
+    write: cellWriter(property, isForExcel),
   }))
   return (row) => {
     let line = ''
@@ -42,10 +42,16 @@ export function csvWriter(
   }
 }
 
-function cellWriter({ kind }: Property, isGuarded: boolean): (text: string) => string {
-  if (isText(kind.name)) return isGuarded ? (text) => quoted(FORMULA.test(text) ? `'${text}` : text) : quoted
+function cellWriter({ kind }: Property, isForExcel: boolean): (text: string) => string {
+  if (isText(kind.name)) return isForExcel ? (text) => quoted(FORMULA.test(text) ? `'${text}` : text) : quoted
+  if (isForExcel && kind.name === 'instant') return dateAndTime
   const { readText } = kind
   return readText === null ? (text) => text : (text) => String(readText(text))
+}
+
+/** `2024-01-31 09:00:00+00`, as PostgreSQL has it, without the zone: of a date-time with one, spreadsheets make a text. */
+function dateAndTime(text: string): string {
+  return text.slice(0, 19)
 }
 
 function quoted(text: string): string {

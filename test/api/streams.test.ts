@@ -127,6 +127,11 @@ describe('D55: CSV, as csv-parse reads it', () => {
     expect([...new Uint8Array(await response.arrayBuffer()).slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
   })
 
+  test('excel=1 writes date-times without their zone, which is UTC', async () => {
+    const [one] = await table('/Absences?excel=1&fields=Start,End')
+    expect(one).toEqual({ start: '2026-03-01 09:00:00', end: '' })
+  })
+
   test('excel=1 puts an apostrophe in front of what begins as a formula', async () => {
     const names = (await table('/Employees?excel=1&fields=LastName')).map(({ lastName }) => lastName)
     expect(names).toEqual(HOSTILE.map((name) => (/^[=+\-@\t\r]/.test(name) ? `'${name}` : name)))

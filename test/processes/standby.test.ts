@@ -171,7 +171,6 @@ describe('over a hot standby', () => {
     test(
       'what it shows before the primary does, which waits for another standby, is not shown to clients',
       async () => {
-        const name = newName()
         const setNames = async (names: string) => {
           await onPrimary.unsafe(`alter system set synchronous_standby_names = '${names}'`)
           await onPrimary`select pg_reload_conf()`
@@ -180,8 +179,16 @@ describe('over a hot standby', () => {
         const other = connect(primary.url)
         const isHeld = async () =>
           (await onPrimary`select from pg_stat_activity where wait_event = 'SyncRep'`).length > 0
-        const held = other`insert into company (name) values (${name})`.execute()
-        await until(isHeld)
+        // The reload reaches commits a moment later: those before it are not held.
+        let [name, isDone] = ['', true]
+        let held: Promise<unknown> = Promise.resolve()
+        while (isDone) {
+          ;[name, isDone] = [newName(), false]
+          held = other`insert into company (name) values (${name})`.then(() => {
+            isDone = true
+          })
+          await until(async () => isDone || (await isHeld()))
+        }
         await until(async () => (await onStandby`select from company where name = ${name}`).length === 1)
         for (let round = 0; round < 3; round++)
           expect(await totalOf(`/Companies?Name=${name}`, { 'Cache-Control': 'no-cache' })).toBe(0)

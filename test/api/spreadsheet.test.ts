@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startServer, type TestServer } from '../support/server.ts'
+
+/** Cells are separated by commas, texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
+const IMPORT = 'CSV:44,34,76,1,,0,false,true'
+const NAMES = ['Müller & Söhne', '=1+1', 'say "no", twice', 'Ærø 日本 😀']
+
+/** How LibreOffice has taken a cell. */
+interface Cell {
+  readonly type: string
+  /** Of a date. */
+  readonly date: string | null
+  readonly text: string
+}
+
+let server: TestServer
+let folder: string
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'roster-spreadsheet-'))
+  server = await startServer()
+  await server.sql`insert into employee (last_name) select unnest(${NAMES}::text[])`
+  await server.sql`insert into absence (status, start, "end", period_days) values ('Approved', '2026-03-01T09:00:00Z', '2026-03-29T23:59:59Z', 2.5)`
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The rows of a list, the names among them, as LibreOffice opens its CSV. */
+async function opened(path: string): Promise<Cell[][]> {
+  const { text } = await server.get(path, { accept: 'text/csv', 'accept-encoding': 'identity' })
+  writeFileSync(join(folder, 'list.csv'), text)
+  const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`
+  const words = [profile, '--headless', `--infilter=${IMPORT}`, '--convert-to', 'fods', '--outdir', folder]
+  const program = Bun.spawn(['soffice', ...words, join(folder, 'list.csv')], { stdout: 'pipe', stderr: 'pipe' })
+  expect([await program.exited, await new Response(program.stderr).text()]).toEqual([0, expect.any(String)])
+  const sheet = readFileSync(join(folder, 'list.fods'), 'utf8')
+  return [...sheet.matchAll(/<table:table-row .*?<\/table:table-row>/gs)].map(([row]) => cellsOf(row))
+}
+
+function cellsOf(row: string): Cell[] {
+  return [...row.matchAll(/<table:table-cell([^>]*)>(.*?)<\/table:table-cell>/gs)].map(
+    ([, attributes = '', content]) => ({
+      type: /office:value-type="(\w+)"/.exec(attributes)?.[1] ?? '',
+      date: /office:date-value="([^"]*)"/.exec(attributes)?.[1] ?? null,
+      text: textOf(/<text:p>(.*?)<\/text:p>/s.exec(content ?? '')?.[1] ?? ''),
+    }),
+  )
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&apos;': "'",
+  '&quot;': '"',
+  '&lt;': '<',
+  '&gt;': '>',
+}
+const textOf = (markup: string) => markup.replaceAll(/&\w+;/g, (entity) => ENTITIES[entity] as string)
+
+function inLibreOffice() {
+  test('umlauts and other letters, commas and quotes are as they are, and nothing is a formula', async () => {
+    const rows = await opened('/Employees?bom=1&excel=1&fields=LastName')
+    expect(rows.map(([cell]) => cell?.text)).toEqual(['lastName', ...NAMES.map((name) => name.replace(/^=/, "'="))])
+    expect(rows.every(([cell]) => cell?.type === 'string')).toBe(true)
+  }, 120_000)
+
+  test('date-times are dates with their time, and numbers are numbers', async () => {
+    const [head, row] = await opened('/Absences?bom=1&excel=1&fields=Start,End,Period.Days')
+    expect(head?.map(({ text }) => text)).toEqual(['start', 'end', 'period.days'])
+    expect(row?.map(({ type, date, text }) => [type, date ?? text])).toEqual([
+      ['date', '2026-03-01T09:00:00'],
+      ['date', '2026-03-29T23:59:59'],
+      ['float', '2.5'],
+    ])
+  }, 120_000)
+}
+
+if (Bun.which('soffice')) describe('a CSV opened by LibreOffice', inLibreOffice)
+else
+  test('a CSV opened by LibreOffice', () => {
+    if (process.env.CI_REQUIRES_LIBREOFFICE) throw new Error('soffice is not installed')
+    console.warn('left out, since there is no LibreOffice: apt-get install libreoffice-calc-nogui')
+  })
