@@ -1,6 +1,5 @@
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createSecureContext } from 'node:tls'
 
 /** A certificate, those that vouch for it behind it, and its private key, as PEM texts. */
 export interface Certificate {
@@ -26,12 +25,16 @@ function readPem(setting: string, file: string): string {
   return text
 }
 
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
+
 /** What the certificate says of itself. @throws Error where the two are none, or do not belong together */
 export function checkCertificate({ cert, key }: Certificate): X509Certificate {
-  const parsed = parse('TLS_CERT has no certificate in PEM', () => new X509Certificate(cert))
-  parse('TLS_KEY has no private key in PEM, without a password, that belongs to TLS_CERT', () =>
-    createSecureContext({ cert, key }),
-  )
+  const [own, ...others] = cert.match(BLOCK) ?? []
+  if (own === undefined) throw new Error('TLS_CERT has no certificate in PEM')
+  const parsed = parse('TLS_CERT has a certificate that cannot be read', () => new X509Certificate(own))
+  for (const other of others) parse('TLS_CERT has a certificate that cannot be read', () => new X509Certificate(other))
+  const privateKey = parse('TLS_KEY has no private key in PEM without a password', () => createPrivateKey(key))
+  if (!parsed.checkPrivateKey(privateKey)) throw new Error('TLS_KEY has another key than the one that TLS_CERT is for')
   return parsed
 }
 
@@ -39,7 +42,7 @@ function parse<T>(problem: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw new Error(`${problem}: ${(error as Error).message}`)
+    throw new Error(`${problem} (${(error as Error).message})`)
   }
 }
 

@@ -3,12 +3,13 @@ import type { Log } from '../log.ts'
 import { type Certificate, checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'
 import { asStartError } from './startError.ts'
 
-/** Between looks at the files: programs that renew certificates do so days before they end. */
+/** Between looks at the files: notices of changes miss links that are set to another folder, as those of Kubernetes are. */
 const LOOK_MS = 1_000
 
 /**
  * The certificate that clients are shown, for as long as the server runs: once its files have another that is whole, that one.
- * Null stands for none, where the server speaks HTTP in clear text.
+ * Null stands for none, where the server speaks HTTP in clear text. Workers get the texts, since the runtime cannot give a listener
+ * another certificate, and one that replaces a dead worker must have what the others have, whatever the files have by then.
  */
 export class Certificates {
   private readonly timer: Timer

@@ -131,7 +131,7 @@ describe('of the machine it finds', () => {
       expect.stringMatching(/^tls: the certificate for DNS:localhost, .* not for api\.example\.com of PUBLIC_URL/),
     ])
     expect(await faultsOf({ ...own, TLS_KEY: certificate })).toEqual([
-      expect.stringMatching(/^tls: TLS_KEY has no private key in PEM.*: no server starts$/),
+      expect.stringMatching(/^tls: TLS_KEY has no private key in PEM without a password \(.*: no server starts$/),
     ])
   })
 
