@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
+import { devDependencies } from '../../package.json'
 import { newTables } from '../postgres/nextMigration.ts'
 import { OWN_FROM } from './migration.ts'
 import { CommandError } from './run.ts'
@@ -37,6 +38,7 @@ function init(folder: string) {
   if (there.length > 0)
     throw new CommandError(`${there.join(' and ')} of ${folder} would be overwritten: nothing was written`)
   const manifest = manifestOf(folder)
+  if (!existsSync(join(folder, 'tsconfig.json'))) files['tsconfig.json'] = starter('tsconfig.txt')
   for (const [file, lines] of Object.entries(SHARED)) files[file] = withLines(join(folder, file), lines)
   files['package.json'] = `${JSON.stringify(manifest, null, 2)}\n`
   const names = Object.keys(files).sort()
@@ -87,6 +89,7 @@ function manifestOf(folder: string): Manifest {
       ...found.scripts,
       ...(/no test specified/.test(found.scripts?.test ?? '') ? { test: scripts.test } : {}),
     },
+    devDependencies: { 'bun-types': devDependencies['bun-types'], ...found.devDependencies },
     dependencies: found.devDependencies?.roster
       ? { ...found.dependencies }
       : { roster: ownSource(folder), ...found.dependencies },

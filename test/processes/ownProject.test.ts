@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
 import { readPage } from '../support/documents.ts'
@@ -213,6 +213,23 @@ describe('a project of one’s own', () => {
     },
     TIMEOUT_MS,
   )
+
+  test('is typed by the package, its routes and the client of its entities too', async () => {
+    writeFileSync(
+      join(project, 'typed.ts'),
+      `import { createRoster } from 'roster/client'
+import type booking from './entities/booking.ts'
+
+const { bookings } = createRoster<{ bookings: typeof booking }>({ url: 'http://127.0.0.1:3000', key: 'k' })
+const status: 'Requested' | 'Approved' | 'Declined' | null = (await bookings.get(1)).status
+// @ts-expect-error the entity has no such text
+await bookings.update(1, { status: status === null ? 'Lost' : status })
+`,
+    )
+    const { code, out } = await done([join(ROOT, 'node_modules/.bin/tsc'), '-p', '.'])
+    expect([code, out]).toEqual([0, ''])
+    rmSync(join(project, 'typed.ts'))
+  })
 
   test(
     'has a test that passes',
