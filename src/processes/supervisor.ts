@@ -23,7 +23,7 @@ import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
 import { asStartError, orStartError, portTaken, StartError, takePorts } from './startError.ts'
 import type { Started } from './started.ts'
-import { WorkerPool } from './workerPool.ts'
+import { type Pool, type PoolOptions, WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
 /** Between attempts to reach a database that is away. */
@@ -37,7 +37,7 @@ export class Supervisor {
   private embedded: Promise<EmbeddedPostgres> | null = null
   /** The same, once it has started. */
   private running: EmbeddedPostgres | null = null
-  private pool: WorkerPool | null = null
+  private pool: Pool | null = null
   private keys: KeyService | null = null
   private monitor: Monitor | null = null
   /** Null until the database has been there. */
@@ -54,6 +54,7 @@ export class Supervisor {
     private readonly config: Config,
     private readonly log: Log,
     private readonly onFailure: () => void,
+    private readonly createPool = (options: PoolOptions): Pool => new WorkerPool(options),
   ) {}
 
   /** Resolves when all workers answer. @throws StartError; Error for a fault of ours */
@@ -71,7 +72,7 @@ export class Supervisor {
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     const migrationFiles = migrationNames(config)
-    this.pool = new WorkerPool({
+    this.pool = this.createPool({
       count: config.workers,
       log: this.log,
       startMessage: (port, process) => ({

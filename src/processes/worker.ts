@@ -67,6 +67,14 @@ export interface Surroundings {
   log: Log
   /** Where the entities are declared; default: the project's own. */
   entitiesDir?: string
+  /** Takes the app in place of a listener, and calls `serve` when it is served. */
+  mount?(app: ReturnType<typeof createApp>, serve: (at: ServedAt) => void): void
+}
+
+/** Where an app is served. */
+export interface ServedAt {
+  readonly server: ReturnType<typeof createApp>['server']
+  readonly url: string
 }
 
 /** Within this time connections that have begun are accepted, and their first request has come. */
@@ -150,9 +158,10 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
   // Workers share the port; the supervisor has made sure that no second server does.
-  const tls = surroundings.certificate ?? null
-  app.listen({ hostname: config.host, port: config.port, reusePort: true, ...(tls && { tls }) })
-  const port = app.server?.port as number
+  const { url, port } = serveApp(app, config, surroundings, (at) => {
+    app.server = at.server
+    baseUrl ||= at.url
+  })
   const listener = new ListenSocket(port)
   const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
@@ -169,8 +178,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
   // Its timers cost a server at rest a little, and without the port there is no scrape.
   const endGauges = config.adminPort === null ? () => undefined : keepGauges(gauged)
-  const url = `${tls ? 'https' : 'http'}://${hostInUrl(config.host)}:${port}`
-  baseUrl ||= url
   return {
     url,
     port,
@@ -201,8 +208,26 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
 }
 
+/** Listens, or lets another app have this one; `serve`: from then on it is served there. */
+function serveApp(
+  app: ReturnType<typeof createApp>,
+  { host, port }: Config,
+  { mount, certificate: tls = null }: Surroundings,
+  serve: (at: ServedAt) => void,
+): { url: string; port: number } {
+  if (mount) {
+    mount(app, serve)
+    return { url: '', port: 0 }
+  }
+  app.listen({ hostname: host, port, reusePort: true, ...(tls && { tls }) })
+  const own = app.server?.port as number
+  const url = `${tls ? 'https' : 'http'}://${hostInUrl(host)}:${own}`
+  serve({ server: app.server, url })
+  return { url, port: own }
+}
+
 /** What a client on this machine can call: an address for all interfaces is none to connect to. */
-function hostInUrl(host: string): string {
+export function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }
