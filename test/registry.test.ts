@@ -43,6 +43,23 @@ test('a file that declares nothing stops the start, by name', async () => {
   await expect(loadEntities(folder)).rejects.toThrow('room.ts has no default export made by defineEntity')
 })
 
+test('a folder that is not there, or has no declaration, stops the start, and says which setting names it', async () => {
+  await expect(loadEntities(join(folder, 'gone'))).rejects.toThrow('gone cannot be read (ENOENT): set ENTITIES_DIR')
+  await expect(loadEntities(folder)).rejects.toThrow('has no file that ends with .ts')
+})
+
+test('a fault of a declaration is said with its file, and with its line where it cannot be read', async () => {
+  writeFileSync(join(folder, 'odd.ts'), '\nexport default {')
+  await expect(loadEntities(folder)).rejects.toThrow(/^odd\.ts, line 2: /)
+  const wrong = mkdtempSync(join(folder, 'wrong-'))
+  writeFileSync(
+    join(wrong, 'desk.ts'),
+    `import { defineEntity, identity, text } from '${MODEL}'
+export default defineEntity('Desk', { id: identity(), page: text() })\n`,
+  )
+  await expect(loadEntities(wrong)).rejects.toThrow('desk.ts: Desk cannot have a property called page')
+})
+
 test('a reference to what is no entity stops the start, by name', async () => {
   writeFileSync(
     join(folder, 'desk.ts'),

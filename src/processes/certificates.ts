@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { type Certificate, checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'
-import { asStartError } from './startError.ts'
+import { readForStart } from './startError.ts'
 
 /** Between looks at the files: notices of changes miss links that are set to another folder, as those of Kubernetes are. */
 const LOOK_MS = 1_000
@@ -20,13 +20,12 @@ export class Certificates {
   static open(config: Config, log: Log, onChange: () => void): Certificates | null {
     const { tlsCert, tlsKey } = config
     if (tlsCert === null || tlsKey === null) return null
-    try {
-      const current = readCertificate(tlsCert, tlsKey)
-      checkCertificate(current)
-      return new Certificates([tlsCert, tlsKey], current, log, onChange)
-    } catch (error) {
-      throw asStartError(error as Error)
-    }
+    const current = readForStart(() => {
+      const read = readCertificate(tlsCert, tlsKey)
+      checkCertificate(read)
+      return read
+    })
+    return new Certificates([tlsCert, tlsKey], current, log, onChange)
   }
 
   private constructor(

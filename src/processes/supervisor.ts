@@ -21,7 +21,7 @@ import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
-import { asStartError, orStartError, portTaken, StartError, takePorts } from './startError.ts'
+import { asStartError, orStartError, portTaken, readForStart, StartError, takePorts } from './startError.ts'
 import type { Started } from './started.ts'
 import { type Pool, type PoolOptions, WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
@@ -62,16 +62,16 @@ export class Supervisor {
     const { config } = this
     requireDescriptors(config)
     this.certificates = Certificates.open(config, this.log, () => this.restartWorkers())
+    const migrationFiles = readForStart(() => migrationNames(config))
     this.releases.push(await takePorts(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
-    this.entities = await loadEntities(config.entitiesDir)
+    this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
     const keys = this.openMemory()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     const isThere = await this.openDatabase(directUrl, keys)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
-    const migrationFiles = migrationNames(config)
     this.pool = this.createPool({
       count: config.workers,
       log: this.log,

@@ -281,6 +281,34 @@ await bookings.update(1, { status: status === null ? 'Lost' : status })
     TIMEOUT_MS,
   )
 
+  test('says in one line what is wrong with its folders and files', async () => {
+    const settings = { DATA_DIR: join(folder.path, 'none'), PORT: '0', DATABASE_URL: 'postgres://127.0.0.1:1/none' }
+    const page = join(folder.path, 'pages')
+    mkdirSync(page)
+    writeFileSync(
+      join(page, 'page.ts'),
+      `import { defineEntity, identity, text } from '${join(ROOT, 'src/model/entity.ts')}'
+export default defineEntity('Page', { id: identity(), cursor: text() })
+`,
+    )
+    for (const [words, own, message] of [
+      [[], { ENTITIES_DIR: 'nowhere' }, /^roster: the entities cannot be used: .*nowhere cannot be read \(ENOENT\)/],
+      [[], { ENTITIES_DIR: page }, /^roster: the entities cannot be used: page\.ts: Page cannot have .* cursor/],
+      [['generate', 'client'], { ENTITIES_DIR: page }, /^roster: page\.ts: Page cannot have a property called cursor/],
+      [[], { MIGRATIONS_DIR: 'nowhere' }, /the migrations of nowhere cannot be read \(ENOENT\)/],
+    ] as const) {
+      const { code, said } = await done([ROSTER, ...words], { ...settings, ...own })
+      expect([
+        code,
+        said
+          .trim()
+          .split('\n')
+          .filter((line) => line.startsWith('roster: ')),
+      ]).toEqual([1, [expect.stringMatching(message)]])
+      expect(said).not.toMatch(/^ +at /m)
+    }
+  })
+
   test('says what is missing where npm has not installed it', async () => {
     const alone = join(folder.path, 'alone')
     mkdirSync(alone)
