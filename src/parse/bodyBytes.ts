@@ -18,7 +18,7 @@ const ARRAY_BEGIN = 0x5b
 const SPACES = [0x20, 0x09, 0x0a, 0x0d]
 
 /** Reads a body of up to what one row may have. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
-export function readBytes(request: Request, msMax = BODY_MS_MAX): Promise<Uint8Array> {
+export async function readBytes(request: Request, msMax = BODY_MS_MAX): Promise<Uint8Array> {
   return readBody(request, 'row', msMax, () => undefined)
 }
 
@@ -35,7 +35,7 @@ export async function readText(
   return decodeUtf8(await readBody(request, extent, msMax, onRows))
 }
 
-async function readBody(request: Request, extent: Extent, msMax: number, onRows: () => unknown): Promise<Uint8Array> {
+function readBody(request: Request, extent: Extent, msMax: number, onRows: () => unknown): Promise<Uint8Array> {
   const declared = request.headers.get('content-length')
   const bytes = Number(declared)
   if (bytes > (extent === 'row' ? BODY_BYTES_MAX : ROWS_BYTES_MAX)) throw tooLarge(extent)
