@@ -14,7 +14,8 @@ const manifest = readJson(join(root, 'package.json'))
 const isPackage = !existsSync(join(root, 'package-lock.json'))
 // The scripts of this project name a program; as a command of another project, `roster`, it is always the same one.
 const words = process.argv.slice(2)
-const [command, ...rest] = !isPackage && words[0]?.endsWith('.ts') ? words : ['src/main.ts', ...words]
+const isScript = !isPackage && words[0]?.endsWith('.ts') === true
+const [command, ...rest] = isScript ? words : ['src/main.ts', ...words]
 // The tests, benches and checks need the development dependencies; a server, and a program of its user, do not.
 const isDevelopment = /^(test|bench)\//.test(command ?? '')
 const needed = { ...manifest.dependencies, ...(isDevelopment ? manifest.devDependencies : {}) }
@@ -24,8 +25,8 @@ if (!(await installed())) {
   await install()
 }
 // Tests of another project are run by the same Bun: its own command is not there where npm ran no scripts.
-if (isPackage && words[0] === 'bun') run(findBun(), words.slice(1))
-else run(findBun(), [isPackage ? join(root, command) : command, ...rest])
+if (!isScript && words[0] === 'bun') run(findBun(), words.slice(1))
+else run(findBun(), [isScript ? command : join(root, command), ...rest])
 
 function readJson(path) {
   return JSON.parse(readFileSync(path, 'utf8'))
@@ -132,9 +133,9 @@ function findBun() {
 }
 
 function run(bun, words) {
-  // Settings, entities and data are those of the project that it is a package of.
+  // Settings, entities and data are those of the project whose command it is, also where npm has put a link to this folder.
   const child = spawn(bun, words, {
-    cwd: isPackage ? process.cwd() : root,
+    cwd: isScript ? root : process.cwd(),
     stdio: 'inherit',
     env: { ...process.env, ROSTER_LAUNCHER: String(process.pid) },
   })

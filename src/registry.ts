@@ -1,25 +1,96 @@
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Entity } from './model/entity.ts'
+import { INDEXED_LENGTH_MAX } from './model/declaration.ts'
+import { type Entity, keyColumnOf } from './model/entity.ts'
+import { isText } from './model/kinds.ts'
 
 const FOLDER = join(import.meta.dir, 'entities')
 
-/** Every entity that a file of `entities/` declares: a new file is all it takes. @throws Error for a reference to none */
+/** A declaration is wrong: its message names the file or the entity, and says why. */
+export class DeclarationError extends Error {}
+
+/** Every entity that a file of `entities/` declares: a new file is all it takes. @throws DeclarationError */
 export async function loadEntities(folder: string | null = FOLDER): Promise<Entity[]> {
   const from = resolve(folder ?? FOLDER)
-  const files = readdirSync(from).filter((file) => file.endsWith('.ts'))
-  const modules = await Promise.all(files.sort().map((file) => import(join(from, file))))
-  const entities = modules.map((module, index): Entity => {
-    if (!module.default?.plural) throw new Error(`${files[index]} has no default export made by defineEntity`)
-    return module.default
-  })
-  requireReferred(entities)
+  const files = filesOf(from).filter((file) => file.endsWith('.ts'))
+  if (files.length === 0)
+    throw new DeclarationError(
+      `${from} has no file that ends with .ts: declare an entity there, or set ENTITIES_DIR to another folder`,
+    )
+  const entities = await Promise.all(files.sort().map((file) => load(from, file)))
+  checkTogether(entities)
   return entities
 }
 
-function requireReferred(entities: readonly Entity[]) {
-  for (const { name, properties } of entities)
-    for (const { name: own, reference } of properties)
-      if (reference && !entities.some((other) => other.name === reference.entity))
-        throw new Error(`${own} of ${name} refers to ${reference.entity}, and there is no such entity`)
+function filesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new DeclarationError(`${folder} cannot be read (${code}): set ENTITIES_DIR to a folder with declarations`)
+  }
+}
+
+async function load(folder: string, file: string): Promise<Entity> {
+  const module = await import(join(folder, file)).catch((error: Error & { position?: { line: number } }) => {
+    const line = error.position ? `, line ${error.position.line}` : ''
+    throw new DeclarationError(`${file}${line}: ${error.message}`, { cause: error })
+  })
+  if (!module.default?.plural) throw new DeclarationError(`${file} has no default export made by defineEntity`)
+  return module.default
+}
+
+/** Tables of the server's own, which migrations make beside those of entities. */
+export const OWN_TABLES = [
+  'api_key',
+  'api_key_version',
+  'change_feed',
+  'change_listener',
+  'cursor_secret',
+  'entity_change',
+  'hook',
+  'hook_sender',
+  'idempotency_key',
+  'migration',
+]
+
+/** What can be seen of declarations only beside each other. @throws DeclarationError that names the entity */
+function checkTogether(entities: readonly Entity[]) {
+  const seen = new Map<string, string>()
+  for (const { name, plural, table } of entities) {
+    if (OWN_TABLES.includes(table))
+      throw new DeclarationError(`${name} cannot be the name of an entity: the server has a table ${table} of its own`)
+    for (const key of [`table ${table}`, `path /${plural.toLowerCase()}`]) {
+      if (seen.has(key)) throw new DeclarationError(`${seen.get(key)} and ${name} cannot both have the ${key}`)
+      seen.set(key, name)
+    }
+  }
+  for (const entity of entities)
+    for (const { name: own, reference } of entity.properties) {
+      if (!reference) continue
+      const referred = entities.find((other) => other.name === reference.entity)
+      if (!referred)
+        throw new DeclarationError(
+          `${own} of ${entity.name} refers to ${reference.entity}, and there is no such entity`,
+        )
+      if (reference.copy)
+        checkSource(
+          `${entity.name} cannot copy ${reference.copy.source} of ${referred.name}`,
+          reference.copy.source,
+          referred,
+        )
+    }
+}
+
+/** `problem`: begins the sentence that says why it cannot be copied. */
+function checkSource(problem: string, source: string, { properties }: Entity) {
+  const property = properties.find(({ column }) => column === source)
+  if (!property) throw new DeclarationError(`${problem}: it has no such property`)
+  if (!isText(property.kind.name)) throw new DeclarationError(`${problem}: only texts can be copied`)
+  if ((property.kind.lengthMax ?? 0) > INDEXED_LENGTH_MAX)
+    throw new DeclarationError(
+      `${problem}: its texts may have more than the ${INDEXED_LENGTH_MAX} characters that fit into an index`,
+    )
+  if (properties.some(({ column }) => column === keyColumnOf(source)))
+    throw new DeclarationError(`${problem}: a property stands in the column ${keyColumnOf(source)}, which a copy needs`)
 }

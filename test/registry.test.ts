@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadEntities } from '../src/registry.ts'
+import { loadEntities, OWN_TABLES } from '../src/registry.ts'
+import { connect, createDatabase } from './support/postgres.ts'
 
 let folder: string
 beforeEach(() => {
@@ -42,6 +43,23 @@ test('a file that declares nothing stops the start, by name', async () => {
   await expect(loadEntities(folder)).rejects.toThrow('room.ts has no default export made by defineEntity')
 })
 
+test('a folder that is not there, or has no declaration, stops the start, and says which setting names it', async () => {
+  await expect(loadEntities(join(folder, 'gone'))).rejects.toThrow('gone cannot be read (ENOENT): set ENTITIES_DIR')
+  await expect(loadEntities(folder)).rejects.toThrow('has no file that ends with .ts')
+})
+
+test('a fault of a declaration is said with its file, and with its line where it cannot be read', async () => {
+  writeFileSync(join(folder, 'odd.ts'), '\nexport default {')
+  await expect(loadEntities(folder)).rejects.toThrow(/^odd\.ts, line 2: /)
+  const wrong = mkdtempSync(join(folder, 'wrong-'))
+  writeFileSync(
+    join(wrong, 'desk.ts'),
+    `import { defineEntity, identity, text } from '${MODEL}'
+export default defineEntity('Desk', { id: identity(), page: text() })\n`,
+  )
+  await expect(loadEntities(wrong)).rejects.toThrow('desk.ts: Desk cannot have a property called page')
+})
+
 test('a reference to what is no entity stops the start, by name', async () => {
   writeFileSync(
     join(folder, 'desk.ts'),
@@ -49,6 +67,49 @@ test('a reference to what is no entity stops the start, by name', async () => {
 export default defineEntity('Desk', { id: identity(), roomId: reference('Room') })\n`,
   )
   await expect(loadEntities(folder)).rejects.toThrow('RoomId of Desk refers to Room, and there is no such entity')
+})
+
+/** Two files: `Room` with these fields, and `Desk`. */
+function declareBoth(room: string, desk: string, name = 'Desk') {
+  // A module is loaded once.
+  const parent = mkdtempSync(join(folder, 'both-'))
+  for (const [file, entity, fields] of [
+    ['room.ts', 'Room', room],
+    ['desk.ts', name, desk],
+  ])
+    writeFileSync(
+      join(parent, file as string),
+      `import * as entities from '${MODEL}'
+const { copied, defineEntity, identity, integer, reference, text } = entities
+export default defineEntity('${entity}', { id: identity(), ${fields} })\n`,
+    )
+  return loadEntities(parent)
+}
+
+test('a copy of what is not there, is no text or is too long for an index stops the start', async () => {
+  const copies = "roomId: reference('Room'), room: copied('roomId', 'name')"
+  await expect(declareBoth('', copies)).rejects.toThrow('Desk cannot copy name of Room: it has no such property')
+  await expect(declareBoth('name: integer()', copies)).rejects.toThrow('only texts can be copied')
+  const long = 'name: text({ lengthMax: 651, indexed: false })'
+  await expect(declareBoth(long, copies)).rejects.toThrow('more than the 650 characters')
+  await expect(declareBoth('name: text(), nameKey: text()', copies)).rejects.toThrow('stands in the column name_key')
+  expect(await declareBoth('name: text()', copies)).toHaveLength(2)
+})
+
+test('two entities of one table or path, and one with a table of the server, stop the start', async () => {
+  await expect(declareBoth('', '', 'Room')).rejects.toThrow('Room and Room cannot both have the table room')
+  await expect(declareBoth('', '', 'ROom')).rejects.toThrow('cannot both have the path /rooms')
+  for (const name of ['Migration', 'ApiKey', 'EntityChange'])
+    await expect(declareBoth('', '', name)).rejects.toThrow('the server has a table')
+})
+
+test('every table of the server that is no entity’s is known as its own', async () => {
+  const sql = connect(await createDatabase())
+  const found =
+    await sql`select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`
+  await sql.end()
+  const entities = (await loadEntities()).map(({ table }) => table)
+  expect(found.map(({ name }) => name).filter((name) => !entities.includes(name))).toEqual([...OWN_TABLES])
 })
 
 test('every reference names an entity that there is, and every copy a property of it', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
-import { version } from '../../package.json'
+import { devDependencies } from '../../package.json'
 import { newTables } from '../postgres/nextMigration.ts'
 import { OWN_FROM } from './migration.ts'
 import { CommandError } from './run.ts'
@@ -17,15 +17,19 @@ export function initCommand(): Command {
     )
     .argument('<folder>', 'where; it may be there already')
     .showHelpAfterError('(--help says more)')
-    .addHelpText('after', '\nExample:\n  npm install roster && npx roster init .')
+    .addHelpText('after', '\nExample:\n  npm install ../roster/roster-<version>.tgz && npx roster init .')
     .action((folder: string) => init(resolve(folder)))
+}
+
+/** Files of which most folders have one of their own: what is lacking in it is added. */
+const SHARED: Readonly<Record<string, readonly string[]>> = {
+  '.env': ['ENTITIES_DIR=entities', 'MIGRATIONS_DIR=migrations'],
+  '.gitignore': ['node_modules', '.data'],
 }
 
 /** @throws CommandError where one of the files is there */
 function init(folder: string) {
   const files: Record<string, string> = {
-    '.env': 'ENTITIES_DIR=entities\nMIGRATIONS_DIR=migrations\n',
-    '.gitignore': 'node_modules\n.data\n',
     'entities/booking.ts': starter('booking.ts').replace('../../model/entity.ts', 'roster/entity'),
     [`migrations/${OWN_FROM}_booking.sql`]: newTables([booking]),
     'test/booking.test.ts': starter('booking.test.txt'),
@@ -34,12 +38,37 @@ function init(folder: string) {
   if (there.length > 0)
     throw new CommandError(`${there.join(' and ')} of ${folder} would be overwritten: nothing was written`)
   const manifest = manifestOf(folder)
-  for (const [file, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true })
-    writeFileSync(join(folder, file), text)
+  if (!existsSync(join(folder, 'tsconfig.json'))) files['tsconfig.json'] = starter('tsconfig.txt')
+  for (const [file, lines] of Object.entries(SHARED)) files[file] = withLines(join(folder, file), lines)
+  files['package.json'] = `${JSON.stringify(manifest, null, 2)}\n`
+  const names = Object.keys(files).sort()
+  for (const name of names) write(join(folder, name), files[name] as string)
+  const isInstalled = existsSync(join(folder, 'node_modules/roster'))
+  console.error(
+    `roster: wrote ${names.join(', ')}; ${isInstalled ? '' : 'after npm install, '}npm start serves /Bookings`,
+  )
+}
+
+function write(file: string, text: string) {
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+  } catch (error) {
+    throw new CommandError(`${file} cannot be written: ${(error as Error).message}`)
   }
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-  console.error(`roster: wrote ${['package.json', ...Object.keys(files)].join(', ')}; npm start serves /Bookings`)
+}
+
+/** The text of the file with the lines that it lacks; a setting that it has stays as it is. */
+function withLines(file: string, lines: readonly string[]): string {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const there = text.split(/\r?\n/).map(nameOf)
+  const lacking = lines.filter((line) => !there.includes(nameOf(line)))
+  return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${lacking.map((line) => `${line}\n`).join('')}`
+}
+
+/** Of a setting its name; of a path, itself. */
+function nameOf(line: string): string {
+  return (line.trim().split('=')[0] as string).replace(/\/$/, '')
 }
 
 function starter(file: string): string {
@@ -49,9 +78,7 @@ function starter(file: string): string {
 /** That of the folder, with what it lacks. */
 function manifestOf(folder: string): Manifest {
   const file = join(folder, 'package.json')
-  const found: Manifest = existsSync(file)
-    ? readManifest(file)
-    : { name: basename(folder).toLowerCase(), private: true }
+  const found: Manifest = existsSync(file) ? readManifest(file) : { name: packageNameOf(folder), private: true }
   const scripts = { start: 'roster', migration: 'roster generate migration', test: 'roster bun test' }
   return {
     ...found,
@@ -62,7 +89,10 @@ function manifestOf(folder: string): Manifest {
       ...found.scripts,
       ...(/no test specified/.test(found.scripts?.test ?? '') ? { test: scripts.test } : {}),
     },
-    dependencies: { roster: version, ...found.dependencies },
+    devDependencies: { 'bun-types': devDependencies['bun-types'], ...found.devDependencies },
+    dependencies: found.devDependencies?.roster
+      ? { ...found.dependencies }
+      : { roster: ownSource(folder), ...found.dependencies },
   }
 }
 
@@ -72,6 +102,7 @@ interface Manifest {
   readonly type?: string
   readonly scripts?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
 }
 
 function readManifest(file: string): Manifest {
@@ -80,4 +111,30 @@ function readManifest(file: string): Manifest {
   } catch (error) {
     throw new CommandError(`${file} is no JSON: ${(error as Error).message}`)
   }
+}
+
+/** What npm takes for a name. */
+function packageNameOf(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+|-+$/g, '')
+  return name === '' || name === 'node_modules' ? 'bookings' : name
+}
+
+const ROOT = join(import.meta.dir, '../..')
+
+/**
+ * Where npm finds this package, as a project says it that has it, or else its folder: the name alone would be that of another
+ * package in npm's registry.
+ */
+function ownSource(folder: string): string {
+  const [project = ''] = /^.*(?=\/node_modules\/roster$)/.exec(ROOT) ?? []
+  const file = join(project, 'package.json')
+  const found = project !== '' && existsSync(file) ? readManifest(file) : {}
+  const { roster } = { ...found.devDependencies, ...found.dependencies }
+  if (roster === undefined) return `file:${relative(folder, ROOT)}`
+  return roster.startsWith('file:')
+    ? `file:${relative(folder, resolve(project, roster.slice('file:'.length)))}`
+    : roster
 }

@@ -38,6 +38,11 @@ async function compare(config: Config): Promise<NextMigration> {
   const entities = await loadEntities(config.entitiesDir)
   // The tables of Roster's own entities are there in any case.
   const others = (await loadEntities()).map(({ table }) => table)
+  const own = entities.find(({ table }) => config.entitiesDir !== null && others.includes(table))
+  if (own)
+    throw new CommandError(
+      `${own.name} needs another name: Roster's own migrations make the table ${own.table}, and later ones may change it`,
+    )
   const database = await openDatabase(config).catch(orUnusable)
   try {
     return await withConnection(database.url, (sql) =>

@@ -28,6 +28,9 @@ export interface Config {
   readonly demoData: boolean
   readonly host: string
   readonly port: number
+  /** Null: HTTP in clear text. */
+  readonly tlsCert: string | null
+  readonly tlsKey: string | null
   /** Null: there is no such port. */
   readonly adminPort: number | null
   readonly adminHost: string
@@ -110,6 +113,8 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     demoData: read<string>('DEMO_DATA') === '1',
     host: read('HOST'),
     port: read('PORT'),
+    tlsCert: read('TLS_CERT'),
+    tlsKey: read('TLS_KEY'),
     adminPort: read('ADMIN_PORT'),
     adminHost: read('ADMIN_HOST'),
     publicUrl: publicUrl?.replace(/\/+$/, '') ?? null,
@@ -137,6 +142,8 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     faults.push('DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set')
   if (config.databaseReadUrls.length > 0 && databaseUrl === null)
     faults.push('DATABASE_READ_URLS is beside DATABASE_URL, which is not set')
+  if ((config.tlsCert === null) !== (config.tlsKey === null))
+    faults.push('TLS_CERT and TLS_KEY go together: one of them is not set')
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return Object.freeze(config)
 }

@@ -9,6 +9,12 @@ import type { Setting } from './setting.ts'
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
 
+const FOLDER = { schema: Type.String({ minLength: 1 }), default: null, allowed: 'a folder' }
+const FILE = { ...FOLDER, allowed: 'a file' }
+const PORT = { schema: Type.Integer({ minimum: 0, maximum: 65535 }), allowed: 'an integer from 0 to 65535' }
+const HOST = { schema: Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,100}$' }), allowed: 'an address or a name' }
+const SWITCH = { schema: Type.Union([Type.Literal('on'), Type.Literal('off')]), allowed: 'on or off' }
+
 /** Every setting there is; the README's table and `.env.example` list the same. */
 export const settings = {
   DATABASE_URL: {
@@ -46,15 +52,11 @@ export const settings = {
     meaning: 'Prepared statements; false behind a pooler in transaction mode.',
   },
   ENTITIES_DIR: {
-    schema: Type.String({ minLength: 1 }),
-    default: null,
-    allowed: 'a folder',
+    ...FOLDER,
     meaning: 'Where the entities are declared. Without it companies, employees and absences are served.',
   },
   MIGRATIONS_DIR: {
-    schema: Type.String({ minLength: 1 }),
-    default: null,
-    allowed: 'a folder',
+    ...FOLDER,
     meaning: 'Migrations of the tables of ENTITIES_DIR, which are applied after those of Roster.',
   },
   APP_FILE: {
@@ -76,27 +78,31 @@ export const settings = {
     meaning: '0 keeps a new embedded database empty; else it gets a small sample.',
   },
   HOST: {
-    schema: Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,100}$' }),
+    ...HOST,
     default: '127.0.0.1',
-    allowed: 'an address or a name',
     meaning: 'The address to listen on; 0.0.0.0 for all.',
   },
   PORT: {
-    schema: Type.Integer({ minimum: 0, maximum: 65535 }),
+    ...PORT,
     default: '3000',
-    allowed: 'an integer from 0 to 65535',
     meaning: 'The port to listen on; 0 for any free one.',
   },
+  TLS_CERT: {
+    ...FILE,
+    meaning: 'A certificate in PEM, and those that vouch for it: the server speaks HTTPS. A new one is taken as it is.',
+  },
+  TLS_KEY: {
+    ...FILE,
+    meaning: 'The file with the private key of TLS_CERT, in PEM, without a password.',
+  },
   ADMIN_PORT: {
-    schema: Type.Integer({ minimum: 0, maximum: 65535 }),
+    ...PORT,
     default: null,
-    allowed: 'an integer from 0 to 65535',
     meaning: 'A port of its own for /metrics, /livez and /readyz, without a key; without it there is none.',
   },
   ADMIN_HOST: {
-    schema: Type.String({ pattern: '^[0-9A-Za-z.:_-]{1,100}$' }),
+    ...HOST,
     default: '127.0.0.1',
-    allowed: 'an address or a name',
     meaning: 'The address that ADMIN_PORT listens on.',
   },
   PUBLIC_URL: {
@@ -174,9 +180,8 @@ export const settings = {
     meaning: 'How long lines of what has changed are kept, in days, for GET /Changes; 0: none are written.',
   },
   CHANGES_VALUES: {
-    schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),
+    ...SWITCH,
     default: 'off',
-    allowed: 'on or off',
     meaning: 'on keeps the values too that a write has changed, before and after, for the history of a row.',
   },
   HOOKS_ALLOW: {
@@ -187,9 +192,8 @@ export const settings = {
     check: parseTargets,
   },
   LIST_CACHE: {
-    schema: Type.Union([Type.Literal('on'), Type.Literal('off')]),
+    ...SWITCH,
     default: 'on',
-    allowed: 'on or off',
     meaning: 'off answers every list from the database; the answers are the same.',
   },
   LIST_CACHE_MB: {

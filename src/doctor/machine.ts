@@ -1,10 +1,12 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { dependencies, version } from '../../package.json'
 import { anonymousClients } from '../admit/limiterFiles.ts'
 import { wordsFor } from '../admit/window.ts'
 import { changeLogWords } from '../changes/layout.ts'
 import type { Config } from '../config/config.ts'
+import { checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
 import { lockPort, memoryFolderOf } from '../os/folder.ts'
 import { requireDescriptors } from '../processes/descriptorNeeds.ts'
@@ -14,6 +16,8 @@ import { advice, type Finding, fault, ok } from './finding.ts'
 const MIB = 2 ** 20
 /** Of the disk with DATA_DIR: below that a database of its own soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
+/** Programs that renew certificates of 90 days do so 30 days before. */
+const RENEWAL_DAYS = 14
 const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
 
 /** What can be said of this machine, without the database. */
@@ -27,7 +31,7 @@ export async function examineMachine(config: Config): Promise<Finding[]> {
     ...(config.adminPort === null
       ? []
       : [await port('admin port', { host: config.adminHost, port: config.adminPort, setting: 'ADMIN_PORT' })]),
-    ...publicUrl(config),
+    ...(config.tlsCert === null ? publicUrl(config) : [tls(config)]),
   ]
 }
 
@@ -115,4 +119,21 @@ function publicUrl({ publicUrl: url, host, trustedProxies }: Config): Finding[] 
   if (url === null && !LOOPBACK.test(host) && trustedProxies === null)
     return [advice('tls', `HOST ${host} is open to other machines, in clear text: put a proxy with TLS in front`)]
   return [ok('tls', url?.startsWith('https://') ? 'PUBLIC_URL is https' : 'clients are of this machine')]
+}
+
+/** Of what the server shows itself. */
+function tls({ tlsCert, tlsKey, publicUrl: url }: Config): Finding {
+  try {
+    const certificate = checkCertificate(readCertificate(tlsCert as string, tlsKey as string))
+    const days = Math.floor(daysLeft(certificate))
+    const names = certificate.subjectAltName ?? certificate.subject
+    const text = `the certificate for ${names} is valid until ${new Date(certificate.validTo).toISOString()}`
+    if (days < 0) return fault('tls', `${text}: clients refuse it; renew it`)
+    const host = url === null ? null : new URL(url).hostname
+    if (host !== null && (isIP(host) ? !certificate.checkIP(host) : !certificate.checkHost(host)))
+      return fault('tls', `${text}, and not for ${host} of PUBLIC_URL: clients refuse it there`)
+    return days < RENEWAL_DAYS ? advice('tls', `${text}: see that it is renewed`) : ok('tls', text)
+  } catch (error) {
+    return fault('tls', `${(error as Error).message}: no server starts`)
+  }
 }

@@ -14,6 +14,7 @@ import { type Charged, chargeMore } from './chargeMore.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer, timeAsked, timingOf } from './exchange.ts'
+import { type OwnRoute, ownEndpoint, requireFree } from './ownRoutes.ts'
 import { inPieces } from './pieces.ts'
 import { chargeKey, confirmKey, readmit } from './readmit.ts'
 import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
@@ -35,7 +36,7 @@ export interface Parts extends EndpointParts {
 const IDLE_SECONDS = 30
 
 /** The server, put together: route, admit, then an entity's resource; every answer leaves through `finish`. */
-export function createApp(parts: Parts) {
+export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const { admission } = parts
   const router = createRouter({
     ...parts,
@@ -75,6 +76,20 @@ export function createApp(parts: Parts) {
       parse: 'none',
       detail,
     })
+  }
+  const inner = (call: ResourceRequest, request: Request) => answerInner(parts, router, call.exchange as Call, request)
+  requireFree(
+    ownRoutes,
+    app.routes.map(({ method, path }) => `${method} ${path}`),
+  )
+  for (const own of ownRoutes) {
+    const location = { endpoint: ownEndpoint(own, inner), id: '' }
+    const route = { method: own.method, path: own.path, detail: { hide: true }, locate: () => location }
+    for (const method of own.method === 'GET' ? ['GET', 'HEAD'] : [own.method])
+      app.route(method, own.path, ({ request, keyTextOf }) => serve(request, keyTextOf(request), route), {
+        parse: 'none',
+        detail: route.detail,
+      })
   }
   return app.all('/*', ({ request, keyTextOf }) => serve(request, keyTextOf(request), null), {
     parse: 'none',
@@ -157,6 +172,22 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
     key: key?.id ?? '',
     exchange: call,
   })
+}
+
+/** What a route of a project's own asks for its client: by its key, and charged with it. */
+async function answerInner(
+  parts: Parts,
+  router: Router<ResourceRequest>,
+  outer: Call,
+  request: Request,
+): Promise<Reply> {
+  const target = readTarget(request)
+  const call = { ...outer, request, target, location: router.find(target.path) }
+  try {
+    return await answer(parts, router, call)
+  } catch (error) {
+    return failure(parts, call, error)
+  }
 }
 
 function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextReply {

@@ -1,7 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { checkDeclaration, checkLength } from './declaration.ts'
 import type { Field, Fields } from './fields.ts'
 import type { Kind } from './kinds.ts'
-import { pascalCase, pluralOf, RESERVED_PARAMETERS, snakeCase } from './names.ts'
+import { pascalCase, pluralOf, snakeCase } from './names.ts'
 
 // A declaration imports from here all that it needs.
 export {
@@ -110,14 +111,13 @@ interface Options {
 
 /** Declares an entity: its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
 export function defineEntity<Of extends Fields>(name: string, fields: Of, options: Options = {}): Declared<Of> {
+  const plural = options.plural ?? pluralOf(name)
+  checkDeclaration(name, plural, fields)
   const table = snakeCase(name)
   const members = Object.entries<Fields[string]>(fields).map(([key, field]) =>
     'group' in field ? toGroup(table, key, field.group) : toProperty(table, [key], field, fields),
   )
   const properties = members.flatMap((member) => (isGroup(member) ? member.properties : [member]))
-  for (const { name: own } of [...members, ...properties])
-    if (RESERVED_PARAMETERS.some((reserved) => reserved.toLowerCase() === own.toLowerCase()))
-      throw new Error(`${name} cannot have a property called ${own}: lists have a parameter of that name`)
   const byName = new Map([...members, ...properties].map((member) => [member.name.toLowerCase(), member]))
   const propertyNamed = (key: string) => {
     const member = byName.get(key.toLowerCase())
@@ -126,7 +126,7 @@ export function defineEntity<Of extends Fields>(name: string, fields: Of, option
   }
   return Object.freeze({
     name,
-    plural: options.plural ?? pluralOf(name),
+    plural,
     table,
     members,
     properties,
@@ -145,7 +145,11 @@ export function defineEntity<Of extends Fields>(name: string, fields: Of, option
 function toRule(table: string, later: Property, earlier: Property): Rule {
   if (later.kind.name !== earlier.kind.name || !['instant', 'date'].includes(later.kind.name))
     throw new Error(`${later.name} and ${earlier.name} of ${table} must both be dates, or both date-times`)
-  return { constraint: `${table}_${later.column}_not_before_${earlier.column}`, later, earlier }
+  const constraint = `${table}_${later.column}_not_before_${earlier.column}`
+  checkLength(constraint, (message) => {
+    throw new Error(`${table} ${message}`)
+  })
+  return { constraint, later, earlier }
 }
 
 /** @throws Error when a part is required: an object may be null, and PATCH may leave any part of it out */

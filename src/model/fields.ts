@@ -48,6 +48,7 @@ type Nullable<Required extends boolean> = true extends Required ? false : true
 
 type Writable<Name extends Kind['name'], Required extends boolean> = Field<Kind<Name, Nullable<Required>>, false>
 
+const SCALE_MAX = 20
 // Two names of 200 and the space between.
 const READ_ONLY_LENGTH_MAX = 401
 
@@ -117,7 +118,13 @@ export const instant = <Required extends boolean = false>(
 export const decimal = <Required extends boolean = false>(
   scale: number,
   options: Indexing & Requiring<Required> = {},
-): Writable<'decimal', Required> => writable(decimalKind(10, scale), options)
+): Writable<'decimal', Required> => writable(decimalKind(10, checkedScale(scale)), options)
+
+/** @throws Error where a number cannot have so many digits behind its point */
+function checkedScale(scale: number): number {
+  if (Number.isSafeInteger(scale) && scale >= 0 && scale <= SCALE_MAX) return scale
+  throw new Error(`decimal(${scale}) is no kind: the digits after the point must be 0 to ${SCALE_MAX}`)
+}
 
 /** The id of a row of `entity`. */
 export const reference = <Required extends boolean = false>(

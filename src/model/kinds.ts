@@ -29,6 +29,8 @@ export interface Kind<Name extends KindName = KindName, Nullable extends boolean
   readonly values?: readonly string[]
   /** The least and the greatest number that there may be. */
   readonly range?: { readonly min: number; readonly max: number }
+  /** The most code points that a text may have. */
+  readonly lengthMax?: number
   /** Continues "must be": what is allowed, for messages and documentation. */
   readonly allowed: string
   /** The column's type as PostgreSQL's `format_type` prints it. */
@@ -59,6 +61,7 @@ export function textKind(lengthMax: number): Kind<'text', true> {
   const allowed = `a text of at most ${lengthMax} characters`
   return {
     name: 'text',
+    lengthMax,
     allowed,
     columnType: 'text',
     schema: Type.Union([Type.String({ maxLength: lengthMax }), Type.Null()]),

@@ -19,7 +19,7 @@ export function oneOfKind<Value extends string>(values: readonly Value[]): OneOf
   const allowed = values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`
   const parse = (text: string) => {
     if ((values as readonly string[]).includes(text)) return text
-    const nearest = nearestOf(text, values)
+    const nearest = text === '' ? null : nearestOf(text, values)
     throw new Mismatch(`must be ${allowed}${nearest === null ? '' : `; for ${text} write ${nearest}`}`)
   }
   return {

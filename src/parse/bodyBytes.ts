@@ -17,6 +17,11 @@ export type Extent = 'row' | 'rows' | 'either'
 const ARRAY_BEGIN = 0x5b
 const SPACES = [0x20, 0x09, 0x0a, 0x0d]
 
+/** Reads a body of up to what one row may have. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
+export async function readBytes(request: Request, msMax = BODY_MS_MAX): Promise<Uint8Array> {
+  return readBody(request, 'row', msMax, () => undefined)
+}
+
 /**
  * Reads a body as text. `onRows` is called before more is read than one row may have. @throws ApiError PayloadTooLarge,
  * RequestTimeout, InvalidJson; what `onRows` throws
@@ -27,13 +32,17 @@ export async function readText(
   msMax: number,
   onRows: () => unknown = () => undefined,
 ): Promise<string> {
+  return decodeUtf8(await readBody(request, extent, msMax, onRows))
+}
+
+function readBody(request: Request, extent: Extent, msMax: number, onRows: () => unknown): Promise<Uint8Array> {
   const declared = request.headers.get('content-length')
   const bytes = Number(declared)
   if (bytes > (extent === 'row' ? BODY_BYTES_MAX : ROWS_BYTES_MAX)) throw tooLarge(extent)
   // A longer one may have to be refused by its first character.
   if (extent === 'rows') onRows()
   const isWhole = declared !== null && (bytes <= BODY_BYTES_MAX || extent === 'rows')
-  return decodeUtf8(await (isWhole ? readWhole(request, msMax) : readPieces(request, extent, bytes, msMax, onRows)))
+  return isWhole ? readWhole(request, msMax) : readPieces(request, extent, bytes, msMax, onRows)
 }
 
 /** A body of a declared length, where HTTP ends it; a stream would cost several times as much. */

@@ -7,6 +7,11 @@ export interface Part {
   readonly text: string
 }
 
+/** One that is about columns of its table. */
+export interface ColumnPart extends Part {
+  readonly columns: readonly string[]
+}
+
 export interface DeclaredColumn extends Part {
   /** Columns of one step stand on those of the steps before it. */
   readonly step: Step
@@ -14,7 +19,7 @@ export interface DeclaredColumn extends Part {
   readonly filledBy: { readonly reference: string; readonly table: string; readonly column: string } | null
 }
 
-export interface ForeignKey extends Part {
+export interface ForeignKey extends ColumnPart {
   /** The table referred to. */
   readonly table: string
 }
@@ -22,10 +27,10 @@ export interface ForeignKey extends Part {
 export interface DeclaredTable {
   readonly table: string
   readonly columns: readonly DeclaredColumn[]
-  readonly constraints: readonly Part[]
+  readonly constraints: readonly ColumnPart[]
   /** Those to rows of other tables, and of the same. */
   readonly foreignKeys: readonly ForeignKey[]
-  readonly indexes: readonly Part[]
+  readonly indexes: readonly ColumnPart[]
 }
 
 /** What is written down, what is computed of it, what others copy, what is copied, and what others copy of that. */
@@ -87,15 +92,17 @@ class Declaration {
         ...sources.map((property) => this.sourceColumn(property)),
       ],
       constraints: [
-        { name: `${table}_pk`, text: `primary key (${this.id})` },
+        { name: `${table}_pk`, text: `primary key (${this.id})`, columns: [this.id] },
         ...sources.map(({ column }) => ({
           name: `${table}_${column}_copied`,
           text: `unique (${this.id}, ${this.quote(keyColumnOf(column))})`,
+          columns: [keyColumnOf(column)],
         })),
-        ...uniques.map(([name, column]) => ({ name, text: `unique (${this.quote(column)})` })),
+        ...uniques.map(([name, column]) => ({ name, text: `unique (${this.quote(column)})`, columns: [column] })),
         ...rules.map(({ constraint, later, earlier }) => ({
           name: prefix + constraint,
           text: `check (${this.quote(later.column)} >= ${this.quote(earlier.column)})`,
+          columns: [later.column, earlier.column],
         })),
         ...properties.flatMap((property) => this.checks(property)),
       ],
@@ -104,7 +111,11 @@ class Declaration {
       ),
       indexes: properties
         .filter((property) => property.indexed && property !== this.entity.id)
-        .map(({ column }) => ({ name: `${table}_${column}_sorted`, text: `(${this.quote(column)}, ${this.id})` })),
+        .map(({ column }) => ({
+          name: `${table}_${column}_sorted`,
+          text: `(${this.quote(column)}, ${this.id})`,
+          columns: [column],
+        })),
     }
   }
 
@@ -133,15 +144,17 @@ class Declaration {
   }
 
   /** Whether it is a copy, or made of one. */
-  private isCopied({ writable, computedFrom }: Property): boolean {
-    if (writable || computedFrom.length === 0) return !writable
-    return this.entity.properties.some((property) => computedFrom.includes(property.column) && this.isCopied(property))
+  private isCopied(property: Property): boolean {
+    const { writable, computedFrom } = property
+    if (writable || property === this.entity.id) return false
+    if (computedFrom.length === 0) return true
+    return this.entity.properties.some((other) => computedFrom.includes(other.column) && this.isCopied(other))
   }
 
   /** The property's value in expressions, which may not name a column that is itself made by one. */
   private value(property: Property): string {
     const { column, computedFrom, computedBy, writable } = property
-    if (writable) return this.quote(column)
+    if (writable || property === this.entity.id) return this.quote(column)
     if (computedFrom.length === 0) return `substr(nullif(${keyColumnOf(column)}, ''), 2)`
     return computedBy ?? this.joined(computedFrom)
   }
@@ -156,20 +169,25 @@ class Declaration {
     return `nullif(substr(${parts.join(' || ')}, 2), '')`
   }
 
-  private checks({ column, kind, reference }: Property): Part[] {
+  private checks({ column, kind, reference }: Property): ColumnPart[] {
+    const columns = [column]
     const { name: table } = this
     const own = this.quote(column)
     if (reference?.copy)
       return [
-        { name: `${table}_${column}_found`, text: `check ((${own} is null) = (${reference.copy.keyColumn} is null))` },
+        {
+          name: `${table}_${column}_found`,
+          text: `check ((${own} is null) = (${reference.copy.keyColumn} is null))`,
+          columns: [column, reference.copy.keyColumn],
+        },
       ]
     if (kind.values) {
       const values = kind.values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')
-      return [{ name: `${table}_${column}_known`, text: `check (${own} in (${values}))` }]
+      return [{ name: `${table}_${column}_known`, text: `check (${own} in (${values}))`, columns }]
     }
     if (!kind.range) return []
     const { min, max } = kind.range
-    return [{ name: `${table}_${column}_range`, text: `check (${own} between ${min} and ${max})` }]
+    return [{ name: `${table}_${column}_range`, text: `check (${own} between ${min} and ${max})`, columns }]
   }
 
   private foreignKey(column: string, { table: named, copy }: Reference): ForeignKey {
@@ -180,11 +198,13 @@ class Declaration {
         name: `${this.name}_${column}_found`,
         table,
         text: `foreign key (${own}) references ${this.quote(table)} (id)`,
+        columns: [column],
       }
     return {
       name: `${this.name}_${column}_current`,
       table,
       text: `foreign key (${own}, ${copy.keyColumn})\n    references ${this.quote(table)} (id, ${copy.sourceColumn}) on update cascade`,
+      columns: [column, copy.keyColumn],
     }
   }
 }

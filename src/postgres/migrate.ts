@@ -67,9 +67,18 @@ export async function requireUtf8(sql: postgres.TransactionSql) {
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }
 
+function filesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    // Without a code, which would be that of a database that is away.
+    throw new Error(`the migrations of ${folder} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
 /** The migrations of a folder, by their names: four digits, an underscore, what the file is about. */
 export function readMigrations(folder: string): Migration[] {
-  const files = readdirSync(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file))
+  const files = filesOf(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file))
   return files.sort().map((file) => {
     const text = readFileSync(join(folder, file), 'utf8')
     return { file, text, checksum: createHash('sha256').update(text).digest('hex') }

@@ -1,6 +1,7 @@
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
+import { findObstacles } from './obstacles.ts'
 import { type FoundTable, readTables } from './tableCatalog.ts'
 import { alterText, constraintText, indexText, TableDifference } from './tableDifference.ts'
 import { undone } from './undone.ts'
@@ -39,6 +40,9 @@ export async function nextMigration(
     first: difference.first(),
     last: difference.last(),
   }))
+  const obstacles: string[] = []
+  for (const { table, demands } of differences)
+    obstacles.push(...(await findObstacles(sql, table, found.get(table) as FoundTable, demands, quote)))
   const isChanged = (name: string) =>
     changes.some(({ table, first, last }) => table === name && first.length + last.length > 0)
   const silent = names.filter((table) => !found.get(table)?.notifies)
@@ -53,6 +57,7 @@ export async function nextMigration(
     tables: names.filter((table) => silent.includes(table) || isChanged(table)),
     remarks: [
       ...differences.flatMap(({ remarks }) => remarks),
+      ...obstacles,
       ...(await undeclaredTables(sql, [...names, ...others])),
     ],
   }
@@ -91,6 +96,7 @@ async function quoting(sql: postgres.TransactionSql): Promise<Quote> {
 
 /** In front of the names of tables that are made for a moment: short, since names are cut, and nothing that names begin with. */
 const TRIAL = 'zq9_'
+const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
 /** The declared tables as PostgreSQL understands them: made beside those that are there, for which a role needs no other right than to migrate. */
 async function tryOut(sql: postgres.TransactionSql, entities: readonly Entity[], quote: Quote) {
@@ -105,17 +111,19 @@ async function tryOut(sql: postgres.TransactionSql, entities: readonly Entity[],
       )
     },
   )
-  return new Map([...found].map(([table, made]) => [withoutTrial(table), { ...made, ...namesOf(made) }]))
-}
-
-function namesOf({ constraints, indexes }: FoundTable) {
   const named = (parts: ReadonlyMap<string, string>) =>
-    new Map([...parts].map(([name, text]) => [withoutTrial(name), withoutTrial(text)]))
-  return { constraints: named(constraints), indexes: named(indexes) }
+    new Map([...parts].map(([name, text]) => [withoutTrial(name), withoutTrial(text, quote)]))
+  return new Map(
+    [...found].map(([table, made]) => [
+      withoutTrial(table),
+      { ...made, constraints: named(made.constraints), indexes: named(made.indexes) },
+    ]),
+  )
 }
 
-function withoutTrial(text: string): string {
-  return text.replaceAll(TRIAL, '')
+/** `quote`: for names in SQL, which may need quotes that the longer ones did not. */
+function withoutTrial(text: string, quote: Quote = (name) => name): string {
+  return text.replaceAll(TRIED, (_, name) => quote(name))
 }
 
 /** A new table with its indexes; `later`: foreign keys to tables that are not there yet. */

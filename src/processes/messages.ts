@@ -3,6 +3,7 @@ import type { ChangeLogAccess } from '../changes/owner.ts'
 import type { Config } from '../config/config.ts'
 import type { CountsAccess } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
+import type { Certificate } from '../os/certificate.ts'
 
 /** The valid keys, and the tables in which their requests are counted. */
 interface KeysMessage {
@@ -24,6 +25,8 @@ export interface StartMessage {
   readonly migrationFiles: readonly string[]
   readonly keys: readonly KeyRecord[]
   readonly tables: LimiterTables
+  /** Null: HTTP in clear text. */
+  readonly certificate: Certificate | null
   /** Null: the list cache is off. */
   readonly changes: ChangeLogAccess | null
   /** Null: what it counts is read by none. */

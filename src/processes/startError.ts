@@ -18,6 +18,15 @@ export function asStartError(error: Error): StartError {
   return new StartError(error.message, { cause: error })
 }
 
+/** What `read` returns. @throws StartError with the message of what it throws */
+export function readForStart<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw asStartError(error as Error)
+  }
+}
+
 /** An address to listen on, and the setting that says which. */
 interface Listening {
   readonly host: string

@@ -13,6 +13,7 @@ import { checkChanges } from '../postgres/oldRows.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { warnOfSuperuser } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
+import { Certificates } from './certificates.ts'
 import { Chores } from './chores.ts'
 import { requireDescriptors } from './descriptorNeeds.ts'
 import { followOthers } from './followOthers.ts'
@@ -20,20 +21,10 @@ import { KeyService } from './keyService.ts'
 import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
-import { asStartError, orStartError, portTaken, StartError, takePorts } from './startError.ts'
-import { WorkerPool } from './workerPool.ts'
+import { asStartError, orStartError, portTaken, readForStart, StartError, takePorts } from './startError.ts'
+import type { Started } from './started.ts'
+import { type Pool, type PoolOptions, WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
-
-/** What there is to say of a server that has started. */
-export interface Started {
-  readonly url: string
-  /** Null: there is no port for metrics. */
-  readonly adminUrl: string | null
-  readonly workers: number
-  /** To be shown to a developer; null where the operator makes the keys. */
-  readonly developmentKey: string | null
-  readonly hasKeys: boolean
-}
 
 /** Between attempts to reach a database that is away. */
 const AGAIN_MS = 250
@@ -46,7 +37,7 @@ export class Supervisor {
   private embedded: Promise<EmbeddedPostgres> | null = null
   /** The same, once it has started. */
   private running: EmbeddedPostgres | null = null
-  private pool: WorkerPool | null = null
+  private pool: Pool | null = null
   private keys: KeyService | null = null
   private monitor: Monitor | null = null
   /** Null until the database has been there. */
@@ -55,6 +46,7 @@ export class Supervisor {
   private isWaiting = false
   private changes: ChangeLogOwner | null = null
   private chores: Chores | null = null
+  private certificates: Certificates | null = null
   private entities: readonly Entity[] = []
 
   /** `onFailure`: called when the server cannot go on, and only its end is left. */
@@ -62,23 +54,25 @@ export class Supervisor {
     private readonly config: Config,
     private readonly log: Log,
     private readonly onFailure: () => void,
+    private readonly createPool = (options: PoolOptions): Pool => new WorkerPool(options),
   ) {}
 
   /** Resolves when all workers answer. @throws StartError; Error for a fault of ours */
   async start(): Promise<Started> {
     const { config } = this
     requireDescriptors(config)
+    this.certificates = Certificates.open(config, this.log, () => this.restartWorkers())
+    const migrationFiles = readForStart(() => migrationNames(config))
     this.releases.push(await takePorts(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
-    this.entities = await loadEntities(config.entitiesDir)
+    this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
     const keys = this.openMemory()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     const isThere = await this.openDatabase(directUrl, keys)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
-    const migrationFiles = migrationNames(config)
-    this.pool = new WorkerPool({
+    this.pool = this.createPool({
       count: config.workers,
       log: this.log,
       startMessage: (port, process) => ({
@@ -89,6 +83,7 @@ export class Supervisor {
         cursorSecret: this.cursorSecret,
         bootstrapKeys,
         migrationFiles,
+        certificate: this.certificates?.current ?? null,
         keys: keys.keys,
         tables: keys.ensureTables(),
         changes: this.changes?.enter(process) ?? null,
@@ -125,6 +120,7 @@ export class Supervisor {
 
   async stop(): Promise<void> {
     this.isStopping = true
+    this.certificates?.stop()
     this.keys?.stop()
     await this.chores?.stop()
     await this.pool?.stop(LEAVE_MS)

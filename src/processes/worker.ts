@@ -3,20 +3,18 @@ import { onWake } from '../changes/demand.ts'
 import { newestTransaction } from '../changes/inFlight.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
-import { compileProbe } from '../compile/entity.ts'
 import { type Config, isPooled } from '../config/config.ts'
-import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { Positions } from '../execute/positions.ts'
-import { createApp } from '../http/app.ts'
+import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
-import type { Entity } from '../model/entity.ts'
 import type { KeyRecord } from '../model/key.ts'
+import type { Certificate } from '../os/certificate.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
@@ -27,7 +25,8 @@ import { ownDescriptors } from './descriptorNeeds.ts'
 import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
-import { ownApp } from './ownApp.ts'
+import { ownRoutes } from './ownRoutes.ts'
+import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
@@ -56,6 +55,8 @@ export interface Surroundings {
   tables: LimiterTables
   /** What every worker on the database signs cursors with; null: the database is not reachable yet, and `begin` follows. */
   cursorSecret: string | null
+  /** Null, or not there: HTTP in clear text. */
+  certificate?: Certificate | null
   /** Null: the list cache is off. */
   changes?: ChangeLogAccess | null
   /** Writes sent over connections with this application_name have an unknown outcome; its pool is closed. */
@@ -66,6 +67,14 @@ export interface Surroundings {
   log: Log
   /** Where the entities are declared; default: the project's own. */
   entitiesDir?: string
+  /** Takes the app in place of a listener, and calls `serve` when it is served. */
+  mount?(app: ReturnType<typeof createApp>, serve: (at: ServedAt) => void): void
+}
+
+/** Where an app is served. */
+export interface ServedAt {
+  readonly server: ReturnType<typeof createApp>['server']
+  readonly url: string
 }
 
 /** Within this time connections that have begun are accepted, and their first request has come. */
@@ -125,7 +134,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   let draining = false
   let baseUrl = config.publicUrl ?? ''
   const cursors = new Cursors(surroundings.cursorSecret ?? '')
-  const app = createApp({
+  const parts: Parts = {
     entities,
     database,
     listReads,
@@ -144,14 +153,15 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     baseUrl: () => baseUrl,
     isDraining: () => draining,
     isWaiting: () => isWaiting,
-  })
+  }
+  const app = createApp(parts, await ownRoutes(config.appFile))
   // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
   // Workers share the port; the supervisor has made sure that no second server does.
-  const served = await ownApp(app, config.appFile)
-  served.listen({ ...(app.config.serve as object), hostname: config.host, port: config.port, reusePort: true })
-  app.server = served.server
-  const port = app.server?.port as number
+  const { url, port } = serveApp(app, config, surroundings, (at) => {
+    app.server = at.server
+    baseUrl ||= at.url
+  })
   const listener = new ListenSocket(port)
   const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
@@ -168,8 +178,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
   // Its timers cost a server at rest a little, and without the port there is no scrape.
   const endGauges = config.adminPort === null ? () => undefined : keepGauges(gauged)
-  const url = `http://${hostInUrl(config.host)}:${port}`
-  baseUrl ||= url
   return {
     url,
     port,
@@ -200,18 +208,26 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
 }
 
-/** @throws Error that names the first entity whose table is not as declared */
-async function requireTables(entities: readonly Entity[], database: Database) {
-  for (const entity of entities)
-    await database.read(compileProbe(entity)).catch(async (error) => {
-      if (error instanceof ApiError) return // unreachable for the moment; requests are answered 503
-      await database.end(0)
-      throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
-    })
+/** Listens, or lets another app have this one; `serve`: from then on it is served there. */
+function serveApp(
+  app: ReturnType<typeof createApp>,
+  { host, port }: Config,
+  { mount, certificate: tls = null }: Surroundings,
+  serve: (at: ServedAt) => void,
+): { url: string; port: number } {
+  if (mount) {
+    mount(app, serve)
+    return { url: '', port: 0 }
+  }
+  app.listen({ hostname: host, port, reusePort: true, ...(tls && { tls }) })
+  const own = app.server?.port as number
+  const url = `${tls ? 'https' : 'http'}://${hostInUrl(host)}:${own}`
+  serve({ server: app.server, url })
+  return { url, port: own }
 }
 
 /** What a client on this machine can call: an address for all interfaces is none to connect to. */
-function hostInUrl(host: string): string {
+export function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }

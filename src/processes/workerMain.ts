@@ -4,6 +4,7 @@ import { createLog, type Log } from '../log.ts'
 import { shareCounts } from '../metrics/counts.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
+import { takeNews } from './workerNews.ts'
 
 const USED_EVERY_MS = 10_000
 /** Clients of a worker that alone gets a signal can go to another one, and have time to do so. */
@@ -17,8 +18,7 @@ process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
   else if (message.kind === 'ping') report({ kind: 'pong' })
-  else if (message.kind === 'begin') begin(message)
-  else replaceKeys(message)
+  else takeNews(worker, message, log)
 })
 // Without the supervisor no process would stop this one, or replace it.
 process.on('disconnect', () => stop(0))
@@ -54,25 +54,6 @@ function fail(error: unknown) {
     error: String((error as Error | null)?.stack ?? error),
   })
   stop(0, 1)
-}
-
-/** Waits for the start; where that fails, `start` reports it. */
-async function replaceKeys({ keys, tables }: Pick<ToWorker & { kind: 'keys' }, 'keys' | 'tables'>) {
-  const running = await worker?.catch(() => null)
-  try {
-    running?.replaceKeys(keys, tables)
-  } catch (error) {
-    log?.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to keys without one', {
-      error: String(error),
-    })
-  }
-}
-
-/** A fault of the database's tables ends the process, as it would have ended the start. */
-async function begin({ cursorSecret, ...message }: ToWorker & { kind: 'begin' }) {
-  await replaceKeys(message)
-  const running = await worker?.catch(() => null)
-  await running?.begin(cursorSecret)
 }
 
 async function stop(leaveMs: number, code = 0) {

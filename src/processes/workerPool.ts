@@ -2,7 +2,7 @@ import type { Log } from '../log.ts'
 import type { ReportMessage, StartMessage, ToWorker } from './messages.ts'
 import { WorkerFailed, WorkerProcess } from './workerProcess.ts'
 
-interface Options {
+export interface PoolOptions {
   count: number
   log: Log
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
@@ -21,6 +21,9 @@ const PAUSE_MS_MAX = 5_000
 const RESTART_LEAVE_MS = 2_000
 const PING_EVERY_MS = 2_000
 
+/** What answers requests for a supervisor. */
+export type Pool = Pick<WorkerPool, 'start' | 'restart' | 'broadcast' | 'stop' | 'kill' | 'running' | 'replacements'>
+
 /** Worker processes on one port: one that ends unasked is replaced. */
 export class WorkerPool {
   private readonly workers = new Map<WorkerProcess, number>()
@@ -34,7 +37,7 @@ export class WorkerPool {
   private settled: Promise<void> = Promise.resolve()
   private isRestartWanted = false
 
-  constructor(private readonly options: Options) {
+  constructor(private readonly options: PoolOptions) {
     setInterval(() => this.ping(), PING_EVERY_MS).unref()
   }
 

@@ -119,7 +119,7 @@ describe('the generated file', () => {
     const named = ['Roster', 'RosterPage', 'Error', 'Promise', 'Date', 'Answer', 'Response', 'Event'].map((name) =>
       defineEntity(name, {
         id: identity(),
-        'odd key': text({ examples: ['*/ export const hacked = 1 /*'] }),
+        oddKey: text({ examples: ['*/ export const hacked = 1 /*'] }),
         held: instant(),
         size: group({ total: decimal(2) }),
       }),

@@ -28,6 +28,8 @@ test('nothing set: the defaults', () => {
     demoData: true,
     host: '127.0.0.1',
     port: 3000,
+    tlsCert: null,
+    tlsKey: null,
     adminPort: null,
     adminHost: '127.0.0.1',
     publicUrl: null,
@@ -75,6 +77,8 @@ test('all set', () => {
     DEMO_DATA: '0',
     HOST: '::1',
     PORT: '0',
+    TLS_CERT: '/etc/roster/tls.crt',
+    TLS_KEY: '/etc/roster/tls.key',
     ADMIN_PORT: '9464',
     ADMIN_HOST: '0.0.0.0',
     PUBLIC_URL: 'https://api.example.com/hr',
@@ -112,6 +116,8 @@ test('all set', () => {
     demoData: false,
     host: '::1',
     port: 0,
+    tlsCert: '/etc/roster/tls.crt',
+    tlsKey: '/etc/roster/tls.key',
     adminPort: 9464,
     adminHost: '0.0.0.0',
     publicUrl: 'https://api.example.com/hr',
@@ -135,6 +141,11 @@ test('all set', () => {
     logLevel: 'debug',
     logFormat: 'json',
   })
+})
+
+test('a certificate and its key go together', () => {
+  for (const one of [{ TLS_CERT: 'tls.crt' }, { TLS_KEY: 'tls.key' }])
+    expect(faults(one)).toEqual(['TLS_CERT and TLS_KEY go together: one of them is not set'])
 })
 
 test('an empty setting counts as not set', () => {

@@ -1,12 +1,15 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { clockOff } from '../../src/doctor/clock.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import { OTHERS } from '../../src/doctor/tables.ts'
+import { daysLeft } from '../../src/os/certificate.ts'
 import { lockPort } from '../../src/os/folder.ts'
+import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run } from '../support/process.ts'
 
@@ -110,6 +113,26 @@ describe('of the machine it finds', () => {
     const own = { PORT: String(port), ADMIN_PORT: String(adminPort) }
     expect(await faultsOf(own)).toEqual([])
     for (const lock of locks) lock?.release()
+  })
+
+  test('a certificate that cannot be used, has ended, or is for another name', async () => {
+    if (!hasOpenssl) return
+    const { certificate, key } = makeCertificate('DNS:localhost,IP:127.0.0.1', folder)
+    const ends = (days: number) =>
+      daysLeft(new X509Certificate(readFileSync(certificate)), Date.now() + days * 86_400_000)
+    expect([ends(1.9) > 0, ends(2.1) > 0]).toEqual([true, false])
+    const own = { TLS_CERT: certificate, TLS_KEY: key }
+    const found = async (more: Record<string, string> = {}) =>
+      (await findingsOf({ ...own, ...more })).find(({ check }) => check === 'tls')
+    expect(await found()).toMatchObject({ state: 'advice', text: expect.stringContaining('see that it is renewed') })
+    expect(await found({ PUBLIC_URL: 'https://localhost/hr' })).toMatchObject({ state: 'advice' })
+    expect(await found({ PUBLIC_URL: 'https://127.0.0.1' })).toMatchObject({ state: 'advice' })
+    expect(await faultsOf({ ...own, PUBLIC_URL: 'https://api.example.com' })).toEqual([
+      expect.stringMatching(/^tls: the certificate for DNS:localhost, .* not for api\.example\.com of PUBLIC_URL/),
+    ])
+    expect(await faultsOf({ ...own, TLS_KEY: certificate })).toEqual([
+      expect.stringMatching(/^tls: TLS_KEY has no private key in PEM without a password \(.*: no server starts$/),
+    ])
   })
 
   test('a Redis that is away', async () => {

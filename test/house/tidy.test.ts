@@ -83,6 +83,7 @@ describe('each thing has one place', () => {
   test('settings are read in config/', () => {
     const allowed = [
       'src/main.ts', // hands the environment to config/, and asks who launched it
+      'src/index.ts', // the same, for an app of which the API is a part
       'src/launch.mjs', // runs before anything of ours can be imported
       'src/processes/workerProcess.ts', // passes it on to the workers
       'src/postgres/runner.ts', // passes PATH on to PostgreSQL

@@ -15,6 +15,7 @@ import {
   group,
   identity,
   instant,
+  integer,
   isGroup,
   reference,
   text,
@@ -214,6 +215,63 @@ describe('a declaration is refused (D65)', () => {
   test('with a property that is called like a parameter of lists', () => {
     for (const name of ['page', 'sort', 'pageSize', 'Fields'])
       expect(declare({ [name]: text() })).toThrow('lists have a parameter of that name')
+  })
+
+  test('with names that are no names of columns, paths or parameters', () => {
+    for (const name of ['first-name', 'a" text); drop table company; --', 'straße', '2nd', 'a b', 'First', '_a', ''])
+      expect(declare({ [name]: text() })).toThrow('it must begin with a small letter')
+    expect(declare({ size: group({ 'net;': text() }) })).toThrow('called "net;"')
+    for (const name of ['office', 'Of-fice', 'Office"', 'Büro', '2Go', ''])
+      expect(() => defineEntity(name, { id: identity() })).toThrow('cannot be the name of an entity')
+    expect(() => defineEntity('Person', { id: identity() }, { plural: 'peo/ple' })).toThrow('cannot be the name')
+    for (const name of ['xmin', 'ctid', 'tableoid'])
+      expect(declare({ [name]: text() })).toThrow('every table has a column of that name')
+    expect(declare({ constructor: text(), toString: text(), url2: text(), aURL: text() })).not.toThrow()
+  })
+
+  test('with names that PostgreSQL would cut, those of its constraints too', () => {
+    const long = 'a'.repeat(60)
+    expect(declare({ [long]: text() })).toThrow('names that are too long')
+    expect(declare({ ['b'.repeat(45)]: text() })).not.toThrow()
+    expect(declare({ ['b'.repeat(46)]: text() })).toThrow('60 letters, of 59')
+    const rules = { notBefore: [['until'.padEnd(25, 'x'), 'from'.padEnd(25, 'x')]] }
+    expect(
+      declare({ [rules.notBefore[0]?.[0] as string]: date(), [rules.notBefore[0]?.[1] as string]: date() }, rules),
+    ).toThrow('too long')
+  })
+
+  test('with two properties of one name, for clients or in the table', () => {
+    expect(declare({ periodDays: text(), period: group({ days: text() }) })).toThrow('both periodDays and period.days')
+    expect(declare({ nameA: text(), namea: text() })).toThrow('both nameA and namea')
+    expect(declare({ roomId: reference('Room'), room: copied('roomId', 'name'), roomKey: text() })).toThrow('both')
+  })
+
+  test('with another id than the one', () => {
+    expect(declare({ other: identity() })).toThrow('the one identity is called id')
+    expect(() => defineEntity('Thing', { id: integer() })).toThrow('Thing needs id: identity()')
+  })
+
+  test('with a copy or computed text of what is not there, or of itself', () => {
+    expect(declare({ room: copied('roomId', 'name') })).toThrow('cannot copy room by roomId: it has no reference')
+    const two = { roomId: reference('Room'), room: copied('roomId', 'name'), alias: copied('roomId', 'alias') }
+    expect(declare(two)).toThrow('cannot copy both room and alias by roomId')
+    expect(declare({ label: computed(['name']) })).toThrow('cannot compute label from name: it has no such property')
+    expect(declare({ a: computed(['b']), b: computed(['c']), c: computed(['a']) })).toThrow(
+      'cannot compute a from itself',
+    )
+    expect(declare({ day: date(), label: computed(['day']) })).toThrow('give an expression with "by"')
+    expect(declare({ size: group({ net: text() }), label: computed(['sizeNet', 'id']) })).not.toThrow()
+  })
+
+  test('with texts that have no place in an index, and digits that no number has', () => {
+    expect(declare({ a: text({ lengthMax: 651 }) })).toThrow('say indexed: false')
+    expect(declare({ a: text({ lengthMax: 651, indexed: false, unique: true }) })).toThrow('it cannot be unique')
+    expect(declare({ a: text({ lengthMax: 100_000, indexed: false }) })).not.toThrow()
+    const four = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, text()]))
+    expect(declare({ ...four, label: computed(Object.keys(four)) })).toThrow('803 characters, of 650')
+    expect(declare({ ...four, label: computed(Object.keys(four), { indexed: false }) })).not.toThrow()
+    for (const lengthMax of [0, -1, 1.5, Number.NaN]) expect(declare({ a: text({ lengthMax }) })).toThrow('lengthMax')
+    for (const scale of [-1, 0.5, 21]) expect(() => decimal(scale)).toThrow('the digits after the point')
   })
 
   test('with a rule between what cannot be compared', () => {

@@ -123,6 +123,7 @@ describe('one of a list of texts (D65)', () => {
 
   test('the nearest is named', () => {
     expect(() => stateKind.parseJson('given late')).toThrow('for given late write Given (late)')
+    expect(() => oneOfKind(['A', 'b']).parseJson('')).toThrow(/^must be one of A, b$/)
     expect(() => stateKind.parseJson('Nothing of the kind')).toThrow(/^must be one of Asked, Given \(late\)$/)
   })
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
 import { readPage } from '../support/documents.ts'
-import { endPrograms, run, temporaryFolder } from '../support/process.ts'
+import { endPrograms, postmasterOf, run, temporaryFolder } from '../support/process.ts'
 
 // A project with Roster as a package: packed by npm, and put where npm puts packages, beside those that it needs.
 
@@ -58,12 +58,43 @@ describe('a project of one’s own', () => {
 
   test('is begun by init, which overwrites nothing', async () => {
     writeFileSync(join(project, 'package.json'), '{"name": "bookings", "scripts": {"start": "roster serve"}}')
+    writeFileSync(join(project, '.gitignore'), 'dist\n.data/')
+    writeFileSync(join(project, '.env'), 'ENTITIES_DIR=./entities\n')
     const { code, said } = await done([ROSTER, 'init', '.'])
     expect([code, said]).toEqual([0, expect.stringContaining('npm start serves /Bookings')])
     const manifest = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
     expect(manifest).toMatchObject({ name: 'bookings', type: 'module', scripts: { start: 'roster serve' } })
+    expect(readFileSync(join(project, '.gitignore'), 'utf8')).toBe('dist\n.data/\nnode_modules\n')
+    expect(readFileSync(join(project, '.env'), 'utf8')).toBe('ENTITIES_DIR=./entities\nMIGRATIONS_DIR=migrations\n')
     const again = await done([ROSTER, 'init', '.'])
     expect([again.code, again.said]).toEqual([1, expect.stringContaining('nothing was written')])
+  })
+
+  test('is begun in another folder, with the package from where this one has it and none of that name', async () => {
+    const manifest = join(project, 'package.json')
+    const before = readFileSync(manifest, 'utf8')
+    const sourceOf = async (name: string) => {
+      const { code, said } = await done([ROSTER, 'init', name])
+      expect([code, said]).toEqual([0, expect.stringContaining('after npm install, npm start serves')])
+      const made = JSON.parse(readFileSync(join(project, name, 'package.json'), 'utf8'))
+      return [made.name, made.dependencies.roster]
+    }
+    writeFileSync(manifest, before.replace(/"roster": ".*"/, '"roster": "file:../roster.tgz"'))
+    expect(await sourceOf('../_Rooms & Desks')).toEqual(['rooms-desks', 'file:../roster.tgz'])
+    expect(await sourceOf('../deep/here')).toEqual(['here', 'file:../../roster.tgz'])
+    writeFileSync(manifest, before)
+  })
+
+  test('is served by a checkout, too, to which npm has put a link', async () => {
+    const linked = join(folder.path, 'linked')
+    mkdirSync(join(linked, 'node_modules'), { recursive: true })
+    const launcher = join(linked, 'node_modules/roster/src/launch.mjs')
+    symlinkSync(ROOT, join(linked, 'node_modules/roster'))
+    expect((await done(['node', launcher, 'init', '.'], {}, linked)).said).toContain('npm start serves /Bookings')
+    const client = await done(['node', launcher, 'generate', 'client'], {}, linked)
+    expect(client.out).toContain('readonly bookings:')
+    expect(client.out).not.toContain('readonly employees:')
+    expect(JSON.parse(readFileSync(join(linked, 'package.json'), 'utf8')).dependencies.roster).toMatch(/^file:/)
   })
 
   test(
@@ -118,7 +149,20 @@ describe('a project of one’s own', () => {
     async () => {
       // The docs' own.
       const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
-      writeFileSync(join(project, 'app.ts'), app)
+      const more = `
+  .post('/fails', () => { throw new Error('a secret') })
+  .post(
+    '/open',
+    async ({ request, set }) => {
+      const { length } = await request.text()
+      set.headers['x-own'] = 'yes'
+      set.status = 418
+      return \`\${length} \${(await ask(request, 'GET', ['Bookings'])).status}\`
+    },
+    { parse: 'none', detail: { security: [] } },
+  )
+`
+      writeFileSync(join(project, 'app.ts'), `${app.trimEnd()}${more}`)
       const dataDir = join(folder.path, 'data')
       const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '2', BOOTSTRAP_API_KEY: KEY, APP_FILE: 'app.ts' }
       const server = run(['sh', '-c', `cd '${project}' && exec ${ROSTER}`], settings)
@@ -141,6 +185,26 @@ describe('a project of one’s own', () => {
       expect((await approve({})).status).toBe(401)
       expect((await approve({ authorization: headers.authorization }, 999_999)).status).toBe(404)
       expect((await approve({ authorization: headers.authorization, 'if-match': '"no-1"' })).status).toBe(412)
+      // A segment stays one.
+      for (const odd of ['%2e%2e%2fBookings%2f1', '1%2F..%2F1', '1%3FStatus=', '%00'])
+        expect([odd, (await approve({ authorization: headers.authorization }, odd)).status]).toEqual([odd, 404])
+      const hook = (path: string, init: RequestInit = {}) => fetch(`${url}${path}`, { method: 'POST', ...init })
+      const failed = await hook('/fails', { headers })
+      const error = (await failed.json()) as { Error: { Code: string; Message: string } }
+      expect([failed.status, error.Error.Code, failed.headers.get('x-content-type-options')]).toEqual([
+        500,
+        'InternalError',
+        'nosniff',
+      ])
+      expect(error.Error.Message).toContain(failed.headers.get('x-request-id') as string)
+      expect(JSON.stringify(error)).not.toContain('a secret')
+      await server.waitFor(/a request failed.*a secret/)
+      expect((await hook('/fails')).status).toBe(401)
+      const large = await hook('/open', { body: 'x'.repeat(2 ** 20 + 1) })
+      expect([large.status, large.headers.get('connection')]).toEqual([413, 'close'])
+      const open = await hook('/open', { body: 'ab' })
+      expect([open.status, await open.text(), open.headers.get('x-own')]).toEqual([418, '2 401', 'yes'])
+      expect(open.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
       // What neither has is answered as ever.
       expect((await fetch(`${url}/Booking`, { headers })).status).toBe(404)
       expect((await fetch(`${url}/livez`)).status).toBe(200)
@@ -149,6 +213,59 @@ describe('a project of one’s own', () => {
     },
     TIMEOUT_MS,
   )
+
+  test(
+    'has the API as part of an app of its own, in one process',
+    async () => {
+      const [, main = ''] = /^```ts\n\/\/ main\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
+      writeFileSync(join(project, 'main.ts'), main)
+      const dataDir = join(folder.path, 'data')
+      const settings = { DATA_DIR: dataDir, PORT: '0', BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'json' }
+      const app = run(['sh', '-c', `cd '${project}' && exec ${ROSTER} bun main.ts`], settings)
+      const [, url] = await app.waitFor(/app listens on (http:\S+)\//)
+      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ Reference: 'B-30', Room: 'Green', FirstDay: '2026-03-02' })
+      const made = await fetch(`${url}/Bookings`, { method: 'POST', headers, body })
+      const { id } = (await made.json()) as { id: number }
+      expect([made.status, made.headers.get('location')]).toEqual([201, `${url}/Bookings/${id}`])
+      const approve = (own: Record<string, string>, one: number | string = id) =>
+        fetch(`${url}/Bookings/${one}/approve`, { method: 'POST', headers: own })
+      const { authorization } = headers
+      const approved = await approve({ authorization })
+      expect([approved.status, await approved.json()]).toMatchObject([200, { id, status: 'Approved' }])
+      const odd = await approve({ authorization }, '%2e%2e%2fBookings%2f1')
+      expect([(await approve({})).status, odd.status]).toEqual([401, 404])
+      const list = await fetch(`${url}/bookings/?Reference=B-30&fields=Status`, { headers })
+      expect([list.headers.get('x-total-count'), await list.json()]).toEqual(['1', [{ status: 'Approved' }]])
+      expect((await fetch(`${url}/readyz`)).status).toBe(200)
+      // Both lines have the client's address.
+      await app.waitFor(/"message":"PATCH \/Bookings\/\d+ 200".*"client":"127\.0\.0\.1"/)
+      app.kill('SIGTERM')
+      expect(await app.ended).toBe(0)
+      expect(postmasterOf(dataDir)).toBeNull()
+      const wrong = run(['sh', '-c', `cd '${project}' && exec ${ROSTER} bun main.ts`], { ...settings, CHANGES: 'x' })
+      await wrong.waitFor(/CHANGES must be/)
+      expect(await wrong.ended).not.toBe(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  test('is typed by the package, its routes and the client of its entities too', async () => {
+    writeFileSync(
+      join(project, 'typed.ts'),
+      `import { createRoster } from 'roster/client'
+import type booking from './entities/booking.ts'
+
+const { bookings } = createRoster<{ bookings: typeof booking }>({ url: 'http://127.0.0.1:3000', key: 'k' })
+const status: 'Requested' | 'Approved' | 'Declined' | null = (await bookings.get(1)).status
+// @ts-expect-error the entity has no such text
+await bookings.update(1, { status: status === null ? 'Lost' : status })
+`,
+    )
+    const { code, out } = await done([join(ROOT, 'node_modules/.bin/tsc'), '-p', '.'])
+    expect([code, out]).toEqual([0, ''])
+    rmSync(join(project, 'typed.ts'))
+  })
 
   test(
     'has a test that passes',
@@ -163,6 +280,34 @@ describe('a project of one’s own', () => {
     },
     TIMEOUT_MS,
   )
+
+  test('says in one line what is wrong with its folders and files', async () => {
+    const settings = { DATA_DIR: join(folder.path, 'none'), PORT: '0', DATABASE_URL: 'postgres://127.0.0.1:1/none' }
+    const page = join(folder.path, 'pages')
+    mkdirSync(page)
+    writeFileSync(
+      join(page, 'page.ts'),
+      `import { defineEntity, identity, text } from '${join(ROOT, 'src/model/entity.ts')}'
+export default defineEntity('Page', { id: identity(), cursor: text() })
+`,
+    )
+    for (const [words, own, message] of [
+      [[], { ENTITIES_DIR: 'nowhere' }, /^roster: the entities cannot be used: .*nowhere cannot be read \(ENOENT\)/],
+      [[], { ENTITIES_DIR: page }, /^roster: the entities cannot be used: page\.ts: Page cannot have .* cursor/],
+      [['generate', 'client'], { ENTITIES_DIR: page }, /^roster: page\.ts: Page cannot have a property called cursor/],
+      [[], { MIGRATIONS_DIR: 'nowhere' }, /the migrations of nowhere cannot be read \(ENOENT\)/],
+    ] as const) {
+      const { code, said } = await done([ROSTER, ...words], { ...settings, ...own })
+      expect([
+        code,
+        said
+          .trim()
+          .split('\n')
+          .filter((line) => line.startsWith('roster: ')),
+      ]).toEqual([1, [expect.stringMatching(message)]])
+      expect(said).not.toMatch(/^ +at /m)
+    }
+  })
 
   test('says what is missing where npm has not installed it', async () => {
     const alone = join(folder.path, 'alone')

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { connect as connectSafely } from 'node:tls'
 
 export interface Load {
   /** Answers of 200. */
@@ -27,7 +28,7 @@ const PAUSE_MS_MAX = 120
 const pauseMs = () => (Math.random() < 0.25 ? 0 : Math.random() * PAUSE_MS_MAX)
 
 export function startClients(url: string, { count, path, key, keepAlive = true }: Options) {
-  const { hostname, port, host } = new URL(url)
+  const { hostname, port, host, protocol } = new URL(url)
   const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ApiKey ${key}\r\n\r\n`
   const load: Load = { good: 0, failures: {}, leaves: 0, idleCuts: 0 }
   const open = new Set<() => void>()
@@ -42,7 +43,10 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
     let isWaiting = false
     let isDone = false
     let isConnected = false
-    const socket = connect(Number(port), hostname)
+    const socket =
+      protocol === 'https:'
+        ? connectSafely({ port: Number(port), host: hostname, rejectUnauthorized: false })
+        : connect(Number(port), hostname)
     const leave = (pauseMs: number) => {
       if (isDone) return
       isDone = true

@@ -5,7 +5,7 @@ import { createDatabase } from './postgres.ts'
 import { endPrograms, freePort, runMain, temporaryFolder, until, workersOf } from './process.ts'
 import { KEY } from './server.ts'
 
-export const LISTENS = /listens on (http:\S+?),/
+export const LISTENS = /listens on (https?:\S+?),/
 export const PATH = '/Companies?PageSize=5'
 export const headers = { authorization: `ApiKey ${KEY}` }
 

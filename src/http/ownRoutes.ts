@@ -1,0 +1,104 @@
+import type { ResourceRequest } from '../operations/resourceRequest.ts'
+import { readBytes } from '../parse/bodyBytes.ts'
+import { isStreamed, type Reply } from '../respond/reply.ts'
+import { defineEndpoint, type Endpoint } from './router.ts'
+
+/** A route that a project of one's own has beside those of its entities. */
+export interface OwnRoute {
+  readonly method: string
+  /** As the framework writes it: `/Bookings/:id/approve`. */
+  readonly path: string
+  /** Whether it answers without a key. */
+  readonly isOpen: boolean
+  handle(request: Request): Promise<Response>
+}
+
+/** @throws Error for one that the API has itself; `taken`: `GET /Bookings/:id` */
+export function requireFree(own: readonly OwnRoute[], taken: readonly string[]): void {
+  const nameless = (route: string) => route.replace(/:\w+/g, ':').toLowerCase()
+  const names = new Set(taken.map(nameless))
+  for (const { method, path } of own)
+    if (names.has(nameless(`${method} ${path}`)))
+      throw new Error(`APP_FILE cannot have the route ${method} ${path}: the API has it`)
+}
+
+/** Answers a request that such a route makes, for the client that has asked it. */
+type Answer = (inner: Request) => Promise<Reply> | Reply
+
+/** While a route of a project's own answers: by its request, how it asks the server. */
+const askers = new WeakMap<Request, Answer>()
+
+/** Where routes of a project's own lead: they have keys, limits, bounds, errors and lines in the log as all others. `answer`: of what they ask. */
+export function ownEndpoint(
+  { method, path, isOpen, handle }: OwnRoute,
+  answer: (call: ResourceRequest, inner: Request) => Promise<Reply> | Reply,
+): Endpoint<ResourceRequest> {
+  const route = path.replace(/:(\w+)\??/g, '{$1}')
+  const respond = async (call: ResourceRequest) => {
+    const request = await bounded(call.request)
+    askers.set(request, (inner) => answer(call, inner))
+    return replyOf(await handle(request))
+  }
+  return { ...defineEndpoint<ResourceRequest>({ [method]: respond }, { isOpen, route }), route }
+}
+
+/** The request with its body in memory, of which there is no more than of others. */
+async function bounded(request: Request): Promise<Request> {
+  const { method, headers } = request
+  if (method === 'GET' || method === 'HEAD') return new Request(request.url, { method: 'GET', headers })
+  const body = await readBytes(request)
+  return new Request(request.url, { method, headers, body: body.length === 0 ? null : body })
+}
+
+/** @throws Error of what failed there, which is for the log and not for clients */
+async function replyOf(response: Response): Promise<Reply> {
+  const { status } = response
+  const body = new Uint8Array(await response.arrayBuffer())
+  if (status === 500) throw new Error(`a route of one's own: ${new TextDecoder().decode(body)}`)
+  const headers: Record<string, string> = {}
+  for (const [name, value] of response.headers) headers[name] = value
+  return { status, headers, body: body.length === 0 ? null : body }
+}
+
+/** What `ask` sends on of the request that it is called for. */
+const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer', 'x-roster-after']
+
+/**
+ * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status: 'Approved' })`.
+ * It counts against no limit where the client's request has, as those to routes of APP_FILE do, and else as any request.
+ * @throws Error outside of a server
+ */
+export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
+  const answer = askers.get(request)
+  const headers = new Headers({ 'Content-Type': 'application/json' })
+  for (const name of answer ? HEADERS : [...HEADERS, 'authorization', 'x-forwarded-for', 'x-request-id']) {
+    const value = request.headers.get(name)
+    if (value !== null) headers.set(name, value)
+  }
+  const url = `${new URL(request.url).origin}/${path.map(encodeURIComponent).join('/')}`
+  const text = body === undefined ? null : JSON.stringify(body)
+  const inner = new Request(url, { method, headers, body: text })
+  if (!answer) return askMounted(request, inner)
+  const reply = await answer(inner)
+  if (isStreamed(reply.body)) throw new Error('ask() has no streams')
+  return new Response(reply.body, { status: reply.status, headers: reply.headers })
+}
+
+/** The API within an app of a project's own. */
+export interface MountedApi {
+  /** `outer`: the request of the client, whose address counts. */
+  handle(inner: Request, outer: Request): Promise<Response>
+}
+
+let mounted: MountedApi | null = null
+
+/** From now on, what `ask` asks for requests that no route of APP_FILE was called with. */
+export function mountApi(api: MountedApi): void {
+  mounted = api
+}
+
+function askMounted(outer: Request, inner: Request): Promise<Response> {
+  if (mounted === null)
+    throw new Error('ask() needs the request of a client, as a route of APP_FILE or beside roster() gets it')
+  return mounted.handle(inner, outer)
+}

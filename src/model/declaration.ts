@@ -1,0 +1,132 @@
+import type { Field, Fields } from './fields.ts'
+import { RESERVED_PARAMETERS, snakeCase } from './names.ts'
+
+const ENTITY = /^[A-Z][A-Za-z0-9]*$/
+const PROPERTY = /^[a-z][A-Za-z0-9]*$/
+/** Columns that every table of PostgreSQL has. */
+const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']
+/** PostgreSQL cuts names behind 63 bytes; what `generate migration` makes for a moment has four more than what it writes. */
+const NAME_LENGTH_MAX = 59
+/** The longest end of a constraint's or index's name. */
+const LONGEST_END = '_current'
+/** A row of an index has room for 2,704 bytes, and a character has up to four. */
+export const INDEXED_LENGTH_MAX = 650
+/** Of what is no free text, as a computed text has it: one of a list's texts is the longest. */
+const VALUE_LENGTH_MAX = 100
+
+/** A property of a declaration, which is that of an object where it has two names. */
+interface Named {
+  readonly path: readonly string[]
+  readonly field: Field
+}
+
+/** What can be seen of a declaration alone. @throws Error that names what cannot be served, or has no place in a table */
+export function checkDeclaration(name: string, plural: string, fields: Fields): void {
+  const fail = (message: string): never => {
+    throw new Error(`${name} ${message}`)
+  }
+  for (const text of [name, plural])
+    if (!ENTITY.test(text))
+      throw new Error(
+        `"${text}" cannot be the name of an entity: it must begin with a capital letter, and letters A to Z and digits may follow`,
+      )
+  const named = Object.entries(fields).flatMap(([key, field]): Named[] =>
+    'group' in field
+      ? Object.entries(field.group).map(([part, of]) => ({ path: [key, part], field: of }))
+      : [{ path: [key], field }],
+  )
+  for (const key of Object.keys(fields))
+    if (RESERVED_PARAMETERS.some((reserved) => reserved.toLowerCase() === key.toLowerCase()))
+      fail(`cannot have a property called ${key}: lists have a parameter of that name`)
+  for (const key of [...Object.keys(fields), ...named.flatMap(({ path }) => path)])
+    if (!PROPERTY.test(key))
+      fail(
+        `cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`,
+      )
+  checkColumns(name, named, fail)
+  for (const one of named) checkProperty(one, named, fail)
+}
+
+type Fail = (message: string) => never
+
+function checkColumns(name: string, named: readonly Named[], fail: Fail) {
+  const seen = new Map<string, string>()
+  const take = (column: string, property: string) => {
+    const other = seen.get(column)
+    if (other !== undefined)
+      fail(`cannot have both ${other} and ${property}: their names are the same for clients or in the table`)
+    seen.set(column, property)
+  }
+  for (const { path, field } of named) {
+    const [property, column] = [path.join('.'), path.map(snakeCase).join('_')]
+    if (SYSTEM_COLUMNS.includes(column))
+      fail(`cannot have a property called ${property}: every table has a column of that name`)
+    take(column, property)
+    if (property.toLowerCase() !== column) take(property.toLowerCase(), property)
+    if ('copied' in field) take(`${column}_key`, property)
+    checkLength(`${snakeCase(name)}_${column}${LONGEST_END}`, fail)
+  }
+}
+
+/** @throws Error where PostgreSQL would cut a name, and know the thing by another */
+export function checkLength(text: string, fail: Fail): void {
+  if (text.length > NAME_LENGTH_MAX)
+    fail(
+      `has names that are too long: ${text} would have ${text.length} letters, of ${NAME_LENGTH_MAX} that there may be`,
+    )
+}
+
+function checkProperty({ path, field }: Named, named: readonly Named[], fail: Fail) {
+  const property = path.join('.')
+  const { kind, readOnly, copied, computedFrom, unique, indexed = true } = field
+  if (readOnly && !copied && !computedFrom && property !== 'id')
+    fail(`cannot have the property ${property}: the one identity is called id`)
+  if (property === 'id' && (!readOnly || copied || computedFrom)) fail('needs id: identity()')
+  if (copied) checkCopy(property, copied.reference, named, fail)
+  if (computedFrom) checkComputed(property, field, named, fail)
+  const { lengthMax = 0 } = kind
+  if (kind.name === 'text' && (!Number.isSafeInteger(lengthMax) || lengthMax < 1))
+    fail(`cannot have a lengthMax of ${lengthMax} for ${property}: it must be an integer from 1 on`)
+  if (kind.name === 'text' && (indexed || unique) && lengthMax > INDEXED_LENGTH_MAX)
+    fail(
+      `cannot have an index on ${property}: its texts may have ${lengthMax} characters, of ${INDEXED_LENGTH_MAX} that fit into one; ${unique ? 'it cannot be unique' : 'say indexed: false'}`,
+    )
+}
+
+function checkCopy(property: string, reference: string, named: readonly Named[], fail: Fail) {
+  if (!find(named, reference)?.field.reference)
+    fail(`cannot copy ${property} by ${reference}: it has no reference of that name`)
+  const copies = named.filter(({ field }) => field.copied?.reference === reference)
+  if (copies.length > 1)
+    fail(
+      `cannot copy both ${copies.map(({ path }) => path.join('.')).join(' and ')} by ${reference}: a reference has one copy`,
+    )
+}
+
+function checkComputed(property: string, field: Field, named: readonly Named[], fail: Fail) {
+  const { computedFrom = [], computedBy, indexed = true } = field
+  const lengths = computedFrom.map((key) => {
+    const { kind } = find(named, key)?.field ?? fail(`cannot compute ${property} from ${key}: it has no such property`)
+    if (isComputedFrom(key, property, named)) fail(`cannot compute ${property} from itself, by way of ${key}`)
+    if (computedBy === undefined && (kind.name === 'date' || kind.name === 'instant'))
+      fail(`cannot compute ${property} from ${key}: how dates are printed is a setting; give an expression with "by"`)
+    return kind.lengthMax ?? VALUE_LENGTH_MAX
+  })
+  const length = lengths.reduce((sum, one) => sum + one, lengths.length - 1)
+  if (indexed && computedBy === undefined && length > INDEXED_LENGTH_MAX)
+    fail(
+      `cannot have an index on ${property}: its texts may have ${length} characters, of ${INDEXED_LENGTH_MAX} that fit into one; say indexed: false`,
+    )
+}
+
+/** As columns know each other. */
+function find(named: readonly Named[], key: string): Named | undefined {
+  return named.find(({ path }) => path.map(snakeCase).join('_') === snakeCase(key))
+}
+
+function isComputedFrom(key: string, property: string, named: readonly Named[], seen: readonly string[] = []): boolean {
+  if (key === property) return true
+  if (seen.includes(key)) return false
+  const from = find(named, key)?.field.computedFrom ?? []
+  return from.some((one) => isComputedFrom(one, property, named, [...seen, key]))
+}

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { engines } from '../../package.json'
+import { type Config, readConfig } from '../../src/config/config.ts'
+import { secretFileNames } from '../../src/config/secretFiles.ts'
+import { settings } from '../../src/config/settings.ts'
+import { pythonPrograms } from '../python/environment.ts'
+
+// What CI cannot run, since it has no Docker and no Kubernetes, held against what the server is and takes.
+
+const ROOT = join(import.meta.dir, '../..')
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+// biome-ignore lint/suspicious/noExplicitAny: whatever stands in the files
+type Yaml = any
+
+const dockerfile = read('Dockerfile')
+const compose: Yaml = Bun.YAML.parse(read('compose.yaml'))
+const manifests = (Bun.YAML.parse(read('deploy/kubernetes.yaml')) as Yaml[]).flat()
+const ofKind = (kind: string): Yaml => manifests.find((manifest) => manifest.kind === kind)
+const pod = ofKind('Deployment').spec.template.spec
+const [container] = pod.containers
+
+/** What `ENV` says. */
+const imageEnvironment = Object.fromEntries(
+  [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+) as Record<string, string>
+const podEnvironment = Object.fromEntries(container.env.map(({ name, value }: Yaml) => [name, value])) as Record<
+  string,
+  string
+>
+
+/** The settings with which a server runs there. @throws ConfigError */
+function configOf(own: Record<string, string>): Config {
+  const { NODE_ENV: _, ...environment } = { ...imageEnvironment, ...own }
+  for (const name of Object.keys(environment))
+    expect([...Object.keys(settings), ...secretFileNames], `${name} is a setting`).toContain(name)
+  return readConfig(
+    Object.fromEntries(
+      Object.entries(environment).map(([name, value]) =>
+        name.endsWith('_FILE') && secretFileNames.includes(name)
+          ? [name.slice(0, -'_FILE'.length), name.startsWith('DATABASE') ? 'postgres://db/hr' : 'redis://store']
+          : [name, value.replace(/\$\{\w+:\?[^}]*\}/, 'secret')],
+      ),
+    ),
+  )
+}
+
+describe('the image', () => {
+  test('has what is copied, on a Node that the launcher takes, as a user that is not root', () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '))
+    expect(copied).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', 'src', 'sql']))
+    expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
+    const letIn = read('.dockerignore').split('\n')
+    expect(copied.filter((path) => !letIn.includes(`!${path}`))).toEqual([])
+    for (const [, major] of dockerfile.matchAll(/^FROM node:(\d+)-/gm))
+      expect(Number(major)).toBeGreaterThanOrEqual(Number(engines.node.replace('>=', '')))
+    expect(dockerfile).toMatch(/^USER node$/m)
+    expect(dockerfile).toContain('npm ci --omit=dev --ignore-scripts')
+  })
+
+  test('listens where its port is said to be, and keeps its data in a folder of its user', () => {
+    const { host, port, dataDir, logFormat } = configOf({})
+    expect([host, port, logFormat]).toEqual(['0.0.0.0', Number(/^EXPOSE (\d+)$/m.exec(dockerfile)?.[1]), 'json'])
+    expect(dockerfile).toContain(`install -d -o node -g node -m 700 ${dataDir}`)
+  })
+})
+
+describe('the services of compose.yaml', () => {
+  const { roster, database, valkey } = compose.services
+
+  test('have settings that the server takes, and ports that are its own', () => {
+    const config = configOf(roster.environment)
+    expect(new URL(config.databaseUrl as string).hostname).toBe('database')
+    expect(new URL(config.rateLimitStore as string).hostname).toBe('valkey')
+    expect(roster.ports).toEqual([`127.0.0.1:${config.port}:${config.port}`])
+    expect(roster.tmpfs.join(' ')).toContain(config.dataDir)
+    expect(new URL(config.databaseUrl as string).username).toBe(database.environment.POSTGRES_USER)
+    expect(new URL(config.databaseUrl as string).pathname).toBe(`/${database.environment.POSTGRES_DB}`)
+    expect(database.command).toContain('wal_level=logical')
+    expect(Object.keys(roster.depends_on)).toEqual(['database', 'valkey'])
+    for (const service of [database, valkey]) expect(service.healthcheck.test[0]).toBe('CMD')
+  })
+
+  test('have room for the counts of the limits, and time for a stop', () => {
+    expect(Number.parseInt(roster.shm_size, 10)).toBeGreaterThanOrEqual(64)
+    expect(Number.parseInt(roster.stop_grace_period, 10)).toBeGreaterThanOrEqual(stopSeconds())
+  })
+})
+
+/** How long systemd lets the server stop. */
+function stopSeconds(): number {
+  return Number(/^TimeoutStopSec=(\d+)$/m.exec(read('docs/operations.md'))?.[1])
+}
+
+describe('the manifests for Kubernetes', () => {
+  test('have settings that the server takes, with the secrets where they are mounted', () => {
+    const config = configOf(podEnvironment)
+    const ports = Object.fromEntries(container.ports.map(({ name, containerPort }: Yaml) => [name, containerPort]))
+    expect(ports).toEqual({ http: config.port, admin: config.adminPort as number })
+    expect([config.host, config.adminHost]).toEqual(['0.0.0.0', '0.0.0.0'])
+    const mounts = container.volumeMounts.map(({ mountPath }: Yaml) => mountPath)
+    expect(mounts).toEqual(expect.arrayContaining([config.dataDir, '/tmp', '/dev/shm']))
+    for (const [name, file] of Object.entries(podEnvironment))
+      if (name.endsWith('_FILE')) expect(file).toStartWith('/run/secrets/roster/')
+    expect(pod.volumes.map(({ name }: Yaml) => name).sort()).toEqual(
+      container.volumeMounts.map(({ name }: Yaml) => name).sort(),
+    )
+    expect(container.image.split(':')[0]).toBe('roster')
+  })
+
+  test('ask the server what it answers, and let it finish', () => {
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+      expect([probe, container[probe].httpGet]).toEqual([
+        probe,
+        { path: probe === 'readinessProbe' ? '/readyz' : '/livez', port: 'http' },
+      ])
+    const [program, seconds] = container.lifecycle.preStop.exec.command
+    const { periodSeconds, failureThreshold } = container.readinessProbe
+    expect(program).toBe('sleep')
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(Number(seconds) + stopSeconds())
+    expect(periodSeconds * failureThreshold).toBeLessThanOrEqual(stopSeconds())
+  })
+
+  test('keep one of them serving, by labels that are the same everywhere', () => {
+    const deployment = ofKind('Deployment').spec
+    const budget = ofKind('PodDisruptionBudget').spec
+    expect(deployment.replicas).toBeGreaterThan(budget.minAvailable)
+    expect(deployment.strategy.rollingUpdate.maxUnavailable).toBe(0)
+    const labels = deployment.template.metadata.labels
+    const named = [deployment.selector.matchLabels, budget.selector.matchLabels, ofKind('Service').spec.selector]
+    for (const selector of named) expect(selector).toEqual(labels)
+    expect(ofKind('Service').spec.ports.map(({ targetPort }: Yaml) => targetPort)).toEqual(['http'])
+    expect([pod.securityContext.runAsNonRoot, container.securityContext.readOnlyRootFilesystem]).toEqual([true, true])
+  })
+
+  test('are what Kubernetes takes', async () => {
+    const { bin, lack } = await pythonPrograms()
+    if (bin === null) {
+      console.warn(`left out: ${lack}`)
+      expect(process.env.CI_REQUIRES_PYTHON).toBeUndefined()
+      return
+    }
+    const validate = (text: string) => {
+      const { exitCode, stdout, stderr } = Bun.spawnSync([join(bin, 'kubernetes-validate'), '--strict', '-'], {
+        stdin: Buffer.from(text),
+      })
+      return { exitCode, said: `${stdout}${stderr}` }
+    }
+    const text = read('deploy/kubernetes.yaml')
+    expect(validate(text)).toMatchObject({ exitCode: 0, said: expect.stringMatching(/(passed[\s\S]*){3}/) })
+    expect(validate(text.replace('maxSkew', 'maxScew')).exitCode).not.toBe(0)
+  })
+})
