@@ -54,7 +54,7 @@ export async function sendRows(target: Target, piece: readonly FileRow[], isFirs
     }
     const isLimit = status === 429
     const isPassing = isLimit || PASSING.includes(status) || (status === 409 && retryAfter !== null)
-    if (!isPassing) return refusal(piece, status, text)
+    if (!isPassing) return refusal(piece, answer, isFirst)
     mayBeDone ||= !isLimit && status !== NOT_SENT
     const reason = status > 0 ? messageOf(text, status) : text
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
@@ -135,14 +135,19 @@ function secondsOf(retryAfter: string | null): number | null {
   return retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Math.max(1, Number(retryAfter)) : null
 }
 
+/** A body that is too slow, or too large for what stands before the server. */
+const TOO_MUCH = [408, 413]
+
 /** What the server says of single rows. @throws CommandError for what it says of all */
-function refusal(piece: readonly FileRow[], status: number, text: string): Sent {
+function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
   const faults = detailsOf(text).flatMap(({ Target, Message }) => {
     const row = piece[Number(/^\[(\d+)\]/.exec(Target)?.[1])]
     return row ? [{ line: row.line, message: Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row') }] : []
   })
-  if (faults.length === 0) throw new CommandError(messageOf(text, status))
-  return { faults: faults.sort((one, other) => one.line - other.line) }
+  if (faults.length > 0) return { faults: faults.sort((one, other) => one.line - other.line) }
+  // Behind the first piece, others would be other pieces of what is there already.
+  const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
+  throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
 }
 
 interface Detail {

@@ -216,6 +216,22 @@ describe('roster import', () => {
     expect(stderr).not.toContain('waits')
   })
 
+  test.each([
+    [
+      'name\nA\nB\n',
+      'roster: the server answered with status 413, but not as Roster does\nroster: Smaller pieces may be taken: --piece 100.\n',
+    ],
+    [
+      'name\nA\n',
+      'roster: the server answered with status 413, but not as Roster does\nroster: No row was imported.\n',
+    ],
+  ])('%j for a proxy that takes no such body may do in smaller pieces', async (csv, message) => {
+    const proxy = proxyWith(() => new Response('<html>Request Entity Too Large</html>', { status: 413 }))
+    const { code, stderr } = await roster(['import', 'companies', fileOf(csv)], { url: proxy.url.href })
+    await proxy.stop(true)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+  })
+
   test('sends again what was not answered, and it is created once', async () => {
     const lossy = proxyWith(async (request) => {
       await passOn(request)
