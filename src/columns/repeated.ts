@@ -43,7 +43,8 @@ export class RepeatedLists {
 
   private askFor(filters: readonly Filter[]): Asked {
     const key = filters
-      .map(({ property, operator, value }) => `${property.column}${operator.prefix}${value}`)
+      // No value is another operand than the text "null".
+      .map(({ property, operator, value }) => `${property.column}${operator.prefix}${value === null ? '\0' : value}`)
       .join('\0')
     this.lists ??= new LruCache(LISTS_MAX, () => 1)
     const before = this.lists.get(key)

@@ -186,6 +186,16 @@ test(`rows of a later snapshot are put over whatever was there, when what waits 
   expect(differences(table, columns, 30)).toEqual([])
 })
 
+test('a text that reads like no value is another list', () => {
+  const columns = new ColumnTable(company, new Kernel(MEMORY))
+  for (const [index, name] of [null, null, 'null', 'Ada'].entries()) columns.add([String(index + 1), name, 't'])
+  const filtersOf = (text: string) => parseList(company, text).filters
+  expect(columns.count(filtersOf('Name='))).toBe(2)
+  expect(columns.count(filtersOf('Name=null'))).toBe(1)
+  expect(columns.count(filtersOf('Name=!=null'))).toBe(3)
+  expect(columns.count(filtersOf('Name=!='))).toBe(2)
+})
+
 describe('memory', () => {
   test('of a table that is released is used for the next one', () => {
     const random = new Random(SEED)
