@@ -50,17 +50,31 @@ const lists: Record<string, (turn: number) => string> = {
 
 /** Of each list: its count, its first page and one in its middle; the same count by a loop; a change; a line of a load. */
 export function columnCases(rows = ROWS): Case[] {
-  const table = new ColumnTable(absence, new Kernel(2 ** 30))
+  const [table, clustered] = [0, 1].map(() => new ColumnTable(absence, new Kernel(2 ** 30))) as [
+    ColumnTable,
+    ColumnTable,
+  ]
   const few: Row[] = []
   for (let id = 1; id <= rows; id++) {
     const row = rowOf(id, rows)
     if (id <= LINES) few.push(row)
-    table.add(row)
+    for (const one of [table, clustered]) one.add(row)
   }
+  const byStart = clustered.clusters.begin(absence.properties.findIndex(({ column }) => column === 'start'))
+  while (clustered.takeOver(byStart, LINES));
+  const same = [...few]
   const name = `of ${rows} rows`
   return [
-    ...Object.entries(lists).flatMap(([list, text]) => listCases(`${list}, ${name}`, table, few, text)),
+    ...Object.entries(lists).flatMap(([list, text]) => [
+      ...listCases(`${list}, ${name}`, table, few, text),
+      ...listCases(`${list}, ${name} by their start`, clustered, few, text).slice(0, -1),
+    ]),
     { name: 'changes', operation: 'take', work: (turn) => table.take([changeOf(few, turn)]) },
+    {
+      name: 'changes of rows by their start',
+      operation: 'take',
+      work: (turn) => clustered.take([changeOf(same, turn)]),
+    },
     ...loadCases(few),
   ]
 }

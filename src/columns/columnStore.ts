@@ -2,6 +2,7 @@ import type { ChangeSubscriber } from '../changes/subscriber.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
+import type { ClusterOptions } from './clusters.ts'
 import type { Reader } from './collation.ts'
 import { Kernel, KernelFull } from './kernel.ts'
 import { Slices } from './slices.ts'
@@ -29,6 +30,7 @@ export interface ColumnStoreOptions {
   readonly log: Log
   /** What failed, or did not fit, is tried again after this time; default: a minute. */
   readonly retryMs?: number
+  readonly clusters?: ClusterOptions
 }
 
 /**
@@ -133,6 +135,7 @@ export class ColumnStore {
     const tracked = this.tables.get(table)
     if (!tracked?.copy || tracked.isReading || !this.catchUp(tracked, tracked.copy)) return
     // Texts grow with changes, and are not in the kernel's memory. A copy that is loaded anew has those of now alone.
+    if (this.bytes > this.options.bytesMax) this.giveUpClusters()
     if (this.bytes <= this.options.bytesMax) return
     this.giveUp(tracked)
     tracked.notBeforeMs = performance.now() + this.retryMs
@@ -172,9 +175,15 @@ export class ColumnStore {
     const rows = size.rows ?? size.bytes / ROW_BYTES
     tracked.priceMs = LOAD_MS + LOAD_MS_OF_ROW * rows
     if (tracked.spentMs < tracked.priceMs) return
-    if (rows * (entity.properties.length * CODE_BYTES + 1 / 8) > bytesMax) throw new KernelFull()
+    const bytes = rows * (entity.properties.length * CODE_BYTES + 1 / 8)
+    if (bytes > bytesMax) throw new KernelFull()
+    if (bytes > bytesMax - this.bytes) this.giveUpClusters()
     const startMs = performance.now()
-    const copy = await TableCopy.load(entity, this.kernel, { ...this.options, slices: this.slices })
+    const copy = await TableCopy.load(entity, this.kernel, {
+      ...this.options,
+      slices: this.slices,
+      room: () => bytesMax - this.bytes,
+    })
     if (this.bytes + copy.table.bytes > bytesMax) {
       copy.table.release()
       throw new KernelFull('texts take too much')
@@ -204,6 +213,11 @@ export class ColumnStore {
     }
     // What cannot be refreshed is worth loading: lists have asked for it.
     if (tracked.copy === null) tracked.spentMs = Number.POSITIVE_INFINITY
+  }
+
+  /** What only makes lists quicker gives way to what they need. */
+  private giveUpClusters() {
+    for (const { copy } of this.tables.values()) copy?.table.giveUpClusters()
   }
 
   private giveUp(tracked: Tracked) {

@@ -1,15 +1,18 @@
 import type { Change } from '../changes/change.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
-import { order } from '../model/order.ts'
 import type { Filter, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { ClusteredRows } from './clusteredRows.ts'
+import { type ClusterOptions, Clusters } from './clusters.ts'
 import { type Bounds, type Coded, type Condition, conditionsOf } from './conditions.ts'
 import { readLine } from './copyText.ts'
 import { FoundPage } from './foundPage.ts'
 import type { Kernel } from './kernel.ts'
-import { type Matches, matchesOf } from './matches.ts'
-import { type Cutting, type PageKey, PageSearch } from './page.ts'
+import { LastMatches } from './lastMatches.ts'
+import type { Matches } from './matches.ts'
+import { type Cutting, PageSearch } from './page.ts'
+import { pageKeysOf } from './pageKeys.ts'
 import { RankTable } from './rankTable.ts'
 import { RepeatedLists } from './repeated.ts'
 import { RowCodes } from './rowCodes.ts'
@@ -31,25 +34,25 @@ export class ColumnTable {
   private readonly coded: Coded & { readonly ranks: (RankTable | null)[] }
   private readonly rowCodes: RowCodes
   private readonly slots: Slots
+  /** The same rows in other orders. */
+  readonly clusters: Clusters
   /** Rows of which a value has no code. */
   private readonly odd = new Map<string, Row>()
   private readonly changes = new Waiting()
-  /** What was matched last, if no row has changed since. */
-  private matched: { readonly filters: readonly Filter[]; readonly matches: Matches } | null = null
+  private readonly lastMatches: LastMatches
   private readonly repeated = new RepeatedLists()
-  /** The list that was asked for last. */
-  private asked: ({ readonly filters: readonly Filter[] } & ReturnType<RepeatedLists['ask']>) | null = null
 
   /** `kernel`: whose memory it lies in; `release` gives it back. */
   constructor(
     private readonly entity: Entity,
     private readonly kernel: Kernel,
+    options?: ClusterOptions,
   ) {
     this.rowCodes = new RowCodes(entity)
-    this.slots = new Slots(
-      kernel,
-      entity.properties.map(({ kind }) => isText(kind.name)),
-    )
+    const hasTexts = entity.properties.map(({ kind }) => isText(kind.name))
+    this.slots = new Slots(kernel, hasTexts)
+    this.clusters = new Clusters(kernel, hasTexts, this.slots, options)
+    this.lastMatches = new LastMatches(kernel, this.clusters)
     this.coded = { entity, rowCodes: this.rowCodes, ranks: entity.properties.map(() => null) }
   }
 
@@ -66,20 +69,20 @@ export class ColumnTable {
   /** Of the kernel's memory and of the program's own. */
   get bytes(): number {
     const ranks = this.coded.ranks.reduce((sum, table) => sum + (table?.bytes ?? 0), 0)
-    return this.slots.bytes + this.rowCodes.bytes + ranks + this.odd.size * ODD_ROW_BYTES
+    return this.slots.bytes + this.clusters.bytes + this.rowCodes.bytes + ranks + this.odd.size * ODD_ROW_BYTES
   }
 
   /** A row of the load, of which ids ascend: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
   addLine(bytes: Uint8Array, from: number, to: number): void {
     this.forgetLists()
-    if (this.rowCodes.codeLine(bytes, from, to)) this.slots.add(this.rowCodes.codes)
+    if (this.rowCodes.codeLine(bytes, from, to)) this.addCodes()
     else this.add(readLine(bytes, from, to))
   }
 
   /** A row that is not there. @throws KernelFull */
   add(row: Row): void {
     this.forgetLists()
-    if (this.rowCodes.code(row)) this.slots.add(this.rowCodes.codes)
+    if (this.rowCodes.code(row)) this.addCodes()
     else this.odd.set(row[0] as string, row)
   }
 
@@ -107,17 +110,9 @@ export class ColumnTable {
     if (!conditions) return null
     const others = this.countOthers(filters, conditions)
     if (others === null) return null
-    const { list } = this.ask(filters)
-    list.total ??= this.matchesOf(filters, conditions, bounds).total
+    const { list } = this.repeated.ask(filters)
+    list.total ??= this.lastMatches.of(filters, conditions, bounds).matches.total
     return list.total + others
-  }
-
-  /** A page is looked for right after its list was counted: of the same filters the bitmaps are there already. */
-  private matchesOf(filters: readonly Filter[], conditions: readonly Condition[], bounds: Bounds | undefined): Matches {
-    if (this.matched?.filters === filters) return this.matched.matches
-    const matches = matchesOf(this.kernel, this.slots.segments, conditions)
-    this.matched = bounds === undefined ? { filters, matches } : null
-    return matches
   }
 
   /** What rows without codes and changes that wait add to a count; null: it cannot be known, or they are too many. */
@@ -151,48 +146,32 @@ export class ColumnTable {
     size: number,
     bounds?: Bounds,
   ): FoundPage | null {
-    const keys = this.keysOf(sorts)
+    const keys = pageKeysOf(this.coded, sorts)
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters, conditions) !== 0) return null
-    const { list, isRepeated } = this.ask(filters)
-    const search = new PageSearch(this.kernel, this.slots, keys, conditions)
+    const { list, isRepeated } = this.repeated.ask(filters)
     let known: Matches | Cutting | null = isRepeated ? list.cutting(keys) : null
-    if (known === null) {
-      const matches = this.matchesOf(filters, conditions, bounds)
-      const cutting = isRepeated ? search.firstCutting(matches) : null
+    const matched = known === null ? this.lastMatches.of(filters, conditions, bounds) : null
+    const rows = matched?.rows ?? this.clusters.nearest(conditions)
+    const search = new PageSearch(this.kernel, rows, keys, conditions)
+    if (matched !== null) {
+      const cutting = isRepeated ? search.firstCutting(matched.matches) : null
       if (cutting !== null) list.keep(keys, cutting)
-      known = cutting ?? matches
+      known = cutting ?? matched.matches
     }
-    const found = search.find(known, offset, size)
+    const all = known as Matches | Cutting
+    const startMs = performance.now()
+    const found = search.find(all, offset, size)
+    this.clusters.note(rows, conditions, all.total, performance.now() - startMs)
     // Of a cutting, the bitmaps were made for the page.
-    if (known !== this.matched?.matches) this.matched = null
-    return new FoundPage(known.total, found, this.slots, this.rowCodes)
-  }
-
-  /** A page is looked for right after its list was counted, by the same filters. */
-  private ask(filters: readonly Filter[]): ReturnType<RepeatedLists['ask']> {
-    if (this.asked?.filters !== filters) this.asked = { filters, ...this.repeated.ask(filters) }
-    return this.asked
+    this.lastMatches.forgetOthers(all)
+    return new FoundPage(all.total, found, rows, this.rowCodes)
   }
 
   /** A row has changed, or the order of a text: nothing that was found of lists holds any more. */
   private forgetLists() {
-    this.matched = null
-    this.asked = null
+    this.lastMatches.forget()
     this.repeated.forget()
-  }
-
-  /** Null: the order of a text is not known. */
-  private keysOf(sorts: readonly Sort[]): PageKey[] | null {
-    const keys: PageKey[] = []
-    for (const { property, descending } of order(this.entity, sorts)) {
-      const place = this.entity.properties.indexOf(property)
-      const ranks = this.coded.ranks[place] ?? null
-      const dictionary = this.rowCodes.dictionaries[place]
-      if (dictionary && !ranks?.knows(dictionary.size)) return null
-      keys.push({ place, isDescending: descending, ranks })
-    }
-    return keys
   }
 
   useRanks(property: Property, ranks: Int32Array | null): void {
@@ -209,8 +188,23 @@ export class ColumnTable {
     return dictionary
   }
 
+  /** Takes over so many slots into rows that the clusters have begun. False: there is nothing more to be done. */
+  takeOver(rows: ClusteredRows, slots: number): boolean {
+    this.clusters.orGiveUp(rows, () => rows.takeOver(slots))
+    // What is kept of lists was found among other rows.
+    if (rows.isWhole) this.forgetLists()
+    return !rows.isWhole && !rows.isReleased
+  }
+
+  /** Gives back what only makes lists quicker. */
+  giveUpClusters(): void {
+    this.forgetLists()
+    this.clusters.release()
+  }
+
   release(): void {
     this.slots.release()
+    this.clusters.release()
     for (const ranks of this.coded.ranks) ranks?.release()
   }
 
@@ -233,11 +227,21 @@ export class ColumnTable {
     this.forgetLists()
     const slot = this.slots.find(Number(id))
     const hasCodes = row !== null && this.rowCodes.code(row)
-    if (slot >= 0 && !hasCodes) this.slots.remove(slot, Number(id))
+    if (slot >= 0 && !hasCodes) this.remove(slot, Number(id))
     if (row !== null && !hasCodes) this.odd.set(id, row)
     else this.odd.delete(id)
     if (!hasCodes) return
-    if (slot >= 0) this.slots.replace(slot, this.rowCodes.codes)
-    else this.slots.add(this.rowCodes.codes)
+    if (slot < 0) return this.addCodes()
+    this.slots.replace(slot, this.rowCodes.codes)
+    this.clusters.put(slot, this.rowCodes.codes)
+  }
+
+  private addCodes() {
+    this.clusters.put(this.slots.add(this.rowCodes.codes), this.rowCodes.codes)
+  }
+
+  private remove(slot: number, id: number) {
+    this.slots.remove(slot, id)
+    this.clusters.drop(slot)
   }
 }

@@ -27,8 +27,6 @@ const BLOCK = 8_192
 const PAGE = 65_536
 /** For `scratch`. */
 const PAGES_MIN = 16
-/** The memory grows by at least so many pages of 64 KiB, as each growth makes the views anew. */
-const GROWTH_PAGES = 16
 
 /** Rows that `scratch.rows` has room for. */
 export const SCRATCH_ROWS = 1_024
@@ -37,13 +35,17 @@ const REACH_BYTES = 16
 
 const read = (file: string) => readFileSync(join(import.meta.dir, file))
 
-/** Functions over columns, and the memory in which columns lie; it never shrinks, so what is given back is used again. */
+/**
+ * Functions over columns, and the memory in which columns lie. It has its size from the beginning, since a memory that grows is
+ * copied, which holds the thread for tens of milliseconds; what was never written takes none of the machine's. What is given back
+ * is used again.
+ */
 export class Kernel {
-  /** Views of the whole memory, made anew when it grows: not to be kept. */
-  words = new Int32Array()
-  floats = new Float64Array()
-  ordinals = new BigInt64Array()
-  octets = new Uint8Array()
+  /** Views of the whole memory. */
+  readonly words: Int32Array
+  readonly floats: Float64Array
+  readonly ordinals: BigInt64Array
+  readonly octets: Uint8Array
   readonly calls: Calls
   /** Addresses of what is of use during one call: a histogram, two ordinals, numbers of rows, a column of a segment. */
   readonly scratch: { readonly counts: number; readonly reach: number; readonly rows: number; readonly column: number }
@@ -62,11 +64,15 @@ export class Kernel {
     const pagesMax = Math.max(PAGES_MIN, Math.min(65_536, Math.floor(bytesMax / PAGE)))
     this.blocksMax = (pagesMax * PAGE) / BLOCK
     this.used = new Uint8Array(this.blocksMax).fill(1, 0, 1)
-    this.memory = new WebAssembly.Memory({ initial: 1, maximum: pagesMax })
+    this.memory = new WebAssembly.Memory({ initial: pagesMax, maximum: pagesMax })
     const vectors = read('simd.wasm')
     const every = this.open<Calls>(read('kernel.wasm'))
     this.calls = (hasVectors ?? WebAssembly.validate(vectors)) ? { ...every, ...this.open<Ranges>(vectors) } : every
-    this.view()
+    const { buffer } = this.memory
+    this.words = new Int32Array(buffer)
+    this.floats = new Float64Array(buffer)
+    this.ordinals = new BigInt64Array(buffer)
+    this.octets = new Uint8Array(buffer)
     const counts = this.reserve(COUNTS_BYTES + REACH_BYTES + 4 * SCRATCH_ROWS)
     const reach = counts + COUNTS_BYTES
     this.scratch = { counts, reach, rows: reach + REACH_BYTES, column: this.reserve(8 * 65_536) }
@@ -81,8 +87,6 @@ export class Kernel {
   reserve(bytes: number): number {
     const count = Math.ceil(bytes / BLOCK)
     const first = this.findFree(count)
-    const missing = (first + count) * BLOCK - this.octets.length
-    if (missing > 0) this.grow(Math.ceil(missing / PAGE))
     this.used.fill(1, first, first + count)
     this.usedCount += count
     if (first === this.firstFree) this.firstFree += count
@@ -107,24 +111,6 @@ export class Kernel {
       if (found === count) return at + 1 - count
     }
     throw new KernelFull(`no ${count * BLOCK} bytes of ${this.blocksMax * BLOCK} are free in one piece`)
-  }
-
-  private grow(pages: number) {
-    const left = (this.blocksMax * BLOCK - this.octets.length) / PAGE
-    try {
-      this.memory.grow(Math.min(left, Math.max(pages, GROWTH_PAGES)))
-    } catch (cause) {
-      throw new KernelFull('the system has no more memory', { cause })
-    }
-    this.view()
-  }
-
-  private view() {
-    const { buffer } = this.memory
-    this.words = new Int32Array(buffer)
-    this.floats = new Float64Array(buffer)
-    this.ordinals = new BigInt64Array(buffer)
-    this.octets = new Uint8Array(buffer)
   }
 
   private open<Exports>(program: Uint8Array): Exports {

@@ -48,9 +48,15 @@ export function restrict(
   return { bits, total }
 }
 
+/** Whether no row of a segment can meet all conditions. */
+export function isRuledOut(segment: Segment, conditions: readonly Condition[]): boolean {
+  if (segment.live === 0) return true
+  for (const condition of conditions) if (verdictOf(segment, condition) === 'none') return true
+  return false
+}
+
 function matchSegment(kernel: Kernel, segment: Segment, conditions: readonly Condition[]): number {
-  if (segment.live === 0) return 0
-  for (const condition of conditions) if (verdictOf(segment, condition) === 'none') return 0
+  if (isRuledOut(segment, conditions)) return 0
   let from = segment.liveBits
   for (const condition of conditions) {
     if (verdictOf(segment, condition) === 'all') continue
@@ -60,10 +66,10 @@ function matchSegment(kernel: Kernel, segment: Segment, conditions: readonly Con
   return from
 }
 
-/** By the least and the greatest code that the segment has. */
+/** By the least and the greatest code that the segment has. Hundreds are asked for a list: nothing is allocated. */
 function verdictOf(segment: Segment, condition: Condition): Verdict {
   const { place, isComplement, byRank } = condition
-  const [least, greatest] = rangeIn(segment, condition)
+  const [least, greatest] = [leastIn(segment, condition), greatestIn(segment, condition)]
   if (least > greatest) return isComplement ? 'all' : 'none'
   if (byRank) return 'some'
   const [low, high] = [segment.least[place] as number, segment.greatest[place] as number]
@@ -72,15 +78,18 @@ function verdictOf(segment: Segment, condition: Condition): Verdict {
   return 'some'
 }
 
-/** In the numbers that the segment's column can have. */
-function rangeIn(segment: Segment, { place, least, greatest }: Condition): [least: number, greatest: number] {
-  if (segment.isWide[place]) return [least, greatest]
-  return [Math.max(Math.ceil(least), NO_CODE + 1), Math.min(Math.floor(greatest), NARROW_MAX)]
+/** Of the numbers that the segment's column can have, the least and the greatest in the range. */
+function leastIn(segment: Segment, { place, least }: Condition): number {
+  return segment.isWide[place] ? least : Math.max(Math.ceil(least), NO_CODE + 1)
+}
+
+function greatestIn(segment: Segment, { place, greatest }: Condition): number {
+  return segment.isWide[place] ? greatest : Math.min(Math.floor(greatest), NARROW_MAX)
 }
 
 function test({ calls }: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
   const { place, isComplement, byRank } = condition
-  const [least, greatest] = rangeIn(segment, condition)
+  const [least, greatest] = [leastIn(segment, condition), greatestIn(segment, condition)]
   const column = segment.columns[place] as number
   const rows = segment.bitmapBytes * 8
   const flip = isComplement ? 0xffff : 0

@@ -3,17 +3,8 @@ import { NO_TEXT } from './dictionary.ts'
 import { floatOf, ordinalOf } from './floats.ts'
 import { type Kernel, SCRATCH_ROWS } from './kernel.ts'
 import { type Matches, matchesOf, restrict } from './matches.ts'
-import type { RankTable } from './rankTable.ts'
-import { ROWS } from './segment.ts'
-import type { Slots } from './slots.ts'
-
-/** One key of an order. */
-export interface PageKey {
-  readonly place: number
-  readonly isDescending: boolean
-  /** Of texts. */
-  readonly ranks: RankTable | null
-}
+import type { PageKey } from './pageKeys.ts'
+import type { SegmentedRows } from './segmentedRows.ts'
 
 const BUCKETS = 4_096
 /** Of rows without a value: they lie behind all others, where these ascend. */
@@ -56,7 +47,7 @@ interface Run {
 export class PageSearch {
   constructor(
     private readonly kernel: Kernel,
-    private readonly slots: Slots,
+    private readonly rows: SegmentedRows,
     private readonly keys: readonly PageKey[],
     /** Which all rows meet that are asked for. */
     private readonly conditions: readonly Condition[],
@@ -95,7 +86,7 @@ export class PageSearch {
 
   /** `rows`: null for all that are asked for. */
   private rowsOf(rows: Matches | null, range: Condition): Matches {
-    const { segments } = this.slots
+    const { segments } = this.rows
     if (rows === null) return matchesOf(this.kernel, segments, [...this.conditions, range])
     return restrict(this.kernel, segments, rows, range)
   }
@@ -105,7 +96,7 @@ export class PageSearch {
     const key = this.keys[level] as PageKey
     const { place, ranks } = key
     let [least, greatest, isWide] = ranks ? [ranks.least, ranks.greatest, false] : [Infinity, -Infinity, false]
-    this.slots.segments.forEach((segment, index) => {
+    this.rows.segments.forEach((segment, index) => {
       if (bits[index] === 0 || ranks) return
       least = Math.min(least, segment.least[place] as number)
       greatest = Math.max(greatest, segment.greatest[place] as number)
@@ -171,10 +162,11 @@ export class PageSearch {
   /** The slots of rows, in order. */
   private sorted({ bits }: Matches): number[] {
     const { words, calls, scratch } = this.kernel
+    const { segments, segmentRows } = this.rows
     let to = scratch.rows
-    this.slots.segments.forEach(({ bitmapBytes }, index) => {
+    segments.forEach(({ bitmapBytes }, index) => {
       const from = bits[index] as number
-      if (from !== 0) to = calls.gather(from, bitmapBytes, index * ROWS, to)
+      if (from !== 0) to = calls.gather(from, bitmapBytes, index * segmentRows, to)
     })
     return this.sort([...words.subarray(scratch.rows >> 2, to >> 2)])
   }
@@ -199,7 +191,7 @@ export class PageSearch {
   }
 
   private valueOf(slot: number, { place, ranks }: PageKey): number {
-    const code = this.slots.codeAt(slot, place)
+    const code = this.rows.codeAt(slot, place)
     if (!ranks) return code
     return code === 0 ? Number.NaN : ranks.rankOf(code)
   }
@@ -211,7 +203,7 @@ export class PageSearch {
     call: (column: number, bits: number, bytes: number) => void,
   ) {
     const { calls, scratch } = this.kernel
-    this.slots.segments.forEach((segment, index) => {
+    this.rows.segments.forEach((segment, index) => {
       const [own, from, bytes] = [segment.columns[place] as number, bits[index] as number, segment.bitmapBytes]
       if (from === 0) return
       const isMade = ranks !== null || (isWide && !segment.isWide[place])

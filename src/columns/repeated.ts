@@ -1,6 +1,7 @@
 import { LruCache } from '../model/lruCache.ts'
 import type { Filter } from '../model/query.ts'
-import type { Cutting, PageKey } from './page.ts'
+import type { Cutting } from './page.ts'
+import type { PageKey } from './pageKeys.ts'
 
 /** With 16 KiB for each order, some 4 MiB for a table. */
 const LISTS_MAX = 64
@@ -26,9 +27,21 @@ export class RepeatedList {
 /** Lists that were asked for since a row has changed last: other pages of them are found without a look at all their rows. */
 export class RepeatedLists {
   private lists: LruCache<RepeatedList> | null = null
+  private asked: Asked | null = null
 
-  /** The list of these filters, and whether it was asked for before. */
-  ask(filters: readonly Filter[]): { readonly list: RepeatedList; readonly isRepeated: boolean } {
+  /** The list of these filters. A page is looked for right after its list was counted, by the same ones. */
+  ask(filters: readonly Filter[]): Asked {
+    if (this.asked?.filters !== filters) this.asked = this.askFor(filters)
+    return this.asked
+  }
+
+  /** A row has changed, or the order of a text. */
+  forget(): void {
+    this.lists = null
+    this.asked = null
+  }
+
+  private askFor(filters: readonly Filter[]): Asked {
     const key = filters
       .map(({ property, operator, value }) => `${property.column}${operator.prefix}${value}`)
       .join('\0')
@@ -36,13 +49,15 @@ export class RepeatedLists {
     const before = this.lists.get(key)
     const list = before ?? new RepeatedList()
     if (before === undefined) this.lists.set(key, list)
-    return { list, isRepeated: before !== undefined }
+    return { filters, list, isRepeated: before !== undefined }
   }
+}
 
-  /** A row has changed, or the order of a text. */
-  forget(): void {
-    this.lists = null
-  }
+interface Asked {
+  readonly filters: readonly Filter[]
+  readonly list: RepeatedList
+  /** Whether it was asked for before. */
+  readonly isRepeated: boolean
 }
 
 function orderOf(keys: readonly PageKey[]): string {

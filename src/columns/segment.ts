@@ -1,15 +1,10 @@
 import type { Kernel } from './kernel.ts'
 
-/** Rows of a segment. */
-export const ROWS = 65_536
-/** Bytes of a bitmap of them. */
-const BITMAP = ROWS / 8
 /** No value, where codes are of 32 bits; NaN where they are floats. */
 export const NO_CODE = -(2 ** 31)
 
-const BITMAPS = 3 * BITMAP
-const NARROW = 4 * ROWS
-const WIDE = 8 * ROWS
+const NARROW = 4
+const WIDE = 8
 
 /**
  * Rows in columns of codes, one for each property: of 32 bits, until one does not fit; from then on, of floats. A row is live
@@ -33,21 +28,23 @@ export class Segment {
   /** Whether a row is or was without a value; never of texts, whose codes have a number for that. */
   readonly hasNone: boolean[]
 
-  /** @throws KernelFull */
+  /** `capacity`: of how many rows, a multiple of 64. @throws KernelFull */
   constructor(
     private readonly kernel: Kernel,
     private readonly hasTexts: readonly boolean[],
+    readonly capacity: number,
   ) {
-    this.liveBits = kernel.reserve(BITMAPS)
-    this.matchBits = this.liveBits + BITMAP
-    this.workBits = this.matchBits + BITMAP
+    const bitmap = capacity / 8
+    this.liveBits = kernel.reserve(3 * bitmap)
+    this.matchBits = this.liveBits + bitmap
+    this.workBits = this.matchBits + bitmap
     this.columns = []
     this.isWide = hasTexts.map(() => false)
     this.hasNone = hasTexts.map(() => false)
     this.least = new Float64Array(hasTexts.length).fill(Number.POSITIVE_INFINITY)
     this.greatest = new Float64Array(hasTexts.length).fill(Number.NEGATIVE_INFINITY)
     try {
-      for (const _ of hasTexts) this.columns.push(kernel.reserve(NARROW))
+      for (const _ of hasTexts) this.columns.push(kernel.reserve(NARROW * capacity))
     } catch (error) {
       this.release()
       throw error
@@ -61,7 +58,7 @@ export class Segment {
 
   get bytes(): number {
     if (this.isReleased) return 0
-    return this.isWide.reduce((sum, isWide) => sum + (isWide ? WIDE : NARROW), BITMAPS)
+    return this.isWide.reduce((sum, isWide) => sum + (isWide ? WIDE : NARROW) * this.capacity, (3 * this.capacity) / 8)
   }
 
   /** @throws KernelFull; the row is then as it was. */
@@ -104,9 +101,9 @@ export class Segment {
   release(): void {
     if (this.isReleased) return
     this.isReleased = true
-    this.kernel.free(this.liveBits, BITMAPS)
+    this.kernel.free(this.liveBits, (3 * this.capacity) / 8)
     this.columns.forEach((column, place) => {
-      this.kernel.free(column, this.isWide[place] ? WIDE : NARROW)
+      this.kernel.free(column, (this.isWide[place] ? WIDE : NARROW) * this.capacity)
     })
   }
 
@@ -125,11 +122,11 @@ export class Segment {
 
   private widen(place: number) {
     const from = this.columns[place] as number
-    const to = this.kernel.reserve(WIDE)
-    this.kernel.calls.widen(from, ROWS, to)
+    const to = this.kernel.reserve(WIDE * this.capacity)
+    this.kernel.calls.widen(from, this.capacity, to)
     this.columns[place] = to
     this.isWide[place] = true
-    this.kernel.free(from, NARROW)
+    this.kernel.free(from, NARROW * this.capacity)
   }
 }
 

@@ -1,6 +1,9 @@
 import type { Kernel } from './kernel.ts'
-import { ROWS, Segment } from './segment.ts'
+import type { Segment } from './segment.ts'
+import { SegmentedRows } from './segmentedRows.ts'
 
+/** Rows of a segment. */
+const ROWS = 65_536
 /** The id is each entity's first property. */
 const ID = 0
 /** About what a map takes for an entry. */
@@ -14,8 +17,7 @@ interface Run {
 }
 
 /** The rows of a table by number, which is their slot, and by id. */
-export class Slots {
-  readonly segments: Segment[] = []
+export class Slots extends SegmentedRows {
   rows = 0
   /** Slots of rows that did not come in the order of ids; of the others, ids ascend with the slots. */
   private readonly strays = new Map<number, number>()
@@ -26,13 +28,22 @@ export class Slots {
   private greatest = Number.NEGATIVE_INFINITY
   private straySegment: { readonly segment: Segment; readonly first: number } | null = null
 
-  constructor(
-    private readonly kernel: Kernel,
-    private readonly hasTexts: readonly boolean[],
-  ) {}
+  constructor(kernel: Kernel, hasTexts: readonly boolean[]) {
+    super(kernel, hasTexts, ROWS)
+  }
 
-  get bytes(): number {
-    return this.segments.reduce((sum, { bytes }) => sum + bytes, this.strays.size * STRAY_BYTES)
+  override get bytes(): number {
+    return super.bytes + this.strays.size * STRAY_BYTES
+  }
+
+  /** One more than the greatest slot that there can be now. */
+  get end(): number {
+    return this.segments.length * ROWS
+  }
+
+  isLive(slot: number): boolean {
+    const segment = this.segmentOf(slot)
+    return segment.live > 0 && segment.isLive(slot % ROWS)
   }
 
   /** The slot of a row; -1: it is not there. */
@@ -48,17 +59,6 @@ export class Slots {
     return segment.codeAt(row, ID) === id && segment.isLive(row) ? first + row : -1
   }
 
-  codeAt(slot: number, place: number): number {
-    return this.segmentOf(slot).codeAt(slot % ROWS, place)
-  }
-
-  /** Reads all codes of a row. */
-  read(slot: number, into: Float64Array): void {
-    const segment = this.segmentOf(slot)
-    const row = slot % ROWS
-    for (let place = 0; place < into.length; place++) into[place] = segment.codeAt(row, place)
-  }
-
   /** Whether a row has these codes, all of them. */
   isAs(slot: number, codes: Float64Array): boolean {
     for (let place = 0; place < codes.length; place++) {
@@ -68,17 +68,12 @@ export class Slots {
     return true
   }
 
-  /** @throws KernelFull */
-  add(codes: Float64Array): void {
+  /** Returns the row's slot. @throws KernelFull */
+  add(codes: Float64Array): number {
     const id = codes[ID] as number
-    if (id > this.greatest) this.append(codes, id)
-    else this.stray(codes, id)
+    const slot = id > this.greatest ? this.append(codes, id) : this.stray(codes, id)
     this.rows++
-  }
-
-  /** Writes over a row; its id stays. @throws KernelFull */
-  replace(slot: number, codes: Float64Array): void {
-    this.segmentOf(slot).put(slot % ROWS, codes)
+    return slot
   }
 
   remove(slot: number, id: number): void {
@@ -90,43 +85,31 @@ export class Slots {
     else if (segment.live === 0 && segment.rows === ROWS) segment.release()
   }
 
-  release(): void {
-    for (const segment of this.segments) segment.release()
-    this.segments.length = 0
-  }
-
-  private segmentOf(slot: number): Segment {
-    return this.segments[Math.floor(slot / ROWS)] as Segment
-  }
-
-  private append(codes: Float64Array, id: number) {
+  private append(codes: Float64Array, id: number): number {
     let last = this.ordered.at(-1)
     if (!last || last.segment.rows === ROWS) {
       last = { ...this.open(), least: id }
       this.ordered.push(last)
     }
+    const slot = last.first + last.segment.rows
     last.segment.put(last.segment.rows, codes)
     this.greatest = id
+    return slot
   }
 
-  private stray(codes: Float64Array, id: number) {
+  private stray(codes: Float64Array, id: number): number {
     const spare = this.spare.pop()
     if (spare !== undefined) {
       this.replace(spare, codes)
       this.strays.set(id, spare)
-      return
+      return spare
     }
     if (!this.straySegment || this.straySegment.segment.rows === ROWS) this.straySegment = this.open()
     const { segment, first } = this.straySegment
     const slot = first + segment.rows
     segment.put(segment.rows, codes)
     this.strays.set(id, slot)
-  }
-
-  private open(): { segment: Segment; first: number } {
-    const segment = new Segment(this.kernel, this.hasTexts)
-    this.segments.push(segment)
-    return { segment, first: (this.segments.length - 1) * ROWS }
+    return slot
   }
 }
 

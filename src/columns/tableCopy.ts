@@ -1,6 +1,9 @@
 import type { ChangeSubscriber } from '../changes/subscriber.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Log } from '../log.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import type { Filter, ListQuery } from '../model/query.ts'
+import type { ClusteredRows } from './clusteredRows.ts'
+import type { ClusterOptions } from './clusters.ts'
 import type { Reader } from './collation.ts'
 import { ColumnTable } from './columnTable.ts'
 import { readLine } from './copyText.ts'
@@ -17,8 +20,16 @@ interface Sources {
   readonly database: Reader
   /** What lists take of the process's time. */
   readonly slices: Slices
+  /** Bytes that may be taken still, of the kernel's memory and of the program's own. */
+  readonly room: () => number
+  readonly log: Log
+  readonly clusters?: ClusterOptions
 }
 
+/** Slots that are taken over between two looks at the time. */
+const CLUSTER_SLOTS = 256
+const CLUSTER_SLICE_MS = 3
+const CLUSTER_PAUSE_MS = 9
 /** No generation of a subscriber. */
 const LOST = -1
 
@@ -31,31 +42,27 @@ export class TableCopy {
   readMs = performance.now()
   private generation = LOST
   private next = 0
-
+  private isClustering = false
   private readonly texts: OrderedTexts
 
   private constructor(
     private readonly entity: Entity,
     readonly table: ColumnTable,
     private moment: Moment,
-    private readonly slices: Slices,
-    database: Reader,
+    private readonly sources: Sources,
   ) {
-    this.texts = new OrderedTexts(entity, table, database)
+    this.texts = new OrderedTexts(entity, table, sources.database)
   }
 
   /** Reads the table. @throws KernelFull, and what the driver throws */
-  static async load(
-    entity: Entity,
-    kernel: Kernel,
-    { subscriber, reader, database, slices }: Sources,
-  ): Promise<TableCopy> {
+  static async load(entity: Entity, kernel: Kernel, sources: Sources): Promise<TableCopy> {
+    const { subscriber, reader } = sources
     // The log's end before the rows: a change before it is in their snapshot, and of each later one that snapshot says so.
     const end = endOf(subscriber, entity)
-    const table = new ColumnTable(entity, kernel)
+    const table = new ColumnTable(entity, kernel, sources.clusters)
     try {
       const moment = await reader.all(entity, (bytes, from, to) => table.addLine(bytes, from, to))
-      return Object.assign(new TableCopy(entity, table, moment, slices, database), end)
+      return Object.assign(new TableCopy(entity, table, moment, sources), end)
     } catch (error) {
       table.release()
       throw error
@@ -76,7 +83,8 @@ export class TableCopy {
   count(filters: readonly Filter[]): number | null {
     const startMs = performance.now()
     const total = this.table.count(filters, this.texts.boundsOf(filters))
-    this.slices.note(performance.now() - startMs)
+    this.sources.slices.note(performance.now() - startMs)
+    if (!this.isClustering) this.clusterIfDue()
     return total
   }
 
@@ -85,8 +93,34 @@ export class TableCopy {
     const startMs = performance.now()
     this.texts.useFor(sorts)
     const found = this.table.page(filters, sorts, (page - 1) * pageSize, pageSize, this.texts.boundsOf(filters))
-    this.slices.note(performance.now() - startMs)
+    this.sources.slices.note(performance.now() - startMs)
     return found
+  }
+
+  /** Once lists have cost more than that, the rows are laid beside each other by a property of which they ask for ranges. */
+  private clusterIfDue() {
+    const { clusters } = this.table
+    const { due } = clusters
+    if (due === null || clusters.nextBytes > this.sources.room()) return
+    this.isClustering = true
+    this.cluster(clusters.begin(due)).finally(() => (this.isClustering = false))
+  }
+
+  /** In slices, since this is the only thread of the process. */
+  private async cluster(rows: ClusteredRows) {
+    const startMs = performance.now()
+    for (let isLeft = true; isLeft; await Bun.sleep(CLUSTER_PAUSE_MS)) {
+      const endMs = performance.now() + CLUSTER_SLICE_MS
+      while (isLeft && performance.now() < endMs) isLeft = this.table.takeOver(rows, CLUSTER_SLOTS)
+    }
+    if (!rows.isWhole) return
+    const { table, properties } = this.entity
+    this.sources.log.info('a table in columns lies by a property, too', {
+      table,
+      property: (properties[rows.place] as Property).name,
+      mb: Math.ceil(rows.bytes / 2 ** 20),
+      ms: Math.round(performance.now() - startMs),
+    })
   }
 
   /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: that is known. */

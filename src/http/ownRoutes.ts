@@ -50,11 +50,12 @@ async function bounded(request: Request): Promise<Request> {
   return new Request(request.url, { method, headers, body: body.length === 0 ? null : body })
 }
 
-/** @throws Error of what failed there, which is for the log and not for clients */
+/** @throws Error of what failed there, or cannot be sent, which is for the log and not for clients */
 async function replyOf(response: Response): Promise<Reply> {
   const { status } = response
   const body = new Uint8Array(await response.arrayBuffer())
   if (status === 500) throw new Error(`a route of one's own: ${new TextDecoder().decode(body)}`)
+  if (response.headers.getSetCookie().length > 1) throw new Error("a route of one's own sets more than one cookie")
   const headers: Record<string, string> = {}
   for (const [name, value] of response.headers) headers[name] = value
   return { status, headers, body: body.length === 0 ? null : body }

@@ -79,6 +79,8 @@ export interface ServedAt {
 
 /** Within this time connections that have begun are accepted, and their first request has come. */
 const SETTLE_MS = 50
+/** The same with TLS, whose handshake comes before. */
+const SETTLE_TLS_MS = 500
 /** A list that waits for a table's lock is another fault than one that costs too much: by less than a statement may take. */
 const LOCK_MS_MAX = 2_000
 /** Less than a statement may take: an operator's stop does not wait for slow ones. */
@@ -192,10 +194,11 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     },
     async stop(leaveMs) {
       draining = true
-      await Bun.sleep(Math.max(0, leaveMs - SETTLE_MS))
+      const settleMs = surroundings.certificate ? SETTLE_TLS_MS : SETTLE_MS
+      await Bun.sleep(Math.max(0, leaveMs - settleMs))
       endKeeping()
       listener.stopAccepting()
-      await Bun.sleep(Math.min(leaveMs, SETTLE_MS))
+      await Bun.sleep(Math.min(leaveMs, settleMs))
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       // What still runs is answered 503 when its connection ends; so the listener goes last.

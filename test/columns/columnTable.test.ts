@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Change } from '../../src/changes/change.ts'
+import { ClusteredRows } from '../../src/columns/clusteredRows.ts'
+import type { ClusterOptions } from '../../src/columns/clusters.ts'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
 import absence from '../../src/entities/absence.ts'
@@ -66,8 +68,8 @@ function shuffled<T>(random: Random, items: readonly T[]): T[] {
   return items.map(() => left.splice(random.below(left.length), 1)[0] as T)
 }
 
-function filled(entity: Entity, table: RandomTable, kernel: Kernel): ColumnTable {
-  const columns = new ColumnTable(entity, kernel)
+function filled(entity: Entity, table: RandomTable, kernel: Kernel, options?: ClusterOptions): ColumnTable {
+  const columns = new ColumnTable(entity, kernel, options)
   for (const row of table.rows) columns.add(row)
   return columns
 }
@@ -103,6 +105,60 @@ const reading = defineEntity('Reading', {
   amount: decimal(8),
 })
 
+/** Counts how often lists were looked for among clustered rows. */
+function countNear(columns: ColumnTable): () => number {
+  const nearest = columns.clusters.nearest.bind(columns.clusters)
+  let near = 0
+  columns.clusters.nearest = (conditions) => {
+    const rows = nearest(conditions)
+    if (rows instanceof ClusteredRows) near++
+    return rows
+  }
+  return () => near
+}
+
+const placeOf = ({ properties }: Entity, column: string) =>
+  properties.findIndex((property) => property.column === column)
+
+describe(`rows that lie by another property, SEED=${SEED}`, () => {
+  for (const [entity, column] of [
+    [absence, 'start'],
+    [absence, 'period_days'],
+    [reading, 'at'],
+    [reading, 'amount'],
+  ] as const)
+    test(`${column} of ${entity.plural}: lists are the same, also while the rows are taken over and changed`, () => {
+      const random = new Random(SEED)
+      const table = new RandomTable(entity, random, 800)
+      const columns = filled(entity, table, new Kernel(MEMORY), { bucketRows: 30 })
+      const near = countNear(columns)
+      for (let round = 0; round < 4; round++) {
+        const rows = columns.clusters.begin(placeOf(entity, column))
+        // Some of the table is taken over when it changes, the rest later.
+        columns.takeOver(rows, random.pick([0, random.below(900), 1_000]))
+        for (let changed = 0; changed < 3; changed++) {
+          const changes = shuffled(random, table.change(100))
+          const half = random.below(changes.length)
+          columns.take(changes.slice(0, half))
+          columns.takeOver(rows, random.below(300))
+          expect(differences(table, columns, 8, changes.slice(half))).toEqual([])
+          columns.take(changes.slice(half))
+          expect(differences(table, columns, 8)).toEqual([])
+        }
+        while (columns.takeOver(rows, 5_000));
+        expect(rows.isWhole).toBe(true)
+        expect(differences(table, columns, 30)).toEqual([])
+        for (let changed = 0; changed < 3; changed++) {
+          columns.take(shuffled(random, table.change(150)))
+          expect(differences(table, columns, 20)).toEqual([])
+        }
+        columns.giveUpClusters()
+        expect(differences(table, columns, 10)).toEqual([])
+      }
+      expect(near()).toBeGreaterThan(20)
+    })
+})
+
 test(
   `a table of two segments: pages lie in the middle of rows that tie; SEED=${SEED}`,
   () => {
@@ -135,16 +191,28 @@ describe('memory', () => {
     const random = new Random(SEED)
     const kernel = new Kernel(MEMORY)
     const before = kernel.bytes
-    const sizes = new Set<number>()
     for (let round = 0; round < 20; round++) {
       const table = new RandomTable(absence, random, 50)
-      const columns = filled(absence, table, kernel)
+      const columns = filled(absence, table, kernel, { bucketRows: 20 })
+      columns.takeOver(columns.clusters.begin(placeOf(absence, 'start')), random.below(60))
       expect(differences(table, columns, 3)).toEqual([])
-      sizes.add(kernel.octets.length)
       columns.release()
       expect(kernel.bytes).toBe(before)
     }
-    expect(sizes.size).toBeLessThan(4)
+  })
+
+  test('that does not suffice for the rows once more is given back, and lists are the same', () => {
+    const random = new Random(SEED)
+    const table = new RandomTable(absence, random, 800)
+    const kernel = new Kernel(24 * 2 ** 20)
+    const columns = filled(absence, table, kernel, { bucketRows: 8 })
+    const before = [kernel.bytes, columns.bytes]
+    const rows = columns.clusters.begin(placeOf(absence, 'start'))
+    while (columns.takeOver(rows, 100));
+    expect([rows.isReleased, rows.isWhole]).toEqual([true, false])
+    expect([kernel.bytes, columns.bytes]).toEqual(before)
+    columns.take(shuffled(random, table.change(100)))
+    expect(differences(table, columns, 20)).toEqual([])
   })
 
   test('that does not suffice is refused by a name, and nothing of the table stays', () => {

@@ -58,7 +58,7 @@ describe('a range is the same with vectors and without', () => {
 })
 
 describe('memory', () => {
-  test('is 0 at first and when it is used again, and is kept when it grows', () => {
+  test('is 0 at first and when it is used again, and is kept when more is taken', () => {
     const kernel = new Kernel(8 * MEBIBYTE)
     const first = kernel.reserve(100)
     expect(first).toBeGreaterThan(0)

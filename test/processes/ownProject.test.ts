@@ -151,6 +151,10 @@ describe('a project of one’s own', () => {
       const [, app = ''] = /^```ts\n\/\/ app\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
       const more = `
   .post('/fails', () => { throw new Error('a secret') })
+  .post('/cookies/:count', ({ cookie, params }) => {
+    for (let at = 0; at < Number(params.count); at++) cookie[\`c\${at}\`].value = at
+    return 'set'
+  })
   .post(
     '/open',
     async ({ request, set }) => {
@@ -200,6 +204,10 @@ describe('a project of one’s own', () => {
       expect(JSON.stringify(error)).not.toContain('a secret')
       await server.waitFor(/a request failed.*a secret/)
       expect((await hook('/fails')).status).toBe(401)
+      const cookies = await hook('/cookies/1', { headers })
+      expect([cookies.status, cookies.headers.getSetCookie()]).toEqual([200, ['c0=0; Path=/']])
+      expect((await hook('/cookies/2', { headers })).status).toBe(500)
+      await server.waitFor(/sets more than one cookie/)
       const large = await hook('/open', { body: 'x'.repeat(2 ** 20 + 1) })
       expect([large.status, large.headers.get('connection')]).toEqual([413, 'close'])
       const open = await hook('/open', { body: 'ab' })

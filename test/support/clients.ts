@@ -68,7 +68,7 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
       isWaiting = true
       socket.write(request)
     }
-    socket.on('connect', () => {
+    socket.on(protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       isConnected = true
       ask()
     })
@@ -92,7 +92,7 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
       leave(20)
     })
     socket.on('close', () => {
-      if (!isDone) cut('cut')
+      if (!isDone) cut(isConnected ? 'cut' : 'not connected: closed')
       leave(20)
     })
   }

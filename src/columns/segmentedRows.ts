@@ -1,0 +1,50 @@
+import type { Kernel } from './kernel.ts'
+import { Segment } from './segment.ts'
+
+/** Rows of codes by their slot: the number of a segment and of a row in it. */
+export class SegmentedRows {
+  readonly segments: Segment[] = []
+
+  /** `segmentRows`: that each segment has room for. */
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly hasTexts: readonly boolean[],
+    readonly segmentRows: number,
+  ) {}
+
+  get bytes(): number {
+    return this.segments.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  codeAt(slot: number, place: number): number {
+    return this.segmentOf(slot).codeAt(slot % this.segmentRows, place)
+  }
+
+  /** Reads all codes of a row. */
+  read(slot: number, into: Float64Array): void {
+    const segment = this.segmentOf(slot)
+    const row = slot % this.segmentRows
+    for (let place = 0; place < into.length; place++) into[place] = segment.codeAt(row, place)
+  }
+
+  /** Writes over a row; its id stays. @throws KernelFull */
+  replace(slot: number, codes: Float64Array): void {
+    this.segmentOf(slot).put(slot % this.segmentRows, codes)
+  }
+
+  release(): void {
+    for (const segment of this.segments) segment.release()
+    this.segments.length = 0
+  }
+
+  protected segmentOf(slot: number): Segment {
+    return this.segments[Math.floor(slot / this.segmentRows)] as Segment
+  }
+
+  /** One more segment, without rows, and its first slot. @throws KernelFull */
+  protected open(): { readonly segment: Segment; readonly first: number } {
+    const segment = new Segment(this.kernel, this.hasTexts, this.segmentRows)
+    this.segments.push(segment)
+    return { segment, first: (this.segments.length - 1) * this.segmentRows }
+  }
+}
