@@ -1,7 +1,7 @@
 import type { Batchable } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
-import { join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
+import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { insertParts, list, operandsOf, paramsOf } from './assigned.ts'
 import { allFound, columnOf, type InsertParts, lookup, type Operand, rowsOf } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'
@@ -14,6 +14,10 @@ const shapes = new ShapeCache(200)
 
 /** The rows as they are sent, with what they copy. */
 const FOUND = sql`"Found"`
+/** Whether it is this statement's turn among those that may lock each other out. */
+const TURN = sql`"Turn"`
+/** Of locks for a turn; the other half of their key is the table's. */
+const TURN_LOCK = 59
 /** What is written of them. */
 const WRITTEN = sql`"W"`
 
@@ -56,9 +60,11 @@ function compile(
   const [key, request, asker] = [param(null), param(null), param(null)]
   const inner = replaceParams(parts.values, columnOf(operands))
   const effect = sql`${parts.insert} select ${inner} from ${FOUND} as b where b."All" order by b."N" ${parts.returning}`
+  const isAlone = changed.some(({ unique }) => unique !== null)
   const steps = [
+    ...(isAlone ? [turnOf(entity)] : []),
     ...(isOnce ? [sql`"First" as materialized (select ${isFirst(sql`${key}::uuid`)} as "Is")`] : []),
-    sql`${FOUND} as materialized (${found(entity, changed, parts, operands, isOnce)})`,
+    sql`${FOUND} as materialized (${found(entity, changed, parts, operands, conditionOf(isOnce, isAlone))})`,
     sql`${WRITTEN} (${imageNames(entity, 'create')}) as (${effect})`,
     ...(isOnce ? [kept(entity, key, request)] : []),
     ...(trail ? [left(entity, changed, trail, asker)] : []),
@@ -73,16 +79,32 @@ function found(
   changed: readonly Property[],
   { sources }: InsertParts,
   operands: readonly Operand[],
-  isOnce: boolean,
+  condition: Sql,
 ): Sql {
   const { from } = rowsOf(operands, (index) => sql`${(operands[index] as Operand).param}`)
-  const first = isOnce ? sql` where (select "Is" from "First")` : sql``
   const conditions = [...(sources.length === 0 ? [] : [allFound(sources)]), ...freeOfNew(entity, changed, operands)]
-  if (conditions.length === 0) return sql`select b.*, true as "All" from ${from}${first}`
+  if (conditions.length === 0) return sql`select b.*, true as "All" from ${from}${condition}`
   const value = columnOf(operands)
   const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
   const all = replaceParams(join(conditions, sql` and `), value)
-  return sql`select b.*, bool_and(${all}) over () as "All" from (select ${lookups} from ${from}${first} offset 0) as b`
+  return sql`select b.*, bool_and(${all}) over () as "All" from (select ${lookups} from ${from}${condition} offset 0) as b`
+}
+
+/**
+ * Two statements whose rows have unique values in common, in other orders, would wait for each other's rows; and so again when
+ * one of them was undone and is repeated. So one table's come one after the other, those of other servers too. D65
+ */
+function turnOf({ table }: Entity): Sql {
+  const lock = sql`pg_advisory_xact_lock(${integer(TURN_LOCK)}, ${integer(Bun.hash.crc32(table) >>> 1)})`
+  return sql`${TURN} as materialized (select true as "Is" from ${lock})`
+}
+
+/** What was done before waits for no turn. */
+function conditionOf(isOnce: boolean, isAlone: boolean): Sql {
+  const [first, turn] = [sql`(select "Is" from "First")`, sql`(select "Is" from ${TURN})`]
+  if (isOnce && isAlone) return sql` where case when ${first} then ${turn} else false end`
+  if (isOnce) return sql` where ${first}`
+  return isAlone ? sql` where ${turn}` : sql``
 }
 
 function kept(entity: Entity, key: Param, request: Param): Sql {

@@ -435,6 +435,15 @@ describe('one file that declares an entity, and a migration that a command write
       for (const [status, ...faults] of race) if (status === 409) expect(faults).toEqual(['AlreadyExists [1].Code'])
     })
 
+    test('of several rows in opposite orders at the same time one body is created, though they would lock each other out', async () => {
+      for (const round of ['O', 'P', 'Q']) {
+        const rows = Array.from({ length: 1_000 }, (_, at) => ({ Code: `${round}-${at}`, From: '2026-01-31' }))
+        const bodies = [rows, rows.toReversed(), rows, rows.toReversed()].map((body) => JSON.stringify(body))
+        const answers = await Promise.all(bodies.map((body) => send('POST', '/Permits', body)))
+        expect([round, ...answers.map(({ status }) => status).sort()]).toEqual([round, 201, 409, 409, 409])
+      }
+    })
+
     test('of writes at the same time one has the value, and each has its own answer', async () => {
       for (const round of ['r', 's']) {
         const answers = await Promise.all(
@@ -452,17 +461,20 @@ describe('one file that declares an entity, and a migration that a command write
       }
     })
 
-    test('a repeated create under one Idempotency-Key is answered the same', async () => {
+    test.each([
+      ['k-1', '{"Code":"K-1","From":"2026-05-01"}'],
+      ['k-2', '[{"Code":"K-2","From":"2026-05-01"},{"Code":"K-3","From":"2026-05-01"}]'],
+    ])('a repeated create under one Idempotency-Key is answered the same: %s', async (key, body) => {
+      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json', 'idempotency-key': key }
       const once = () =>
-        fetch(`${url}/Permits`, {
-          method: 'POST',
-          headers: { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json', 'idempotency-key': 'k-1' },
-          body: '{"Code":"K-1","From":"2026-05-01"}',
-        }).then(async (response) => [response.status, await response.text()])
+        fetch(`${url}/Permits`, { method: 'POST', headers, body }).then(async (response) => [
+          response.status,
+          await response.text(),
+        ])
       const first = await once()
       expect(first[0]).toBe(201)
       expect(await once()).toEqual(first)
-      expect((await permit('K-1')).status).toBe(409)
+      expect((await send('POST', '/Permits', body)).status).toBe(409)
     })
 
     test('lists from memory are those of the database, by every operator and sort', async () => {
