@@ -59,7 +59,7 @@ export function linesOf({ entity, action, rows, key, properties, hasValues }: Wr
   // written and so locked, which the count waits for.
   const position =
     action === 'create'
-      ? sql`pg_current_xact_id()::text::bigint`
+      ? sql`(select pg_current_xact_id()::text::bigint)`
       : sql`(select change_position() from (select count(*) from ${rows}) as all_written)`
   const line = sql`select ${position}, ${table}, "C1", ${letter}, ${key}`
   const images = properties

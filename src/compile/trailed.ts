@@ -16,7 +16,8 @@ import type { Compiled } from './shapes.ts'
 import { askerOf, imageNames, linesOf, type Trail, withTrail } from './trail.ts'
 
 // Writes that leave lines. Each text has one value more than without, behind all others: the key that asks for the write, in
-// a batch those of its runs. What they return is the same.
+// a batch those of its runs. What they return is the same. New rows that one key asks for have a cheaper text: their lines
+// need not be matched with the runs.
 
 /** What a line of a kind of write has, whoever asks for it. */
 export interface Lines extends Pick<Trail, 'hasValues'> {
@@ -63,9 +64,17 @@ export function trailedInsert(
     },
     [asker],
   )
+  const alike = textOf(
+    operands,
+    (runs) => {
+      const effect = sql`${insert} select ${inner} from ${foundRuns(parts.sources, operands, runs)} order by b."N" ${returning}`
+      return withTrail(effect, { entity, action: 'create', key: askerOf(asker, null), ...lines })
+    },
+    [asker],
+  )
   return {
     text: toStatement(one, [...paramsOf(operands), asker]).text,
-    batch: { text, rows: 'ordered', distinct: null, matches },
+    batch: { text, alike, rows: 'ordered', distinct: null, matches },
   }
 }
 

@@ -1,6 +1,6 @@
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Batch, Batchable } from '../model/batch.ts'
-import { arrayText, type Row } from '../model/sql.ts'
+import { arrayText, type Row, type Statement } from '../model/sql.ts'
 import { Sending } from './sending.ts'
 import type { Observe } from './writeObserver.ts'
 
@@ -130,14 +130,14 @@ export class Batcher {
     }
     // The first run has waited longest: where its client has been answered, so may others have been.
     if (untilMs <= performance.now()) return this.separate(runs)
-    const values = statement.values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
+    const { text, values } = joined(batch, runs)
     const startMs = performance.now()
     const whole = sending && Sending.together(runs)
     const kind = sending === null ? 'read' : 'write'
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)
     const { once } = statement
-    const rows = await this.execution.together({ text: batch.text, values, once }, observe, untilMs, whole)
+    const rows = await this.execution.together({ text, values, once }, observe, untilMs, whole)
     for (const run of runs) run.sending?.separate()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
@@ -159,6 +159,17 @@ export class Batcher {
     for (const { statement, observe, sending, untilMs, resolve, reject } of runs)
       this.execution.alone(statement, observe, untilMs, sending).then(resolve, reject)
   }
+}
+
+/** All runs as one statement. */
+function joined({ text, alike }: Batch, runs: readonly Run[]): Statement {
+  const { values } = (runs[0] as Run).statement
+  const arrays = values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
+  if (alike === undefined) return { text, values: arrays }
+  const last = values.at(-1)
+  if (!runs.every(({ statement }) => statement.values.at(-1) === last)) return { text, values: arrays }
+  arrays[arrays.length - 1] = last as string
+  return { text: alike, values: arrays }
 }
 
 /** The next runs of a queue, and leaves the others waiting. */

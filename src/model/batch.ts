@@ -4,6 +4,8 @@ import type { Statement } from './sql.ts'
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
 export interface Batch {
   readonly text: string
+  /** Where all runs have the same last value: it is sent once, and no array. Not there: `text` serves these runs, too. */
+  readonly alike?: string
   /** Whose rows are whose: `numbered`, by the last column, the run's number from 1; `ordered`, one row for each run, or none. */
   readonly rows: 'numbered' | 'ordered'
   /**

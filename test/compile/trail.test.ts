@@ -43,6 +43,12 @@ async function together(statements: readonly Batchable[]) {
   const rows = await database.read({ text: batch?.text ?? '', values: values ?? [] })
   return rows
 }
+/** The same of new rows that one key asks for. */
+async function togetherOfOne(statements: readonly Batchable[]) {
+  const [{ batch, values }] = statements as [Batchable]
+  const arrays = values.slice(0, -1).map((_, index) => arrayText(statements.map((one) => one.values[index] ?? null)))
+  return database.read({ text: batch?.alike ?? '', values: [...arrays, values.at(-1) ?? null] })
+}
 const written = async (statement: Batchable) => (await database.write({ ...statement, batch: null }))[0]
 const idOf = async (statement: Batchable) => (await written(statement))?.[0] as string
 const linesOf = async (row: string | null | undefined) =>
@@ -92,6 +98,16 @@ describe('a write leaves a line', () => {
     const removed = await together(ids.map((row, index) => remove(row, trails[index] as Trail)))
     expect(removed).toHaveLength(2)
     expect(await linesOf(ids[1])).toEqual([line('c', [], 'c'), line('u', ['Title'], 'b'), line('d', [], 'b')])
+  })
+
+  test('of new rows in batches of one key, as in those of several', async () => {
+    const bodies = [null, id('999999'), null].map((company, index) => ({ FirstName: `${index}`, CompanyId: company }))
+    const made = await togetherOfOne(bodies.map((body) => create(body)))
+    const ids = made.map((row) => row[0] as string)
+    expect(ids).toHaveLength(2)
+    expect(await Promise.all(ids.map(linesOf))).toEqual([[line('c')], [line('c')]])
+    const plain = await togetherOfOne(['a', 'b'].map((name) => create({ FirstName: name })))
+    expect(await Promise.all(plain.map((row) => linesOf(row[0])))).toEqual([[line('c')], [line('c')]])
   })
 
   test('under an Idempotency-Key once, alone and in batches', async () => {

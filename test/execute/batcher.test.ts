@@ -56,6 +56,24 @@ const valuesOf = (sent?: Sent) => JSON.parse(`[${sent?.statement.values[0]?.slic
 const queuesOf = (batcher: Batcher) => (batcher as unknown as { queues: Map<string, unknown> }).queues.size
 
 describe('what is asked in one turn of the event loop', () => {
+  test('goes by the text for one last value where all have the same, by that for any where not', async () => {
+    const { batcher, sent } = fakeDatabase()
+    const alike = { ...ordered, alike: 'many of one' }
+    const ask = (...keys: string[]) =>
+      Promise.all(keys.map((key, index) => batcher.ask({ ...run(alike, `${index}`, key), text: keys.join() })))
+    const answers = [ask('k', 'k'), ask('k', 'l')]
+    await turn()
+    expect(sent.map(({ statement }) => [statement.text, ...statement.values])).toEqual([
+      ['many of one', '{"0","1"}', 'k'],
+      ['many', '{"0","1"}', '{"k","l"}'],
+    ])
+    for (const { answer } of sent) await answer([['a'], ['b']])
+    expect(await Promise.all(answers)).toEqual([
+      [[['a']], [['b']]],
+      [[['a']], [['b']]],
+    ])
+  })
+
   test('of rows in the order of the runs, those that were refused get none, and the others their own', async () => {
     const { batcher, sent } = fakeDatabase()
     const references = ['1', '9', null, '2', '9', '1', '8']
