@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { isSecret, type SettingName, settings } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -30,14 +30,15 @@ export function readSecretFiles(environment: Environment): SecretFiles {
     const file = environment[variable]
     if (!file) continue
     const name = variable.slice(0, -END.length)
-    files.set(name, file)
-    if (environment[name]) faults.push(`${name} and ${variable} are both set: take one of them away`)
-    else {
-      try {
-        read[name] = readSecret(file)
-      } catch (error) {
-        faults.push(`${variable} must name a file with the value; ${file}: ${(error as Error).message}`)
-      }
+    if (environment[name]) {
+      faults.push(`${name} and ${variable} are both set: take one of them away`)
+      continue
+    }
+    try {
+      read[name] = readSecret(file)
+      files.set(name, file)
+    } catch (error) {
+      faults.push(`${variable} must name a file with the value: ${(error as Error).message}`)
     }
   }
   return { environment: read, files, faults }
@@ -47,13 +48,28 @@ export function readSecretFiles(environment: Environment): SecretFiles {
 function readSecret(file: string): string {
   let bytes: Buffer
   try {
-    bytes = readFileSync(file)
+    bytes = readUpTo(file, BYTES_MAX + 1)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new Error(code === 'ENOENT' ? 'there is none' : `it cannot be read (${code})`)
+    // The name is not repeated: who has put the secret itself there would find it in the log.
+    throw new Error(code === 'ENOENT' ? 'there is no file of that name' : `the file cannot be read (${code})`)
   }
-  if (bytes.length > BYTES_MAX) throw new Error(`it has more than ${BYTES_MAX} bytes`)
+  if (bytes.length > BYTES_MAX) throw new Error(`${file} has more than ${BYTES_MAX} bytes`)
   const text = bytes.toString('utf8').replace(/\r?\n$/, '')
-  if (text === '') throw new Error('it is empty')
+  if (text === '') throw new Error(`${file} is empty`)
   return text
+}
+
+/** No more than so many bytes, though the file may have no end. */
+function readUpTo(file: string, bytesMax: number): Buffer {
+  const descriptor = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(bytesMax)
+    let length = 0
+    for (let read = -1; read !== 0 && length < bytesMax; length += read)
+      read = readSync(descriptor, bytes, length, bytesMax - length, null)
+    return bytes.subarray(0, length)
+  } finally {
+    closeSync(descriptor)
+  }
 }

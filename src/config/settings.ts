@@ -106,9 +106,9 @@ export const settings = {
     meaning: 'The address that ADMIN_PORT listens on.',
   },
   PUBLIC_URL: {
-    schema: Type.String({ pattern: '^(?=[!-~]{1,128}$)https?://[^/?#"<>]+(/[^?#"<>]*)?$' }),
+    schema: Type.String({ pattern: '^(?=[!-~]{1,128}$)https?://[^/?#"<>@]+(/[^?#"<>]*)?$' }),
     default: null,
-    allowed: 'an address like https://api.example.com, without query, of up to 128 ASCII characters',
+    allowed: 'an address like https://api.example.com, without user and query, of up to 128 ASCII characters',
     meaning: 'What links begin with; without it, the address listened on.',
   },
   CORS_ORIGINS: {

@@ -118,9 +118,15 @@ function writable({ isStandby, isReadOnly }: State): Finding {
 /** On this machine no one listens. */
 function encryption(url: string, { isEncrypted }: State): Finding[] {
   if (isEncrypted) return [ok('database tls', 'connections are encrypted')]
-  if (/@?(localhost|127\.[\d.]+|\[::1\])(?=[:/?]|$)/.test(url.replace(/^\w+:\/\//, '')))
-    return [ok('database tls', 'it is on this machine')]
+  if (isLocal(url)) return [ok('database tls', 'it is on this machine')]
   return [advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')]
+}
+
+/** Whether each host of an address is this machine. */
+export function isLocal(url: string): boolean {
+  const authority = /^\w+:\/\/([^/?]*)/.exec(url)?.[1] ?? ''
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1).split(',')
+  return hosts.every((host) => /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/.test(host))
 }
 
 async function examineMigrations(sql: postgres.Sql, config: Config): Promise<Finding> {

@@ -11,6 +11,8 @@ export interface AdminServer {
 /** What it answers with. */
 interface AdminParts {
   metrics(): string
+  /** Whether a worker is there. */
+  isLive(): boolean
   /** Rejects, as a false does, where requests cannot be served. */
   isReady(): Promise<boolean>
 }
@@ -39,7 +41,7 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 
 function answer({ method, url }: Request, parts: AdminParts): Promise<Response> | Response {
   const { pathname } = new URL(url, 'http://admin')
-  const get = { '/metrics': () => metricsOf(parts), '/livez': live, '/readyz': () => readinessOf(parts) }[pathname]
+  const get = { '/metrics': () => metricsOf(parts), '/livez': () => livenessOf(parts), '/readyz': () => readinessOf(parts) }[pathname]
   if (get === undefined) return refuse(404, 'Here are /metrics, /livez and /readyz.')
   if (method !== 'GET' && method !== 'HEAD') return refuse(405, 'Here is only to read.', { Allow: 'GET, HEAD' })
   return get()
@@ -49,8 +51,10 @@ function metricsOf({ metrics }: AdminParts): Response {
   return new Response(metrics(), { headers: { ...SAFE, 'Content-Type': EXPOSITION_TYPE } })
 }
 
-function live(): Response {
-  return new Response('{"status":"live"}', { headers: JSON_HEADERS })
+function livenessOf({ isLive }: AdminParts): Response {
+  return isLive()
+    ? new Response('{"status":"live"}', { headers: JSON_HEADERS })
+    : new Response('{"status":"not live"}', { status: 503, headers: JSON_HEADERS })
 }
 
 async function readinessOf({ isReady }: AdminParts): Promise<Response> {

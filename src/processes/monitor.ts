@@ -67,10 +67,11 @@ export class Monitor {
   start({ url, migrationFiles, isServing }: Readying): string {
     const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
     const isReady = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
+    const isLive = () => (this.supervised.workers()?.running.size ?? 0) > 0
     const { adminHost: host, adminPort: port } = this.config
     this.server = serveAdmin(
       { host, port: port as number },
-      { isReady: async () => isServing() && isReady(), metrics: () => this.text() },
+      { isLive, isReady: async () => isLive() && isServing() && isReady(), metrics: () => this.text() },
     )
     return this.server.url
   }

@@ -177,6 +177,7 @@ describe('a wrong setting is refused', () => {
       'ftp://a',
       'https://a?b',
       'https://a#b',
+      'https://user:password@a',
       'https://a b',
       'https://',
       'https://ä.example',

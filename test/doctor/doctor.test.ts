@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config/config.ts'
 import { clockOff } from '../../src/doctor/clock.ts'
+import { isLocal } from '../../src/doctor/database.ts'
 import { examine } from '../../src/doctor/doctor.ts'
 import { OTHERS } from '../../src/doctor/tables.ts'
 import { daysLeft } from '../../src/os/certificate.ts'
@@ -23,6 +24,17 @@ const environment = (own: Record<string, string> = {}) => ({
   ...own,
 })
 const findingsOf = (own: Record<string, string>) => examine(() => readConfig(environment(own)))
+
+test.each([
+  ['postgres://u:p@localhost:5432/hr', true],
+  ['postgres://127.0.0.1/hr', true],
+  ['postgres://u@[::1]:5433,localhost/hr', true],
+  ['postgres://localhost:pw@db.example.com/hr', false],
+  ['postgres://u@db.example.com/localhost', false],
+  ['postgres://u@10.127.0.0.1/hr', false],
+  ['postgres://u@notlocalhost/hr', false],
+  ['postgres://u@localhost,db/hr', false],
+])('%s is on this machine: %p', (url, expected) => expect(isLocal(url)).toBe(expected))
 
 /** What is not as it should be, but for advice: the tests' role is a superuser. */
 async function faultsOf(own: Record<string, string>) {
