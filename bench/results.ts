@@ -99,7 +99,9 @@ export function fileNameOf({ date }: Pick<Results, 'date'>): string {
   return date.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-')
 }
 
-/** The middle of the values; of an even number the higher of the two in the middle. NaN for none. */
+/** The middle of the values; of an even number, between the two in the middle. NaN for none. */
 export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+  const sorted = values.toSorted((a, b) => a - b)
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
+  return low === undefined || high === undefined ? Number.NaN : (low + high) / 2
 }
