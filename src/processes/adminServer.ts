@@ -41,7 +41,11 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 
 function answer({ method, url }: Request, parts: AdminParts): Promise<Response> | Response {
   const { pathname } = new URL(url, 'http://admin')
-  const get = { '/metrics': () => metricsOf(parts), '/livez': () => livenessOf(parts), '/readyz': () => readinessOf(parts) }[pathname]
+  const get = {
+    '/metrics': () => metricsOf(parts),
+    '/livez': () => livenessOf(parts),
+    '/readyz': () => readinessOf(parts),
+  }[pathname]
   if (get === undefined) return refuse(404, 'Here are /metrics, /livez and /readyz.')
   if (method !== 'GET' && method !== 'HEAD') return refuse(405, 'Here is only to read.', { Allow: 'GET, HEAD' })
   return get()
