@@ -14,6 +14,7 @@ import type { Entity } from '../../src/model/entity.ts'
 import type { Assignments } from '../../src/model/query.ts'
 import { monotonicMs } from '../../src/os/clock.ts'
 import { MIGRATIONS, migrate } from '../../src/postgres/migrate.ts'
+import { holdCommits } from '../support/heldCommits.ts'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
@@ -269,17 +270,12 @@ describe('writes of this machine', () => {
 })
 
 /** While this PostgreSQL waits for a standby that never comes, commits are on disk, and no snapshot sees them. */
-async function holdCommits(): Promise<() => Promise<void>> {
-  const admin = connect(server.url)
-  const waitFor = async (standby: string) => {
-    await admin.unsafe(`alter system set synchronous_standby_names = '${standby}'`)
-    await admin`select pg_reload_conf()`
-    await until(async () => (await admin`show synchronous_standby_names`)[0]?.synchronous_standby_names === standby)
-  }
-  await waitFor('nowhere')
+async function heldCommits(): Promise<() => Promise<void>> {
+  const [admin, probe] = [connect(server.url), connect(server.url)]
+  const release = await holdCommits(admin, probe)
   return async () => {
-    await waitFor('')
-    await admin.end()
+    await release()
+    await Promise.all([admin.end(), probe.end()])
   }
 }
 
@@ -289,7 +285,7 @@ describe('a commit that no snapshot sees yet', () => {
     async () => {
       await sql`insert into company (name) values ('before')`
       const reader = await reading()
-      const letGo = await holdCommits()
+      const letGo = await heldCommits()
       const writer = connect(url)
       try {
         const written = writer`insert into company (name) values ('held')`.execute()
@@ -319,7 +315,7 @@ describe('a commit that no snapshot sees yet', () => {
   test(
     'of before the slot: nothing is heard until it is seen',
     async () => {
-      const letGo = await holdCommits()
+      const letGo = await heldCommits()
       const writer = connect(url)
       try {
         const written = writer`insert into company (name) values ('held')`.execute()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { MIGRATIONS, migrate } from '../../src/postgres/migrate.ts'
+import { heldCommits, holdCommits } from '../support/heldCommits.ts'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
 import { connect } from '../support/postgres.ts'
 import { endPrograms, type RunningProgram, runMain, temporaryFolder, until } from '../support/process.ts'
@@ -122,21 +123,17 @@ test(
     await until(async () => (await totalOf(site)) === 60)
     const admin = connect(server.url)
     const writer = connect(databaseUrl)
-    const waitFor = async (standby: string) => {
-      await admin.unsafe(`alter system set synchronous_standby_names = '${standby}'`)
-      await admin`select pg_reload_conf()`
-    }
+    const probe = connect(server.url)
+    const release = await holdCommits(admin, probe)
     try {
-      await waitFor('nowhere')
-      await until(async () => (await admin`show synchronous_standby_names`)[0]?.synchronous_standby_names === 'nowhere')
       const written = writer`insert into company (name) values ('held')`.execute()
-      await until(async () => (await sql`select from pg_stat_activity where wait_event = 'SyncRep'`).count === 1)
+      await until(async () => (await heldCommits(admin)) === 2)
       for (let look = 0; look < 20; look++) {
         expect(await totalOf(site)).toBe(60)
         expect(await totalOf(site, `/Companies?Enabled=false&PageSize=${1 + look}`)).toBe(60)
         await Bun.sleep(20)
       }
-      await waitFor('')
+      await release()
       await written
       await until(async () => (await totalOf(site)) === 61)
       for (let look = 0; look < 20; look++)
@@ -145,8 +142,9 @@ test(
       await sql`delete from company where name = 'held'`
       await until(async () => (await totalOf(site)) === 60)
     } finally {
-      await waitFor('')
+      await release()
       await writer.end()
+      await probe.end()
       await admin.end()
     }
   },
