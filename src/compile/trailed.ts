@@ -19,7 +19,7 @@ import { askerOf, imageNames, linesOf, type Trail, withTrail } from './trail.ts'
 // a batch those of its runs. What they return is the same. New rows that one key asks for have a cheaper text: their lines
 // need not be matched with the runs.
 
-/** What a line of a kind of write has, whoever asks for it. */
+/** What a line of a kind of write has, by whichever key. */
 export interface Lines extends Pick<Trail, 'hasValues'> {
   readonly properties: readonly Property[]
 }
