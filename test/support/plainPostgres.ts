@@ -17,7 +17,7 @@ export interface PlainPostgres {
 }
 
 interface Options extends RunnerOptions {
-  /** Where its cluster is to be, and to stay. Default: a folder that goes with it. */
+  /** Where its cluster is to be, and to stay: for the embedded one, so of the packaged version. Default: a folder that goes with it. */
   dataDir?: string
   superuser?: string
 }
@@ -27,10 +27,9 @@ export async function startPlainPostgres({
   dataDir,
   superuser = 'operator',
   asRoot,
+  native = dataDir === undefined ? process.env.TEST_POSTGRES : undefined,
 }: Options = {}): Promise<PlainPostgres> {
   const folder = dataDir === undefined ? temporaryFolder() : { path: dataDir, remove: () => undefined }
-  // A cluster that stays is for the embedded one, which is of the packaged version.
-  const native = dataDir === undefined ? process.env.TEST_POSTGRES : undefined
   const runner = runnerIn(folder.path, { ...(native ? { native } : {}), ...(asRoot ? { asRoot } : {}) })
   mkdirSync(runner.cluster, { mode: 0o700 })
   runner.give(runner.cluster)
