@@ -6,6 +6,8 @@ export interface DatabaseUrl {
   readonly options: Readonly<Record<string, string | number | false>>
   /** For the database, at the start of each connection. */
   readonly connection: Readonly<Record<string, string>>
+  /** The certificates that vouch for the database, beside none of the system's. */
+  readonly authoritiesFile?: string
 }
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
@@ -20,7 +22,7 @@ const oneOf = (values: readonly string[]) => (value: string) => values.includes(
 const PARAMETERS: Record<string, { allows(value: string): boolean; option?: string }> = {
   sslmode: { allows: oneOf(SSL_MODES), option: 'ssl' },
   ssl: { allows: oneOf(['true', 'false', ...SSL_MODES]), option: 'ssl' },
-  sslrootcert: { allows: oneOf(['system']) },
+  sslrootcert: { allows: (value) => value === 'system' || /^\/./.test(value) },
   sslnegotiation: { allows: oneOf(['postgres', 'direct']), option: 'sslnegotiation' },
   connect_timeout: { allows: (value) => /^[1-9]\d?$/.test(value), option: 'connect_timeout' },
   target_session_attrs: { allows: oneOf(SESSIONS), option: 'target_session_attrs' },
@@ -36,16 +38,19 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   const options: Record<string, string | number | false> = {}
   const connection: Record<string, string> = {}
   const faults: string[] = []
+  let authoritiesFile: string | undefined
   for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined
     if (!parameter) faults.push(`${nameOf(name)} is not among ${Object.keys(PARAMETERS).join(', ')}`)
     else if (!parameter.allows(value)) faults.push(`${name} has a value that cannot be used`)
-    else if (name === 'sslrootcert') options.ssl ??= 'verify-full'
-    else if (parameter.option) options[parameter.option] = optionOf(value)
+    else if (name === 'sslrootcert') {
+      options.ssl ??= 'verify-full'
+      if (value !== 'system') authoritiesFile = value
+    } else if (parameter.option) options[parameter.option] = optionOf(value)
     else connection[name] = value
   }
   if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
-  return { address, options, connection }
+  return { address, options, connection, ...(authoritiesFile === undefined ? {} : { authoritiesFile }) }
 }
 
 /**

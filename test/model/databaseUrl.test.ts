@@ -28,6 +28,11 @@ describe('readDatabaseUrl', () => {
     expect(readDatabaseUrl(ADDRESS + parameters)).toEqual({ address: ADDRESS, options, connection } as never),
   )
 
+  test('a file of authorities is kept by its path', () => {
+    const { options, authoritiesFile } = readDatabaseUrl(`${ADDRESS}?sslrootcert=/etc/roster/ca.crt`)
+    expect([options, authoritiesFile]).toEqual([{ ssl: 'verify-full' }, '/etc/roster/ca.crt'])
+  })
+
   test('several hosts', () => {
     const address = 'postgres://u:p@one:5433,two:5434/hr'
     expect(readDatabaseUrl(`${address}?target_session_attrs=primary`).address).toBe(address)
@@ -56,7 +61,7 @@ describe('readDatabaseUrl', () => {
 
   test.each([
     'sslmode=on',
-    'sslrootcert=/ca.pem',
+    'sslrootcert=ca.pem',
     'connect_timeout=0',
     'target_session_attrs=any',
     'options=-c%20roster.machine%3Dx',
