@@ -72,6 +72,12 @@ describe('readDatabaseUrl', () => {
     expect(read).not.toThrow(value)
   })
 
+  test('a value that cannot be used is told which can', () => {
+    expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=on`)).toThrow(
+      'sslmode has a value that cannot be used: allowed is disable, allow, prefer, require, verify-ca, verify-full',
+    )
+  })
+
   test.each(['postgres://u:pa?ss@db/hr', 'postgres://u:pass@db/hr?pa@ss=1', 'postgres://u:pa#ss@db/hr'])(
     '%s is refused without its password',
     (url) => {
