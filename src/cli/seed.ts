@@ -82,7 +82,8 @@ function orFailed(error: Error & { code?: unknown }): never {
 
 function textOf(seeded: readonly Seeded[], options: Options): string {
   const parts = seeded.map(({ entity, rows }) => `${rows} of ${entity.plural}`)
-  return `Made ${counted(sumOf(seeded), 'row')} by seed ${options.seed}: ${parts.join(', ')}.\n`
+  const fewer = sumOf(seeded) < options.rows ? ' There are no more values where they must be unique.' : ''
+  return `Made ${counted(sumOf(seeded), 'row')} by seed ${options.seed}: ${parts.join(', ')}.${fewer}\n`
 }
 
 function jsonOf(seeded: readonly Seeded[], options: Options): string {
