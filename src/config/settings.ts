@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
-import { readDatabaseUrl, readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules } from '../model/limits.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { parseOrigins } from '../model/origins.ts'
 import { parseTargets } from '../model/targets.ts'
+import { checkDatabaseUrl, checkDatabaseUrls } from './databaseUrls.ts'
 import type { Setting } from './setting.ts'
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
@@ -22,7 +22,7 @@ export const settings = {
     default: null,
     allowed: 'an address like postgres://user:password@host:5432/database',
     meaning: 'PostgreSQL 14 to 18. Without it an embedded PostgreSQL is started in DATA_DIR.',
-    check: readDatabaseUrl,
+    check: checkDatabaseUrl,
   },
   DATABASE_DIRECT_URL: {
     schema: Type.String({ pattern: '^postgres(ql)?://.+' }),
@@ -30,14 +30,14 @@ export const settings = {
     allowed: 'an address like postgres://user:password@host:5432/database',
     meaning:
       'The same database past the pooler that DATABASE_URL names: for migrations, keys, news of writes, and tables in columns.',
-    check: readDatabaseUrl,
+    check: checkDatabaseUrl,
   },
   DATABASE_READ_URLS: {
     schema: Type.String({ pattern: '^postgres(ql)?://.+' }),
     default: null,
     allowed: 'addresses like postgres://user:password@standby:5432/database, separated by commas',
     meaning: 'Hot standbys of the database, which find lists that memory does not answer.',
-    check: readDatabaseUrls,
+    check: checkDatabaseUrls,
   },
   DATABASE_POOL: {
     schema: Type.Integer({ minimum: 1, maximum: 1000 }),

@@ -1,5 +1,6 @@
 import postgres from 'postgres'
-import { readDatabaseUrl } from '../model/databaseUrl.ts'
+import { type DatabaseUrl, readDatabaseUrl } from '../model/databaseUrl.ts'
+import { readAuthorities } from '../os/certificate.ts'
 
 /** A lost connection is opened again at once, however often; the types of the database are not asked for. */
 const CONNECTING = {
@@ -19,8 +20,19 @@ export interface ConnectOptions extends Omit<postgres.Options<Record<string, pos
 /** Makes every connection of ours. Only those of the address's parameters count that a user may set. */
 export function connectTo(url: string, { connection, ...own }: ConnectOptions): postgres.Sql {
   const asked = readDatabaseUrl(url)
-  const options = { ...CONNECTING, ...own, ...asked.options, connection: { ...asked.connection, ...connection } }
+  const options = {
+    ...CONNECTING,
+    ...own,
+    ...asked.options,
+    ...trusting(asked),
+    connection: { ...asked.connection, ...connection },
+  }
   return postgres(asked.address, options as object)
+}
+
+/** With authorities of its own a connection checks the certificate and its host, whatever `sslmode` it has but none. */
+function trusting({ options, authoritiesFile }: DatabaseUrl): { ssl?: { ca: string } } {
+  return authoritiesFile === undefined || options.ssl === false ? {} : { ssl: { ca: readAuthorities(authoritiesFile) } }
 }
 
 /** Does `work` over a connection of its own, which waits for the database a little longer and closes at the end. */

@@ -6,27 +6,39 @@ export interface DatabaseUrl {
   readonly options: Readonly<Record<string, string | number | false>>
   /** For the database, at the start of each connection. */
   readonly connection: Readonly<Record<string, string>>
+  /** The certificates that vouch for the database, beside none of the system's. */
+  readonly authoritiesFile?: string
 }
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 const SESSIONS = ['read-write', 'read-only', 'primary', 'standby', 'prefer-standby']
-const oneOf = (values: readonly string[]) => (value: string) => values.includes(value)
+const oneOf = (values: readonly string[]) => ({
+  allows: (value: string) => values.includes(value),
+  allowed: values.join(', '),
+})
 
 /**
  * The parameters that there are: which values they have, and what becomes of them. All others are refused: the driver
  * would pass them on as settings of the database, and with another time zone, time limit or name of its connections the
  * server answers wrongly. `options` comes before ours at the database, so ours win there.
  */
-const PARAMETERS: Record<string, { allows(value: string): boolean; option?: string }> = {
-  sslmode: { allows: oneOf(SSL_MODES), option: 'ssl' },
-  ssl: { allows: oneOf(['true', 'false', ...SSL_MODES]), option: 'ssl' },
-  sslrootcert: { allows: oneOf(['system']) },
-  sslnegotiation: { allows: oneOf(['postgres', 'direct']), option: 'sslnegotiation' },
-  connect_timeout: { allows: (value) => /^[1-9]\d?$/.test(value), option: 'connect_timeout' },
-  target_session_attrs: { allows: oneOf(SESSIONS), option: 'target_session_attrs' },
+const PARAMETERS: Record<string, { allows(value: string): boolean; allowed: string; option?: string }> = {
+  sslmode: { ...oneOf(SSL_MODES), option: 'ssl' },
+  ssl: { ...oneOf(['true', 'false', ...SSL_MODES]), option: 'ssl' },
+  sslrootcert: {
+    allows: (value) => value === 'system' || /^\/./.test(value),
+    allowed: 'system, or the whole path of a file',
+  },
+  sslnegotiation: { ...oneOf(['postgres', 'direct']), option: 'sslnegotiation' },
+  connect_timeout: {
+    allows: (value) => /^[1-9]\d?$/.test(value),
+    allowed: 'seconds from 1 to 99',
+    option: 'connect_timeout',
+  },
+  target_session_attrs: { ...oneOf(SESSIONS), option: 'target_session_attrs' },
   // With a setting of ours among them, other servers would take this one's writes for their own.
-  options: { allows: (value) => !/roster\./i.test(value) },
-  search_path: { allows: () => true },
+  options: { allows: (value) => !/roster\./i.test(value), allowed: 'settings of PostgreSQL, none of Roster' },
+  search_path: { allows: () => true, allowed: 'schemas' },
 }
 
 /** Takes the text of DATABASE_URL apart. @throws RangeError that names what is wrong, and repeats no value */
@@ -36,16 +48,20 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   const options: Record<string, string | number | false> = {}
   const connection: Record<string, string> = {}
   const faults: string[] = []
+  let authoritiesFile: string | undefined
   for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined
     if (!parameter) faults.push(`${nameOf(name)} is not among ${Object.keys(PARAMETERS).join(', ')}`)
-    else if (!parameter.allows(value)) faults.push(`${name} has a value that cannot be used`)
-    else if (name === 'sslrootcert') options.ssl ??= 'verify-full'
-    else if (parameter.option) options[parameter.option] = optionOf(value)
+    else if (!parameter.allows(value))
+      faults.push(`${name} has a value that cannot be used: allowed is ${parameter.allowed}`)
+    else if (name === 'sslrootcert') {
+      options.ssl ??= 'verify-full'
+      if (value !== 'system') authoritiesFile = value
+    } else if (parameter.option) options[parameter.option] = optionOf(value)
     else connection[name] = value
   }
   if (faults.length > 0) throw new RangeError(`of its parameters ${faults.join('; ')}`)
-  return { address, options, connection }
+  return { address, options, connection, ...(authoritiesFile === undefined ? {} : { authoritiesFile }) }
 }
 
 /**

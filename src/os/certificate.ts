@@ -38,6 +38,21 @@ export function checkCertificate({ cert, key }: Certificate): X509Certificate {
   return parsed
 }
 
+/** The certificates in PEM of the file that `sslrootcert` names, which is not repeated. @throws Error that says what is wrong with it */
+export function readAuthorities(file: string): string {
+  const what = 'the file of sslrootcert'
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${what} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+  const blocks = text.slice(0, BYTES_MAX).match(BLOCK) ?? []
+  if (blocks.length === 0) throw new Error(`${what} has no certificate in PEM`)
+  for (const block of blocks) parse(`${what} has a certificate that cannot be read`, () => new X509Certificate(block))
+  return blocks.join('\n')
+}
+
 function parse<T>(problem: string, read: () => T): T {
   try {
     return read()

@@ -28,6 +28,11 @@ describe('readDatabaseUrl', () => {
     expect(readDatabaseUrl(ADDRESS + parameters)).toEqual({ address: ADDRESS, options, connection } as never),
   )
 
+  test('a file of authorities is kept by its path', () => {
+    const { options, authoritiesFile } = readDatabaseUrl(`${ADDRESS}?sslrootcert=/etc/roster/ca.crt`)
+    expect([options, authoritiesFile]).toEqual([{ ssl: 'verify-full' }, '/etc/roster/ca.crt'])
+  })
+
   test('several hosts', () => {
     const address = 'postgres://u:p@one:5433,two:5434/hr'
     expect(readDatabaseUrl(`${address}?target_session_attrs=primary`).address).toBe(address)
@@ -56,7 +61,7 @@ describe('readDatabaseUrl', () => {
 
   test.each([
     'sslmode=on',
-    'sslrootcert=/ca.pem',
+    'sslrootcert=ca.pem',
     'connect_timeout=0',
     'target_session_attrs=any',
     'options=-c%20roster.machine%3Dx',
@@ -65,6 +70,12 @@ describe('readDatabaseUrl', () => {
     const read = () => readDatabaseUrl(`${ADDRESS}?${parameter}`)
     expect(read).toThrow(`parameters ${name} has a value that cannot be used`)
     expect(read).not.toThrow(value)
+  })
+
+  test('a value that cannot be used is told which can', () => {
+    expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=on`)).toThrow(
+      'sslmode has a value that cannot be used: allowed is disable, allow, prefer, require, verify-ca, verify-full',
+    )
   })
 
   test.each(['postgres://u:pa?ss@db/hr', 'postgres://u:pass@db/hr?pa@ss=1', 'postgres://u:pa#ss@db/hr'])(

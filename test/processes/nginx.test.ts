@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
 import { Agent, request } from 'node:https'
+import { memoryFolderOf } from '../../src/os/folder.ts'
 import { hasNginx, type RunningNginx, startNginx } from '../support/nginx.ts'
 import { renewed, usePlace } from '../support/place.ts'
-import { until, workersOf } from '../support/process.ts'
+import { freePort, temporaryFolder, until, workersOf } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 
 const PUBLIC_URL = 'https://api.example.com'
@@ -55,6 +57,33 @@ async function start(environment: Record<string, string> = {}) {
   return server
 }
 
+/** Clients that ask for a list again and again. */
+function startReaders() {
+  let isOver = false
+  let answers = 0
+  const failures: unknown[] = []
+  const client = async () => {
+    while (!isOver) {
+      const { status } = await ask('/Companies?PageSize=5').catch((error) => ({ status: String(error) }))
+      answers++
+      if (status !== 200) failures.push(status)
+    }
+  }
+  const clients = Array.from({ length: CLIENTS }, client)
+  return {
+    untilMore(count: number) {
+      const sofar = answers
+      return until(() => answers > sofar + count)
+    },
+    /** What has failed. */
+    async stop() {
+      isOver = true
+      await Promise.all(clients)
+      return failures
+    },
+  }
+}
+
 function behindNginx() {
   test(
     'rows are written and read over TLS, links begin with the public address, heads and bodies of any allowed size pass',
@@ -101,26 +130,43 @@ function behindNginx() {
     'no request fails while workers are replaced',
     async () => {
       const server = await start()
-      let isOver = false
-      let answers = 0
-      const failures: unknown[] = []
-      const client = async () => {
-        while (!isOver) {
-          const { status } = await ask('/Companies?PageSize=5').catch((error) => ({ status: String(error) }))
-          answers++
-          if (status !== 200) failures.push(status)
-        }
-      }
-      const clients = Array.from({ length: CLIENTS }, client)
-      await until(() => answers > 50)
+      const clients = startReaders()
+      await clients.untilMore(50)
       const before = workersOf(server.pid)
       server.kill('SIGUSR2')
       await renewed(server.pid, 2, before)
-      const sofar = answers
-      await until(() => answers > sofar + 50)
-      isOver = true
-      await Promise.all(clients)
-      expect(failures).toEqual([])
+      await clients.untilMore(50)
+      expect(await clients.stop()).toEqual([])
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'no request fails while one of two servers is stopped and started again, and then the other one',
+    async () => {
+      const ports = [place.port, freePort()]
+      const other = temporaryFolder()
+      const folders = [place.folder, other.path]
+      const launch = async (index: number) => {
+        const own = { PORT: String(ports[index]), DATA_DIR: String(folders[index]), WORKERS: '1' }
+        return (await place.start({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1', ...own })).server
+      }
+      const servers = [await launch(0), await launch(1)]
+      nginx = await startNginx(...ports)
+      const clients = startReaders()
+      for (const [index, server] of servers.entries()) {
+        await clients.untilMore(50)
+        server.kill('SIGTERM')
+        expect(await server.ended).toBe(0)
+        await clients.untilMore(50)
+        servers[index] = await launch(index)
+      }
+      await clients.untilMore(50)
+      expect(await clients.stop()).toEqual([])
+      for (const server of servers) server.kill('SIGTERM')
+      await Promise.all(servers.map(({ ended }) => ended))
+      rmSync(memoryFolderOf(other.path, ports[1] as number), { recursive: true, force: true })
+      other.remove()
     },
     TIMEOUT_MS,
   )

@@ -20,14 +20,14 @@ export const hasNginx = PROGRAM !== null && hasOpenssl
 
 /**
  * An nginx of one's own with the configuration that docs/operations.md shows, but for its ports, the files of its certificate
- * and a server whose port is `upstreamPort`.
+ * and the servers, whose ports are `upstreamPorts`.
  */
-export async function startNginx(upstreamPort: number): Promise<RunningNginx> {
+export async function startNginx(...upstreamPorts: readonly number[]): Promise<RunningNginx> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-nginx-'))
   const port = freePort()
   const { certificate, key } = makeCertificate('DNS:localhost,IP:127.0.0.1', folder)
   const site = replaced(shownConfiguration(), {
-    '127.0.0.1:3000': `127.0.0.1:${upstreamPort}`,
+    'server 127.0.0.1:3000 max_fails=0;': upstreamPorts.map((own) => `server 127.0.0.1:${own} max_fails=0;`).join(' '),
     'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
     'api.example.com;': 'localhost;',
     '/etc/ssl/api.example.com.pem': certificate,

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { isReady } from '../../src/postgres/postmaster.ts'
@@ -17,9 +17,13 @@ export interface PlainPostgres {
 }
 
 interface Options extends RunnerOptions {
-  /** Where its cluster is to be, and to stay. Default: a folder that goes with it. */
+  /** Where its cluster is to be, and to stay: for the embedded one, so of the packaged version. Default: a folder that goes with it. */
   dataDir?: string
   superuser?: string
+  /** As for `postgres -c`: `wal_level=logical`. */
+  settings?: readonly string[]
+  /** Connections that are not encrypted are refused. */
+  tls?: { readonly certificate: string; readonly key: string }
 }
 
 /** Makes and starts one, with a cluster of its own; the superuser's password is `plain`. */
@@ -27,10 +31,11 @@ export async function startPlainPostgres({
   dataDir,
   superuser = 'operator',
   asRoot,
+  native = dataDir === undefined ? process.env.TEST_POSTGRES : undefined,
+  settings = [],
+  tls,
 }: Options = {}): Promise<PlainPostgres> {
   const folder = dataDir === undefined ? temporaryFolder() : { path: dataDir, remove: () => undefined }
-  // A cluster that stays is for the embedded one, which is of the packaged version.
-  const native = dataDir === undefined ? process.env.TEST_POSTGRES : undefined
   const runner = runnerIn(folder.path, { ...(native ? { native } : {}), ...(asRoot ? { asRoot } : {}) })
   mkdirSync(runner.cluster, { mode: 0o700 })
   runner.give(runner.cluster)
@@ -43,10 +48,11 @@ export async function startPlainPostgres({
   const code = await endOf(runner.launch('initdb', [...cluster, '--encoding=UTF8', '--locale=C', '--no-sync'], file))
   closeSync(file)
   if (code !== 0) throw new Error(`initdb ended with ${code}:\n${readFileSync(logFile, 'utf8')}`)
-  return launch(runner, superuser, logFile, () => {
+  const remove = () => {
     rmSync(password)
     folder.remove()
-  })
+  }
+  return launch(runner, superuser, logFile, remove, [...settings, ...(tls ? encrypting(runner, tls) : [])])
 }
 
 /** Makes a hot standby of one that runs: a copy of its files, which follows it, and can be read meanwhile. */
@@ -69,6 +75,16 @@ export async function startStandby(primary: PlainPostgres): Promise<PlainPostgre
   const { hostname, port, username, password } = new URL(primary.url)
   const follow = `primary_conninfo=host=${hostname} port=${port} user=${username} password=${password}`
   return launch(runner, username, join(folder.path, 'plain.log'), folder.remove, [follow])
+}
+
+function encrypting({ cluster, give }: Runner, { certificate, key }: NonNullable<Options['tls']>): string[] {
+  const own = { certificate: join(cluster, 'own.crt'), key: join(cluster, 'own.key') }
+  copyFileSync(certificate, own.certificate)
+  copyFileSync(key, own.key)
+  chmodSync(own.key, 0o600)
+  for (const file of Object.values(own)) give(file)
+  writeFileSync(join(cluster, 'pg_hba.conf'), 'hostssl all,replication all 127.0.0.1/32 scram-sha-256\n')
+  return ['ssl=on', `ssl_cert_file=${own.certificate}`, `ssl_key_file=${own.key}`]
 }
 
 function runnerIn(folder: string, options: RunnerOptions): Runner {

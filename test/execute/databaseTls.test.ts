@@ -1,0 +1,106 @@
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readConfig } from '../../src/config/config.ts'
+import { withConnection } from '../../src/execute/connect.ts'
+import { memoryFolderOf } from '../../src/os/folder.ts'
+import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
+import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
+import { endPrograms, freePort, runMain, temporaryFolder, until } from '../support/process.ts'
+import { KEY } from '../support/server.ts'
+
+// A PostgreSQL that takes encrypted connections alone, with a certificate by an authority that no system knows.
+
+setDefaultTimeout(120_000)
+
+const folder = temporaryFolder()
+const port = freePort()
+let postgres: PlainPostgres
+let own: { certificate: string; key: string }
+
+/** The address of a database of it, with these parameters. */
+function urlWith(parameters: string, host = 'localhost'): string {
+  return `${Object.assign(new URL(postgres.url), { hostname: host }).href}?${parameters}`
+}
+
+const isEncrypted = (url: string) =>
+  withConnection(url, async (sql) => (await sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`)[0]?.ssl)
+
+afterEach(endPrograms)
+afterAll(async () => {
+  await postgres?.stop()
+  rmSync(memoryFolderOf(join(folder.path, 'data'), port), { recursive: true, force: true })
+  folder.remove()
+})
+
+if (hasOpenssl) {
+  beforeAll(async () => {
+    chmodSync(folder.path, 0o755) // PostgreSQL may run as the user `nobody`
+    own = makeCertificate('DNS:localhost', folder.path)
+    // Of the packaged version, which writes the log that servers read.
+    const dataDir = join(folder.path, 'cluster')
+    mkdirSync(dataDir)
+    postgres = await startPlainPostgres({ dataDir, settings: ['wal_level=logical'], tls: own })
+  })
+
+  test('sslrootcert names the authority that vouches for it, and the host is checked whatever sslmode says', async () => {
+    for (const mode of ['', '&sslmode=verify-full', '&sslmode=require'])
+      expect(await isEncrypted(urlWith(`sslrootcert=${own.certificate}${mode}`))).toBe(true)
+    expect(await isEncrypted(urlWith('sslmode=require'))).toBe(true)
+    for (const url of [
+      urlWith('sslmode=verify-full'),
+      urlWith('sslrootcert=system'),
+      ...['', '&sslmode=require'].map((mode) => urlWith(`sslrootcert=${own.certificate}${mode}`, '127.0.0.1')),
+    ])
+      await expect(isEncrypted(url)).rejects.toThrow(/certificate|altnames/i)
+    await expect(isEncrypted(urlWith('sslmode=disable'))).rejects.toThrow(/no encryption/)
+  })
+
+  test('a file of authorities that cannot be used is a fault of the setting', () => {
+    const faultOf = (name: string) => {
+      const file = join(folder.path, name)
+      return () => readConfig({ DATABASE_URL: `postgres://u:p@db/hr?sslrootcert=${file}` })
+    }
+    writeFileSync(join(folder.path, 'empty.crt'), 'nothing')
+    writeFileSync(join(folder.path, 'broken.crt'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
+    expect(faultOf('missing.crt')).toThrow('the file of sslrootcert cannot be read (ENOENT)')
+    expect(faultOf('empty.crt')).toThrow('the file of sslrootcert has no certificate in PEM')
+    expect(faultOf('broken.crt')).toThrow('the file of sslrootcert has a certificate that cannot be read')
+  })
+
+  test('a server has every connection encrypted, and reads PostgreSQL’s log over one', async () => {
+    const url = urlWith(`sslmode=verify-full&sslrootcert=${own.certificate}`)
+    const server = runMain({
+      ...{
+        DATABASE_URL: url,
+        DATA_DIR: join(folder.path, 'data'),
+        PORT: String(port),
+        WORKERS: '1',
+        DATABASE_POOL: '3',
+      },
+      ...{ RATE_LIMITS: '1000000/1s', RATE_LIMIT_CLIENTS: '2', BOOTSTRAP_API_KEY: KEY },
+    })
+    const [, address] = await server.waitFor(/listens on (http:\S+?),/)
+    expect(server.output()).toContain('writes of others are read from the database’s log')
+    const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
+    const total = async () => (await fetch(`${address}/Companies`, { headers })).headers.get('x-total-count')
+    const made = await fetch(`${address}/Companies`, { method: 'POST', headers, body: '{"Name":"Acme"}' })
+    expect([made.status, await total()]).toEqual([201, '1'])
+    await withConnection(url, async (sql) => {
+      await sql`insert into company (name) values ('Elsewhere')`
+      await until(async () => (await total()) === '2')
+      const found = await sql`
+        select backend_type, bool_and(ssl) as encrypted from pg_stat_ssl join pg_stat_activity using (pid)
+        where application_name like 'roster%' or backend_type = 'walsender' group by 1 order by 1`
+      expect(found).toEqual([
+        { backend_type: 'client backend', encrypted: true },
+        { backend_type: 'walsender', encrypted: true },
+      ] as never)
+    })
+    server.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+  })
+} else
+  test('without openssl there is no certificate to connect by', () => {
+    if (process.env.CI_REQUIRES_NGINX) throw new Error('openssl is not installed')
+  })

@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { memoryFolderOf } from '../../src/os/folder.ts'
+import { copyCluster } from '../support/cluster.ts'
+import { type PlainPostgres, startPlainPostgres } from '../support/plainPostgres.ts'
+import { connect } from '../support/postgres.ts'
+import { tool, withTools } from '../support/postgresTools.ts'
+import { endPrograms, freePort, run, runMain, temporaryFolder } from '../support/process.ts'
+import { type Json, KEY } from '../support/server.ts'
+
+// As docs/operations.md says: a dump while a server writes, and what servers and clients find in what is restored from it.
+
+setDefaultTimeout(120_000)
+
+const LIMIT = 100_000
+const folder = temporaryFolder()
+const port = freePort()
+const dump = join(folder.path, 'roster.dump')
+let postgres: PlainPostgres
+let server: ReturnType<typeof runMain>
+let url: string
+let client: string
+
+afterAll(async () => {
+  await endPrograms()
+  for (const data of [folder.path, join(folder.path, 'data')])
+    rmSync(memoryFolderOf(data, port), { recursive: true, force: true })
+  folder.remove()
+})
+
+const roleUrl = (database: string) =>
+  Object.assign(new URL(postgres.url), { username: 'roster_app', password: 'app', pathname: `/${database}` }).href
+const headersOf = (key: string) => ({ authorization: `ApiKey ${key}`, 'content-type': 'application/json' })
+
+async function serve(database: string) {
+  server = runMain({
+    ...{ DATABASE_URL: roleUrl(database), DATA_DIR: folder.path, PORT: String(port), WORKERS: '1', DATABASE_POOL: '3' },
+    ...{ RATE_LIMITS: `${LIMIT}/12h`, RATE_LIMITS_ANONYMOUS: `${LIMIT}/12h`, RATE_LIMIT_CLIENTS: '4' },
+    ...{ BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn', HOOKS_ALLOW: '127.0.0.1' },
+  })
+  ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
+}
+
+async function serveEmbedded(data: string, more: Record<string, string> = {}) {
+  const settings = { DATA_DIR: data, PORT: String(port), WORKERS: '1', DATABASE_POOL: '3', RATE_LIMIT_CLIENTS: '2' }
+  server = runMain({ ...settings, DEMO_DATA: '0', LOG_LEVEL: 'warn', ...more })
+  ;[, url = ''] = await server.waitFor(/listens on (http:\S+?),/)
+}
+
+async function stop() {
+  server.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+}
+
+async function roster(database: string, ...words: string[]): Promise<string> {
+  const settings = { DATABASE_URL: roleUrl(database), DATA_DIR: folder.path, HOOKS_ALLOW: '127.0.0.1' }
+  const command = run([process.execPath, '--no-env-file', 'src/main.ts', ...words], settings)
+  const code = await command.ended
+  if (code !== 0) throw new Error(`ended with ${code}:\n${command.output()}`)
+  return command.output()
+}
+
+async function ask(path: string, { key = client, method = 'GET', body = '' } = {}) {
+  const target = path.startsWith('http') ? path : url + path
+  const answer = await fetch(target, { method, headers: headersOf(key), ...(body === '' ? {} : { body }) })
+  const text = await answer.text()
+  return { status: answer.status, headers: answer.headers, body: (text === '' ? null : JSON.parse(text)) as Json }
+}
+
+const create = (path: string, row: object) => ask(path, { method: 'POST', body: JSON.stringify(row) })
+
+const LISTS = [
+  ...['/Companies?sort=-Name&PageSize=5', '/Employees?Company=Company%203', '/Employees?sort=Manager,-DisplayName'],
+  ...['/Absences?sort=-Start&Status=Approved', '/Absences?Employee=Ana%20Marsh', '/Absences?Period.Days=>1'],
+]
+const lists = () =>
+  Promise.all(
+    LISTS.map(async (path) => {
+      const { status, headers, body } = await ask(path)
+      return [path, status, headers.get('x-total-count'), body]
+    }),
+  )
+
+const nextToken = async () => (await ask('/Changes?after=now')).body.next as string
+const after = async (token: string) => {
+  const { status, body } = await ask(`/Changes?after=${token}`)
+  return status === 200 ? body.changes.length : `${status} ${body.Error.Code}`
+}
+
+test('a copy of DATA_DIR is a backup of the embedded PostgreSQL, its development key too; CHANGES_DAYS=0 once refuses tokens', async () => {
+  const data = join(folder.path, 'data')
+  chmodSync(folder.path, 0o755) // PostgreSQL may run as the user `nobody`
+  copyCluster(data)
+  await serveEmbedded(data)
+  client = readFileSync(join(data, 'development.key'), 'utf8').trim()
+  await create('/Companies', { Name: 'Company 1' })
+  const atCopy = await lists()
+  const before = await nextToken()
+  await stop()
+  expect(Bun.spawnSync(['cp', '-a', data, `${data}.backup`]).exitCode).toBe(0)
+  await serveEmbedded(data)
+  await create('/Companies', { Name: 'written later' })
+  const later = await nextToken()
+  expect([await after(before), await after(later)]).toEqual([1, 0])
+  await stop()
+
+  rmSync(data, { recursive: true })
+  expect(Bun.spawnSync(['cp', '-a', `${data}.backup`, data]).exitCode).toBe(0)
+  await serveEmbedded(data, { CHANGES_DAYS: '0' })
+  await stop()
+  await serveEmbedded(data)
+  expect(await lists()).toEqual(atCopy)
+  expect([await after(before), await after(later)]).toEqual(['410 TokenExpired', '410 TokenExpired'])
+  await stop()
+})
+
+if (withTools)
+  describe('a dump', () => {
+    let atDump: Json[]
+    let tokens: { before: string; later: string }
+    let nextPage: string
+
+    beforeAll(async () => {
+      postgres = await startPlainPostgres({ native: withTools as string })
+      const sql = connect(postgres.url)
+      await sql.unsafe("create role roster_app login password 'app'")
+      await sql.unsafe('create database hr owner roster_app template template0')
+      await sql.end()
+      await serve('hr')
+      client = (await roster('hr', 'keys', 'create', '--name', 'client', '--rights', '*:read,*:write'))
+        .trim()
+        .split('\n')
+        .at(-1) as string
+      const companies = Array.from({ length: 7 }, (_, index) => ({
+        Name: `Company ${index + 1}`,
+        Enabled: index % 2 === 0,
+      }))
+      expect((await create('/Companies', companies)).status).toBe(201)
+      const names = ['Ana', 'Bo', 'Cy', 'Di', 'Ed']
+      const people = names.map((FirstName, index) => ({
+        FirstName,
+        LastName: 'Marsh',
+        CompanyId: 3 - (index % 2),
+        ...(index > 0 ? { ManagerId: 1 } : {}),
+      }))
+      for (const person of people) expect((await create('/Employees', person)).status).toBe(201)
+      const absences = people.map((_, index) => ({
+        EmployeeId: index + 1,
+        Status: index % 2 ? 'Requested' : 'Approved',
+        Start: `2026-0${index + 1}-01T08:00:00Z`,
+        Period: { Days: index + 0.5 },
+      }))
+      expect((await create('/Absences', absences)).status).toBe(201)
+      await roster('hr', 'hooks', 'add', '--url', `http://127.0.0.1:${freePort()}/`, '--entity', '*')
+    })
+    afterAll(async () => {
+      await endPrograms()
+      await postgres.stop()
+    })
+
+    test('is taken while a server writes', async () => {
+      const before = await nextToken()
+      await create('/Companies', { Name: 'Company 8' })
+      atDump = await lists()
+      nextPage = /<([^>]+)>; rel="next"/.exec(
+        (await ask('/Companies?PageSize=5')).headers.get('link') ?? '',
+      )?.[1] as string
+      await tool('pg_dump', '--format=custom', `--file=${dump}`, roleUrl('hr'))
+      await ask('/Companies/3', { method: 'PATCH', body: '{"Name": "written later"}' })
+      await create('/Companies', { Name: 'written later' })
+      tokens = { before, later: await nextToken() }
+      expect([await after(tokens.before), await after(tokens.later)]).toEqual([3, 0])
+      await roster('hr', 'keys', 'revoke', '--name', 'client')
+      await stop()
+    })
+
+    test('restored into a new database has its lists, keys and cursors; limits count on, and tokens are refused', async () => {
+      await tool('psql', '--command=create database restored owner roster_app template template0', postgres.url)
+      await tool('pg_restore', '--exit-on-error', '--single-transaction', `--dbname=${roleUrl('restored')}`, dump)
+      await serve('restored')
+      // The key was revoked after the dump, so here it never was.
+      expect(await lists()).toEqual(atDump)
+      expect((await ask(nextPage)).body.map(({ name }: Json) => name)).toEqual(['Company 6', 'Company 7', 'Company 8'])
+      expect([await after(tokens.before), await after(tokens.later)]).toEqual(['410 TokenExpired', '410 TokenExpired'])
+      expect(Number((await ask('/')).headers.get('x-ratelimit-remaining'))).toBeLessThan(LIMIT - 20)
+      expect((await create('/Companies', { Name: 'Company 9' })).body.id).toBe(9)
+      expect((await ask('/Companies/3', { method: 'PATCH', body: '{"Name": "Renamed"}' })).status).toBe(200)
+      expect((await ask('/Employees/1')).body.company).toBe('Renamed')
+      const token = await nextToken()
+      await create('/Companies', { Name: 'Company 10' })
+      expect(await after(token)).toBe(1)
+      // Its place was among lines that are gone.
+      await server.waitFor(/a hook is parked: changes behind its place may be missing/)
+      await stop()
+    })
+
+    test('restored into its own database has tokens refused once changes begin anew', async () => {
+      await tool(
+        'pg_restore',
+        '--clean',
+        '--if-exists',
+        '--exit-on-error',
+        '--single-transaction',
+        `--dbname=${roleUrl('hr')}`,
+        dump,
+      )
+      await tool('psql', '--command=select begin_changes()', roleUrl('hr'))
+      await serve('hr')
+      expect(await lists()).toEqual(atDump)
+      expect([await after(tokens.before), await after(tokens.later)]).toEqual(['410 TokenExpired', '410 TokenExpired'])
+      await stop()
+    })
+  })
+else
+  test('without the tools of a PostgreSQL no dump is taken', () => {
+    if (process.env.CI_REQUIRES_POSTGRES_TOOLS) throw new Error('no PostgreSQL with pg_dump is installed')
+  })
