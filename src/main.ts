@@ -9,6 +9,7 @@ import { initCommand } from './cli/init.ts'
 import { keysCommand } from './cli/keys.ts'
 import { migrateCommand } from './cli/migrate.ts'
 import { runCommandLine } from './cli/run.ts'
+import { seedCommand } from './cli/seed.ts'
 import { readConfig } from './config/config.ts'
 import { readEnvironmentFiles } from './config/environmentFiles.ts'
 import { effectiveSettings } from './config/origins.ts'
@@ -35,6 +36,7 @@ program.addCommand(doctorCommand(readSettings))
 program.addCommand(keysCommand(readSettings))
 program.addCommand(hooksCommand(readSettings))
 program.addCommand(migrateCommand(readSettings))
+program.addCommand(seedCommand(readSettings))
 program.addCommand(generateCommand(readSettings, entitiesDir))
 program.addCommand(initCommand())
 program.addCommand(exportCommand(() => process.env.ROSTER_KEY))

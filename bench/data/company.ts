@@ -1,6 +1,6 @@
+import { COMPANY_FORMS, COMPANY_STARTS, COMPANY_TRADES } from '../../src/seed/words.ts'
 import { drawsFor, shares } from './drawing.ts'
 import type { Table } from './table.ts'
-import { COMPANY_FORMS, COMPANY_STARTS, COMPANY_TRADES } from './words.ts'
 
 const NAME_SALT = 1
 const SALT = 2

@@ -1,8 +1,8 @@
+import { DIVISIONS, FIRST_NAMES, JOBS, LAST_NAMES, LOCATIONS, NICKNAMES } from '../../src/seed/words.ts'
 import type { Random } from '../../test/support/random.ts'
 import { companyName } from './company.ts'
 import { drawsFor, mixingOf, shares } from './drawing.ts'
 import { firstOfTwo, instantOf, keyOf, type Rows, type Table, type Value } from './table.ts'
-import { DIVISIONS, FIRST_NAMES, JOBS, LAST_NAMES, LOCATIONS, NICKNAMES } from './words.ts'
 
 const NAME_SALT = 3
 const SALT = 4

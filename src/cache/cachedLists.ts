@@ -7,9 +7,9 @@ import { LruCache } from '../model/lruCache.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { Found } from '../respond/page.ts'
-import type { Reply, TextReply } from '../respond/reply.ts'
+import type { BytesReply, Reply } from '../respond/reply.ts'
 import type { Baseline } from './entries.ts'
-import { copyOf, encoded } from './keptReply.ts'
+import { copyOf } from './keptReply.ts'
 import type { ListCache } from './listCache.ts'
 import { countList } from './listCounts.ts'
 import type { ListSource } from './listSource.ts'
@@ -78,7 +78,7 @@ export class CachedLists implements ListSource {
     return copyOf(reply)
   }
 
-  async find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+  async find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
     const { cache, tableMask } = this.access
     const before = this.asked.get(key)
     if (before && cache.isFresh(before.baseline)) {
@@ -109,7 +109,7 @@ export class CachedLists implements ListSource {
     }
   }
 
-  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
     return respond((await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker)))
   }
 
@@ -118,11 +118,11 @@ export class CachedLists implements ListSource {
     query: ListQuery,
     first: Baseline,
     asker: Asker,
-    respond: (found: Found) => TextReply,
+    respond: (found: Found) => BytesReply,
   ) {
     const located = (await this.onceByStandby(query, first, asker)) ?? (await this.locate(query, first, asker))
     const { baseline, snapshot, ...found } = located
-    const reply = encoded(respond(found))
+    const reply = respond(found)
     if (baseline) this.access.cache.keepPage(key, baseline, snapshot, reply, REPLY_BYTES + reply.body.length)
     return reply
   }

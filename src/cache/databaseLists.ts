@@ -4,7 +4,7 @@ import type { Asker } from '../model/asker.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Found } from '../respond/page.ts'
-import type { Reply, TextReply } from '../respond/reply.ts'
+import type { BytesReply, Reply } from '../respond/reply.ts'
 import { countList } from './listCounts.ts'
 import type { ListSource } from './listSource.ts'
 import type { StandbyLists } from './standbyLists.ts'
@@ -22,11 +22,11 @@ export class DatabaseLists implements ListSource {
     return null
   }
 
-  find(_: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+  find(_: string, query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
     return this.findNow(query, asker, respond)
   }
 
-  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply> {
+  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
     const found = await this.standbys?.find(query, asker)
     countList(found ? 'standby' : 'database')
     if (found) return respond(found)

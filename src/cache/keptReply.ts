@@ -1,9 +1,4 @@
-import type { Reply, TextReply } from '../respond/reply.ts'
-
-/** As bytes, which each answer would make anew from a text. */
-export function encoded(reply: TextReply) {
-  return { ...reply, body: Buffer.from(reply.body) }
-}
+import type { Reply } from '../respond/reply.ts'
 
 /** Its headers are another object, since every answer adds its own. */
 export function copyOf(reply: Reply): Reply {

@@ -1,7 +1,7 @@
 import type { Asker } from '../model/asker.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Found } from '../respond/page.ts'
-import type { Reply, TextReply } from '../respond/reply.ts'
+import type { BytesReply, Reply } from '../respond/reply.ts'
 
 /** Where lists come from. */
 export interface ListSource {
@@ -11,7 +11,7 @@ export interface ListSource {
    * The reply that `respond` makes of the query's page and its total, which are of one moment. `key`: of two lists that are
    * answered alike, however they were written. @throws ApiError when the database does not answer in time
    */
-  find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply>
+  find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply>
   /** The same of what the database has now, whoever wrote it; a statement that was sent before has no part in it. D49 */
-  findNow(query: ListQuery, asker: Asker, respond: (found: Found) => TextReply): Promise<Reply>
+  findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply>
 }

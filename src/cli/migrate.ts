@@ -1,13 +1,21 @@
+import { resolve } from 'node:path'
 import { Command } from 'commander'
 import type { Config } from '../config/config.ts'
-import { migrate, migrationFolders } from '../postgres/migrate.ts'
+import { migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
 import { pendingMigrations } from '../postgres/pendingMigrations.ts'
+import { hasEmbedded } from '../postgres/runner.ts'
 import { openDatabase, orUnusable } from './openStores.ts'
-import { print } from './run.ts'
+import { CommandError, print } from './run.ts'
 
 interface Options {
   readonly dryRun?: true
   readonly json?: true
+}
+
+/** What was done, or is to do, before the one that failed, where one did. */
+interface Outcome {
+  readonly files: readonly string[]
+  readonly fault: CommandError | null
 }
 
 /** `migrate`: what a server's start applies, as a step of its own, by a role that may. */
@@ -23,18 +31,46 @@ export function migrateCommand(readSettings: () => Config): Command {
     .action((options: Options) => run(readSettings(), options))
 }
 
-async function run(config: Config, { dryRun, json }: Options): Promise<void> {
+async function run(config: Config, options: Options): Promise<void> {
+  // To look at an embedded one would make it.
+  const isNew = options.dryRun && config.databaseUrl === null && !hasEmbedded(config.dataDir)
+  if (isNew) console.error(`roster: there is no database yet in ${resolve(config.dataDir)}: the first start makes it`)
+  const { files, fault } = isNew ? allOf(config) : await workThrough(config, options)
+  await print(options.json ? jsonOf(files, fault, options) : textOf(files, fault, options))
+  if (fault) throw fault
+}
+
+/** Of a database that is not there. */
+function allOf(config: Config): Outcome {
+  try {
+    return { files: migrationNames(config), fault: null }
+  } catch (error) {
+    return orUnusable(error as Error)
+  }
+}
+
+/** Each folder is a transaction: where the second fails, the first is done. */
+async function workThrough(config: Config, { dryRun }: Options): Promise<Outcome> {
   const database = await openDatabase(config).catch(orUnusable)
+  const files: string[] = []
   try {
     const work = dryRun ? pendingMigrations : migrate
-    const files: string[] = []
     for (const folder of migrationFolders(config)) files.push(...(await work(database.url, folder).catch(orUnusable)))
-    if (json) return await print(`${JSON.stringify({ [dryRun ? 'pending' : 'applied']: files }, null, 2)}\n`)
-    const verb = dryRun ? 'to apply' : 'applied'
-    await print(
-      files.length === 0 ? 'All migrations are applied.\n' : files.map((file) => `${verb}: ${file}\n`).join(''),
-    )
+    return { files, fault: null }
+  } catch (error) {
+    if (error instanceof CommandError) return { files, fault: error }
+    throw error
   } finally {
     await database.close()
   }
+}
+
+function jsonOf(files: readonly string[], fault: CommandError | null, { dryRun }: Options): string {
+  const done = { [dryRun ? 'pending' : 'applied']: files }
+  return `${JSON.stringify(fault ? { ...done, error: fault.message } : done, null, 2)}\n`
+}
+
+function textOf(files: readonly string[], fault: CommandError | null, { dryRun }: Options): string {
+  if (files.length === 0) return fault ? '' : 'All migrations are applied.\n'
+  return files.map((file) => `${dryRun ? 'to apply' : 'applied'}: ${file}\n`).join('')
 }

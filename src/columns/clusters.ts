@@ -1,7 +1,8 @@
 import { ClusteredRows } from './clusteredRows.ts'
 import type { Condition } from './conditions.ts'
 import { type Kernel, KernelFull } from './kernel.ts'
-import { isRuledOut } from './matches.ts'
+import { candidatesOf } from './matches.ts'
+import type { Segment } from './segment.ts'
 import type { SegmentedRows } from './segmentedRows.ts'
 import type { Slots } from './slots.ts'
 
@@ -122,8 +123,8 @@ export class Clusters {
   }
 }
 
-function rowsLeft({ segments }: SegmentedRows, conditions: readonly Condition[]): number {
+function rowsLeft(rows: SegmentedRows, conditions: readonly Condition[]): number {
   let sum = 0
-  for (const segment of segments) if (!isRuledOut(segment, conditions)) sum += segment.rows
+  for (const number of candidatesOf(rows, conditions)) sum += (rows.segments[number] as Segment).rows
   return sum
 }

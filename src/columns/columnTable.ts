@@ -153,7 +153,7 @@ export class ColumnTable {
     let known: Matches | Cutting | null = isRepeated ? list.cutting(keys) : null
     const matched = known === null ? this.lastMatches.of(filters, conditions, bounds) : null
     const rows = matched?.rows ?? this.clusters.nearest(conditions)
-    const search = new PageSearch(this.kernel, rows, keys, conditions)
+    const search = new PageSearch(this.kernel, rows, keys, conditions, size)
     if (matched !== null) {
       const cutting = isRepeated ? search.firstCutting(matched.matches) : null
       if (cutting !== null) list.keep(keys, cutting)

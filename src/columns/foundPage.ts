@@ -1,4 +1,6 @@
-import type { Row } from '../model/sql.ts'
+import type { CodedRows } from '../respond/codedRows.ts'
+import type { JsonWriter } from '../respond/jsonWriter.ts'
+import type { Printer } from './printers.ts'
 import type { RowCodes } from './rowCodes.ts'
 import type { SegmentedRows } from './segmentedRows.ts'
 
@@ -17,12 +19,38 @@ export class FoundPage {
     return this.found.map((slot) => this.from.codeAt(slot, 0))
   }
 
-  /** As PostgreSQL prints them, each behind one value more, as in what a statement of a list answers. */
-  get rows(): Row[] {
-    const codes = new Float64Array(this.rowCodes.codes.length)
-    return this.found.map((slot) => {
-      this.from.read(slot, codes)
-      return this.rowCodes.print(codes)
-    })
+  /** These are as they were, whatever changes. */
+  get rows(): CodedRows {
+    const { found, from } = this
+    const { printers } = this.rowCodes
+    const places = printers.length
+    const codes = new Float64Array(places * found.length)
+    for (let index = 0; index < found.length; index++) from.read(found[index] as number, codes, index * places)
+    return new FoundRows(found.length, codes, printers)
+  }
+}
+
+class FoundRows implements CodedRows {
+  private readonly places: number
+
+  constructor(
+    readonly length: number,
+    /** Of one row behind the other. */
+    private readonly codes: Float64Array,
+    private readonly printers: readonly Printer[],
+  ) {
+    this.places = printers.length
+  }
+
+  print(index: number, place: number): string | null {
+    return (this.printers[place] as Printer).print(this.codes[index * this.places + place] as number)
+  }
+
+  hasValue(index: number, place: number): boolean {
+    return (this.printers[place] as Printer).hasValue(this.codes[index * this.places + place] as number)
+  }
+
+  write(index: number, place: number, into: JsonWriter): void {
+    ;(this.printers[place] as Printer).write(this.codes[index * this.places + place] as number, into)
   }
 }

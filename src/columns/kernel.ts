@@ -30,7 +30,9 @@ const PAGES_MIN = 16
 
 /** Rows that `scratch.rows` has room for. */
 export const SCRATCH_ROWS = 1_024
-const COUNTS_BYTES = 4 * 4_096
+/** Buckets of a histogram. */
+export const BUCKETS = 4_096
+const COUNTS_BYTES = 4 * BUCKETS
 const REACH_BYTES = 16
 
 const read = (file: string) => readFileSync(join(import.meta.dir, file))
@@ -46,6 +48,8 @@ export class Kernel {
   readonly floats: Float64Array
   readonly ordinals: BigInt64Array
   readonly octets: Uint8Array
+  /** The histogram of `scratch`. */
+  readonly counts: Int32Array
   readonly calls: Calls
   /** Addresses of what is of use during one call: a histogram, two ordinals, numbers of rows, a column of a segment. */
   readonly scratch: { readonly counts: number; readonly reach: number; readonly rows: number; readonly column: number }
@@ -74,6 +78,7 @@ export class Kernel {
     this.ordinals = new BigInt64Array(buffer)
     this.octets = new Uint8Array(buffer)
     const counts = this.reserve(COUNTS_BYTES + REACH_BYTES + 4 * SCRATCH_ROWS)
+    this.counts = new Int32Array(buffer, counts, BUCKETS)
     const reach = counts + COUNTS_BYTES
     this.scratch = { counts, reach, rows: reach + REACH_BYTES, column: this.reserve(8 * 65_536) }
   }

@@ -26,7 +26,7 @@ export class LastMatches {
     if (this.last?.filters === filters) return this.last
     const startMs = performance.now()
     const rows = this.clusters.nearest(conditions)
-    const matched = { filters, rows, matches: matchesOf(this.kernel, rows.segments, conditions) }
+    const matched = { filters, rows, matches: matchesOf(this.kernel, rows, conditions) }
     this.clusters.note(rows, conditions, matched.matches.total, performance.now() - startMs)
     this.last = bounds === undefined ? matched : null
     return matched

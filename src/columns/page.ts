@@ -1,16 +1,18 @@
 import type { Condition } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
 import { floatOf, ordinalOf } from './floats.ts'
-import { type Kernel, SCRATCH_ROWS } from './kernel.ts'
+import { BUCKETS, type Kernel, SCRATCH_ROWS } from './kernel.ts'
 import { type Matches, matchesOf, restrict } from './matches.ts'
 import type { PageKey } from './pageKeys.ts'
+import type { Segment } from './segment.ts'
 import type { SegmentedRows } from './segmentedRows.ts'
+import { sortSlots } from './sortSlots.ts'
+import { stretchOf } from './stretch.ts'
 
-const BUCKETS = 4_096
 /** Of rows without a value: they lie behind all others, where these ascend. */
 const NONE = BUCKETS - 1
-/** So many rows are sorted at once. */
-const SORTED_MAX = SCRATCH_ROWS
+/** So many rows, and twice the page's, are sorted at once: more are sooner cut into buckets first. */
+const SORTED_MIN = 64
 
 /** Where rows fall into buckets: by which key, from which least ordinal on, and of what width, 2^shift. */
 interface Cut {
@@ -45,25 +47,39 @@ interface Run {
  * ones, or, where it holds one value, by the next key. So the cost grows with the rows that match, not with `from`.
  */
 export class PageSearch {
+  /** So many rows are sorted at once. */
+  private readonly sortedMax: number
+
   constructor(
     private readonly kernel: Kernel,
     private readonly rows: SegmentedRows,
     private readonly keys: readonly PageKey[],
     /** Which all rows meet that are asked for. */
     private readonly conditions: readonly Condition[],
-  ) {}
+    /** Rows of a page. */
+    size: number,
+  ) {
+    this.sortedMax = Math.min(SCRATCH_ROWS, Math.max(SORTED_MIN, 2 * size))
+  }
 
   /** `known`: the first cutting of the same rows by the same keys; else all that match. */
   find(known: Matches | Cutting, from: number, size: number): number[] {
-    const found: number[] = []
     const end = Math.min(from + size, known.total)
+    if (from >= end) return []
+    if ('cut' in known) return this.between(known, from, end)
+    const { matches, before } = stretchOf(this.rows, known, this.keys[0] as PageKey, from, end)
+    return this.between(matches, from - before, end - before)
+  }
+
+  private between(known: Matches | Cutting, from: number, end: number): number[] {
+    const found: number[] = []
     while (from + found.length < end) found.push(...this.next(known, from + found.length, end))
     return found
   }
 
   /** How the rows lie by the first key; null: they are few, and were sorted as they are. */
   firstCutting(matches: Matches): Cutting | null {
-    if (matches.total <= SORTED_MAX) return null
+    if (matches.total <= this.sortedMax) return null
     const cut = this.cutOf(matches, 0)
     return { cut, counts: this.histogram(matches, cut).slice(), total: matches.total }
   }
@@ -71,37 +87,37 @@ export class PageSearch {
   /** Some rows from `from` on, one at least. */
   private next(known: Matches | Cutting, from: number, end: number): number[] {
     let skipped = 0
-    let rows = 'counts' in known ? null : known
-    let cut = 'counts' in known ? known.cut : this.cutOf(known, 0)
-    while (rows === null || rows.total > SORTED_MAX) {
+    let rows = 'cut' in known ? null : known
+    let cut = 'cut' in known ? known.cut : this.cutOf(known, 0)
+    while (rows === null || rows.total > this.sortedMax) {
       const counts = rows === null ? (known as Cutting).counts : this.histogram(rows, cut)
       const run = this.runOf(counts, cut.key.isDescending, from - skipped, end - skipped)
       skipped += run.before
       rows = this.rowsOf(rows, rangeOf(cut, run))
       if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
-      if (rows.total > SORTED_MAX) cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
+      if (rows.total > this.sortedMax)
+        cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
     }
     return this.sorted(rows).slice(from - skipped, end - skipped)
   }
 
   /** `rows`: null for all that are asked for. */
   private rowsOf(rows: Matches | null, range: Condition): Matches {
-    const { segments } = this.rows
-    if (rows === null) return matchesOf(this.kernel, segments, [...this.conditions, range])
-    return restrict(this.kernel, segments, rows, range)
+    if (rows === null) return matchesOf(this.kernel, this.rows, [...this.conditions, range])
+    return restrict(this.kernel, this.rows, rows, range)
   }
 
   /** The cut of all that rows can have by a key. */
-  private cutOf({ bits }: Matches, level: number): Cut {
+  private cutOf({ segments }: Matches, level: number): Cut {
     const key = this.keys[level] as PageKey
     const { place, ranks } = key
     let [least, greatest, isWide] = ranks ? [ranks.least, ranks.greatest, false] : [Infinity, -Infinity, false]
-    this.rows.segments.forEach((segment, index) => {
-      if (bits[index] === 0 || ranks) return
-      least = Math.min(least, segment.least[place] as number)
-      greatest = Math.max(greatest, segment.greatest[place] as number)
+    for (const number of ranks ? [] : segments) {
+      const segment = this.rows.segments[number] as Segment
+      least = Math.min(least, segment.leastOf(place))
+      greatest = Math.max(greatest, segment.greatestOf(place))
       isWide ||= segment.isWide[place] as boolean
-    })
+    }
     for (const condition of this.conditions) {
       if (condition.place !== place || condition.isComplement || (condition.byRank !== null) !== (ranks !== null))
         continue
@@ -110,31 +126,34 @@ export class PageSearch {
     }
     if (least > greatest) [least, greatest] = [0, 0]
     return isWide
-      ? between({ level, key, isWide }, ordinalOf(least), ordinalOf(greatest))
-      : between({ level, key, isWide }, BigInt(least), BigInt(greatest))
+      ? cutBetween({ level, key, isWide }, ordinalOf(least), ordinalOf(greatest))
+      : cutBetween({ level, key, isWide }, BigInt(least), BigInt(greatest))
   }
 
   /** The cut of rows that fell into one bucket: by the same key, or, where that is one value, by the next. */
   private finer(rows: Matches, cut: Cut): Cut {
     const { ordinals, calls, scratch } = this.kernel
-    ordinals.set([ORDINAL_MAX, -ORDINAL_MAX], scratch.reach >> 3)
+    ordinals[scratch.reach >> 3] = ORDINAL_MAX
+    ordinals[(scratch.reach >> 3) + 1] = -ORDINAL_MAX
     this.each(rows, cut, (column, bits, bytes) => {
       if (cut.isWide) calls.reach64(column, bits, bytes, scratch.reach)
       else calls.reach32(column, bits, bytes, scratch.reach)
     })
-    const [least = 0n, greatest = 0n] = ordinals.subarray(scratch.reach >> 3)
-    return least === greatest ? this.cutOf(rows, cut.level + 1) : between(cut, least, greatest)
+    const least = ordinals[scratch.reach >> 3] as bigint
+    const greatest = ordinals[(scratch.reach >> 3) + 1] as bigint
+    return least === greatest ? this.cutOf(rows, cut.level + 1) : cutBetween(cut, least, greatest)
   }
 
+  /** How many rows lie in each bucket; it holds until the next call. */
   private histogram(rows: Matches, cut: Cut): Int32Array {
-    const { words, calls, scratch } = this.kernel
+    const { counts, calls, scratch } = this.kernel
     const [shift, narrowLeast] = [Number(cut.shift), Number(cut.least)]
-    words.fill(0, scratch.counts >> 2, (scratch.counts >> 2) + BUCKETS)
+    counts.fill(0)
     this.each(rows, cut, (column, bits, bytes) => {
       if (cut.isWide) calls.histogram64(column, bits, bytes, cut.least, shift, scratch.counts)
       else calls.histogram32(column, bits, bytes, narrowLeast, shift, scratch.counts)
     })
-    return words.subarray(scratch.counts >> 2, (scratch.counts >> 2) + BUCKETS)
+    return counts
   }
 
   /** The buckets in which the rows [from, end) lie; not all of them, if that were too many rows to sort. */
@@ -150,7 +169,7 @@ export class PageSearch {
       let last = first
       while (++at < BUCKETS && before + rows < end) {
         const next = isDescending ? BUCKETS - 1 - at : at
-        if (first === NONE || next === NONE || rows + (counts[next] as number) > SORTED_MAX) break
+        if (first === NONE || next === NONE || rows + (counts[next] as number) > this.sortedMax) break
         rows += counts[next] as number
         last = next
       }
@@ -160,64 +179,44 @@ export class PageSearch {
   }
 
   /** The slots of rows, in order. */
-  private sorted({ bits }: Matches): number[] {
+  private sorted({ segments, bits }: Matches): number[] {
     const { words, calls, scratch } = this.kernel
-    const { segments, segmentRows } = this.rows
+    const { rows } = this
     let to = scratch.rows
-    segments.forEach(({ bitmapBytes }, index) => {
-      const from = bits[index] as number
-      if (from !== 0) to = calls.gather(from, bitmapBytes, index * segmentRows, to)
-    })
-    return this.sort([...words.subarray(scratch.rows >> 2, to >> 2)])
-  }
-
-  private sort(slots: readonly number[]): number[] {
-    const keys = this.keys.map((key) => ({
-      isDescending: key.isDescending,
-      values: Float64Array.from(slots, (slot) => this.valueOf(slot, key)),
-    }))
-    const order = Uint16Array.from(slots, (_, index) => index).sort((one, other) => {
-      for (const { isDescending, values } of keys) {
-        const [first, second] = [values[one] as number, values[other] as number]
-        if (first === second) continue
-        // Infinity and NaN: no value is greater than any.
-        const order =
-          first < second ? -1 : first > second ? 1 : Number(Number.isNaN(first)) - Number(Number.isNaN(second))
-        if (order !== 0) return isDescending ? -order : order
-      }
-      return 0
-    })
-    return Array.from(order, (index) => slots[index] as number)
-  }
-
-  private valueOf(slot: number, { place, ranks }: PageKey): number {
-    const code = this.rows.codeAt(slot, place)
-    if (!ranks) return code
-    return code === 0 ? Number.NaN : ranks.rankOf(code)
+    for (let at = 0; at < segments.length; at++) {
+      const number = segments[at] as number
+      const { bitmapBytes } = rows.segments[number] as Segment
+      to = calls.gather(bits[at] as number, bitmapBytes, number * rows.segmentRows, to)
+    }
+    return sortSlots(words.slice(scratch.rows >> 2, to >> 2), this.keys, rows)
   }
 
   /** Of each segment that has rows, a column of keys, made for the call where the segment's own is of others, and its rows. */
   private each(
-    { bits }: Matches,
+    { segments, bits }: Matches,
     { key: { place, ranks }, isWide }: Cut,
     call: (column: number, bits: number, bytes: number) => void,
   ) {
     const { calls, scratch } = this.kernel
-    this.rows.segments.forEach((segment, index) => {
-      const [own, from, bytes] = [segment.columns[place] as number, bits[index] as number, segment.bitmapBytes]
-      if (from === 0) return
+    for (let at = 0; at < segments.length; at++) {
+      const segment = this.rows.segments[segments[at] as number] as Segment
+      const [own, from, bytes] = [segment.columns[place] as number, bits[at] as number, segment.bitmapBytes]
       const isMade = ranks !== null || (isWide && !segment.isWide[place])
       if (ranks) calls.rank(own, from, bytes, ranks.address, scratch.column)
       else if (isMade) calls.widen(own, 8 * bytes, scratch.column)
       call(isMade ? scratch.column : own, from, bytes)
-    })
+    }
   }
 }
 
 const ORDINAL_MAX = 2n ** 63n - 1n
 
 /** Buckets from the least ordinal to the greatest, those of rows without a value not among them. */
-function between({ level, key, isWide }: Pick<Cut, 'level' | 'key' | 'isWide'>, least: bigint, greatest: bigint): Cut {
+function cutBetween(
+  { level, key, isWide }: Pick<Cut, 'level' | 'key' | 'isWide'>,
+  least: bigint,
+  greatest: bigint,
+): Cut {
   let shift = 0n
   while ((greatest - least) >> shift >= BigInt(NONE)) shift++
   return { level, key, isWide, least, greatest, shift }

@@ -28,7 +28,8 @@ export class RowCodes {
   readonly dictionaries: readonly (Dictionary | null)[]
   private readonly kinds: readonly KindName[]
   private readonly readers: Uint8Array
-  private readonly printers: readonly Printer[]
+  /** One for each property. */
+  readonly printers: readonly Printer[]
   private unescaped = new Uint8Array(1_024)
 
   constructor({ properties }: Entity) {
@@ -54,14 +55,6 @@ export class RowCodes {
       else this.codes[place] = code
     }
     return isWhole
-  }
-
-  /** The row that has these codes, as PostgreSQL prints it, behind one value more: a row of a statement that answers a list. */
-  print(codes: Float64Array): Row {
-    const row: (string | null)[] = ['']
-    for (let place = 0; place < codes.length; place++)
-      row.push((this.printers[place] as Printer)(codes[place] as number))
-    return row
   }
 
   /** The same of a row that need not be there, so that new texts get no code; false, then. */

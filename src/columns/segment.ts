@@ -1,4 +1,5 @@
 import type { Kernel } from './kernel.ts'
+import type { Zones } from './zones.ts'
 
 /** No value, where codes are of 32 bits; NaN where they are floats. */
 export const NO_CODE = -(2 ** 31)
@@ -22,17 +23,16 @@ export class Segment {
   /** The addresses of the columns. */
   readonly columns: number[]
   readonly isWide: boolean[]
-  /** No code that is or was there is less, or greater. */
-  readonly least: Float64Array
-  readonly greatest: Float64Array
   /** Whether a row is or was without a value; never of texts, whose codes have a number for that. */
   readonly hasNone: boolean[]
 
-  /** `capacity`: of how many rows, a multiple of 64. @throws KernelFull */
+  /** `capacity`: of how many rows, a multiple of 64. `number`: its own in `zones`. @throws KernelFull */
   constructor(
     private readonly kernel: Kernel,
     private readonly hasTexts: readonly boolean[],
     readonly capacity: number,
+    private readonly zones: Zones,
+    private readonly number: number,
   ) {
     const bitmap = capacity / 8
     this.liveBits = kernel.reserve(3 * bitmap)
@@ -41,8 +41,6 @@ export class Segment {
     this.columns = []
     this.isWide = hasTexts.map(() => false)
     this.hasNone = hasTexts.map(() => false)
-    this.least = new Float64Array(hasTexts.length).fill(Number.POSITIVE_INFINITY)
-    this.greatest = new Float64Array(hasTexts.length).fill(Number.NEGATIVE_INFINITY)
     try {
       for (const _ of hasTexts) this.columns.push(kernel.reserve(NARROW * capacity))
     } catch (error) {
@@ -90,6 +88,29 @@ export class Segment {
     return (((this.kernel.words[this.wordOf(row)] as number) >>> (row & 31)) & 1) === 1
   }
 
+  /** No code of a column that is or was there is less. */
+  leastOf(place: number): number {
+    return (this.zones.least[place] as Float64Array)[this.number] as number
+  }
+
+  /** The same of greater ones. */
+  greatestOf(place: number): number {
+    return (this.zones.greatest[place] as Float64Array)[this.number] as number
+  }
+
+  /** Reads all codes of a row, to where `at` is. */
+  read(row: number, into: Float64Array, at: number): void {
+    const { words, floats } = this.kernel
+    for (let place = 0; place < this.columns.length; place++) {
+      const column = this.columns[place] as number
+      if (this.isWide[place]) into[at + place] = floats[(column >> 3) + row] as number
+      else {
+        const code = words[(column >> 2) + row] as number
+        into[at + place] = code === NO_CODE && !this.hasTexts[place] ? Number.NaN : code
+      }
+    }
+  }
+
   codeAt(row: number, place: number): number {
     const column = this.columns[place] as number
     if (this.isWide[place]) return this.kernel.floats[(column >> 3) + row] as number
@@ -112,12 +133,8 @@ export class Segment {
   }
 
   private bound(place: number, code: number) {
-    if (Number.isNaN(code)) {
-      this.hasNone[place] = true
-      return
-    }
-    if (code < (this.least[place] as number)) this.least[place] = code
-    if (code > (this.greatest[place] as number)) this.greatest[place] = code
+    if (Number.isNaN(code)) this.hasNone[place] = true
+    else this.zones.take(this.number, place, code)
   }
 
   private widen(place: number) {

@@ -1,16 +1,20 @@
 import type { Kernel } from './kernel.ts'
 import { Segment } from './segment.ts'
+import { Zones } from './zones.ts'
 
 /** Rows of codes by their slot: the number of a segment and of a row in it. */
 export class SegmentedRows {
   readonly segments: Segment[] = []
+  readonly zones: Zones
 
   /** `segmentRows`: that each segment has room for. */
   constructor(
     private readonly kernel: Kernel,
     private readonly hasTexts: readonly boolean[],
     readonly segmentRows: number,
-  ) {}
+  ) {
+    this.zones = new Zones(hasTexts.length)
+  }
 
   get bytes(): number {
     return this.segments.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -20,11 +24,9 @@ export class SegmentedRows {
     return this.segmentOf(slot).codeAt(slot % this.segmentRows, place)
   }
 
-  /** Reads all codes of a row. */
-  read(slot: number, into: Float64Array): void {
-    const segment = this.segmentOf(slot)
-    const row = slot % this.segmentRows
-    for (let place = 0; place < into.length; place++) into[place] = segment.codeAt(row, place)
+  /** Reads all codes of a row, to where `at` is. */
+  read(slot: number, into: Float64Array, at = 0): void {
+    this.segmentOf(slot).read(slot % this.segmentRows, into, at)
   }
 
   /** Writes over a row; its id stays. @throws KernelFull */
@@ -43,8 +45,10 @@ export class SegmentedRows {
 
   /** One more segment, without rows, and its first slot. @throws KernelFull */
   protected open(): { readonly segment: Segment; readonly first: number } {
-    const segment = new Segment(this.kernel, this.hasTexts, this.segmentRows)
+    const number = this.segments.length
+    this.zones.open(number)
+    const segment = new Segment(this.kernel, this.hasTexts, this.segmentRows, this.zones, number)
     this.segments.push(segment)
-    return { segment, first: (this.segments.length - 1) * this.segmentRows }
+    return { segment, first: number * this.segmentRows }
   }
 }

@@ -6,17 +6,28 @@ import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
+import { type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { clockOff } from './clock.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
+import { refusalOf } from './refusal.ts'
 import { examineTables } from './tables.ts'
 
 const [VERSION_MIN, VERSION_MAX] = [14, 18]
 /** Of the supervisor, beside what the workers have. */
 const OWN_CONNECTIONS = 3
 
-/** What can be said of a database, and of how a server would use it. */
-export async function examineDatabase(url: string, config: Config, entities: readonly Entity[]): Promise<Finding[]> {
+/** What a server does with an address, and the setting that has it. */
+interface Place {
+  readonly url: string
+  readonly setting: string
+}
+
+/** What can be said of a database, and of how a server would use it. `entities` null: what they declare cannot be read. */
+export async function examineDatabase(
+  { url, setting }: Place,
+  config: Config,
+  entities: readonly Entity[] | null,
+): Promise<Finding[]> {
   try {
     return await withConnection(url, async (sql) => {
       const state = await stateOf(sql)
@@ -31,12 +42,11 @@ export async function examineDatabase(url: string, config: Config, entities: rea
         ...encryption(url, state),
         migrations,
       ]
-      if (migrations.state === 'fault') return common
+      if (migrations.state === 'fault' || entities === null) return common
       return [...common, ...(await examineTables(sql, entities)), await changes(url, config, entities, sql)]
     })
   } catch (error) {
-    const reason = (error as Error).message || String(error)
-    return [fault('database', `it cannot be reached (${reason}): start it, or mend DATABASE_URL`)]
+    return [fault('database', refusalOf(error, setting))]
   }
 }
 
@@ -130,7 +140,12 @@ export function isLocal(url: string): boolean {
 }
 
 async function examineMigrations(sql: postgres.Sql, config: Config): Promise<Finding> {
-  const folders = migrationFolders(config).map(readMigrations)
+  const folders: Migration[][] = []
+  try {
+    folders.push(...migrationFolders(config).map(readMigrations))
+  } catch (error) {
+    return fault('migrations', `${(error as Error).message}: mend MIGRATIONS_DIR`)
+  }
   const [there] = await sql`select to_regclass('migration') is not null as yes`
   if (!there?.yes) return fault('migrations', 'there are no tables yet: the first start makes them, by a role that may')
   const applied = await sql<{ file: string; checksum: string }[]>`select file, checksum from migration`

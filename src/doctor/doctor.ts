@@ -3,10 +3,11 @@ import { CommandError, print } from '../cli/run.ts'
 import { formatTable } from '../cli/table.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
-import { loadEntities } from '../registry.ts'
+import { DeclarationError, loadEntities } from '../registry.ts'
 import { examineDatabase } from './database.ts'
 import { type Finding, fault, ok } from './finding.ts'
 import { examineMachine } from './machine.ts'
+import { examineOthers } from './otherDatabases.ts'
 import { examineRedis } from './redis.ts'
 
 const MARKS = { ok: 'OK', advice: 'ADVICE', fault: 'FAULT' }
@@ -38,14 +39,29 @@ export async function examine(readSettings: () => Config): Promise<Finding[]> {
   }
   const { databaseUrl, databaseDirectUrl, dataDir, rateLimitStore } = config
   const url = databaseDirectUrl ?? databaseUrl ?? runningPostgres(dataDir)
-  const [machine, database, redis] = await Promise.all([
+  const setting = databaseDirectUrl === null ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'
+  const { entities, found } = await examineEntities(config)
+  const [machine, database, others, redis] = await Promise.all([
     examineMachine(config),
     url === null
       ? [ok('database', 'the embedded one does not run: a server starts it')]
-      : loadEntities(config.entitiesDir).then((entities) => examineDatabase(url, config, entities)),
+      : examineDatabase({ url, setting }, config, entities),
+    examineOthers(url, config),
     rateLimitStore === null ? [] : examineRedis(rateLimitStore),
   ])
-  return [ok('settings', 'all can be read'), ...machine, ...database, ...redis]
+  return [ok('settings', 'all can be read'), ...found, ...machine, ...database, ...others, ...redis]
+}
+
+/** `entities` null: they cannot be read, and `found` says why. */
+async function examineEntities({ entitiesDir }: Config) {
+  try {
+    const entities = await loadEntities(entitiesDir)
+    const own = entitiesDir === null ? [] : [ok('entities', entities.map(({ plural }) => plural).join(', '))]
+    return { entities, found: own }
+  } catch (error) {
+    if (!(error instanceof DeclarationError)) throw error
+    return { entities: null, found: [fault('entities', error.message)] }
+  }
 }
 
 function cellsOf({ check, state, text }: Finding): string[] {

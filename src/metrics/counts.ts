@@ -1,6 +1,6 @@
 import { HEADER_WORDS, openRegion } from '../os/region.ts'
 import { type MetricName, metrics } from './declared.ts'
-import { cellsOf, formatOf, placeOf, routeCell } from './layout.ts'
+import { cellsOf, formatOf, NO_ROUTE_INDEX, OWN_ROUTE_INDEX, placeOf, routeCell } from './layout.ts'
 import { type KindOfRequest, type KindOfStatement, METHODS, type Metric, STATUSES } from './metric.ts'
 
 /** Where a process counts so that others can read it. */
@@ -20,14 +20,16 @@ let routeNumbers = new Map<string, number>()
 
 /**
  * From now on counts go to this part of mapped memory, on top of what a process before has counted there. Null, and where
- * the memory is that of another version of the program: nowhere but in this process.
+ * the memory is that of another version of the program: nowhere but in this process. False in the latter case.
  */
-export function shareCounts(access: CountsAccess | null): void {
-  if (access === null || access.format !== formatOf(access.routes)) return
+export function shareCounts(access: CountsAccess | null): boolean {
+  if (access === null) return true
+  if (access.format !== formatOf(access.routes)) return false
   const { words } = openRegion(access.path)
   const size = cellsOf(access.routes)
   cells = partOf(words, access.part, size)
   routeNumbers = new Map(access.routes.map((route, index) => [route, index]))
+  return true
 }
 
 /** A part of mapped memory, as numbers. */
@@ -83,7 +85,7 @@ const delays = histogramOf('delays')
 /** Statements of each kind that have failed. */
 export const failureCells = byKind(metrics.failures.labels.kind, (kind) => cellOf('failures', kind))
 
-/** Counts a request that was answered. `route`: null, where its path leads nowhere. */
+/** Counts a request that was answered. `route`: null, where its path leads nowhere; one that is not known is of a project's own. */
 export function countRequest(
   route: string | null,
   method: string,
@@ -91,7 +93,7 @@ export function countRequest(
   kind: KindOfRequest,
   ms: number,
 ): void {
-  const routeNumber = route === null ? -1 : (routeNumbers.get(route) ?? -1)
+  const routeNumber = route === null ? NO_ROUTE_INDEX : (routeNumbers.get(route) ?? OWN_ROUTE_INDEX)
   const methodNumber = methodNumbers.get(method) ?? OTHER_METHOD
   const cell = routeCell(routeNumber) + methodNumber * STATUSES.length + (statusNumbers[status] as number)
   ;(cells[cell] as number) += 1

@@ -1,5 +1,5 @@
 import { type MetricName, metrics } from './declared.ts'
-import { METHODS, type Metric, NO_ROUTE, STATUSES } from './metric.ts'
+import { METHODS, type Metric, NO_ROUTE, OWN_ROUTE, STATUSES } from './metric.ts'
 
 /** Where the values of a metric lie among the cells of a process. */
 export interface Place {
@@ -23,8 +23,11 @@ for (const [name, metric] of Object.entries<Metric>(metrics)) {
 
 /** Cells before those of requests. */
 const FIXED_CELLS = next
-/** The routes' places come in the order in which the routes were given; requests that lead nowhere come first. */
+/** The routes' places come in the order in which the routes were given; those of none of these come first. */
 const CELLS_OF_ROUTE = METHODS.length * STATUSES.length
+const OTHER_ROUTES = [NO_ROUTE, OWN_ROUTE]
+/** For `routeCell`. */
+export const [NO_ROUTE_INDEX, OWN_ROUTE_INDEX] = [-2, -1] as const
 
 export function placeOf(name: Exclude<MetricName, 'requests'>): Place {
   const place = places.get(name)
@@ -34,17 +37,17 @@ export function placeOf(name: Exclude<MetricName, 'requests'>): Place {
 
 /** The place of the requests of these routes. */
 export function requestsPlace(routes: readonly string[]): Place {
-  const series = seriesOf({ route: [NO_ROUTE, ...routes], method: METHODS, status: STATUSES })
+  const series = seriesOf({ route: [...OTHER_ROUTES, ...routes], method: METHODS, status: STATUSES })
   return { first: FIXED_CELLS, series, each: 1 }
 }
 
 export function cellsOf(routes: readonly string[]): number {
-  return FIXED_CELLS + (1 + routes.length) * CELLS_OF_ROUTE
+  return FIXED_CELLS + (OTHER_ROUTES.length + routes.length) * CELLS_OF_ROUTE
 }
 
-/** The first cell of a route; `index`: its place among the routes, -1 where the path leads nowhere. */
+/** The first cell of a route; `index`: its place among the routes, or one of the two above. */
 export function routeCell(index: number): number {
-  return FIXED_CELLS + (1 + index) * CELLS_OF_ROUTE
+  return FIXED_CELLS + (OTHER_ROUTES.length + index) * CELLS_OF_ROUTE
 }
 
 /** What the cells mean: processes of another version of the program may have others. */

@@ -23,8 +23,8 @@ export const STATUSES = [
   ...['200', '201', '204', '304', '400', '401', '403', '404', '405', '408', '409', '410', '412', '413', '414', '415'],
   ...['422', '428', '429', '431', '500', '501', '503', 'other'],
 ] as const
-/** The route of a request whose path leads nowhere. */
-export const NO_ROUTE = 'none'
+/** The route of a request whose path leads nowhere, and of one to a route of a project's own, whose paths may change while the server runs. */
+export const [NO_ROUTE, OWN_ROUTE] = ['none', 'own'] as const
 
 export type KindOfRequest = (typeof KINDS_OF_REQUEST)[number]
 export type KindOfStatement = (typeof KINDS_OF_STATEMENT)[number]

@@ -48,3 +48,18 @@ export function ownCopiesOf({ properties, table }: Entity) {
       : [],
   )
 }
+
+/** Each entity behind those that it refers to. Where they refer to each other in a circle, there is no such order, and any will do. */
+export function referredFirst(entities: readonly Entity[]): Entity[] {
+  const ordered = new Set<Entity>()
+  const under = new Set<Entity>()
+  const add = (entity: Entity) => {
+    if (ordered.has(entity) || under.has(entity)) return
+    under.add(entity)
+    for (const { reference } of entity.properties)
+      for (const other of entities) if (other.table === reference?.table) add(other)
+    ordered.add(entity)
+  }
+  for (const entity of entities) add(entity)
+  return [...ordered]
+}

@@ -1,4 +1,4 @@
-import { copiedProperties } from '../model/copies.ts'
+import { copiedProperties, referredFirst } from '../model/copies.ts'
 import { type Entity, keyColumnOf, type Property, type Reference } from '../model/entity.ts'
 
 /** A column, constraint or index: its name, and what stands behind it in SQL. */
@@ -44,22 +44,7 @@ export type Quote = (name: string) => string
 
 /** The tables that entities need, each behind those that it refers to, where that can be. `prefix`: of the names of all but columns. */
 export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
-  return inOrder(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
-}
-
-/** Referred entities first. Where they refer to each other in a circle, there is no such order, and any will do. */
-function inOrder(entities: readonly Entity[]): Entity[] {
-  const ordered = new Set<Entity>()
-  const under = new Set<Entity>()
-  const add = (entity: Entity) => {
-    if (ordered.has(entity) || under.has(entity)) return
-    under.add(entity)
-    for (const { reference } of entity.properties)
-      for (const other of entities) if (other.table === reference?.table) add(other)
-    ordered.add(entity)
-  }
-  for (const entity of entities) add(entity)
-  return [...ordered]
+  return referredFirst(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
 }
 
 /** The table of one entity, in the words of SQL. */

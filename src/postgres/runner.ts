@@ -13,7 +13,7 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 
 /** Runs PostgreSQL's programs on this machine. */
 export interface Runner {
@@ -75,9 +75,17 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
 }
 
+/** Where root lets `nobody` keep what `nobody` cannot keep in DATA_DIR. */
+const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
+
+/** Whether a cluster was made for `dataDir`. */
+export function hasEmbedded(dataDir: string): boolean {
+  return hasCluster(resolve(dataDir)) || hasCluster(baseElsewhere(resolve(dataDir)))
+}
+
 /** In DATA_DIR if the user `nobody` may enter it, or has to; else in /var/lib. */
 function baseOf(dataDir: string): string {
-  const other = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
+  const other = baseElsewhere(dataDir)
   if (hasCluster(dataDir)) return dataDir
   return hasCluster(other) || !isReachable(dataDir) ? other : dataDir
 }

@@ -1,5 +1,6 @@
 import { EXPOSITION_TYPE } from '../metrics/exposition.ts'
 import { withDeadline } from '../os/deadline.ts'
+import { isRebound } from './rebinding.ts'
 import { StartError } from './startError.ts'
 
 /** A running port for those who run the server. */
@@ -21,6 +22,8 @@ const READY_MS_MAX = 4_000
 const SAFE = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
 const JSON_HEADERS = { ...SAFE, 'Content-Type': 'application/json; charset=utf-8' }
 
+const REBOUND = 'A browser asks here by the address of this machine, not by a name.'
+
 /** Serves `/metrics`, `/livez` and `/readyz`, without a key and without limits. @throws StartError when the port is taken */
 export function serveAdmin(at: { host: string; port: number }, parts: AdminParts): AdminServer {
   try {
@@ -29,7 +32,7 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
       port: at.port,
       development: false,
       reusePort: false,
-      fetch: (request) => answer(request, parts),
+      fetch: (request) => (isRebound(request, at.host) ? refuse(421, REBOUND) : answer(request, parts)),
       error: () => new Response(null, { status: 500, headers: SAFE }),
     })
     const host = at.host.includes(':') ? `[${at.host}]` : at.host

@@ -1,5 +1,6 @@
 import type { ColumnStore } from '../columns/columnStore.ts'
-import { cellOf, count, countDelay, gauge } from '../metrics/counts.ts'
+import type { Log } from '../log.ts'
+import { type CountsAccess, cellOf, count, countDelay, gauge, shareCounts } from '../metrics/counts.ts'
 
 /** What has a number of statements under way. */
 interface Loaded {
@@ -35,6 +36,11 @@ const POOLS = (['rows', 'lists', 'longWrites'] as const).map((pool) => ({
   sent: cellOf('statementsSent', pool),
   queries: cellOf('queries', pool),
 }))
+
+/** Counts for scrapes from now on, where that can be. */
+export function countIn(access: CountsAccess | null, log: Pick<Log, 'warn'>): void {
+  if (!shareCounts(access)) log.warn('requests of this worker are in no metric: the supervisor is of another version')
+}
 
 /** Says for scrapes, again and again, what a worker has in use, and how late its timers are. Returns what ends it. */
 export function keepGauges(gauged: Gauged): () => void {

@@ -1,7 +1,7 @@
 // A worker as a process of its own; the supervisor starts it, sends it what it needs, and outlives it.
 
 import { createLog, type Log } from '../log.ts'
-import { shareCounts } from '../metrics/counts.ts'
+import { countIn } from './gauges.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 import { takeNews } from './workerNews.ts'
@@ -30,7 +30,7 @@ process.on('unhandledRejection', fail)
 
 async function start({ config, counts, ...surroundings }: ToWorker & { kind: 'start' }) {
   log = createLog(config.logLevel, config.logFormat)
-  shareCounts(counts)
+  countIn(counts, log)
   worker = startWorker(config, {
     ...surroundings,
     log,

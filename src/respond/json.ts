@@ -1,6 +1,7 @@
-import type { Choice, ChosenGroup } from '../model/choice.ts'
+import type { Choice } from '../model/choice.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
+import { keyOf, wholeOf } from './members.ts'
 
 type Read = (row: Row, offset: number) => unknown
 export type Write = (row: Row, offset: number) => string
@@ -103,14 +104,9 @@ function unlessEmpty<Result>(
   empty: Result,
   make: (row: Row, offset: number) => Result,
 ): (row: Row, offset: number) => Result {
-  const { whole = group.properties }: Partial<ChosenGroup> = group
-  const parts = whole.map((property) => indexes.get(property) as number)
+  const parts = wholeOf(group).map((property) => indexes.get(property) as number)
   return (row, offset) => {
     for (const index of parts) if (row[offset + index] !== null) return make(row, offset)
     return empty
   }
-}
-
-function keyOf(member: Property | Group): string {
-  return isGroup(member) ? member.key : (member.path.at(-1) as string)
 }

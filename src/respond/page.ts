@@ -3,14 +3,16 @@ import type { Entity } from '../model/entity.ts'
 import { order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import { type CodedRows, codedWriter } from './codedRows.ts'
 import { choiceWriter, writeEntity } from './json.ts'
+import { JsonWriter } from './jsonWriter.ts'
 import { addLinks, type LinkCursors } from './links.ts'
 import { pageLinksOf } from './pageLinks.ts'
-import { JSON_TYPE, NO_STORE, type TextReply } from './reply.ts'
+import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
 /** What was found for a list: rows with something in front, then the entity's columns. */
 export interface Found {
-  readonly rows: readonly Row[]
+  readonly rows: readonly Row[] | CodedRows
   readonly total: number
 }
 
@@ -27,15 +29,9 @@ export function respondPage(
   { rows, total }: Found,
   url: string,
   cursors: Cursors | null = null,
-): TextReply {
+): BytesReply {
   const [begin, end] = shownRows(query, rows)
-  const write = query.choice === null ? null : choiceWriter(query.choice, entity.properties)
-  let body = '['
-  for (let index = begin; index < end; index++) {
-    if (index > begin) body += ','
-    const row = rows[index] as Row
-    body += write === null ? writeEntity(entity, row, OFFSET) : write(row, OFFSET)
-  }
+  const body = isCoded(rows) ? codedBody(entity, query, rows) : printedBody(entity, query, rows.slice(begin, end))
   const headers: Record<string, string> = {
     'Content-Type': JSON_TYPE,
     'Cache-Control': NO_STORE,
@@ -44,32 +40,64 @@ export function respondPage(
   const links = pageLinksOf(query, total, end - begin, rows.length > end - begin)
   const cursorOf = (side: Seek['side'], index: number) => {
     if (cursors === null || begin === end) return null
-    return cursors.write(entity, query, { side, position: positionOf(entity, query, rows[index] as Row) })
+    return cursors.write(entity, query, { side, position: positionOf(entity, query, rows, index) })
   }
   const linked: LinkCursors = {
     previous: links.previous === null ? null : cursorOf('before', begin),
     next: links.next === null ? null : cursorOf('behind', end - 1),
   }
   addLinks(headers, links, linked, url, query.kept)
-  body += ']'
   headers.ETag = tagOf(body, headers)
   return { status: 200, headers, body }
 }
 
+function isCoded(rows: Found['rows']): rows is CodedRows {
+  return 'write' in rows
+}
+
+function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]): Uint8Array<ArrayBuffer> {
+  const write = choice === null ? null : choiceWriter(choice, entity.properties)
+  let body = '['
+  for (let index = 0; index < rows.length; index++) {
+    if (index > 0) body += ','
+    const row = rows[index] as Row
+    body += write === null ? writeEntity(entity, row, OFFSET) : write(row, OFFSET)
+  }
+  return Buffer.from(`${body}]`)
+}
+
+const [OPEN, COMMA, CLOSE] = ['[', ',', ']'].map((mark) => Buffer.from(mark)) as [Buffer, Buffer, Buffer]
+/** Of one page at a time. */
+const writer = new JsonWriter()
+
+function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows): Uint8Array<ArrayBuffer> {
+  const write = codedWriter(entity, choice)
+  writer.raw(OPEN)
+  for (let index = 0; index < rows.length; index++) {
+    if (index > 0) writer.raw(COMMA)
+    write(rows, index, writer)
+  }
+  writer.raw(CLOSE)
+  return writer.take()
+}
+
 /** Of all that a page says, so that every process makes the same of the same; weak, since it is no proof. RFC 9110, 8.8.3 */
-function tagOf(body: string, headers: Record<string, string>): string {
+function tagOf(body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): string {
   const links = `${headers['X-Total-Count']} ${headers.Location ?? ''}`
   return `W/"${Bun.hash(links, Bun.hash(body) as bigint).toString(36)}"`
 }
 
 /** From where to where; not shown are a row that has the total alone, and the one beyond what was sought. */
-function shownRows({ pageSize, seek }: ListQuery, rows: readonly Row[]): [begin: number, end: number] {
-  if (rows[0]?.[OFFSET] === null) return [0, 0]
+function shownRows({ pageSize, seek }: ListQuery, rows: Found['rows']): [begin: number, end: number] {
+  if (!isCoded(rows) && rows[0]?.[OFFSET] === null) return [0, 0]
   const beyond = Math.max(rows.length - pageSize, 0)
   return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
 
-/** The row's values of the order's keys. */
-function positionOf(entity: Entity, { sorts }: ListQuery, row: Row): Seek['position'] {
-  return order(entity, sorts).map(({ property }) => row[OFFSET + entity.properties.indexOf(property)] as string | null)
+/** A row's values of the order's keys. */
+function positionOf(entity: Entity, { sorts }: ListQuery, rows: Found['rows'], index: number): Seek['position'] {
+  return order(entity, sorts).map(({ property }) => {
+    const place = entity.properties.indexOf(property)
+    return isCoded(rows) ? rows.print(index, place) : (rows[index]?.[OFFSET + place] as string | null)
+  })
 }

@@ -23,6 +23,10 @@ export interface TextReply extends Reply {
   readonly body: string
 }
 
+export interface BytesReply extends Reply {
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
 /** To the letter. Spec 1, rule 3. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type postgres from 'postgres'
 import { MIGRATIONS, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, run } from '../support/process.ts'
+import { endPrograms, run, temporaryFolder } from '../support/process.ts'
 
 const FILES = readMigrations(MIGRATIONS).map(({ file }) => file)
 const TIMEOUT_MS = 60_000
@@ -26,8 +28,13 @@ afterAll(async () => {
 })
 afterEach(endPrograms)
 
-async function migrate(...words: string[]) {
-  const program = run([process.execPath, '--no-env-file', 'src/main.ts', 'migrate', ...words], { DATABASE_URL: url })
+const folder = temporaryFolder()
+afterAll(folder.remove)
+
+const migrate = (...words: string[]) => migrateWith({ DATABASE_URL: url }, ...words)
+
+async function migrateWith(environment: Record<string, string>, ...words: string[]) {
+  const program = run([process.execPath, '--no-env-file', 'src/main.ts', 'migrate', ...words], environment)
   return { code: await program.ended, output: program.output() }
 }
 
@@ -41,6 +48,42 @@ test(
     const done = { code: 0, output: 'All migrations are applied.\n' }
     expect([await migrate(), await migrate('--dry-run')]).toEqual([done, done])
     expect(JSON.parse((await migrate('--dry-run', '--json')).output)).toEqual({ pending: [] })
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'where the files of the second folder fail, says what was done before, and the fault',
+  async () => {
+    const databaseUrl = await createDatabase('empty')
+    const broken = '1001_broken.sql'
+    writeFileSync(join(folder.path, broken), 'create tabel broken ()')
+    const environment = { DATABASE_URL: databaseUrl, MIGRATIONS_DIR: folder.path }
+    const error = `the database cannot be used: ${broken} failed: syntax error at or near "tabel"`
+    const first = await migrateWith(environment, '--json')
+    expect(first.code).toBe(1)
+    expect(first.output).toContain(`roster: ${error}\n`)
+    expect(jsonOf(first.output)).toEqual({ applied: FILES, error })
+    expect(jsonOf((await migrateWith(environment, '--json')).output)).toEqual({ applied: [], error })
+    expect((await migrateWith(environment)).output).toBe(`roster: ${error}\n`)
+  },
+  TIMEOUT_MS,
+)
+
+/** Without what stands on stderr. */
+const jsonOf = (output: string) => JSON.parse(output.replace(/^roster: .*\n/gm, ''))
+
+test(
+  '--dry-run makes no embedded database where there is none, and says so',
+  async () => {
+    const dataDir = join(folder.path, 'data')
+    const said = `roster: there is no database yet in ${dataDir}: the first start makes it\n`
+    const { code, output } = await migrateWith({ DATA_DIR: dataDir }, '--dry-run')
+    expect(code).toBe(0)
+    expect(output).toContain(said)
+    expect(output.replace(said, '')).toBe(FILES.map((file) => `to apply: ${file}\n`).join(''))
+    expect(jsonOf((await migrateWith({ DATA_DIR: dataDir }, '--dry-run', '--json')).output)).toEqual({ pending: FILES })
+    expect(existsSync(dataDir)).toBe(false)
   },
   TIMEOUT_MS,
 )

@@ -97,6 +97,19 @@ describe('of the machine it finds', () => {
     ])
   })
 
+  test('a folder of entities, or of migrations, that is none; and all else is looked at', async () => {
+    const own = { DATABASE_URL: await createDatabase() }
+    const nowhere = join(folder, 'nowhere')
+    expect(await faultsOf({ ...own, ENTITIES_DIR: nowhere })).toEqual([
+      `entities: ${nowhere} cannot be read (ENOENT): set ENTITIES_DIR to a folder with declarations`,
+    ])
+    const checks = (await findingsOf({ ...own, ENTITIES_DIR: nowhere })).map(({ check }) => check)
+    for (const check of ['versions', 'port', 'database', 'migrations']) expect(checks).toContain(check)
+    expect(await faultsOf({ ...own, MIGRATIONS_DIR: nowhere })).toEqual([
+      `migrations: the migrations of ${nowhere} cannot be read (ENOENT): mend MIGRATIONS_DIR`,
+    ])
+  })
+
   test('a data folder that is none', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
@@ -167,6 +180,49 @@ describe('of the database it finds', () => {
     expect(more).toEqual([])
     expect(fault).toMatch(/^database: it cannot be reached \(.+\): start it, or mend DATABASE_URL$/)
     expect(fault).not.toContain('secret')
+  })
+
+  test('that it refuses the role, or that there is none of its name: what PostgreSQL says, and no secret', async () => {
+    const url = await createDatabase()
+    const own = Object.assign(new URL(url), { username: 'stranger', password: 'secret' }).href
+    const [fault = '', ...more] = await faultsOf({ DATABASE_URL: own })
+    expect(more).toEqual([])
+    expect(fault).toMatch(
+      /^database: it refuses the role \(password authentication failed for user "stranger"\): mend the name or password in DATABASE_URL/,
+    )
+    const gone = Object.assign(new URL(url), { pathname: '/no_such_database' }).href
+    expect(await faultsOf({ DATABASE_URL: gone })).toEqual([
+      'database: it answers, and has no such database (database "no_such_database" does not exist): make it, or mend DATABASE_URL',
+    ])
+  })
+
+  test('that it has no TLS, where its address asks for that', async () => {
+    const [fault = '', ...more] = await faultsOf({ DATABASE_URL: `${await createDatabase()}?sslmode=require` })
+    expect(more).toEqual([])
+    expect(fault).toMatch(
+      /^database: TLS with it does not come about \(.+\): mend its certificate, or sslmode in DATABASE_URL$/,
+    )
+  })
+
+  test('each of the addresses: past the pooler, behind it, and of standbys', async () => {
+    const url = await createDatabase()
+    const away = `postgres://u:secret@127.0.0.1:${freePort()}/hr`
+    expect(await faultsOf({ DATABASE_URL: url, DATABASE_DIRECT_URL: url })).toEqual([])
+    const faults = async (own: Record<string, string>) =>
+      (await faultsOf(own)).map((text) => text.replace(/ \(.*\)/, ''))
+    expect(
+      await faults({ DATABASE_URL: away, DATABASE_DIRECT_URL: url, DATABASE_READ_URLS: `${away},${url}` }),
+    ).toEqual([
+      'pooled database: it cannot be reached: start it, or mend DATABASE_URL',
+      `standby ${new URL(away).host}: it cannot be reached: start it, or mend DATABASE_READ_URLS`,
+      `standby ${new URL(url).host}: it is no hot standby, so no list is read there: mend DATABASE_READ_URLS`,
+    ])
+    expect(await faults({ DATABASE_URL: url, DATABASE_DIRECT_URL: away })).toEqual([
+      'database: it cannot be reached: start it, or mend DATABASE_DIRECT_URL',
+    ])
+    expect(await faults({ DATABASE_URL: await createDatabase('empty'), DATABASE_DIRECT_URL: url })).toEqual([
+      'pooled database: DATABASE_URL leads to another database than DATABASE_DIRECT_URL: name the same in both',
+    ])
   })
 
   test('another encoding, and that nothing was migrated', async () => {

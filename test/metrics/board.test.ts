@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { MetricBoard } from '../../src/metrics/board.ts'
 import { cellOf, count, countDelay, countRequest, gauge, shareCounts } from '../../src/metrics/counts.ts'
 import { writeMetrics } from '../../src/metrics/exposition.ts'
+import { countIn } from '../../src/processes/gauges.ts'
 
 const ROUTES = ['/Companies', '/Companies/{id}']
 const LISTS = cellOf('lists', 'page')
@@ -45,7 +46,7 @@ test('routes, methods and statuses that are not known share a series, however ma
   }
   expect(board.samples('requests').map(({ labels, values }) => [...Object.values(labels), ...values])).toEqual([
     ['none', 'GET', '200', 3],
-    ['none', 'other', 'other', 3],
+    ['own', 'other', 'other', 3],
   ])
 })
 
@@ -75,7 +76,10 @@ test('a process beyond the room there is counts for itself', () => {
 test('a process of another version, whose cells mean something else, does not count here', () => {
   const access = board.enter(1)
   if (access === null) throw new Error('there is room')
-  shareCounts({ ...access, format: 'another' })
+  const lines: string[] = []
+  const log = { warn: (line: string) => void lines.push(line) }
+  countIn({ ...access, format: 'another' }, log)
+  expect(lines).toEqual(['requests of this worker are in no metric: the supervisor is of another version'])
   count(LISTS)
   expect(firstOf('lists', { from: 'page' })).toBe(0)
 })

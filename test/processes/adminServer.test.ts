@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'bun:test'
+import { hostname } from 'node:os'
 import { type AdminServer, serveAdmin } from '../../src/processes/adminServer.ts'
 
 let server: AdminServer | null = null
@@ -19,4 +20,30 @@ test('a question of readiness that fails is answered that it is not ready', asyn
   server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady, metrics: () => '' })
   const answer = await fetch(`${server.url}/readyz`)
   expect([answer.status, await answer.json()]).toEqual([503, { status: 'not ready' }])
+})
+
+test('a page whose name leads here (DNS rebinding) reads nothing; programs may ask by any name', async () => {
+  server = serveAdmin(
+    { host: '127.0.0.1', port: 0 },
+    { isLive: () => true, isReady: async () => true, metrics: () => 'm' },
+  )
+  const browser = { 'accept-language': 'en' }
+  const ask = async (host: string, headers: Record<string, string>) => {
+    const answer = await fetch(`${server?.url}/metrics`, { headers: { host, ...headers } })
+    return [answer.status, (await answer.text()).length > 1]
+  }
+  for (const host of [
+    'rebound.example.com',
+    'rebound.example.com:9464',
+    'localhost.example.com',
+    'service',
+    '1.example',
+  ])
+    expect([host, ...(await ask(host, browser))]).toEqual([host, 421, true])
+  for (const header of ['origin', 'sec-fetch-site'])
+    expect(await ask('a.example', { [header]: 'x' })).toEqual([421, true])
+  for (const host of ['127.0.0.1:9464', 'localhost:1', 'LOCALHOST.', '[::1]:9464', '10.0.0.7', hostname()])
+    expect([host, ...(await ask(host, browser))]).toEqual([host, 200, false])
+  for (const host of ['roster.hr.svc:9464', 'roster', 'hr.example.com'])
+    expect([host, ...(await ask(host, {}))]).toEqual([host, 200, false])
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
 import { readPage } from '../support/documents.ts'
 import { endPrograms, postmasterOf, run, temporaryFolder } from '../support/process.ts'
+import { scrape, valueIn } from '../support/scrape.ts'
 
 // A project with Roster as a package: packed by npm, and put where npm puts packages, beside those that it needs.
 
@@ -168,7 +169,14 @@ describe('a project of one’s own', () => {
 `
       writeFileSync(join(project, 'app.ts'), `${app.trimEnd()}${more}`)
       const dataDir = join(folder.path, 'data')
-      const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '2', BOOTSTRAP_API_KEY: KEY, APP_FILE: 'app.ts' }
+      const settings = {
+        DATA_DIR: dataDir,
+        PORT: '0',
+        WORKERS: '2',
+        BOOTSTRAP_API_KEY: KEY,
+        APP_FILE: 'app.ts',
+        ADMIN_PORT: '0',
+      }
       const server = run(['sh', '-c', `cd '${project}' && exec ${ROSTER}`], settings)
       const [, url] = await server.waitFor(/listens on (http:[^,\s]+)/)
       const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
@@ -213,6 +221,10 @@ describe('a project of one’s own', () => {
       const open = await hook('/open', { body: 'ab' })
       expect([open.status, await open.text(), open.headers.get('x-own')]).toEqual([418, '2 401', 'yes'])
       expect(open.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
+      const [, admin = ''] = await server.waitFor(/Metrics: (http:\S+)\/metrics/)
+      const counted = await scrape(admin)
+      const own = (status: number) => `roster_http_requests_total{route="own",method="POST",status="${status}"}`
+      expect([valueIn(counted, own(200)), valueIn(counted, own(412)), valueIn(counted, own(413))]).toEqual([2, 1, 1])
       // What neither has is answered as ever.
       expect((await fetch(`${url}/Booking`, { headers })).status).toBe(404)
       expect((await fetch(`${url}/livez`)).status).toBe(200)

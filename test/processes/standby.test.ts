@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type postgres from 'postgres'
+import { readConfig } from '../../src/config/config.ts'
+import { examine } from '../../src/doctor/doctor.ts'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { LISTENS } from '../support/place.ts'
 import { type PlainPostgres, startPlainPostgres, startStandby } from '../support/plainPostgres.ts'
@@ -87,6 +89,16 @@ describe('over a hot standby', () => {
         }
       expect((await ask('GET', `/Companies/${id}`)).body).toEqual({ id, name: 'first', enabled: false })
       expect(server.output()).not.toMatch(/ error /)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'the doctor knows it for one of its primary',
+    async () => {
+      const settings = { DATA_DIR: folder.path, DATABASE_URL: primary.url, DATABASE_READ_URLS: standby.url }
+      const found = (await examine(() => readConfig(settings))).find(({ check }) => check.startsWith('standby '))
+      expect(found).toMatchObject({ state: 'ok', text: 'it is a hot standby, and answers' })
     },
     TIMEOUT_MS,
   )

@@ -5,6 +5,7 @@ import type { Seek } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { respondPage } from '../../src/respond/page.ts'
+import type { BytesReply } from '../../src/respond/reply.ts'
 
 const URL = 'http://localhost:3000/Companies'
 
@@ -13,8 +14,10 @@ function respond(query: string, total: number, rows?: Row[]) {
   const page = parseList(company, query)
   const past = (page.page - 1) * page.pageSize >= total
   const own: Row[] = past ? (page.page === 1 ? [] : [['in front', null, null, null]]) : [['in front', '1', 'A', 't']]
-  return respondPage(company, page, { rows: rows ?? own, total }, URL)
+  return shown(respondPage(company, page, { rows: rows ?? own, total }, URL))
 }
+
+const shown = (reply: BytesReply) => ({ ...reply, body: new TextDecoder().decode(reply.body) })
 
 /** `previous=1 next=3`: the relations of the links in their order, each with its page. */
 function links(query: string, total: number, header: 'Location' | 'Link' = 'Location'): string {
@@ -123,11 +126,11 @@ describe('D32: with a secret, links to the next and the previous page have a cur
 
   function respondTo(query: string, answered: Row[], seek: Seek | null = null) {
     const page = { ...parseList(company, query), seek }
-    const { headers, body } = respondPage(company, page, { rows: answered, total: 30 }, URL, cursors)
+    const { headers, body } = shown(respondPage(company, page, { rows: answered, total: 30 }, URL, cursors))
     const links = [...(headers.Location ?? '').matchAll(/<[^>]*page=(\d+)(?:&cursor=([\w-]+))?>; rel="(\w+)"/g)]
     const read = (text: string) => cursors.read(company, page, text)
     const seeks = links.map(([, number, text, relation]) => [relation, number, text === undefined ? null : read(text)])
-    return { ids: JSON.parse(body ?? '').map(({ id }: { id: number }) => id), seeks, headers }
+    return { ids: JSON.parse(body).map(({ id }: { id: number }) => id), seeks, headers }
   }
 
   test('of the row that the link leads away from', () => {

@@ -64,7 +64,7 @@ export class RandomTable {
   private lastId = 0
 
   constructor(
-    private readonly entity: Entity,
+    readonly entity: Entity,
     readonly random: Random,
     count: number,
   ) {

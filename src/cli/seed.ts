@@ -1,0 +1,103 @@
+import { Command, InvalidArgumentError } from 'commander'
+import type { Config } from '../config/config.ts'
+import { withConnection } from '../execute/connect.ts'
+import type { Entity } from '../model/entity.ts'
+import { migrate, migrationFolders } from '../postgres/migrate.ts'
+import { pendingMigrations } from '../postgres/pendingMigrations.ts'
+import { loadEntities } from '../registry.ts'
+import { type Seeded, SeedRefused, seed, withRows } from '../seed/seed.ts'
+import { openDatabase, orUnusable } from './openStores.ts'
+import { counted, progress } from './progress.ts'
+import { CommandError, print } from './run.ts'
+
+interface Options {
+  readonly rows: number
+  readonly seed: number
+  readonly add?: true
+  readonly json?: true
+}
+
+const [ROWS, ROWS_MAX] = [10_000, 10_000_000]
+const SEED_MAX = 2 ** 31 - 1
+
+/** `seed --rows 1000000`: fills the tables of all entities with made rows. */
+export function seedCommand(readSettings: () => Config): Command {
+  return new Command('seed')
+    .description('Fill the database of the settings with made rows of all entities, to try and to measure with.')
+    .option('--rows <number>', 'how many, of all entities together: 1 to 10000000', parseRows, ROWS)
+    .option('--seed <number>', 'the same number makes the same rows in an empty database', parseSeed, 1)
+    .option('--add', 'also where there are rows already, beside them')
+    .option('--json', 'print JSON')
+    .showHelpAfterError('(--help says more)')
+    .addHelpText('after', '\nExample:\n  npm run --silent roster -- seed --rows 1000000 --seed 42')
+    .action((options: Options) => run(readSettings(), options))
+}
+
+async function run(config: Config, options: Options): Promise<void> {
+  const entities = await loadEntities(config.entitiesDir)
+  const database = await openDatabase(config).catch(orUnusable)
+  try {
+    await requireTables(database.url, config).catch(orUnusable)
+    const seeded = await fill(database.url, entities, options)
+    await print(options.json ? jsonOf(seeded, options) : textOf(seeded, options))
+  } finally {
+    await database.close()
+  }
+}
+
+/** Makes them where there are none at all, as the first start of a server does. */
+async function requireTables(url: string, config: Config) {
+  const folders = migrationFolders(config)
+  const pending: string[] = []
+  for (const folder of folders) pending.push(...(await pendingMigrations(url, folder)))
+  if (pending.length === 0) return
+  const [there] = await withConnection(url, (sql) => sql`select to_regclass('migration') is not null as yes`)
+  if (there?.yes) throw new Error(`${pending.join(', ')} not applied: start a server, or run roster migrate, first`)
+  for (const folder of folders) await migrate(url, folder)
+}
+
+async function fill(url: string, entities: readonly Entity[], options: Options): Promise<Seeded[]> {
+  return await withConnection(url, async (sql) => {
+    const filled = options.add ? [] : await withRows(sql, entities)
+    if (filled.length > 0)
+      throw new CommandError(`there are rows already, of ${filled.join(', ')}: --add makes more beside them`)
+    const shown = progress((rows) => `${rows} of ${counted(options.rows, 'row')}`)
+    try {
+      return await seed(sql, entities, { ...options, onRows: (count) => shown.add(count) })
+    } finally {
+      shown.end()
+    }
+  }).catch(orFailed)
+}
+
+/** Errors of the driver have a code; one without is a fault of ours, whose stack is needed. */
+function orFailed(error: Error & { code?: unknown }): never {
+  if (error instanceof SeedRefused) throw new CommandError(error.message)
+  if (typeof error.code === 'string')
+    throw new CommandError(`the rows cannot be made: ${error.message}\nWhat was made before stays.`)
+  throw error
+}
+
+function textOf(seeded: readonly Seeded[], options: Options): string {
+  const parts = seeded.map(({ entity, rows }) => `${rows} of ${entity.plural}`)
+  return `Made ${counted(sumOf(seeded), 'row')} by seed ${options.seed}: ${parts.join(', ')}.\n`
+}
+
+function jsonOf(seeded: readonly Seeded[], options: Options): string {
+  const entities = Object.fromEntries(seeded.map(({ entity, rows }) => [entity.plural, rows]))
+  return `${JSON.stringify({ seed: options.seed, rows: sumOf(seeded), entities }, null, 2)}\n`
+}
+
+function sumOf(seeded: readonly Seeded[]): number {
+  return seeded.reduce((sum, { rows }) => sum + rows, 0)
+}
+
+const parseRows = (text: string) => parseNumber(text, 1, ROWS_MAX)
+const parseSeed = (text: string) => parseNumber(text, 0, SEED_MAX)
+
+function parseNumber(text: string, min: number, max: number): number {
+  const number = Number(text)
+  if (!/^\d{1,10}$/.test(text) || number < min || number > max)
+    throw new InvalidArgumentError(`It is a number from ${min} to ${max}.`)
+  return number
+}

@@ -1,0 +1,38 @@
+const CAPACITY = 16
+
+/**
+ * Of each column, between which codes those of each segment lie: a zone map (Moerkotte, "Small Materialized Aggregates",
+ * VLDB 1998). By the column, then by the number of the segment, so that a look at hundreds of segments reads two arrays.
+ */
+export class Zones {
+  /** No code that is or was there is less, or greater; +Infinity and -Infinity where there is none. */
+  readonly least: Float64Array[]
+  readonly greatest: Float64Array[]
+
+  constructor(columns: number) {
+    this.least = Array.from({ length: columns }, () => new Float64Array(CAPACITY).fill(Number.POSITIVE_INFINITY))
+    this.greatest = Array.from({ length: columns }, () => new Float64Array(CAPACITY).fill(Number.NEGATIVE_INFINITY))
+  }
+
+  /** Has room for a segment of this number from now on. */
+  open(segment: number): void {
+    if (segment < (this.least[0] as Float64Array).length) return
+    for (let place = 0; place < this.least.length; place++) {
+      this.least[place] = widened(this.least[place] as Float64Array, Number.POSITIVE_INFINITY)
+      this.greatest[place] = widened(this.greatest[place] as Float64Array, Number.NEGATIVE_INFINITY)
+    }
+  }
+
+  /** A row of the segment has this code. */
+  take(segment: number, place: number, code: number): void {
+    const [least, greatest] = [this.least[place] as Float64Array, this.greatest[place] as Float64Array]
+    if (code < (least[segment] as number)) least[segment] = code
+    if (code > (greatest[segment] as number)) greatest[segment] = code
+  }
+}
+
+function widened(numbers: Float64Array, rest: number): Float64Array {
+  const wider = new Float64Array(2 * numbers.length).fill(rest, numbers.length)
+  wider.set(numbers)
+  return wider
+}

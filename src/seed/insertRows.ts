@@ -1,0 +1,97 @@
+import type { Entity, Property, Reference } from '../model/entity.ts'
+import { integer, join, name, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { Draws, FEW_NULLS } from './draws.ts'
+import { uniquesMax, Values } from './values.ts'
+
+/** The least and the greatest id of a table's rows; null: it has none. */
+export interface Ids {
+  readonly first: number
+  readonly last: number
+}
+
+/** What rows are made with. */
+export interface Making {
+  readonly entity: Entity
+  readonly seed: number
+  /** Of the tables that are referred to, by their names. */
+  readonly ids: ReadonlyMap<string, Ids | null>
+  /** The number before that of the first row. */
+  readonly base: number
+  /** Those of the entity that were made so far, of which the next ones name their own. */
+  readonly own: Ids | null
+}
+
+/** How many rows name the same one of their own entity: those of a manager. */
+const OWN_EACH = 8
+
+/** How many rows may follow the first `made`, so that each finds the one of its own entity that it names. */
+export function nextOwn(made: number): number {
+  return made === 0 ? 1 : OWN_EACH * made + 1 - made
+}
+
+/** Makes the rows of these numbers, from `from` to `to`. */
+export function compileSeed(making: Making, from: number, to: number): Statement {
+  const { entity, seed } = making
+  const values = new Values(entity, seed)
+  const columns: Sql[] = []
+  const expressions: Sql[] = []
+  const joins: Sql[] = []
+  for (const property of entity.properties) {
+    if (!property.writable) continue
+    const { reference } = property
+    columns.push(name(property.column))
+    if (reference === null) {
+      expressions.push(values.of(property))
+      continue
+    }
+    const alias = name(`referred_${joins.length + 1}`)
+    expressions.push(sql`${alias}.id`)
+    if (reference.copy) columns.push(name(reference.copy.keyColumn))
+    if (reference.copy) expressions.push(sql`${alias}.key`)
+    joins.push(sql` left join lateral (${referred(making, property, reference)}) as ${alias} on true`)
+  }
+  return toStatement(sql`insert into ${name(entity.table)} (${join(columns, sql`, `)})
+    select ${join(expressions, sql`, `)}
+    from generate_series(${integer(from)}::bigint, ${integer(to)}::bigint) as made (n)${join(joins, sql``)}
+    order by made.n
+    on conflict do nothing`)
+}
+
+/** The row that is referred to, by its place among the ids: where there is none of that id, the next one. */
+function referred(making: Making, property: Property, { table, copy }: Reference): Sql {
+  const key = copy ? sql`, referred.${name(copy.sourceColumn)} as key` : sql``
+  const from = sql`select referred.id${key} from ${name(table)} as referred`
+  const [place, ids] = placeOf(making, property, table)
+  if (ids === null) return sql`${from} where false`
+  return sql`${from}
+    where referred.id >= ${integer(ids.first)} + (${place}) and referred.id <= ${integer(ids.last)}
+    order by referred.id limit 1`
+}
+
+/** The place, from 0, among which ids. */
+function placeOf(making: Making, property: Property, table: string): readonly [Sql, Ids | null] {
+  const { entity, seed, base, own } = making
+  if (property.unique !== null) return [sql`made.n - 1`, making.ids.get(table) ?? null]
+  // A tree in which each has eight below it. The first has no row above it: its place is behind all.
+  if (table === entity.table)
+    return [
+      sql`case when made.n = ${integer(base + 1)} then null else (made.n - ${integer(base + 2)}) / ${integer(OWN_EACH)} end`,
+      own,
+    ]
+  const ids = making.ids.get(table) ?? null
+  const draws = new Draws(seed, `${entity.table} ${property.column}`)
+  const place = draws.below(ids === null ? 1 : ids.last - ids.first + 1)
+  return [property.kind.nullable ? draws.orNull(place, FEW_NULLS) : place, ids]
+}
+
+/** For how many rows behind `base` there are values of each property whose values are unique, and never missing. */
+export function rowsMax({ properties }: Entity, ids: ReadonlyMap<string, Ids | null>, base: number): number {
+  const limits = properties
+    .filter(({ unique, kind }) => unique !== null && !kind.nullable)
+    .map((property) => {
+      if (property.reference === null) return uniquesMax(property)
+      const of = ids.get(property.reference.table)
+      return of ? of.last - of.first + 1 : 0
+    })
+  return Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, ...limits) - base)
+}

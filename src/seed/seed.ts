@@ -1,0 +1,77 @@
+import type postgres from 'postgres'
+import type { Entity } from '../model/entity.ts'
+import { compileSeed, type Ids, type Making, nextOwn, rowsMax } from './insertRows.ts'
+import { sharesOf } from './shares.ts'
+
+/** Each piece is a transaction of its own, so that others who write, or wait for what has changed, do not wait for all of it. */
+const PIECE_ROWS = 10_000
+
+/** The rows cannot be made; its message says why. */
+export class SeedRefused extends Error {}
+
+export interface Seeding {
+  /** Of all entities together. */
+  readonly rows: number
+  readonly seed: number
+  /** Called after each piece. */
+  onRows(count: number): void
+}
+
+export interface Seeded {
+  readonly entity: Entity
+  readonly rows: number
+}
+
+/** Makes rows of all entities, those that are referred to first, beside those that are there. @throws SeedRefused */
+export async function seed(sql: postgres.Sql, entities: readonly Entity[], seeding: Seeding): Promise<Seeded[]> {
+  const seeded: Seeded[] = []
+  for (const { entity, rows } of sharesOf(entities, seeding.rows))
+    seeded.push({ entity, rows: await fill(sql, entity, rows, seeding) })
+  // What lists are planned by, and which pages have rows that all may see. Other roles than the owner get a warning.
+  for (const { table } of entities) await sql`vacuum (analyze) ${sql(table)}`
+  return seeded
+}
+
+/** The plurals of those that have rows. */
+export async function withRows(sql: postgres.Sql, entities: readonly Entity[]): Promise<string[]> {
+  const found: string[] = []
+  for (const { table, plural } of entities)
+    if ((await sql`select 1 from ${sql(table)} limit 1`).length > 0) found.push(plural)
+  return found
+}
+
+async function fill(sql: postgres.Sql, entity: Entity, wanted: number, { seed, onRows }: Seeding): Promise<number> {
+  const ids = new Map<string, Ids | null>()
+  for (const { reference } of entity.properties)
+    if (reference) ids.set(reference.table, await idsOf(sql, reference.table))
+  requireReferred(entity, ids)
+  const base = (await idsOf(sql, entity.table))?.last ?? 0
+  const rows = Math.min(wanted, rowsMax(entity, ids, base))
+  const namesOwn = entity.properties.some(({ reference }) => reference?.table === entity.table)
+  let made = 0
+  for (let done = 0; done < rows; ) {
+    const own = namesOwn ? await idsOf(sql, entity.table, base) : null
+    const piece = Math.min(PIECE_ROWS, rows - done, namesOwn ? nextOwn(done) : PIECE_ROWS)
+    const making: Making = { entity, seed, ids, base, own }
+    const { text, values } = compileSeed(making, base + done + 1, base + done + piece)
+    made += (await sql.unsafe(text, [...values])).count
+    done += piece
+    onRows(piece)
+  }
+  return made
+}
+
+async function idsOf(sql: postgres.Sql, table: string, behind = 0): Promise<Ids | null> {
+  const [row] = await sql`select min(id) as first, max(id) as last from ${sql(table)} where id > ${behind}`
+  return row?.first == null ? null : { first: Number(row.first), last: Number(row.last) }
+}
+
+/** @throws SeedRefused where a row would have to name one that cannot be there */
+function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<string, Ids | null>) {
+  for (const { name: property, kind, reference } of properties)
+    if (reference && !kind.nullable && !ids.get(reference.table)) {
+      const reason =
+        reference.table === table ? 'which the first cannot' : `of which there is none: they refer to each other`
+      throw new SeedRefused(`${property} of ${name} must name a row of ${reference.entity}, ${reason}`)
+    }
+}

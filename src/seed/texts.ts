@@ -1,0 +1,102 @@
+import type { Entity, Property } from '../model/entity.ts'
+import { integer, param, type Sql, sql } from '../model/sql.ts'
+import { concatenated, type Draws, FEW_NULLS } from './draws.ts'
+import * as words from './words.ts'
+
+/** What a text is made of, and how many rows of 16 have none. */
+interface Made {
+  readonly text: Sql
+  readonly nulls: number
+}
+
+interface Asked {
+  readonly draws: Draws
+  readonly entity: Entity
+}
+
+const LEVELS = ['Junior', 'Intermediate', 'Senior', 'Principal', 'Executive']
+const TITLES = ['Ms', 'Mr', 'Dr', 'Mx']
+const JOBS = words.JOBS.flatMap(([, jobs]) => jobs)
+const DEPARTMENTS = words.JOBS.map(([department]) => department)
+
+/** Values that stand beside each other: of a property whose declaration names one of them, all are drawn. */
+const FAMILIES = [
+  ['FullTime', 'FullTime', 'FullTime', 'PartTime', 'Contractor'],
+  ['Current', 'Current', 'Current', 'Current', 'Joining', 'Suspended', 'Leaving'],
+  ['Holiday', 'Holiday', 'Holiday', 'Sickness', 'Sickness', 'Training', 'Appointment', 'Parental', 'Unpaid'],
+  ['Annual Leave', 'Annual Leave', 'Carried Over', 'Time in Lieu', 'Cold', 'Flu', 'Course', 'Dentist', 'Moving House'],
+  ['Days', 'Days', 'Hours'],
+]
+
+const number = sql`lpad(made.n::text, greatest(6, length(made.n::text)), '0')`
+const pickOf =
+  (texts: readonly string[], nulls = FEW_NULLS) =>
+  ({ draws }: Asked) => ({
+    text: draws.pick(texts),
+    nulls,
+  })
+
+/** What the names of columns say of their texts; the first that fits counts. All else is two words. */
+const BY_COLUMN: readonly (readonly [column: RegExp, make: (asked: Asked) => Made])[] = [
+  [/(^|_)(first|given)_name$|^forename$/, pickOf(words.FIRST_NAMES, 0)],
+  [/(^|_)middle_name$/, pickOf(words.FIRST_NAMES, 10)],
+  [/(^|_)(last|family)_name$|^surname$/, pickOf(words.LAST_NAMES, 0)],
+  [/known_as$|nickname$/, pickOf(words.NICKNAMES, 14)],
+  [/mail$/, ({ draws }) => ({ text: mailbox(draws), nulls: FEW_NULLS })],
+  [/phone|mobile|fax$/, ({ draws }) => ({ text: telephone(draws), nulls: 4 })],
+  [/(^|_)(number|code)$/, ({ entity }) => ({ text: sql`${param(entity.name.slice(0, 1))} || ${number}`, nulls: 0 })],
+  [/(^|_)(location|city|office|site)$/, pickOf(words.LOCATIONS)],
+  [/(^|_)(department|team)$/, pickOf(DEPARTMENTS)],
+  [/(^|_)(division|region)$/, pickOf(words.DIVISIONS, 4)],
+  [/(^|_)(job_title|position|role)$/, pickOf(JOBS)],
+  [/(^|_)(level|grade)$/, pickOf(LEVELS, 2)],
+  [/^title$/, (asked) => (isPerson(asked.entity) ? pickOf(TITLES, 3)(asked) : twoWords(asked))],
+  [/^name$|(^|_)(company|employer|customer|supplier)$/, (asked) => organisation(asked)],
+]
+
+/** A text for each row, not longer than the property allows; of a unique one, another for each row. */
+export function textOf(entity: Entity, property: Property, draws: Draws): Sql {
+  const { text, nulls } = made(property, { draws, entity })
+  const most = integer(property.kind.lengthMax ?? 100)
+  if (property.unique === null)
+    return draws.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
+  // The row's number, and before it as much of the text as there is room for.
+  return sql`ltrim(left(${text}, greatest(0, ${most} - length(made.n::text) - 1)) || ' ' || made.n)`
+}
+
+/** The greatest row's number for which a unique text of this length has room. */
+export function uniqueTextsMax(lengthMax: number): number {
+  return lengthMax > 15 ? Number.MAX_SAFE_INTEGER : 10 ** lengthMax - 1
+}
+
+function made({ column, examples }: Property, asked: Asked): Made {
+  const family = FAMILIES.find((values) => examples.length === 1 && values.includes(examples[0] as string))
+  const values = family ?? examples
+  if (values.length > 0) return pickOf(values)(asked)
+  const [, make = twoWords] = BY_COLUMN.find(([pattern]) => pattern.test(column)) ?? []
+  return make(asked)
+}
+
+function isPerson({ properties }: Entity): boolean {
+  return properties.some(({ column }) => column === 'last_name')
+}
+
+function twoWords({ draws }: Asked): Made {
+  const text = concatenated(draws.pick(words.COMPANY_STARTS), sql`' '`, draws.pick(words.COMPANY_TRADES))
+  return { text, nulls: FEW_NULLS }
+}
+
+function organisation(asked: Asked): Made {
+  return { text: concatenated(twoWords(asked).text, asked.draws.pick(words.COMPANY_FORMS)), nulls: 0 }
+}
+
+/** Under a name that no mail is ever delivered to (RFC 2606). */
+function mailbox(draws: Draws): Sql {
+  const name = concatenated(draws.pick(words.COMPANY_STARTS), sql`'.'`, draws.pick(words.COMPANY_TRADES))
+  return sql`lower(${name}) || '.' || made.n || '@example.com'`
+}
+
+/** Of the numbers that are kept for films. */
+function telephone(draws: Draws): Sql {
+  return sql`'+44 20 7946 0' || lpad((${draws.below(1_000)})::text, 3, '0')`
+}

@@ -1,0 +1,103 @@
+import type { Entity, Property, Rule } from '../model/entity.ts'
+import type { KindName } from '../model/kinds.ts'
+import { integer, join, param, type Sql, sql, typeName } from '../model/sql.ts'
+import { Draws, FEW_NULLS } from './draws.ts'
+import { textOf, uniqueTextsMax } from './texts.ts'
+
+/** The first day that there may be, and how many follow. */
+const [FIRST_DAY, DAYS] = ['2016-01-01', 3_653]
+/** Of unique dates: each row has the next, up to the year 9999. */
+const [FIRST_UNIQUE_DAY, UNIQUE_DAYS] = ['2000-01-01', 2_900_000]
+/** How long after the date that it must not lie before. */
+const LATER_DAYS = 20
+/** How many integers are drawn from a range that is wider. */
+const INTEGERS = 10_000
+
+/** Makes the values of an entity's rows, as SQL over `made.n`, the row's number. */
+export class Values {
+  constructor(
+    private readonly entity: Entity,
+    private readonly seed: number,
+  ) {}
+
+  /** Of a property that clients write and that is no reference. */
+  of(property: Property): Sql {
+    const value = this.by[property.kind.name](property)
+    if (property.unique === null || !property.kind.nullable) return value
+    return sql`case when made.n <= ${integer(uniquesMax(property))} then ${value} end`
+  }
+
+  private readonly by: Readonly<Record<KindName, (property: Property) => Sql>> = {
+    text: (property) => textOf(this.entity, property, this.draws(property)),
+    oneOf: (property) => this.orNull(property, (draws) => draws.pick(property.kind.values ?? [])),
+    boolean: (property) => sql`${this.draws(property).below(5)} < 4`,
+    integer: (property) => integerOf(property, (make) => this.orNull(property, make)),
+    decimal: (property) => this.orNull(property, (draws) => decimalOf(property, draws)),
+    date: (property) => this.orNull(property, () => this.moment(property)),
+    instant: (property) => this.orNull(property, () => this.moment(property)),
+  }
+
+  private draws({ column }: Property, use = ''): Draws {
+    return new Draws(this.seed, `${this.entity.table} ${column}${use}`)
+  }
+
+  private orNull(property: Property, make: (draws: Draws) => Sql): Sql {
+    const draws = this.draws(property)
+    const value = make(draws)
+    const nulls = /_end$/.test(property.column) ? 14 : FEW_NULLS
+    return draws.orNull(value, property.kind.nullable && property.unique === null ? nulls : 0)
+  }
+
+  /** Also where the row has none: what must not lie before it is drawn as if it had one. `later`: what has led here. */
+  private moment(property: Property, later: readonly Property[] = []): Sql {
+    const draws = this.draws(property, ' moment')
+    const { kind, unique } = property
+    if (unique !== null) return sql`(${param(FIRST_UNIQUE_DAY)}::date + (made.n - 1)::integer)`
+    const earlier = this.entity.rules.filter((rule: Rule) => rule.later === property && !later.includes(rule.earlier))
+    const days = sql`(${draws.below(earlier.length === 0 ? DAYS : LATER_DAYS)})::integer`
+    const start =
+      earlier.length === 0
+        ? sql`${param(FIRST_DAY)}::date`
+        : sql`greatest(${join(
+            earlier.map((rule) => this.moment(rule.earlier, [...later, property])),
+            sql`, `,
+          )})`
+    if (kind.name === 'date') return sql`(${start} + ${days})`
+    // Quarters of hours from 8 to 18 o'clock, in UTC; and of what ends, up to ten hours after what begins.
+    const minutes = sql`(${earlier.length === 0 ? sql`480` : sql`0`} + 15 * ${draws.below(40)})`
+    const from = earlier.length === 0 ? sql`(${start})::timestamp at time zone 'UTC'` : start
+    return sql`(${from} + make_interval(days => ${days}, mins => ${minutes}::integer))`
+  }
+}
+
+/** For how many rows there are values, no two of which are the same. */
+export function uniquesMax({ kind }: Property): number {
+  if (kind.name === 'text') return uniqueTextsMax(kind.lengthMax ?? 0)
+  if (kind.name === 'date') return UNIQUE_DAYS
+  if (kind.name !== 'integer' || !kind.range) return Number.MAX_SAFE_INTEGER
+  return Math.min(Number.MAX_SAFE_INTEGER, kind.range.max - firstUnique(kind.range) + 1)
+}
+
+interface Range {
+  readonly min: number
+  readonly max: number
+}
+
+function firstUnique({ min, max }: Range): number {
+  return min <= 1 && max >= 1 ? 1 : min
+}
+
+function integerOf({ kind, unique }: Property, orNull: (make: (draws: Draws) => Sql) => Sql): Sql {
+  const { min, max } = kind.range ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
+  if (unique !== null) return sql`${integer(BigInt(firstUnique({ min, max })))} + made.n - 1`
+  const isNarrow = max - min < INTEGERS
+  // Of a wide range those about zero, which people use.
+  const first = isNarrow ? min : Math.min(Math.max(0, min), max - INTEGERS + 1)
+  const count = isNarrow ? max - min + 1 : INTEGERS
+  return orNull((draws) => sql`${integer(BigInt(first))} + ${draws.below(count)}`)
+}
+
+/** Halves up to 60, where there is room for them. */
+function decimalOf({ kind }: Property, draws: Draws): Sql {
+  return sql`((${draws.below(121)}) / 2.0)::${typeName(kind.columnType)}`
+}

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type postgres from 'postgres'
+import {
+  copied,
+  date,
+  decimal,
+  defineEntity,
+  type Entity,
+  group,
+  identity,
+  instant,
+  integer,
+  oneOf,
+  reference,
+  text,
+} from '../../src/model/entity.ts'
+import { nextMigration } from '../../src/postgres/nextMigration.ts'
+import { loadEntities } from '../../src/registry.ts'
+import { SeedRefused, seed, withRows } from '../../src/seed/seed.ts'
+import { sharesOf } from '../../src/seed/shares.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+// A busy machine may take longer than the default for a single test.
+setDefaultTimeout(60_000)
+
+const entities = await loadEntities()
+const room = defineEntity('Room', {
+  id: identity(),
+  name: text({ required: true, unique: true }),
+  code: text({ required: true, unique: true, lengthMax: 2 }),
+  floor: integer({ min: -3, max: 12 }),
+})
+const booking = defineEntity(
+  'Booking',
+  {
+    id: identity(),
+    roomId: reference('Room', { required: true }),
+    room: copied('roomId', 'name'),
+    badgeId: reference('Badge'),
+    state: oneOf(['Requested', 'Approved'], { required: true }),
+    day: date({ unique: true }),
+    from: date({ required: true }),
+    until: date({ required: true }),
+    paid: date({ required: true }),
+    opens: instant(),
+    closes: instant(),
+    price: decimal(2, { required: true }),
+    people: integer({ min: 1, max: 3, required: true }),
+    far: integer(),
+    note: text({ indexed: false, lengthMax: 5 }),
+    period: group({ days: decimal(0), hint: text({ examples: ['one', 'two'] }) }),
+  },
+  {
+    notBefore: [
+      ['until', 'from'],
+      ['paid', 'until'],
+      ['paid', 'from'],
+      ['closes', 'opens'],
+    ],
+  },
+)
+const badge = defineEntity('Badge', {
+  id: identity(),
+  roomId: reference('Room', { unique: true }),
+  number: integer({ min: 5, max: 40, required: true, unique: true }),
+})
+const seats = [badge, booking, room]
+
+const options = (rows: number, number = 1) => ({ rows, seed: number, onRows: () => undefined })
+
+/** A database with the tables of these entities, and Roster's own. */
+async function databaseOf(declared: Entity[]): Promise<postgres.Sql> {
+  const sql = connect(await createDatabase())
+  await sql.begin(async (transaction) => {
+    await transaction.unsafe((await nextMigration(transaction, declared)).text)
+  })
+  return sql
+}
+
+describe('of Roster’s own entities', () => {
+  const databases: postgres.Sql[] = []
+  beforeAll(async () => {
+    for (const number of [1, 1, 2]) {
+      const sql = connect(await createDatabase())
+      databases.push(sql)
+      await seed(sql, entities, options(620, number))
+    }
+  })
+  afterAll(() => Promise.all(databases.map((sql) => sql.end())))
+
+  const contents = (sql: postgres.Sql) =>
+    Promise.all(entities.map(({ table }) => sql`select * from ${sql(table)} order by id`))
+
+  test('the same seed makes the same rows, another one others', async () => {
+    const [one, same, other] = await Promise.all(databases.map(contents))
+    expect(same).toEqual(one as postgres.RowList<postgres.Row[]>[])
+    expect(other).not.toEqual(one as postgres.RowList<postgres.Row[]>[])
+    expect(one?.map(({ length }) => length)).toEqual([500, 20, 100])
+  })
+
+  test('they name each other as far as they can: all but the first have a manager', async () => {
+    const [sql] = databases as [postgres.Sql]
+    const [found] = await sql`
+      select count(*) filter (where manager_id is null)::int as without, max(manager_id)::int as last,
+        count(distinct company_id)::int as companies, count(*) filter (where manager_id >= id)::int as late,
+        count(*) filter (where display_name is null)::int as nameless
+      from employee`
+    expect(found).toMatchObject({ without: 1, last: 13, late: 0, nameless: 0 })
+    expect(found?.companies).toBeGreaterThan(15)
+  })
+
+  test('and have rows with and without values, of several words each', async () => {
+    const [sql] = databases as [postgres.Sql]
+    const [found] = await sql`
+      select count(distinct status)::int as states, count(distinct type)::int as types, count(distinct start)::int as starts,
+        count(*) filter (where employee_id is null)::int as without from absence`
+    expect([found?.states, found?.types]).toEqual([4, 6])
+    expect(found?.starts).toBeGreaterThan(400)
+    expect(found?.without).toBeGreaterThan(0)
+  })
+
+  test('more rows come beside those that are there', async () => {
+    const [, sql] = databases as [postgres.Sql, postgres.Sql]
+    expect(await withRows(sql, entities)).toEqual(entities.map(({ plural }) => plural))
+    await seed(sql, entities, options(62))
+    const [found] =
+      await sql`select count(*)::int as rows, count(distinct employee_number)::int as numbers from employee`
+    expect(found).toEqual({ rows: 110, numbers: 110 })
+  })
+})
+
+describe('of entities of one’s own', () => {
+  let sql: postgres.Sql
+  let made: Record<string, number>
+  beforeAll(async () => {
+    sql = await databaseOf(seats)
+    // The constraints of the tables are the test: what breaks one is an error.
+    const seeded = await seed(sql, seats, options(3_100))
+    made = Object.fromEntries(seeded.map(({ entity, rows }) => [entity.name, rows]))
+  })
+  afterAll(() => sql.end())
+
+  test('each gets its rows, but not more than unique values allow', async () => {
+    expect(sharesOf(seats, 3_100).map(({ entity, rows }) => [entity.name, rows])).toEqual([
+      ['Room', 100],
+      ['Badge', 500],
+      ['Booking', 2_500],
+    ])
+    // Codes have two letters; numbers go from 5 to 40.
+    expect(made).toEqual({ Room: 99, Badge: 36, Booking: 2_500 })
+  })
+
+  test('references name rows that are there, dates stand in their order, ranges are used', async () => {
+    const [found] = await sql`
+      select count(distinct room_id)::int as rooms, count(distinct badge_id)::int as badges, count(distinct state)::int as states,
+        min(people)::int as least, max(people)::int as most, count(distinct day)::int as days,
+        count(*) filter (where until > "from")::int as later, count(*) filter (where closes >= opens)::int as closing,
+        max(length(note))::int as note, count(distinct period_hint)::int as hints
+      from booking`
+    expect(found).toMatchObject({ rooms: 99, badges: 36, states: 2, least: 1, most: 3, days: 2_500, note: 5, hints: 2 })
+    expect([found?.later > 2_000, found?.closing > 2_000]).toEqual([true, true])
+  })
+
+  test('one that can have no first row is refused by its name', async () => {
+    const chain = defineEntity('Link', { id: identity(), beforeId: reference('Link', { required: true }) })
+    const links = await databaseOf([chain])
+    const refused = seed(links, [chain], options(5))
+    await expect(refused).rejects.toThrow(SeedRefused)
+    await expect(refused).rejects.toThrow('BeforeId of Link must name a row of Link, which the first cannot')
+    await links.end()
+  })
+})
