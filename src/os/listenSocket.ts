@@ -1,5 +1,5 @@
 import { ptr } from 'bun:ffi'
-import { closeSync, readdirSync } from 'node:fs'
+import { closeSync, openSync, readdirSync } from 'node:fs'
 import { libc } from './libc.ts'
 
 const [SOL_SOCKET, SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_ACCEPTCONN] = [1, 26, 27, 30]
@@ -7,6 +7,7 @@ const [SOL_SOCKET, SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_ACCEPTCONN] = [1, 26, 
 const WAITING_MAX = 10_000
 
 const sockets = libc({
+  dup2: { args: ['i32', 'i32'], returns: 'i32' },
   accept: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
   getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
   getsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'ptr'], returns: 'i32' },
@@ -36,10 +37,16 @@ export class ListenSocket {
   /**
    * Drops packets that begin a connection. Connections that have begun go on; the clients of others try again within a
    * second or two, when the listener is closed and another one of the port answers. A listener that is simply closed cuts
-   * connections that it has not accepted yet. Where the filter is not allowed, nothing happens.
+   * connections that it has not accepted yet. False where nothing happens, since the kernel does not allow the filter: some allow
+   * it to root alone.
    */
-  stopAccepting(): void {
-    this.filter(DROP_BEGINNINGS)
+  stopAccepting(): boolean {
+    return this.descriptors.map((descriptor) => attach(descriptor, DROP_BEGINNINGS)).every(Boolean)
+  }
+
+  /** Closes the listener alone: connections that were accepted go on, those that wait are reset, and others are refused. */
+  close(): void {
+    for (const descriptor of this.descriptors) closeUnder(descriptor)
   }
 
   /**
@@ -47,7 +54,7 @@ export class ListenSocket {
    * to the listener only with its first bytes (TCP_DEFER_ACCEPT). Their clients send again, until `acceptAgain`.
    */
   pause(): void {
-    this.filter(DROP_ALL)
+    for (const descriptor of this.descriptors) attach(descriptor, DROP_ALL)
   }
 
   /** Ends a pause. */
@@ -66,14 +73,26 @@ export class ListenSocket {
         closeSync(connection)
       }
   }
+}
 
-  private filter(instructions: Uint16Array) {
-    const program = new BigUint64Array(new ArrayBuffer(16))
-    program[0] = BigInt(instructions.length / 4)
-    program[1] = BigInt(ptr(instructions))
-    for (const descriptor of this.descriptors)
-      sockets().setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
+/** False where the kernel does not allow it. */
+function attach(descriptor: number, instructions: Uint16Array): boolean {
+  const program = new BigUint64Array(new ArrayBuffer(16))
+  program[0] = BigInt(instructions.length / 4)
+  program[1] = BigInt(ptr(instructions))
+  return sockets().setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength) === 0
+}
+
+/** Closes a socket and leaves in its place a file that does nothing, so that its owner can close it once more. */
+function closeUnder(descriptor: number): void {
+  let nothing: number
+  try {
+    nothing = openSync('/dev/null', 'r')
+  } catch {
+    return // no descriptor is left
   }
+  sockets().dup2(nothing, descriptor)
+  closeSync(nothing)
 }
 
 function listenersOn(port: number): number[] {
