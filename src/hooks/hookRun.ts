@@ -67,6 +67,12 @@ export class HookRun {
     this.ended = this.run()
   }
 
+  /** When the oldest change was written that the hook has not taken, of those that were read; null: there is none. In ms since 1970. */
+  get waitingSinceMs(): number | null {
+    const waiting = this.queue.find(({ isDelivered }) => !isDelivered)
+    return waiting === undefined ? null : Date.parse(waiting.line.at)
+  }
+
   private async run(): Promise<void> {
     while (!this.isOver && !this.signal.aborted && this.wanted.length > 0) {
       if (this.nextAttemptMs !== null && !(await this.pause(this.nextAttemptMs - this.parts.nowMs()))) return

@@ -6,7 +6,7 @@ import { ChangeWaits } from '../operations/changeWaits.ts'
 import { BACK_OFF, type BackOff } from './backOff.ts'
 import { type DeliveryOptions, deliver } from './delivery.ts'
 import { HookRun, type RunParts } from './hookRun.ts'
-import { type Hook, Session } from './session.ts'
+import { type Hook, type HookStates, Session } from './session.ts'
 
 export interface SenderOptions {
   readonly allowed: AllowedTargets
@@ -31,6 +31,14 @@ interface Pauses {
   readonly againMs: number
 }
 
+/** What a server has posted, and what there is to post, as far as it knows. */
+export interface HookUse {
+  readonly states: HookStates
+  readonly taken: number
+  readonly failed: number
+  readonly lagMs: number
+}
+
 const PAUSES: Pauses = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, againMs: 2_000 }
 const TIMEOUT_MS = 10_000
 
@@ -46,6 +54,10 @@ export class HookSender {
   private isFailing = false
   /** `look` was called since the last pause began. */
   private isAsked = false
+  private readonly runs = new Map<string, Running>()
+  private states: HookStates = { active: 0, paused: 0, parked: 0 }
+  private taken = 0
+  private failed = 0
 
   constructor(
     private readonly url: string,
@@ -69,6 +81,13 @@ export class HookSender {
     await this.ended
   }
 
+  get use(): HookUse {
+    const { states, taken, failed } = this
+    const nowMs = (this.options.nowMs ?? Date.now)()
+    const lags = [...this.runs.values()].map(({ run }) => nowMs - (run.waitingSinceMs ?? nowMs))
+    return { states, taken, failed, lagMs: Math.max(0, ...lags) }
+  }
+
   private get isStopping() {
     return this.stopping.signal.aborted
   }
@@ -90,6 +109,7 @@ export class HookSender {
     try {
       while (!this.isStopping) {
         const role = await session.elect()
+        this.states = await session.states()
         this.isFailing = false
         if (role === 'none') return
         if (role === 'sender') return await this.send(session)
@@ -102,7 +122,7 @@ export class HookSender {
 
   private async send(session: Session) {
     const { log } = this.options
-    const runs = new Map<string, Running>()
+    const { runs } = this
     const failed = Promise.withResolvers<never>()
     failed.promise.catch(() => undefined)
     session.lost.addEventListener('abort', () => failed.reject(new Error('the connection was lost')))
@@ -111,6 +131,7 @@ export class HookSender {
       const parts = this.partsOf(session)
       while (!this.isStopping) {
         const hooks = await session.hooks()
+        this.states = await session.states()
         if (hooks.length === 0) return
         await follow(hooks, runs, parts, failed.reject)
         await Promise.race([this.pause(this.pauses.reloadMs), failed.promise])
@@ -128,7 +149,13 @@ export class HookSender {
     const delivery = { timeoutMs: TIMEOUT_MS, ...options.delivery, allowed }
     return {
       ...{ entities, changes, waits, session, log, backOff, nowMs, random },
-      deliver: (hook, message, signal) => deliver(hook, message, signal, delivery),
+      deliver: async (hook, message, signal) => {
+        const outcome = await deliver(hook, message, signal, delivery)
+        if (outcome.isDelivered) this.taken++
+        // What is cut short by the end of the sender says nothing of the receiver.
+        else if (!signal.aborted) this.failed++
+        return outcome
+      },
     }
   }
 

@@ -31,6 +31,9 @@ export interface Progress {
   readonly parkedFor: string | null
 }
 
+/** How many hooks the database has. */
+export type HookStates = Readonly<Record<'active' | 'paused' | 'parked', number>>
+
 /** Any number that no other program on the database is likely to lock. */
 const LOCK = '7067837114'
 const QUERY_MS_MAX = 10_000
@@ -78,6 +81,16 @@ export class Session {
     const [begun] = await this.run((sql) => sql`update hook_sender set term = term + 1 returning term::text`)
     this.term = begun?.term
     return 'sender'
+  }
+
+  /** How many there are in each state. */
+  async states(): Promise<HookStates> {
+    const [row] = await this.run(
+      (sql) => sql<HookStates[]>`
+        select count(*) filter (where state = 'active')::int as active, count(*) filter (where state = 'paused')::int as paused,
+          count(*) filter (where state = 'parked')::int as parked from hook`,
+    )
+    return row as HookStates
   }
 
   /** Those that are active. */

@@ -1,6 +1,6 @@
 import type { ChangeLogOwner } from '../changes/owner.ts'
 import { type Config, isPooled } from '../config/config.ts'
-import { HookSender } from '../hooks/sender.ts'
+import { HookSender, type HookUse } from '../hooks/sender.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseTargets } from '../model/targets.ts'
@@ -28,6 +28,11 @@ export class Chores {
     this.hooks = hasHooks
       ? new HookSender(directUrl, entities, { allowed: parseTargets(hooksAllow), newest, log })
       : null
+  }
+
+  /** Null: this server posts no webhooks. */
+  get hookUse(): HookUse | null {
+    return this.hooks?.use ?? null
   }
 
   /** An operator may have changed the hooks. */

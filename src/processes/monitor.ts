@@ -3,6 +3,7 @@ import type { ChangeLogOwner } from '../changes/owner.ts'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
+import type { HookUse } from '../hooks/sender.ts'
 import { createReadiness } from '../http/readiness.ts'
 import { routeNames } from '../http/routeNames.ts'
 import { MetricBoard, type Sample } from '../metrics/board.ts'
@@ -21,6 +22,8 @@ interface Supervised {
   workers(): { readonly running: ReadonlyMap<number, number>; readonly replacements: number } | null
   /** Null: there is no change log. */
   changes(): ChangeLogOwner | null
+  /** Null: it posts no webhooks. */
+  hooks(): HookUse | null
 }
 
 /** What readiness is known by. */
@@ -102,6 +105,7 @@ export class Monitor {
       uncounted: one(numbers.filter((number) => number === null).length),
       cacheLease: changes === null ? [] : one(changes.isLive ? 1 : 0),
       feedLag: changes === null ? [] : one(changes.lagMs / 1_000),
+      ...samplesOfHooks(this.supervised.hooks()),
       memory: uses.flatMap(({ process, bytes }) =>
         bytes === undefined ? [] : [{ labels: { process }, values: [bytes] }],
       ),
@@ -112,6 +116,16 @@ export class Monitor {
       started: one(this.startedSeconds),
       build: [{ labels: { version, bun: Bun.version }, values: [1] }],
     }
+  }
+}
+
+function samplesOfHooks(use: HookUse | null): Partial<Record<MetricName, Sample[]>> {
+  if (use === null) return {}
+  const { states, taken, failed, lagMs } = use
+  return {
+    hooks: Object.entries(states).map(([state, value]) => ({ labels: { state }, values: [value] })),
+    deliveries: Object.entries({ taken, failed }).map(([outcome, value]) => ({ labels: { outcome }, values: [value] })),
+    hookLag: one(lagMs / 1_000),
   }
 }
 

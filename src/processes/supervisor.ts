@@ -156,6 +156,7 @@ export class Supervisor {
       this.monitor = Monitor.create(config, folder, this.entities, {
         workers: () => this.pool,
         changes: () => this.changes,
+        hooks: () => this.chores?.hookUse ?? null,
       })
       return keys
     } catch (error) {

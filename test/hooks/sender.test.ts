@@ -82,6 +82,25 @@ const company = async (name: string): Promise<number> => (await server.post('/Co
 const rename = (id: number, name: string) => server.patch(`/Companies/${id}`, { Name: name })
 const pathsOf = ({ deliveries }: Receiver) => deliveries.map(({ body }) => `${body.type} ${body.data.id}`)
 
+test('what was posted, what waits, and how many hooks there are, is known', async () => {
+  const receiver = receive()
+  await add(receiver.url, 'Companies')
+  const sender = send({ delivery: { timeoutMs: 30_000 } })
+  const id = await company('Counted')
+  await until(() => sender.use.taken === 1)
+  receiver.answer = () => new Response(null, { status: 500 })
+  const beforeMs = Date.now()
+  await rename(id, 'Counted twice')
+  await until(() => sender.use.failed > 1)
+  await until(() => sender.use.lagMs > 0)
+  // When a change was written is known to the second.
+  expect(sender.use.lagMs).toBeLessThanOrEqual(Date.now() - beforeMs + 1_000)
+  receiver.answer = () => new Response(null, { status: 410 })
+  await until(() => sender.use.states.parked === 1)
+  await until(() => sender.use.lagMs === 0)
+  expect(sender.use).toMatchObject({ states: { active: 0, paused: 0, parked: 1 }, taken: 1 })
+})
+
 test('what changes is posted, as the library of Standard Webhooks takes it, with the line that the feed has', async () => {
   const receiver = receive()
   const { secret } = await add(receiver.url, '*')

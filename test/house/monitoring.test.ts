@@ -110,6 +110,8 @@ const TROUBLES: Readonly<Record<string, readonly (readonly [series: string, valu
     ['roster_process_max_fds{instance="a"}', '1000x30'],
   ],
   RosterLimiterFull: [['roster_limiter_overflowed_total{instance="a"}', '0+5x30']],
+  RosterHookParked: [['roster_hooks{job="roster",instance="a",state="parked"}', '1x30']],
+  RosterHookLate: [['roster_hook_lag_seconds{job="roster",instance="a"}', '1000x30']],
 }
 
 /** A group of promtool: at its end these alerts fire, and no other. */
@@ -138,6 +140,9 @@ const WELL: readonly (readonly [string, string])[] = [
   ['roster_event_loop_delay_seconds_bucket{instance="a",worker="1",le="+Inf"}', '0+100x30'],
   ['roster_database_failures_total{instance="a",kind="write"}', '0+1x30'],
   ['roster_database_statements_sent{instance="a",pool="rows"}', '6x30'],
+  ['roster_hooks{job="roster",instance="a",state="active"}', '2x30'],
+  ['roster_hooks{job="roster",instance="a",state="parked"}', '0x30'],
+  ['roster_hook_lag_seconds{job="roster",instance="a"}', '20x30'],
   ['roster_database_connections_max{instance="a",pool="rows"}', '6x30'],
   ['roster_list_cache_live{instance="a"}', '1x30'],
   ['roster_change_feed_lag_seconds{instance="a"}', '0.05x30'],
