@@ -9,7 +9,7 @@ export interface CsvRecord {
 }
 
 /**
- * The records of a CSV as RFC 4180 has them, separated by commas, or by semicolons or tabs where the first line has no comma; lines
+ * The records of a CSV as RFC 4180 has them, separated by commas, or by semicolons or tabs where the first line has no comma, or by what a line `sep=;` before it names; lines
  * with nothing but separators are none. Its text comes in any pieces, of which no more is kept than the record that has begun. @throws FileFault where quotes are wrong
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
@@ -20,6 +20,9 @@ export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator
 
 const QUOTED = /"[^"]*(?:""[^"]*)*"/y
 const NEWLINE = /\r\n|\n|\r/y
+/** What Excel takes for no row, and other programs write for it: `sep=;`. */
+const NAMED_SEPARATOR = /^"?sep=(.*?)"?$/i
+const SEPARATORS = [',', ';', '\t', '|']
 
 interface Ended extends CsvRecord {
   /** Where the next one begins. */
@@ -82,8 +85,21 @@ class CsvText {
   private findSeparator(isLast: boolean) {
     const header = /^[\r\n]*([^\r\n]+)([\r\n])?/.exec(this.text)
     if (!isLast && header?.[2] === undefined) return requireRowLength(this.line, this.text.length)
-    this.separator = [',', ';', '\t'].find((candidate) => header?.[1]?.includes(candidate)) ?? ','
+    const named = NAMED_SEPARATOR.exec(header?.[1] ?? '')?.[1]
+    if (named !== undefined && !SEPARATORS.includes(named))
+      throw new FileFault(this.line, 'sep= names a comma, a semicolon, a tab or |, and nothing else')
+    if (named !== undefined && !this.leaveOut(header?.[0] as string, isLast)) return
+    this.separator = named ?? [',', ';', '\t'].find((candidate) => header?.[1]?.includes(candidate)) ?? ','
     this.plain = new RegExp(`[^${this.separator}"\\r\\n]*`, 'y')
+  }
+
+  /** Goes on behind these first lines. False: a line feed may follow, and belong to their end. */
+  private leaveOut(lines: string, isLast: boolean): boolean {
+    if (lines.endsWith('\r') && lines.length === this.text.length && !isLast) return false
+    const end = /\r$/.test(lines) && this.text[lines.length] === '\n' ? lines.length + 1 : lines.length
+    this.line += countLines(this.text.slice(0, end))
+    this.text = this.text.slice(end)
+    return true
   }
 }
 

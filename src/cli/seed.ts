@@ -6,6 +6,7 @@ import { migrate, migrationFolders } from '../postgres/migrate.ts'
 import { pendingMigrations } from '../postgres/pendingMigrations.ts'
 import { loadEntities } from '../registry.ts'
 import { type Seeded, SeedRefused, seed, withRows } from '../seed/seed.ts'
+import { sharesOf } from '../seed/shares.ts'
 import { openDatabase, orUnusable } from './openStores.ts'
 import { counted, progress } from './progress.ts'
 import { CommandError, print } from './run.ts'
@@ -61,7 +62,8 @@ async function fill(url: string, entities: readonly Entity[], options: Options):
     const filled = options.add ? [] : await withRows(sql, entities)
     if (filled.length > 0)
       throw new CommandError(`there are rows already, of ${filled.join(', ')}: --add makes more beside them`)
-    const shown = progress((rows) => `${rows} of ${counted(options.rows, 'row')}`)
+    const wanted = counted(sumOf(sharesOf(entities, options.rows)), 'row')
+    const shown = progress((rows) => `${rows} of ${wanted}`)
     try {
       return await seed(sql, entities, { ...options, onRows: (count) => shown.add(count) })
     } finally {
@@ -80,7 +82,8 @@ function orFailed(error: Error & { code?: unknown }): never {
 
 function textOf(seeded: readonly Seeded[], options: Options): string {
   const parts = seeded.map(({ entity, rows }) => `${rows} of ${entity.plural}`)
-  return `Made ${counted(sumOf(seeded), 'row')} by seed ${options.seed}: ${parts.join(', ')}.\n`
+  const fewer = sumOf(seeded) < options.rows ? ' There are no more values where they must be unique.' : ''
+  return `Made ${counted(sumOf(seeded), 'row')} by seed ${options.seed}: ${parts.join(', ')}.${fewer}\n`
 }
 
 function jsonOf(seeded: readonly Seeded[], options: Options): string {

@@ -140,9 +140,9 @@ const TOO_MUCH = [408, 413]
 
 /** What the server says of single rows. @throws CommandError for what it says of all */
 function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
-  const faults = detailsOf(text).flatMap(({ Target, Message }) => {
-    const row = piece[Number(/^\[(\d+)\]/.exec(Target)?.[1])]
-    return row ? [{ line: row.line, message: Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row') }] : []
+  const faults = detailsOf(text).flatMap((detail) => {
+    const row = piece[Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])]
+    return row ? [{ line: row.line, message: messageOfRow(piece, detail) }] : []
   })
   if (faults.length > 0) return { faults: faults.sort((one, other) => one.line - other.line) }
   // Behind the first piece, others would be other pieces of what is there already.
@@ -151,8 +151,20 @@ function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: b
 }
 
 interface Detail {
+  readonly Code: string
   readonly Target: string
   readonly Message: string
+}
+
+/** With lines of the file where the server names rows of the piece. */
+function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): string {
+  const message = Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
+  // Of two rows with one value, the later one names the earlier one.
+  if (Code !== 'AlreadyExists') return message
+  return message.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => {
+    const other = piece[Number(at)]
+    return other ? `line ${other.line}` : own
+  })
 }
 
 /** The faults of an answer; where it has none, what it is about. */

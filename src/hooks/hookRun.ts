@@ -87,7 +87,11 @@ export class HookRun {
       if (this.queue.length > 0) return
       this.place = end
       if (this.parts.nowMs() - this.savedMs > IDLE_SAVE_MS) await this.save(null)
-      if (!more) await waits.wait(this.wanted, end, performance.now() + IDLE_LOOK_MS, this.signal)
+      if (!more)
+        await waits.wait({
+          ...{ entities: this.wanted, after: end, untilMs: performance.now() + IDLE_LOOK_MS },
+          ...{ signal: this.signal, key: this.hook.id },
+        })
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'TokenExpired') throw error
       log.error('a hook is parked: changes behind its place may be missing', this.fields())

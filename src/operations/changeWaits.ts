@@ -3,13 +3,20 @@ import type { Database } from '../execute/database.ts'
 import { type ChangesPlace, comparePlaces } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 
-/** One that waits for a line of its entities behind a place. */
-interface Waiter {
-  readonly tables: ReadonlySet<string>
+/** What is waited for: a line of some entities behind a place. */
+interface Wait {
+  readonly entities: readonly Entity[]
   readonly after: ChangesPlace
   readonly untilMs: number
-  /** Whether its key is what it was when it began to wait. */
-  isAdmitted(): boolean
+  readonly signal: AbortSignal
+  /** The id of the key that asked. */
+  readonly key: string
+  /** Whether the key is what it was when it began to wait; not there: always. */
+  isAdmitted?(): boolean
+}
+
+interface Waiter extends Wait {
+  readonly tables: ReadonlySet<string>
   /** `isWoken`: false where it should be answered as it is. */
   end(isWoken: boolean): void
 }
@@ -21,10 +28,13 @@ interface Options {
   /** Another number once keys have come, gone or changed; null, or not there: they never do. */
   readonly keysSerial?: (() => number) | null
   waitersMax?: number
+  waitersOfKeyMax?: number
 }
 
 /** More are answered at once, and ask again. */
 const WAITERS_MAX = 500
+/** Of one key: so that several can wait, however many one of them asks for. */
+const WAITERS_OF_KEY_MAX = 100
 /** How often memory is looked at, and deadlines are. */
 const TICK_MS = 50
 /** Between two looks into the database: short after a write, which others that still run may hold back for a moment. */
@@ -37,6 +47,8 @@ const LOOK_MS_MAX = 1_000
  */
 export class ChangeWaits {
   private readonly waiters = new Set<Waiter>()
+  /** By key, how many there are. */
+  private readonly ofKeys = new Map<string, number>()
   private timer: Timer | null = null
   private seen = 0
   private keysSeen = 0
@@ -52,35 +64,42 @@ export class ChangeWaits {
 
   /**
    * True: there is a line behind `after`. False: time has passed, the client has gone, its key is another or none, or there are too
-   * many already.
+   * many already, of all keys or of this one.
    */
-  wait(
-    entities: readonly Entity[],
-    after: ChangesPlace,
-    untilMs: number,
-    signal: AbortSignal,
-    isAdmitted: () => boolean = () => true,
-  ): Promise<boolean> {
-    const { waitersMax = WAITERS_MAX, isDraining } = this.options
-    if (this.waiters.size >= waitersMax || isDraining() || signal.aborted) return Promise.resolve(false)
+  wait(wait: Wait): Promise<boolean> {
+    const { signal, entities } = wait
+    if (!this.hasRoom(wait.key) || this.options.isDraining() || signal.aborted) return Promise.resolve(false)
     return new Promise((resolve) => {
       const gone = () => waiter.end(false)
       const waiter: Waiter = {
+        ...wait,
         tables: new Set(entities.map(({ table }) => table)),
-        ...{ after, untilMs, isAdmitted },
         end: (isWoken) => {
-          this.waiters.delete(waiter)
+          this.forget(waiter)
           signal.removeEventListener('abort', gone)
           resolve(isWoken)
         },
       }
       signal.addEventListener('abort', gone)
       this.waiters.add(waiter)
+      this.ofKeys.set(wait.key, (this.ofKeys.get(wait.key) ?? 0) + 1)
       if (this.timer !== null) return
       this.lookSoon()
       this.keysSeen = this.options.keysSerial?.() ?? 0
       this.timer = setInterval(() => this.tick(), TICK_MS)
     })
+  }
+
+  private hasRoom(key: string): boolean {
+    const { waitersMax = WAITERS_MAX, waitersOfKeyMax = WAITERS_OF_KEY_MAX } = this.options
+    return this.waiters.size < waitersMax && (this.ofKeys.get(key) ?? 0) < waitersOfKeyMax
+  }
+
+  private forget(waiter: Waiter) {
+    if (!this.waiters.delete(waiter)) return
+    const left = (this.ofKeys.get(waiter.key) as number) - 1
+    if (left === 0) this.ofKeys.delete(waiter.key)
+    else this.ofKeys.set(waiter.key, left)
   }
 
   /** The server ends: who follows the changes goes to another one. */
@@ -113,7 +132,7 @@ export class ChangeWaits {
     const serial = this.options.keysSerial?.() ?? 0
     if (serial === this.keysSeen) return
     this.keysSeen = serial
-    for (const waiter of this.waiters) if (!waiter.isAdmitted()) waiter.end(false)
+    for (const waiter of this.waiters) if (waiter.isAdmitted?.() === false) waiter.end(false)
   }
 
   private async look(nowMs: number) {

@@ -67,7 +67,7 @@ export class Changes {
     for (;;) {
       const page = await this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
       if (page.lines.length > 0 || performance.now() >= untilMs) return this.respond(page, query, entities)
-      const isWoken = await this.wait(call.request, entities, page.end, untilMs)
+      const isWoken = await this.wait(call, entities, page.end, untilMs)
       // Meanwhile the key may have been revoked, or have lost rights.
       if (this.keys !== null) entities = this.entitiesFor(await this.keys.rightsOf(call.request), query)
       if (!isWoken) return this.respond(page, query, entities)
@@ -87,9 +87,11 @@ export class Changes {
   }
 
   /** As those that wait do, whose key must stay as it is. */
-  wait(request: Request, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
-    const key = this.keys?.of(request)
-    return this.waits.wait(entities, after, untilMs, request.signal, () => this.keys?.of(request) === key)
+  wait(call: ResourceRequest, entities: readonly Entity[], after: ChangesPlace, untilMs: number): Promise<boolean> {
+    const { request, key } = call
+    const own = this.keys?.of(request)
+    const isAdmitted = () => this.keys?.of(request) === own
+    return this.waits.wait({ entities, after, untilMs, signal: request.signal, key, isAdmitted })
   }
 
   private async respond(

@@ -27,7 +27,7 @@ interface Source {
   firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage>
   pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage>
   settle(entities: readonly Entity[], seen: SeenBefore | null): Promise<void>
-  wait(request: Request, entities: readonly Entity[], after: ChangesToken, untilMs: number): Promise<boolean>
+  wait(call: ResourceRequest, entities: readonly Entity[], after: ChangesToken, untilMs: number): Promise<boolean>
 }
 
 interface FollowParts {
@@ -55,8 +55,9 @@ export class Followers {
   constructor(private readonly source: Source) {}
 
   /** The first page is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws ApiError */
-  async follow({ request, rights, key }: ResourceRequest, query: ChangesQuery): Promise<Reply> {
+  async follow(call: ResourceRequest, query: ChangesQuery): Promise<Reply> {
     const { source } = this
+    const { request, rights, key } = call
     const { keys } = source
     let entities = source.entitiesFor(rights, query)
     const headers = followHeaders(request.headers)
@@ -71,7 +72,7 @@ export class Followers {
           if (page.lines.length > 0) await source.settle(entities, page.seen)
           return page
         },
-        wait: (after, untilMs) => source.wait(request, entities, after, untilMs),
+        wait: (after, untilMs) => source.wait(call, entities, after, untilMs),
         async readmit(isCharged) {
           if (keys === null) return
           entities = source.entitiesFor(await (isCharged ? keys.charge(request) : keys.rightsOf(request)), query)

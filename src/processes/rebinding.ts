@@ -1,9 +1,6 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 
-/** Every browser sends the first with all that it asks; programs that scrape send none. */
-const OF_BROWSERS = ['accept-language', 'origin', 'sec-fetch-site']
-
 /**
  * Whether a browser asks by a name that this machine has not given itself: a page whose name its owner has made lead here (DNS rebinding),
  * which could read the answer. For browsers it is of one origin, under a name that they do not trust: so they send neither `Origin` nor
@@ -11,9 +8,18 @@ const OF_BROWSERS = ['accept-language', 'origin', 'sec-fetch-site']
  */
 export function isRebound({ headers }: Request, ownHost: string): boolean {
   const host = headers.get('host')
-  if (host === null || !OF_BROWSERS.some((name) => headers.has(name))) return false
+  if (host === null || !isOfBrowser(headers)) return false
   const name = nameOf(host)
   return isIP(name) === 0 && !['localhost', hostname().toLowerCase(), nameOf(ownHost)].includes(name)
+}
+
+/**
+ * Every browser says which languages it takes, which no page can keep back; programs that scrape do not. Node does, and says its mode
+ * without the site, as no browser does and no page can make one do.
+ */
+function isOfBrowser(headers: Headers): boolean {
+  if (headers.has('origin') || headers.has('sec-fetch-site')) return true
+  return headers.has('accept-language') && !headers.has('sec-fetch-mode')
 }
 
 /** Without port, brackets and the dot of the root. */

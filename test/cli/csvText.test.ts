@@ -62,6 +62,26 @@ describe('the records of a CSV', () => {
     }
   })
 
+  test('are separated by what a line before the header names, as Excel takes it', async () => {
+    for (let seed = 0; seed < 30; seed++) {
+      for (const [separator, end] of [
+        [';', '\r\n'],
+        ['|', '\n'],
+        ['\t', '\r'],
+        [',', '\r\n'],
+      ]) {
+        const records = await recordsOf(`sep=${separator}${end}a${separator}"b,"${end}1${separator}2`, new Random(seed))
+        expect(records.map(({ line, cells }) => [line, cells])).toEqual([
+          [2, ['a', 'b,']],
+          [3, ['1', '2']],
+        ])
+      }
+    }
+    expect(await cellsOf('\n"SEP=;"\na,b;c\n')).toEqual([['a,b', 'c']])
+    expect(await cellsOf('sep=;')).toEqual([])
+    await expect(recordsOf('sep=x\na')).rejects.toThrow('sep= names a comma, a semicolon, a tab or |, and nothing else')
+  })
+
   test('are not lines with nothing but separators, as spreadsheets leave them', async () => {
     expect(await cellsOf('a;b\n;\n1;\n;\n"";\n;;;\n')).toEqual([
       ['a', 'b'],

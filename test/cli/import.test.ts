@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { declaredCompanies } from '../support/declaredCompanies.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 
@@ -282,4 +283,18 @@ describe('roster import', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) })
     expect((await server.sql`select from company`).count).toBe(0)
   })
+})
+
+test('two rows with one unique value: the fault names both by their lines', async () => {
+  const declared = declaredCompanies()
+  const own = await startServer({ entitiesDir: declared.path })
+  await own.sql`alter table company add constraint company_name_unique unique (name)`
+  const path = fileOf('name,enabled\n"x\ny",true\nA,true\nB,true\nA,false\n')
+  const { code, stderr } = await roster(['import', 'companies', path], { url: own.url })
+  await own.stop()
+  declared.remove()
+  expect([code, stderr.split('\n').slice(-3)[0]]).toEqual([
+    1,
+    `roster: ${path}, line 6: Name is not free: line 4 has this value.`,
+  ])
 })

@@ -29,13 +29,19 @@ const leave = (table: string) => sql`
 const waitsOf = (options: Partial<ConstructorParameters<typeof ChangeWaits>[2]> = {}) =>
   new ChangeWaits(ENTITIES, database, { newest: null, isDraining: () => false, ...options })
 const never = new AbortController().signal
-const inAnHour = () => performance.now() + HOUR_MS
+const behind = { position: '9'.repeat(18), number: '0' }
+/** For a line of either entity that never comes; an hour. */
+const forNothing = () => ({
+  ...{ entities: ENTITIES, after: behind, untilMs: performance.now() + HOUR_MS, signal: never, key: 'k' },
+})
 
 test('who waits is woken by a line of the entities that it waits for', async () => {
   const waits = waitsOf()
   const woken: string[] = []
   const waiting = [company, absence].map((entity) =>
-    waits.wait([entity], START, inAnHour(), never).then((isWoken) => woken.push(`${entity.table} ${isWoken}`)),
+    waits
+      .wait({ ...forNothing(), entities: [entity], after: START })
+      .then((isWoken) => woken.push(`${entity.table} ${isWoken}`)),
   )
   await leave('absence')
   await waiting[1]
@@ -51,21 +57,37 @@ test('who waits behind the last line is not woken by it', async () => {
     await sql`select position::text, number::text from entity_change order by position desc, number desc limit 1`
   const waits = waitsOf()
   const place = { position: last?.position, number: last?.number }
-  expect(await waits.wait([company], place, performance.now() + 300, never)).toBe(false)
+  expect(await waits.wait({ ...forNothing(), after: place, untilMs: performance.now() + 300 })).toBe(false)
 })
 
 test('a client that has gone, one too many, and who waits at the end of the server, wait no longer', async () => {
   const leaving = new AbortController()
   let isDraining = false
   const waits = waitsOf({ waitersMax: 2, isDraining: () => isDraining })
-  const behind = { position: '9'.repeat(18), number: '0' }
-  const [one, two] = [leaving.signal, never].map((signal) => waits.wait(ENTITIES, behind, inAnHour(), signal))
-  expect(await waits.wait(ENTITIES, behind, inAnHour(), never)).toBe(false)
+  const [one, two] = [leaving.signal, never].map((signal) => waits.wait({ ...forNothing(), signal }))
+  expect(await waits.wait(forNothing())).toBe(false)
   leaving.abort()
   expect(await one).toBe(false)
   isDraining = true
   expect(await two).toBe(false)
-  expect(await waits.wait(ENTITIES, behind, inAnHour(), never)).toBe(false)
+  expect(await waits.wait(forNothing())).toBe(false)
+})
+
+test('one key takes its share of the places at most, and a place that is left is free again', async () => {
+  const leaving = new AbortController()
+  const waits = waitsOf({ waitersMax: 3, waitersOfKeyMax: 2 })
+  const wait = (key: string) => waits.wait({ ...forNothing(), signal: leaving.signal, key })
+  const held = [wait('greedy'), wait('greedy')]
+  expect(await wait('greedy')).toBe(false)
+  held.push(wait('other'))
+  expect(await wait('third')).toBe(false)
+  leaving.abort()
+  expect(await Promise.all(held)).toEqual([false, false, false])
+  const again = new AbortController()
+  const waiting = waits.wait({ ...forNothing(), signal: again.signal, key: 'greedy' })
+  expect(await Promise.race([waiting, Bun.sleep(200)])).toBeUndefined()
+  again.abort()
+  expect(await waiting).toBe(false)
 })
 
 test('news of another process is looked at, and a database that is away ends no wait', async () => {
@@ -79,22 +101,20 @@ test('news of another process is looked at, and a database that is away ends no 
     },
   } as Database
   const lost = new ChangeWaits(ENTITIES, away, { newest: null, isDraining: () => false })
-  expect(await lost.wait([company], START, performance.now() + 300, never)).toBe(false)
+  expect(await lost.wait({ ...forNothing(), after: START, untilMs: performance.now() + 300 })).toBe(false)
   const waits = new ChangeWaits(ENTITIES, counting, { newest: () => newest++, isDraining: () => false })
-  const behind = { position: '9'.repeat(18), number: '0' }
-  await waits.wait([company], behind, performance.now() + 1_000, never)
+  await waits.wait({ ...forNothing(), untilMs: performance.now() + 1_000 })
   expect(looks).toBeGreaterThan(1)
 })
 
 test('who waits with a key that has ended waits no longer, and others wait on', async () => {
   let serial = 1
   let isValid = true
-  const behind = { position: '9'.repeat(18), number: '0' }
   const leaving = new AbortController()
   const waits = waitsOf({ keysSerial: () => serial })
-  const ended = waits.wait([company], behind, inAnHour(), never, () => isValid)
+  const ended = waits.wait({ ...forNothing(), isAdmitted: () => isValid })
   let isOtherEnded = false
-  const other = waits.wait([company], behind, inAnHour(), leaving.signal, () => true).then(() => (isOtherEnded = true))
+  const other = waits.wait({ ...forNothing(), signal: leaving.signal }).then(() => (isOtherEnded = true))
   isValid = false
   serial++
   expect(await ended).toBe(false)

@@ -44,6 +44,8 @@ test('a page whose name leads here (DNS rebinding) reads nothing; programs may a
     expect(await ask('a.example', { [header]: 'x' })).toEqual([421, true])
   for (const host of ['127.0.0.1:9464', 'localhost:1', 'LOCALHOST.', '[::1]:9464', '10.0.0.7', hostname()])
     expect([host, ...(await ask(host, browser))]).toEqual([host, 200, false])
+  // As curl, Prometheus and Node ask.
   for (const host of ['roster.hr.svc:9464', 'roster', 'hr.example.com'])
-    expect([host, ...(await ask(host, {}))]).toEqual([host, 200, false])
+    for (const headers of [{}, { 'accept-language': '*', 'sec-fetch-mode': 'cors' }])
+      expect([host, ...(await ask(host, headers))]).toEqual([host, 200, false])
 })
