@@ -14,11 +14,12 @@ export function readHookUrl(text: string): URL {
   const refuse = (why: string): never => {
     throw new AddressRefused(why)
   }
-  if (text.length > URL_LENGTH_MAX) refuse(`the address has more than ${URL_LENGTH_MAX} characters`)
   const url = URL.canParse(text) ? new URL(text) : refuse('the address must be like https://receiver.example.com/path')
   if (!['https:', 'http:'].includes(url.protocol)) refuse('the address must begin with https://')
   if (url.username !== '' || url.password !== '')
     refuse('the address must have no user and password: deliveries are signed instead')
+  // As it is kept and posted to: with letters beyond ASCII as %C3%BC.
+  if (url.href.length > URL_LENGTH_MAX) refuse(`the address has more than ${URL_LENGTH_MAX} characters`)
   if (url.hash !== '') refuse('the address must have no part behind #')
   return url
 }

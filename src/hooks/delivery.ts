@@ -39,10 +39,17 @@ export async function deliver(
   options: DeliveryOptions,
 ): Promise<Outcome> {
   const ending = new AbortController()
-  const end = () => ending.abort()
+  const { promise: cut, resolve: cutOff } = Promise.withResolvers<Outcome>()
+  const end = () => {
+    ending.abort()
+    cutOff(failed('cut off'))
+  }
   signal.addEventListener('abort', end)
+  if (signal.aborted) end()
   try {
-    return await withDeadline(post(to, message, ending.signal, options), options.timeoutMs, () => failed('timed out'))
+    // Looking up a name cannot be ended, so it is left: who ends a delivery waits for nothing.
+    const posted = Promise.race([cut, post(to, message, ending.signal, options)])
+    return await withDeadline(posted, options.timeoutMs, () => failed('timed out'))
   } catch (error) {
     return failed(reasonOf(error as Error & { code?: string }))
   } finally {
@@ -58,7 +65,9 @@ async function post(
   { allowed, resolve, ca }: DeliveryOptions,
 ): Promise<Outcome> {
   const url = new URL(text)
+  signal.throwIfAborted()
   const address = await addressFor(url, allowed, resolve)
+  signal.throwIfAborted()
   const seconds = Math.floor(Date.now() / 1_000)
   const headers = {
     Host: url.host,

@@ -75,7 +75,7 @@ export class HookRun {
 
   private async run(): Promise<void> {
     while (!this.isOver && !this.signal.aborted && this.wanted.length > 0) {
-      if (this.nextAttemptMs !== null && !(await this.pause(this.nextAttemptMs - this.parts.nowMs()))) return
+      if (!(await this.pauseToAttempt())) return
       if (this.queue.length > 0) await this.deliverSome()
       else await this.readOn()
     }
@@ -191,6 +191,14 @@ export class HookRun {
   }
 
   /** False: it is over. */
+  private async pauseToAttempt(): Promise<boolean> {
+    const { backOff, nowMs } = this.parts
+    if (this.nextAttemptMs === null) return true
+    // The time was written by another server, whose clock may have been ahead.
+    return this.pause(Math.min(this.nextAttemptMs - nowMs(), backOff.mostMs))
+  }
+
+  /** False: it is over. */
   private pause(ms: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const end = () => {
@@ -205,7 +213,9 @@ export class HookRun {
   }
 
   private fields() {
-    return { hook: this.hook.id, host: new URL(this.hook.url).host }
+    const { id, url } = this.hook
+    // A row that was written by hand may have any text.
+    return { hook: id, host: URL.canParse(url) ? new URL(url).host : '' }
   }
 }
 

@@ -81,9 +81,11 @@ export class HookStore {
           next_attempt = null, revision = revision + 1
         where id = ${id}`
       if (resumed.count === 0) throw await this.unknown(sql, id)
+      // A place that no transaction has come to yet is of a state that the cluster was restored from.
       const moved = await sql`
         update hook set run = feed.run, position = deleted_position, number = deleted_number from change_feed as feed
-        where id = ${id} and (hook.run <> feed.run or (position, number) < (deleted_position, deleted_number))`
+        where id = ${id} and (hook.run <> feed.run or (position, number) < (deleted_position, deleted_number)
+          or position > pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`
       if (isSkipping) await this.skip(sql, id)
       return moved.count > 0
     })

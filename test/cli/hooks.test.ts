@@ -56,6 +56,19 @@ test('a hook is made, listed, paused, resumed and removed', async () => {
   expect((await hooks(['remove', id])).stdout).toBe(`Removed the hook ${id}.\n`)
 })
 
+test('a hook from before the cluster was restored to an earlier state goes on where the lines begin', async () => {
+  const { stdout } = await add('--entity', '*', '--json')
+  const { id } = JSON.parse(stdout)
+  await sql`update hook set position = 9000000000000000000, state = 'parked' where id = ${id}`
+  const { stdout: resumed } = await hooks(['resume', id, '--json'])
+  expect(JSON.parse(resumed)).toEqual({ id, isMissing: true })
+  const [place] = await sql`
+    select position = deleted_position as "isFirst" from hook, change_feed where id = ${id}`
+  expect(place?.isFirst).toBe(true)
+  expect(JSON.parse((await hooks(['resume', id, '--json'])).stdout)).toEqual({ id, isMissing: false })
+  await hooks(['remove', id])
+})
+
 test.each([
   [['--entity', 'Employes:update'], 'Did you mean Employees?'],
   [['--entity', 'Employees:updated'], 'Did you mean update?'],

@@ -84,6 +84,7 @@ describe('the address of a hook', () => {
     ['https://user:word@example.com/', 'no user and password'],
     ['https://example.com/#part', 'no part behind #'],
     [`https://example.com/${'a'.repeat(2_000)}`, 'more than 2000 characters'],
+    [`https://example.com/${'ü'.repeat(400)}`, 'more than 2000 characters'],
   ])('is not %s', (url, why) => {
     expect(() => readHookUrl(url)).toThrow(why)
   })

@@ -59,6 +59,28 @@ test('a receiver that does not answer in time is left, and one that is left at t
   silent.server.close()
 })
 
+test('the end of the sender waits for no name that is looked up, and nothing is posted behind it', async () => {
+  const { length } = receiver.deliveries
+  const looking = Promise.withResolvers<void>()
+  const found = Promise.withResolvers<string[]>()
+  const resolve = () => {
+    looking.resolve()
+    return found.promise
+  }
+  const leaving = new AbortController()
+  const posted = post(`http://${NAME}:${receiver.port}/hook`, { resolve }, leaving.signal)
+  await looking.promise
+  leaving.abort()
+  const cut = { isDelivered: false, status: 'cut off', isGone: false }
+  // Only the end can settle it: the name is not found yet, and the deadline of these tests is far away.
+  expect(await posted).toEqual(cut)
+  found.resolve(['127.0.0.1'])
+  expect(await post(receiver.url, {}, leaving.signal)).toEqual(cut)
+  receiver.answer = () => new Response(null, { status: 204 })
+  expect(await post(receiver.url)).toMatchObject({ isDelivered: true })
+  expect(receiver.deliveries).toHaveLength(length + 1)
+})
+
 test('an answer without an end is not read', async () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n'
   let isClosed = false

@@ -13,7 +13,7 @@ const hook: Hook = {
 }
 
 /** A run without a database: each look at the feed finds no line, and a later end. */
-function runOf(parts: Partial<RunParts>) {
+function runOf(parts: Partial<RunParts>, from: Hook = hook) {
   const saved: Progress[] = []
   const ending = new AbortController()
   let reads = 1
@@ -34,7 +34,7 @@ function runOf(parts: Partial<RunParts>) {
     random: () => 0,
     ...parts,
   }
-  return { saved, end: () => ending.abort(), run: new HookRun(hook, all, ending.signal) }
+  return { saved, end: () => ending.abort(), run: new HookRun(from, all, ending.signal) }
 }
 
 test('a place goes on without lines for the hook, and is written down each hour, so that it never grows too old', async () => {
@@ -60,6 +60,53 @@ test('a fault of the database ends a run, which says so', async () => {
   const fault = new Error('away')
   const { run } = runOf({ changes: { pageAfter: () => Promise.reject(fault) } })
   expect(await run.ended.catch((error) => error)).toBe(fault)
+})
+
+test('an attempt that a server with another clock has put off for days is made after the longest pause', async () => {
+  const reading = Promise.withResolvers<void>()
+  const parts = {
+    backOff: { ...BACK_OFF, mostMs: 1 },
+    changes: {
+      async pageAfter() {
+        reading.resolve()
+        throw new Error('away')
+      },
+    },
+  }
+  const { run } = runOf(parts, { ...hook, attempts: 1, failingSinceMs: 0, nextAttemptMs: 20 * 86_400_000 })
+  await reading.promise
+  expect(await run.ended.catch(({ message }) => message)).toBe('away')
+})
+
+test('a run whose address is none any more fails as a receiver does, and ends no other', async () => {
+  const failed = Promise.withResolvers<Progress>()
+  const line = {
+    token: '',
+    entity: company,
+    id: '1',
+    action: 'c',
+    at: '0',
+    key: 'k',
+    changed: '[]',
+    before: '',
+    after: '',
+  }
+  const { run, end } = runOf(
+    {
+      changes: { pageAfter: async () => ({ lines: [line], more: false, end: placeAt(2), seen: null }) },
+      deliver: async () => ({ isDelivered: false, status: 'failed', isGone: false }),
+      session: {
+        async save(_, progress) {
+          failed.resolve(progress)
+          return true
+        },
+      },
+    },
+    { ...hook, url: 'nowhere' },
+  )
+  expect(await failed.promise).toMatchObject({ status: 'failed', attempts: 1 })
+  end()
+  await run.ended
 })
 
 test('pauses double up to a quarter of an hour, of which between half and all is waited', () => {
