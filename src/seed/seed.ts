@@ -22,7 +22,7 @@ export interface Seeded {
   readonly rows: number
 }
 
-/** Makes rows of all entities, those that are referred to first, beside those that are there. @throws SeedRefused */
+/** Makes rows of all entities, those that are referred to first, beside those that are there. D67 @throws SeedRefused */
 export async function seed(sql: postgres.Sql, entities: readonly Entity[], seeding: Seeding): Promise<Seeded[]> {
   const seeded: Seeded[] = []
   for (const { entity, rows } of sharesOf(entities, seeding.rows))
