@@ -31,8 +31,12 @@ const SWEEP_MS = 10_000
 const LOOK_MS = 500
 /** Until a slot begins, PostgreSQL waits for all transactions that write; meanwhile there are pulses. */
 const BEGIN_MS = 500
-/** Where the answer to a question for the position came too early, it is asked for again. */
-const ASK_MS = 10
+/**
+ * Where the answer to a question for the position came too early, it is asked for again: soon, but not at once, since under load
+ * PostgreSQL answers within microseconds, and the questions would take both more time than the rows.
+ */
+const ASK_MS = 1
+const ASK_MS_MAX = 10
 
 /**
  * One connection that runs statements, and one that reads a temporary logical slot.
@@ -61,6 +65,8 @@ export class SlotConnection implements FollowConnection {
   private begun: Promise<boolean> = Promise.resolve(false)
   /** All transactions before it must have ended; null: the slot has not begun. */
   private horizon: number | null = null
+  /** The position that a pulse waits for. */
+  private awaited: bigint | null = null
   private onReached: (() => void) | null = null
 
   constructor(
@@ -126,10 +132,13 @@ export class SlotConnection implements FollowConnection {
     const fail = (error: Error) => this.close(error.message)
     const feed = new SlotFeed(new Map(fed), next, handlers, this.snapshot, fail)
     const { stream, begun } = SlotStream.begin(this.addresses.feedUrl, PUBLICATION, {
-      take: (message) => readMessage(message, feed),
+      take: (message) => {
+        readMessage(message, feed)
+        this.noteReached()
+      },
       reach: (position) => {
         feed.reach(position)
-        this.onReached?.()
+        this.noteReached()
       },
       lose: (reason) => this.close(reason),
     })
@@ -146,14 +155,25 @@ export class SlotConnection implements FollowConnection {
 
   /** Waits until the stream has come to this position. */
   private async reach(position: bigint) {
-    while (!this.isClosed && this.feed !== null && this.feed.position < position) {
+    this.awaited = position
+    for (let pauseMs = ASK_MS; !this.isClosed && !this.isReached(); pauseMs = Math.min(2 * pauseMs, ASK_MS_MAX)) {
       this.stream?.ask()
       await new Promise<void>((resolve) => {
         this.onReached = resolve
-        setTimeout(resolve, ASK_MS)
+        setTimeout(resolve, pauseMs)
       })
     }
+    this.awaited = null
     this.onReached = null
+  }
+
+  private isReached(): boolean {
+    return this.feed === null || this.awaited === null || this.feed.position >= this.awaited
+  }
+
+  /** A commit behind the place tells as much as an answer does. */
+  private noteReached() {
+    if (this.onReached !== null && this.isReached()) this.onReached()
   }
 
   /** @throws Error when a table is not any more what it was */
