@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { KeyStore } from '../../src/keys/store.ts'
 import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
-import { temporaryFolder } from '../support/process.ts'
+import { temporaryFolder, until } from '../support/process.ts'
 import { makeKey, startServer } from '../support/server.ts'
 
 // A database of every version so far, with its rows, is brought to the newest one: for each file of sql/, the files up to it make
@@ -79,6 +79,13 @@ async function bring(last: string | null): Promise<string> {
   return url
 }
 
+interface Line {
+  readonly entity: string
+  readonly id: number
+  readonly action: string
+  readonly changed: readonly string[]
+}
+
 /** What a server with the newest files says of it, and what it does. */
 async function served(databaseUrl: string) {
   const store = new KeyStore(databaseUrl)
@@ -86,19 +93,28 @@ async function served(databaseUrl: string) {
   await store.end()
   const server = await startServer({ databaseUrl, keys })
   const send = (method: string, path: string, body?: unknown) => server.send(method, path, body, key.headers)
+  // A server that has just begun may have no connection in time on a busy machine: that is no matter of versions.
   const list = async (path: string) => {
-    const { status, headers, text } = await send('GET', path)
+    let answer = await send('GET', path)
+    await until(async () => answer.status !== 503 || (answer = await send('GET', path)).status !== 503)
+    const { status, headers, text } = answer
     return [path, status, headers.get('x-total-count'), text]
   }
+  // A line is shown once all transactions of the cluster that began before it have ended.
+  const linesOf = async (path: string, count: number) => {
+    let lines: Line[] = []
+    await until(async () => (lines = (await send('GET', path)).body.changes ?? []).length >= count)
+    return lines
+  }
   const lists = await Promise.all(LISTS.map(list))
-  const before = (await send('GET', '/Companies/2/Changes')).body.changes
+  const before = await linesOf('/Companies/2/Changes', 1)
   const token = (await send('GET', '/Changes?after=now')).body.next
   const renamed = await send('PATCH', '/Companies/2', { Name: 'Renamed' })
   const made = await send('POST', '/Absences', { EmployeeId: 2, Status: 'Approved' })
   const copies = await Promise.all(
     ['/Employees?Company=Renamed', '/Employees?Company=Blue%20Moon', '/Absences?Employee=Bo'].map(list),
   )
-  const changes = (await send('GET', `/Changes?after=${token}`)).body.changes
+  const changes = await linesOf(`/Changes?after=${token}`, 2)
   const tables = await server.sql`
     select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`
   const empty: string[] = []
@@ -108,12 +124,7 @@ async function served(databaseUrl: string) {
     select secret, version::int, (select count(*) from idempotency_key)::int as answers, (select count(*) from hook)::int as hooks
     from cursor_secret, api_key_version`
   await server.stop()
-  const changed = (line: { entity: string; id: number; action: string; changed: string[] }) => [
-    line.entity,
-    line.id,
-    line.action,
-    line.changed,
-  ]
+  const changed = ({ entity, id, action, changed }: Line) => [entity, id, action, changed]
   return {
     ...{ lists, copies, before: before.map(changed), changes: changes.map(changed), kept, empty },
     answers: [renamed.status, renamed.body, made.status, made.body],
