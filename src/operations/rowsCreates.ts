@@ -13,6 +13,7 @@ import { arrayText, type Row } from '../model/sql.ts'
 import { takeTurns } from '../os/turns.ts'
 import { parseConditions } from '../parse/conditions.ts'
 import { formOf } from '../parse/form.ts'
+import { parseIdempotencyKey } from '../parse/idempotencyKey.ts'
 import { faultOfRow, parseRows } from '../parse/rows.ts'
 import { findRows, type RowsText } from '../parse/rowTexts.ts'
 import { writeWritten } from '../respond/json.ts'
@@ -70,7 +71,7 @@ export class RowsCreates {
     requireDistinct(entity, rows)
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
-    if (isDry) return this.check(rows)
+    if (isDry) return this.check(call, rows)
     const once = await repeats.beginRows(call, rows)
     const statement = compileCreateRows(entity, await this.arraysOf(rows), once, publishing, trail)
     return repeats.answerRows(
@@ -80,8 +81,9 @@ export class RowsCreates {
     )
   }
 
-  /** What a dry run answers: how many rows would be created. @throws ApiError that says why they would not */
-  async check(rows: readonly Assignments[]): Promise<Reply> {
+  /** What a dry run answers: how many rows would be created. Its key must be one, though it names no answer. @throws ApiError */
+  async check({ request }: ResourceRequest, rows: readonly Assignments[]): Promise<Reply> {
+    parseIdempotencyKey(request)
     await this.refuse(rows)
     return respondJson(200, `{"rows":${rows.length}}`)
   }

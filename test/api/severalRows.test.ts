@@ -183,6 +183,13 @@ describe('D59: dryRun=1', () => {
     expect((await server.send('POST', '/Companies', companies(3), key)).status).toBe(201)
   })
 
+  test('an Idempotency-Key that is none is refused, of one row and of several', async () => {
+    for (const body of [{ Name: 'Acme' }, companies(2)]) {
+      const answer = await server.send('POST', '/Companies?dryRun=1', body, { 'idempotency-key': 'a,b' })
+      expect([answer.status, answer.body.Error.Target]).toEqual([400, 'Idempotency-Key'])
+    }
+  })
+
   test.each(['dryRun=yes', 'dryRun', 'dryRun=1&dryrun=1', 'dry=1'])('%s is refused', async (query) => {
     const { status, code } = errorOf(await server.post(`/Companies?${query}`, companies(1)))
     expect([status, code]).toEqual([400, query === 'dry=1' ? 'UnknownParameter' : 'InvalidDryRun'])

@@ -72,7 +72,7 @@ describe('readDatabaseUrl', () => {
     expect(read).not.toThrow(value)
   })
 
-  test('a value that cannot be used is told which can', () => {
+  test('a value that cannot be used is refused with those that can', () => {
     expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=on`)).toThrow(
       'sslmode has a value that cannot be used: allowed is disable, allow, prefer, require, verify-ca, verify-full',
     )
