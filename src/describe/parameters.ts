@@ -47,14 +47,14 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     name: 'bom',
     in: 'query',
     description:
-      'Whether a CSV begins with a byte order mark, by which Excel sees that it is UTF-8; without effect on JSON.',
+      'Whether a CSV begins with a byte order mark, by which Excel sees that it is UTF-8. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
     schema: { type: 'string', enum: ['0', '1'], default: '0' },
   },
   Excel: {
     name: 'excel',
     in: 'query',
     description:
-      'Whether texts of a CSV that begin as formulas do (`= + - @`, tab, return) get an apostrophe in front, and date-times are written as `2026-03-01 09:00:00`, in UTC; without effect on JSON.',
+      'Whether texts of a CSV that begin as formulas do (`= + - @`, tab, return) get an apostrophe in front, and date-times are written as `2026-03-01 09:00:00`, in UTC. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
     schema: { type: 'string', enum: ['0', '1'], default: '0' },
   },
   RequestId: {

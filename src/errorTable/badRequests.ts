@@ -80,9 +80,10 @@ export const badRequests = {
   },
   InvalidForm: {
     status: 400,
-    title: 'bom or excel is not 1 or 0',
-    explanation: 'bom and excel say how a CSV is written; each is 1 or 0, given once.',
-    remedy: 'Send bom=1 or excel=1, or leave them out.',
+    title: 'bom or excel is not 1 or 0, or the answer is no CSV',
+    explanation:
+      'bom and excel say how a CSV is written: each is 1 or 0, given once, and 1 belongs to Accept: text/csv.',
+    remedy: 'Send bom=1 or excel=1 with Accept: text/csv, or leave them out.',
   },
   InvalidDryRun: {
     status: 400,

@@ -31,7 +31,9 @@ interface Parameters {
  * @throws ApiError for the first fault
  */
 export function parseList(entity: Entity, query: string, cursors: Cursors | null = null): ListQuery {
-  const { filters, sorts, pageSize, page, cursor, fields, kept } = readParameters(entity, query)
+  const read = readParameters(entity, query)
+  refuseCsvOnly(read, 'a page is')
+  const { filters, sorts, pageSize, page, cursor, fields, kept } = read
   const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
   return {
     ...{ filters, sorts, pageSize: pageSize ?? PAGE_SIZE_DEFAULT, page: page ?? 1, seek, kept },
@@ -47,9 +49,17 @@ export function parseStream(entity: Entity, query: string, form: StreamForm): St
       const message = `A stream has every row, and no pages: leave ${name} out, or ask for application/json.`
       throw new ApiError(code, message, { target: name })
     }
+  if (form !== 'csv') refuseCsvOnly(read, 'NDJSON is')
   const { filters, sorts, fields, bom = false, excel = false } = read
-  const isCsv = form === 'csv'
-  return { filters, sorts, choice: fields ?? null, hasMark: bom && isCsv, isForExcel: excel && isCsv }
+  return { filters, sorts, choice: fields ?? null, hasMark: bom, isForExcel: excel }
+}
+
+/** What would have no effect was meant for another form. */
+function refuseCsvOnly({ bom, excel }: Parameters, what: string) {
+  const target = bom ? 'bom' : excel ? 'excel' : null
+  if (target === null) return
+  const message = `${target}=1 belongs to Accept: text/csv, which ${what} not: send that, or leave ${target} out.`
+  throw new ApiError('InvalidForm', message, { target })
 }
 
 const PAGING = [
@@ -85,7 +95,6 @@ function readParameters(entity: Entity, query: string): Parameters {
   return read
 }
 
-/** Where the answer is no CSV they have no effect. */
 function parseSwitch(name: string, text: string): boolean {
   if (text !== '0' && text !== '1') throw new ApiError('InvalidForm', `${name} is 1 or 0.`, { target: name })
   return text === '1'

@@ -120,6 +120,31 @@ describe('D55: CSV, as csv-parse reads it', () => {
     expect((await server.get('/Companies?fields=Name&Name=&Id=<51', CSV)).text).toBe('name\r\n\r\n')
   })
 
+  test.each([
+    ['bom=1', 'bom', {}, 'bom=1 belongs to Accept: text/csv, which a page is not: send that, or leave bom out.'],
+    [
+      'excel=1',
+      'excel',
+      {},
+      'excel=1 belongs to Accept: text/csv, which a page is not: send that, or leave excel out.',
+    ],
+    [
+      'Excel=1',
+      'excel',
+      NDJSON,
+      'excel=1 belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.',
+    ],
+  ])('%s with another form is refused, by the name %s', async (query, target, headers, message) => {
+    const answer = await server.get(`/Companies?${query}`, headers)
+    expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidForm', target })
+    expect(answer.body.Error.Message).toBe(message)
+  })
+
+  test('bom=0 and excel=0 are what every form has', async () => {
+    for (const headers of [{}, NDJSON, CSV])
+      expect((await server.get('/Companies?bom=0&excel=0', headers)).status).toBe(200)
+  })
+
   test('bom=1 begins with a byte order mark', async () => {
     const response = await fetch(`${server.url}/Employees?bom=1`, {
       headers: { ...CSV, authorization: `ApiKey ${KEY}` },

@@ -46,6 +46,10 @@ def meet_conditions(headers):
 
 
 def limit_query(query):
+    # How a CSV is written belongs to `Accept: text/csv`, which is not sent.
+    for name in ("bom", "excel"):
+        if query.get(name) == "1":
+            query[name] = "0"
     # Only the server can make a cursor, and it belongs to one list.
     query.pop("cursor", None)
     # The same of a change; and behind the last one a request waits, for up to 30 seconds.

@@ -272,7 +272,9 @@ function isUncertain(at: number, pieces: readonly [string, string][]): boolean {
   const [name = '', value = ''] = pieces[at] ?? []
   const lower = name.toLowerCase()
   const isAgain = pieces.findIndex(([other]) => other.toLowerCase() === lower) < at
-  return lower === 'cursor' || LONG_NUMBER.test(value) || (isAgain && ONCE.has(lower))
+  // What says how a CSV is written belongs to a header.
+  const isOfCsv = (lower === 'bom' || lower === 'excel') && value === '1'
+  return lower === 'cursor' || isOfCsv || LONG_NUMBER.test(value) || (isAgain && ONCE.has(lower))
 }
 
 function codeOf(text: string): string {
