@@ -2,6 +2,7 @@
 // the working tree has lost more than the threshold, or answers wrongly; 2: nothing could be compared.
 import { join } from 'node:path'
 import { stopChildren } from './children.ts'
+import { Cleanings } from './cleanings.ts'
 import { type Checkout, CheckoutError, checkOut } from './compare/checkout.ts'
 import { comparisonLine, comparisonOf, headLine, isFailure } from './compare/lines.ts'
 import { readOptions, WRONG_USAGE } from './compare/options.ts'
@@ -27,31 +28,25 @@ import { runScenario } from './suite.ts'
 const ROOT = join(import.meta.dir, '..')
 
 const options = readOptions(process.argv.slice(2))
-/** Undone in reverse, also when it is interrupted. */
-const cleanings: (() => unknown)[] = []
-let isStopping = false
-
-process.on('SIGINT', interrupt)
-process.on('SIGTERM', interrupt)
+const cleanings = new Cleanings()
 try {
   const scenarios = scenariosFor(rowsFor(options.rows), options.only)
   const checkout = checkOut(ROOT, options.ref)
-  cleanings.push(checkout.remove)
+  cleanings.add(checkout.remove)
   const failures = await compare(checkout, scenarios)
   process.exitCode = failures.length > 0 ? 1 : 0
 } catch (error) {
   const isKnown = error instanceof UnknownScenario || error instanceof CheckoutError
-  // What an interruption breaks is no fault.
-  if (!isStopping) console.error(isKnown ? `error: ${error.message}` : error)
+  if (!cleanings.isInterrupted) console.error(isKnown ? `error: ${error.message}` : error)
   process.exitCode = WRONG_USAGE
 }
-if (!isStopping) await stop()
+await cleanings.finish()
 
 /** Returns the names of the scenarios in which the working tree fails. */
 async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Promise<string[]> {
   const { rows, connections, rounds, seconds, threshold } = options
   const cluster = await openCluster({ dataDir: options.data })
-  cleanings.push(cluster.stop, stopChildren)
+  cleanings.add(cluster.stop, stopChildren)
   const targets = await openTargets(checkout, cluster)
   console.log(`before: ${checkout.commit}, after: the working tree, ${readCommit()}; ratios are after ÷ before`)
   console.log(
@@ -72,7 +67,7 @@ async function openTargets(checkout: Checkout, cluster: Cluster): Promise<Commit
   const isShared = sameMigrations(ROOT, checkout.root)
   if (!isShared) {
     console.log(`${checkout.commit} has other migrations: it gets a database of its own, which is made for this run`)
-    cleanings.push(() => dropDatabase(cluster))
+    cleanings.add(() => dropDatabase(cluster))
   }
   const old = isShared ? database : await makeDatabase(cluster, checkout.root, database.rows)
   const targets: CommitTarget[] = []
@@ -81,7 +76,7 @@ async function openTargets(checkout: Checkout, cluster: Cluster): Promise<Commit
     ['after', ROOT, database],
   ] as const) {
     const target = await openTarget(name, root, on)
-    cleanings.push(target.server.stop)
+    cleanings.add(target.server.stop)
     targets.push(target)
   }
   return targets
@@ -105,16 +100,4 @@ async function measure(
   })
   status(null)
   return result
-}
-
-async function interrupt() {
-  if (isStopping) process.exit(130) // PostgreSQL ends with this process
-  isStopping = true
-  await stop()
-  process.exit(130)
-}
-
-async function stop() {
-  status(null)
-  for (let clean = cleanings.pop(); clean; clean = cleanings.pop()) await clean()
 }

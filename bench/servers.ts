@@ -2,6 +2,7 @@
 // server that hears of changes in the one way against the other. Exit code 1: answers were wrong; 2: nothing could be compared.
 import { join } from 'node:path'
 import { stopChildren } from './children.ts'
+import { Cleanings } from './cleanings.ts'
 import { rowsFor } from './data/table.ts'
 import { type Database, openCluster } from './database.ts'
 import { readCommit } from './machine.ts'
@@ -18,23 +19,17 @@ import { seedOf } from './suite.ts'
 const LOG_LEVELS: Record<Way, string> = { slot: 'logical', notify: 'replica' }
 
 const options = readOptions(process.argv.slice(2))
-/** Undone in reverse, also when it is interrupted. */
-const cleanings: (() => unknown)[] = []
-let isStopping = false
-
-process.on('SIGINT', interrupt)
-process.on('SIGTERM', interrupt)
+const cleanings = new Cleanings()
 try {
   const kind = options.changes === null ? 'layouts' : 'ways'
   const scenarios = scenariosOf(kind, rowsFor(options.rows), options.only)
   const wrong = await compare(scenarios)
   process.exitCode = wrong.length > 0 ? 1 : 0
 } catch (error) {
-  // What an interruption breaks is no fault.
-  if (!isStopping) console.error(error instanceof UnknownScenario ? `error: ${error.message}` : error)
+  if (!cleanings.isInterrupted) console.error(error instanceof UnknownScenario ? `error: ${error.message}` : error)
   process.exitCode = WRONG_USAGE
 }
-if (!isStopping) await stop()
+await cleanings.finish()
 
 /** Returns the names of the scenarios that were answered wrongly. */
 async function compare(scenarios: readonly ServersScenario[]): Promise<string[]> {
@@ -74,9 +69,9 @@ async function openSides(): Promise<readonly [Side, Side]> {
 async function openDatabase(way: Way): Promise<Database> {
   const settings = { wal_level: LOG_LEVELS[way] }
   const cluster = await openCluster({ dataDir: join(options.data, way), settings })
-  cleanings.push(cluster.stop)
+  cleanings.add(cluster.stop)
   const database = await cluster.database(options.rows)
-  cleanings.push(stopChildren)
+  cleanings.add(stopChildren)
   return database
 }
 
@@ -94,16 +89,4 @@ async function measure(scenario: ServersScenario, first: Side, second: Side): Pr
     }
   status(null)
   return { scenario: scenario.name, first: runs.get(first) ?? [], second: runs.get(second) ?? [] }
-}
-
-async function interrupt() {
-  if (isStopping) process.exit(130) // PostgreSQL ends with this process
-  isStopping = true
-  await stop()
-  process.exit(130)
-}
-
-async function stop() {
-  status(null)
-  for (let clean = cleanings.pop(); clean; clean = cleanings.pop()) await clean()
 }

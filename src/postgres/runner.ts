@@ -75,7 +75,7 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   throw new Error(`${cluster} was made with user namespaces (unshare -U), which this machine does not allow now`)
 }
 
-/** Where root lets `nobody` keep what `nobody` cannot keep in DATA_DIR. */
+/** The folder of a cluster that root starts, where the account that PostgreSQL runs as may not enter DATA_DIR. */
 const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
 
 /** Whether a cluster was made for `dataDir`. */
