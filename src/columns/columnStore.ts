@@ -8,7 +8,8 @@ import { Kernel, KernelFull } from './kernel.ts'
 import { Slices } from './slices.ts'
 import { TableCopy } from './tableCopy.ts'
 import type { TableReader } from './tableReader.ts'
-import { askedOf, mayRead, noteAsked, noteRefresh, type Tracked, trackedOf } from './tracked.ts'
+import * as tracking from './tracked.ts'
+import { mayRead, type Tracked } from './tracked.ts'
 
 /** What a copy costs to make, the worker's and PostgreSQL's part together: at once, and for each row. */
 const LOAD_MS = 25
@@ -16,8 +17,6 @@ const LOAD_MS_OF_ROW = 0.0024
 /** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
 const ROW_BYTES = 100
 const CODE_BYTES = 4
-/** A list waits so long for a refresh: more lists beside it would cost PostgreSQL more, and make it longer. */
-const AWAITED_MS = 500
 const RETRY_MS = 60_000
 
 export interface ColumnStoreOptions {
@@ -69,27 +68,24 @@ export class ColumnStore {
   current(entity: Entity): TableCopy | null {
     const tracked = this.tables.get(entity.table)
     if (tracked === undefined || tracked.copy === null) return null
-    noteAsked(tracked)
-    if (tracked.isReading) return null
+    tracking.noteAsked(tracked)
+    if (tracked.reading !== null) return null
     const isCurrent = this.catchUp(tracked, tracked.copy)
     if (isCurrent) tracked.vain = 0
-    else if (mayRead(tracked)) {
-      const refreshed = this.read(tracked, () => this.refresh(tracked))
-      const refreshing = Promise.race([refreshed, Bun.sleep(AWAITED_MS)]).finally(() => (tracked.refreshing = null))
-      tracked.refreshing = refreshing
-    }
+    else if (mayRead(tracked)) this.read(tracked, () => this.refresh(tracked))
     return isCurrent ? tracked.copy : null
   }
 
   /**
-   * What a list of this asker has to wait for: a refresh, how the texts lie that it compares or sorts, and its turn; null:
+   * What a list of this asker has to wait for: a reading of its table, how the texts lie that it compares or sorts, and its turn; null:
    * nothing. @throws ApiError 503, where others have taken all the time there is
    */
   prepare(entity: Entity, query: ListQuery, asker: string): Promise<unknown> | null {
     const tracked = this.tables.get(entity.table)
-    if (!tracked?.copy) return null
-    const preparing = tracked.refreshing ?? tracked.copy.orderTexts(query)
-    return preparing === null ? this.slices.next(asker) : this.prepareLate(tracked, query, preparing, asker)
+    if (tracked === undefined) return null
+    const preparing = tracking.readingOf(tracked) ?? tracked.copy?.orderTexts(query) ?? null
+    if (preparing !== null) return this.prepareLate(tracked, query, preparing, asker)
+    return tracked.copy === null ? null : this.slices.next(asker)
   }
 
   private async prepareLate(tracked: Tracked, query: ListQuery, preparing: Promise<unknown>, asker: string) {
@@ -101,8 +97,9 @@ export class ColumnStore {
   /** Notes that the database has found a list of the entity, which took so long. */
   noteCost(entity: Entity, ms: number): void {
     const tracked = this.track(entity)
+    tracking.noteListCost(tracked, ms)
     if (tracked.copy !== null) return
-    noteAsked(tracked)
+    tracking.noteAsked(tracked)
     tracked.spentMs += ms
     if (tracked.spentMs > (tracked.priceMs ?? LOAD_MS) && mayRead(tracked)) this.read(tracked, () => this.load(tracked))
   }
@@ -112,7 +109,7 @@ export class ColumnStore {
     for (const entity of entities) {
       const tracked = this.track(entity)
       tracked.spentMs = Number.POSITIVE_INFINITY
-      if (!tracked.isReading) await this.read(tracked, () => this.load(tracked))
+      if (tracked.reading === null) await this.read(tracked, () => this.load(tracked))
     }
   }
 
@@ -125,7 +122,7 @@ export class ColumnStore {
   private track(entity: Entity): Tracked {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
-      tracked = trackedOf(entity)
+      tracked = tracking.trackedOf(entity)
       this.tables.set(entity.table, tracked)
     }
     return tracked
@@ -133,7 +130,7 @@ export class ColumnStore {
 
   private keepUp(table: string) {
     const tracked = this.tables.get(table)
-    if (!tracked?.copy || tracked.isReading || !this.catchUp(tracked, tracked.copy)) return
+    if (!tracked?.copy || tracked.reading !== null || !this.catchUp(tracked, tracked.copy)) return
     // Texts grow with changes, and are not in the kernel's memory. A copy that is loaded anew has those of now alone.
     if (this.bytes > this.options.bytesMax) this.giveUpClusters()
     if (this.bytes <= this.options.bytesMax) return
@@ -154,7 +151,8 @@ export class ColumnStore {
   }
 
   private async read(tracked: Tracked, work: () => Promise<void>) {
-    tracked.isReading = true
+    const { promise: done, resolve } = Promise.withResolvers<void>()
+    tracked.reading = { done, fromMs: performance.now() }
     const { table } = tracked.entity
     try {
       await work()
@@ -164,7 +162,8 @@ export class ColumnStore {
       else if (!this.isEnded)
         this.options.log.warn('a table cannot be read into columns', { table, error: String(error) })
     } finally {
-      tracked.isReading = false
+      tracked.reading = null
+      resolve()
     }
   }
 
@@ -209,7 +208,7 @@ export class ColumnStore {
       if (error instanceof KernelFull) this.giveUp(tracked)
       throw error
     } finally {
-      noteRefresh(tracked, startMs)
+      tracking.noteRefresh(tracked, startMs)
     }
     // What cannot be refreshed is worth loading: lists have asked for it.
     if (tracked.copy === null) tracked.spentMs = Number.POSITIVE_INFINITY
@@ -230,10 +229,12 @@ export class ColumnStore {
   private noteFull(tracked: Tracked) {
     const { log, bytesMax } = this.options
     const mb = bytesMax / 2 ** 20
-    const others = [...this.tables.values()].filter((other) => other !== tracked && other.copy && !other.isReading)
-    const [least] = others.sort((one, other) => askedOf(one) - askedOf(other))
+    const others = [...this.tables.values()].filter(
+      (other) => other !== tracked && other.copy && other.reading === null,
+    )
+    const [least] = others.sort((one, other) => tracking.askedOf(one) - tracking.askedOf(other))
     tracked.notBeforeMs = performance.now() + this.retryMs
-    if (least && 2 * askedOf(least) < askedOf(tracked)) {
+    if (least && 2 * tracking.askedOf(least) < tracking.askedOf(tracked)) {
       this.giveUp(least)
       least.notBeforeMs = tracked.notBeforeMs
       tracked.notBeforeMs = 0

@@ -7,6 +7,11 @@ const REFRESH_MS_SAVED = 3_000
 /** After so many refreshes in a row that no list could use, there is a pause. */
 const VAIN_MAX = 3
 const VAIN_PAUSE_MS = 30_000
+/** A list waits so long for a refresh at least, and so long for any reading at most. */
+const REFRESH_AWAITED_MS = 500
+const AWAITED_MS_MAX = 5_000
+/** Of what lists cost the database, the last one counts for so much. */
+const COST_SHARE = 1 / 4
 /** In this time the number of lists that were asked for counts half. */
 const HALF_LIFE_MS = 60_000
 
@@ -14,15 +19,16 @@ const HALF_LIFE_MS = 60_000
 export interface Tracked {
   readonly entity: Entity
   copy: TableCopy | null
-  isReading: boolean
+  /** What is being read, and from when on; null: nothing. */
+  reading: { readonly done: Promise<void>; readonly fromMs: number } | null
   /** What its lists have cost while there was no copy. */
   spentMs: number
+  /** What one list has cost the database of late. */
+  costMs: number
   /** What a copy would cost; null: not known yet. */
   priceMs: number | null
   /** No reading before. */
   notBeforeMs: number
-  /** While a refresh is under way, and not for long: resolves when it has ended, or need not be waited for. */
-  refreshing: Promise<unknown> | null
   /** How long refreshes may take without a pause, as of `savedAtMs`. */
   savedMs: number
   savedAtMs: number
@@ -37,14 +43,14 @@ export interface Tracked {
 
 /** Nothing is known yet. */
 export function trackedOf(entity: Entity): Tracked {
-  const nothing = { copy: null, isReading: false, spentMs: 0, priceMs: null, notBeforeMs: 0 }
-  const refreshes = { refreshing: null, savedMs: REFRESH_MS_SAVED, savedAtMs: performance.now(), vain: 0 }
+  const nothing = { copy: null, reading: null, spentMs: 0, costMs: 0, priceMs: null, notBeforeMs: 0 }
+  const refreshes = { savedMs: REFRESH_MS_SAVED, savedAtMs: performance.now(), vain: 0 }
   return { entity, ...nothing, ...refreshes, isSaid: false, asked: 0, askedMs: 0 }
 }
 
 /** Whether the table may be read now. */
-export function mayRead({ isReading, notBeforeMs }: Tracked): boolean {
-  return !isReading && performance.now() >= notBeforeMs
+export function mayRead({ reading, notBeforeMs }: Tracked): boolean {
+  return reading === null && performance.now() >= notBeforeMs
 }
 
 /** A list was asked for. */
@@ -56,6 +62,23 @@ export function noteAsked(tracked: Tracked): void {
 /** How many lists were asked for of late. */
 export function askedOf({ asked, askedMs }: Tracked): number {
   return asked * 0.5 ** ((performance.now() - askedMs) / HALF_LIFE_MS)
+}
+
+/** The database has found a list, which took so long. */
+export function noteListCost(tracked: Tracked, ms: number): void {
+  tracked.costMs += (ms - tracked.costMs) * COST_SHARE
+}
+
+/**
+ * Resolves when what is being read has been, or takes longer than lists would by the database; null: it is not worth a wait.
+ * A list that does not wait makes the reading longer, and the lists beside it.
+ */
+export function readingOf({ reading, copy, costMs, priceMs }: Tracked): Promise<unknown> | null {
+  if (reading === null) return null
+  const awaitedMs = Math.min(AWAITED_MS_MAX, Math.max(copy === null ? 0 : REFRESH_AWAITED_MS, 2 * costMs))
+  const leftMs = reading.fromMs + awaitedMs - performance.now()
+  if (leftMs <= 0 || (copy === null && (priceMs ?? 0) > awaitedMs)) return null
+  return Promise.race([reading.done, Bun.sleep(leftMs)])
 }
 
 /** A refresh that began at `startMs` has ended: says when the next one may begin. */
