@@ -25,7 +25,8 @@ export class Zones {
 
   /** A row of the segment has this code. */
   take(segment: number, place: number, code: number): void {
-    const [least, greatest] = [this.least[place] as Float64Array, this.greatest[place] as Float64Array]
+    const least = this.least[place] as Float64Array
+    const greatest = this.greatest[place] as Float64Array
     if (code < (least[segment] as number)) least[segment] = code
     if (code > (greatest[segment] as number)) greatest[segment] = code
   }
