@@ -194,7 +194,7 @@ export class CachedLists implements ListSource {
     }
     const atSnapshot = snapshot === null ? null : await cache.totalAt(baseline, snapshot)
     if (atSnapshot === null) return null
-    return plan.holds(atSnapshot) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
+    return plan.holds(atSnapshot, rows) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
   }
 
   /** Reads rows of which it is known where they lie. 'moved', null: as `follow`. */
@@ -209,7 +209,7 @@ export class CachedLists implements ListSource {
     if (rows.length < ids.length || snapshot === null) return 'moved'
     const atSnapshot = await this.access.cache.totalAt(baseline, snapshot)
     if (atSnapshot === null) return null
-    return plan.holds(atSnapshot) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
+    return plan.holds(atSnapshot, rows) ? { rows, total: atSnapshot.total, baseline, snapshot } : 'moved'
   }
 
   /** The total and the page in one statement; the total is kept from then on. */

@@ -68,13 +68,14 @@ export class Freshness {
   }
 
   /**
-   * Whether the rows with all changes of the table before number `next` are a state of the database, as of now: no write of it is in
-   * flight, and nothing was published since. In this order: what ended before the look at the writes in flight is published.
-   * And of every transaction all rows are among them.
+   * Whether the rows with all changes of the table before number `next` are a state of the database, as of now: nothing of it was
+   * published since, of every transaction all rows are among them, and writes of it in flight were sent behind all that was
+   * published. In this order: what ended before the look at the writes in flight is published.
    */
   isState({ table, tableMask }: Selection, generation: number, next: number): boolean {
-    if (!this.inFlight.isEmpty(tableMask) || !this.catchUp(tableMask)) return false
-    return this.isCurrent(generation) && this.subscriber.next(table) === next && this.subscriber.isWhole
+    const areBehind = this.inFlight.look(tableMask)
+    if (!this.catchUp(tableMask) || !this.isCurrent(generation)) return false
+    return this.subscriber.next(table) === next && this.subscriber.isWhole && areBehind()
   }
 
   /** The changes of the entry's table since its `next`; null: they are not all known. */

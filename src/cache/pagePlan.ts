@@ -6,6 +6,8 @@ import { compileRowsById } from '../compile/rowsById.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+import type { CodedRows } from '../respond/codedRows.ts'
 import type { Baseline, TotalAtSnapshot } from './entries.ts'
 import { unseenBy } from './freshness.ts'
 import { touches } from './selection.ts'
@@ -17,8 +19,8 @@ export interface PagePlan {
   readonly statement: Batchable
   /** Set where the statement asks for these rows, and gets them in no order. */
   readonly ids: readonly number[] | null
-  /** Whether it led to those rows under the snapshot that the statement ran under. */
-  holds(atSnapshot: TotalAtSnapshot): boolean
+  /** Whether it led to the page under the snapshot that the statement ran under, of which it got these rows, in their order. */
+  holds(atSnapshot: TotalAtSnapshot, rows: readonly Row[]): boolean
 }
 
 /** Where columns say which rows lie on the page; null: they do not, or the database finds them sooner. */
@@ -28,7 +30,7 @@ export function pageInColumns(query: ListQuery, { columns }: Baseline): FoundPag
 
 /** By ids that columns said; else counted from the beginning or the end, whichever is nearer. */
 export function planPage(entity: Entity, query: ListQuery, baseline: Baseline, found: FoundPage | null): PagePlan {
-  if (found !== null) return planByIds(entity, found.ids, baseline)
+  if (found !== null) return planByIds(entity, found, baseline)
   const { page, pageSize, seek } = query
   const total = baseline.total as number
   if (seek !== null || page === 1) return { statement: compileRows(entity, query), ids: null, holds: ALWAYS }
@@ -48,12 +50,19 @@ function isShortWalk({ filters, sorts, page }: ListQuery): boolean {
   return page === 1 && filters.length === 0 && sorts.length <= 1 && sorts.every(({ property }) => property.indexed)
 }
 
-function planByIds(entity: Entity, ids: readonly number[], { selection, columns }: Baseline): PagePlan {
+function planByIds(entity: Entity, { ids, rows: coded }: FoundPage, { selection, columns }: Baseline): PagePlan {
   const { snapshot } = columns as TableCopy
   return {
     statement: ids.length === 0 ? compileSnapshot() : compileRowsById(entity, ids),
     ids,
-    // The rows lie where they lay if nothing of the selection has changed that the columns had not.
-    holds: ({ seen }) => !unseenBy(snapshot, seen).some((change) => touches(selection, change)),
+    // The rows lie where they lay if nothing of the selection has changed that the columns had not; nor have they
+    // by writes from elsewhere that are not known yet.
+    holds: ({ seen }, rows) =>
+      !unseenBy(snapshot, seen).some((change) => touches(selection, change)) && areAs(entity, rows, coded),
   }
+}
+
+/** Whether these rows, each behind a snapshot, are as they were in columns. */
+function areAs({ properties }: Entity, rows: readonly Row[], coded: CodedRows): boolean {
+  return rows.every((row, index) => properties.every((_, place) => row[1 + place] === coded.print(index, place)))
 }

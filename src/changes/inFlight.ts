@@ -1,6 +1,6 @@
 import { OWN_WORD, type Region } from '../os/region.ts'
 import { noteUse } from './demand.ts'
-import { FLAGS_MAX, type Layout, layoutOf } from './layout.ts'
+import { FLAGS_MAX, type Layout, layoutOf, logLength } from './layout.ts'
 
 const { load, store, exchange, compareExchange: swap, add, sub } = Atomics
 
@@ -27,6 +27,8 @@ export interface WriteFlag {
   readonly word: number
   /** Its transaction comes after this one, modulo 2^32; 0: nothing is known of it. */
   readonly bound: number
+  /** Every record of the log was appended before the write was sent, if the log is still of this length. */
+  readonly mark: number
 }
 
 /** A write of this process, from before it is sent until it is published, or did nothing. */
@@ -65,6 +67,7 @@ export function forgetTransactions({ words }: Region): void {
 
 /** Says of each write of this process, before it is sent, that it is on its way. */
 export class FlagWriter {
+  private readonly layout: Layout
   private readonly first: number
   private readonly bounds: number
   private readonly count: number
@@ -76,7 +79,8 @@ export class FlagWriter {
     private readonly region: Region,
     writer: number,
   ) {
-    const { counts, flags, bounds } = layoutOf(region)
+    this.layout = layoutOf(region)
+    const { counts, flags, bounds } = this.layout
     this.first = flags + writer * FLAGS_MAX
     this.bounds = bounds - flags
     this.count = counts + writer
@@ -91,16 +95,24 @@ export class FlagWriter {
     for (let offset = this.first; offset < last; offset++) {
       if (load(words, offset) !== 0) continue
       add(words, this.count, 1)
-      store(words, offset + this.bounds, load(words, NEWEST))
+      this.describe(offset)
       store(words, offset, (this.turn << TURN_SHIFT) | tableMask)
       return { identify: (transaction) => this.identify(offset, transaction), end: () => this.clear(offset) }
     }
     if (this.overflow++ === 0) {
       add(words, this.count, 1)
-      store(words, last + this.bounds, load(words, NEWEST))
+      this.describe(last)
       store(words, last, ALL_TABLES)
     } else this.lowerBound(last + this.bounds)
     return { identify: () => undefined, end: () => void (--this.overflow === 0 && this.clear(last)) }
+  }
+
+  /** Before the flag is set. */
+  private describe(offset: number) {
+    const { words } = this.region
+    const { flags, marks } = this.layout
+    store(words, offset + this.bounds, load(words, NEWEST))
+    store(words, offset - flags + marks, logLength(this.region, this.layout))
   }
 
   /** For the flag that several share: after an epoch transactions may be counted from further back. */
@@ -154,6 +166,13 @@ export class FlagReader {
     return found
   }
 
+  /** Whether each of these writes was sent behind every record that is in the log now. */
+  areBehindLog(flags: readonly WriteFlag[]): boolean {
+    if (flags.length === 0) return true
+    const length = logLength(this.region, this.layout)
+    return flags.every(({ mark }) => mark === length)
+  }
+
   /** Whether a write on its way may change rows of both. */
   areTogether(tableMask: number, others: number): boolean {
     return this.now(tableMask).some(({ word }) => (word & others) !== 0)
@@ -195,8 +214,10 @@ export class FlagReader {
   }
 
   private flagOf(offset: number, word: number): WriteFlag {
-    const { flags, bounds } = this.layout
-    return { offset, word, bound: load(this.region.words, offset - flags + bounds) }
+    const { words } = this.region
+    const { flags, bounds, marks } = this.layout
+    const at = offset - flags
+    return { offset, word, bound: load(words, at + bounds), mark: load(words, at + marks) }
   }
 }
 

@@ -10,8 +10,8 @@ export const FLAGS_MAX = 64
 /** Words of the owner's that the header has no room for. */
 const MORE_WORDS = 1
 
-/** What a process has in the region beside its ring: the ring's head, its unknownOutcomes, its flags with their count and bounds. */
-const OWN_WORDS = 3 + 2 * FLAGS_MAX
+/** What a process has in the region beside its ring: the ring's head, its unknownOutcomes, its flags with count, bounds and marks. */
+const OWN_WORDS = 3 + 3 * FLAGS_MAX
 
 /** The length of a change log for so many writers, its owner among them. */
 export function changeLogWords(writers: number): number {
@@ -33,6 +33,8 @@ export interface Layout {
   readonly flags: number
   /** For each flag: the write's transaction comes after the one of this number, modulo 2^32; 0: nothing is known of it. */
   readonly bounds: number
+  /** For each flag: how long the log was before it was set, see `logLength`. */
+  readonly marks: number
   readonly rings: number
 }
 
@@ -44,7 +46,15 @@ export function layoutOf({ words }: Region): Layout {
   const counts = unknownOutcomes + writers
   const flags = counts + writers
   const bounds = flags + writers * FLAGS_MAX
-  return { writers, lag, heads, unknownOutcomes, counts, flags, bounds, rings: bounds + writers * FLAGS_MAX }
+  const marks = bounds + writers * FLAGS_MAX
+  return { writers, lag, heads, unknownOutcomes, counts, flags, bounds, marks, rings: marks + writers * FLAGS_MAX }
+}
+
+/** How many words all rings have had, modulo 2^32: another number once a record was appended since, by any process. */
+export function logLength({ words }: Region, { heads, writers }: Layout): number {
+  let length = 0
+  for (let writer = 0; writer < writers; writer++) length = (length + Atomics.load(words, heads + writer)) | 0
+  return length
 }
 
 /** Where a writer's ring begins, and its length: a power of two, since heads are counted modulo 2^32. The owner is writer 0. */

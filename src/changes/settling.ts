@@ -56,6 +56,15 @@ export class InFlightWrites {
     return this.flags.now(tableMask).length === 0
   }
 
+  /**
+   * The writes on their way as of now. The function says later whether each of them was sent behind every record that is in the log
+   * then: what the log has is without them a state of the database.
+   */
+  look(tableMask: number): () => boolean {
+    const flags = this.flags.now(tableMask)
+    return () => this.flags.areBehindLog(flags)
+  }
+
   /** Whether a write is on its way that changes rows of one of these along with rows of one of the others. */
   areTogether(tableMask: number, others: number): boolean {
     return this.flags.areTogether(tableMask, others)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { FlagReader, FlagWriter, tableBit, type WriteFlag } from '../../src/changes/inFlight.ts'
 import { changeLogWords, FLAGS_MAX, layoutOf } from '../../src/changes/layout.ts'
-import { clearWriter } from '../../src/changes/log.ts'
+import { ChangeLogWriter, clearWriter } from '../../src/changes/log.ts'
 import { openRegion, type Region, RegionFile } from '../../src/os/region.ts'
 import { temporaryMemory } from '../support/memory.ts'
 import { privateRegion } from '../support/region.ts'
@@ -57,6 +57,34 @@ describe('a write in flight', () => {
     more[0]?.()
     expect(reader.still([shared as WriteFlag])).toEqual([])
     expect(marksIn(region)).toBe(0)
+  })
+
+  test('is behind the log until a record is appended, by whichever process', () => {
+    const { region, reader, flags } = made()
+    const [one, other] = [new ChangeLogWriter(region, 0), new ChangeLogWriter(region, 1)]
+    one.append('before')
+    for (const writer of [one, other]) {
+      const end = flags[0].begin(COMPANY).end
+      const now = reader.now(COMPANY)
+      expect(reader.areBehindLog(now)).toBe(true)
+      writer.append('meanwhile')
+      expect(reader.areBehindLog(now)).toBe(false)
+      const later = flags[1].begin(COMPANY).end
+      expect(reader.now(COMPANY).map((flag) => reader.areBehindLog([flag]))).toEqual([false, true])
+      expect(reader.areBehindLog(reader.now(COMPANY))).toBe(false)
+      end()
+      later()
+    }
+    expect(reader.areBehindLog([])).toBe(true)
+  })
+
+  test('that shares a flag counts as sent when the first of those was that share it', () => {
+    const { region, reader, flags } = made()
+    for (let write = 0; write < OWN_MARKS; write++) flags[0].begin(COMPANY)
+    flags[0].begin(EMPLOYEE)
+    new ChangeLogWriter(region, 1).append('meanwhile')
+    flags[0].begin(EMPLOYEE)
+    expect(reader.areBehindLog(reader.now(EMPLOYEE))).toBe(false)
   })
 
   test('does not look as if it went on because another has begun in its place', () => {

@@ -17,11 +17,12 @@ test.each([1, 2, 7, 515])(
       begin + 3 * writers,
       begin + (3 + FLAGS_MAX) * writers,
       begin + (3 + 2 * FLAGS_MAX) * writers,
+      begin + (3 + 3 * FLAGS_MAX) * writers,
       words - OWNER_RING_WORDS - (writers - 1) * RING_WORDS,
     ]
     expect(places.lag).toBe(HEADER_WORDS)
-    const { heads, unknownOutcomes, counts, flags, bounds, rings } = places
-    expect([heads, unknownOutcomes, counts, flags, bounds, rings, rings]).toEqual(ends)
+    const { heads, unknownOutcomes, counts, flags, bounds, marks, rings } = places
+    expect([heads, unknownOutcomes, counts, flags, bounds, marks, rings, rings]).toEqual(ends)
     const all = Array.from({ length: writers }, (_, writer) => ringOf(places, writer))
     all.reduce((end, { base, length }) => {
       expect(base).toBe(end)
