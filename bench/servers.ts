@@ -1,5 +1,6 @@
 // One server against two, on one PostgreSQL and the same processors: `npm run bench:servers`; with `--changes slot,notify` one
-// server that hears of changes in the one way against the other. Exit code 1: answers were wrong; 2: nothing could be compared.
+// server that hears of changes in the one way against the other; with `--cost hook` one server without a webhook against one that has
+// it. Exit code 1: answers were wrong; 2: nothing could be compared.
 import { join } from 'node:path'
 import { stopChildren } from './children.ts'
 import { Cleanings } from './cleanings.ts'
@@ -9,7 +10,8 @@ import { readCommit } from './machine.ts'
 import { UnknownScenario } from './scenarios.ts'
 import { hasFault, resultLine, type SidesResult } from './servers/lines.ts'
 import { runSide, type SideRun } from './servers/measure.ts'
-import { readOptions, WRONG_USAGE } from './servers/options.ts'
+import { type CostOf, readOptions, WRONG_USAGE } from './servers/options.ts'
+import { startReceiver } from './servers/receiver.ts'
 import { type ServersScenario, scenariosOf } from './servers/scenarios.ts'
 import type { Side, Way } from './servers/sides.ts'
 import { status } from './status.ts'
@@ -21,7 +23,7 @@ const LOG_LEVELS: Record<Way, string> = { slot: 'logical', notify: 'replica' }
 const options = readOptions(process.argv.slice(2))
 const cleanings = new Cleanings()
 try {
-  const kind = options.changes === null ? 'layouts' : 'ways'
+  const kind = options.cost !== null ? 'costs' : options.changes === null ? 'layouts' : 'ways'
   const scenarios = scenariosOf(kind, rowsFor(options.rows), options.only)
   const wrong = await compare(scenarios)
   process.exitCode = wrong.length > 0 ? 1 : 0
@@ -50,7 +52,8 @@ async function compare(scenarios: readonly ServersScenario[]): Promise<string[]>
 }
 
 async function openSides(): Promise<readonly [Side, Side]> {
-  const { changes, workers } = options
+  const { changes, cost, workers } = options
+  if (cost !== null) return openCosts(cost)
   if (changes === null) {
     const side = { database: await openDatabase('slot'), workers, way: 'slot' } as const
     return [
@@ -63,6 +66,20 @@ async function openSides(): Promise<readonly [Side, Side]> {
   }
   const [asked, other] = changes
   return [await open(other), await open(asked)]
+}
+
+async function openCosts(cost: CostOf): Promise<readonly [Side, Side]> {
+  const side = { database: await openDatabase('slot'), servers: 1, workers: options.workers, way: 'slot' } as const
+  if (cost === 'lines')
+    return [
+      { ...side, name: 'CHANGES_DAYS=0', settings: { CHANGES_DAYS: '0' } },
+      { ...side, name: 'with lines' },
+    ]
+  const receiver = await startReceiver()
+  return [
+    { ...side, name: 'no webhook' },
+    { ...side, name: 'one webhook', settings: { HOOKS_ALLOW: '127.0.0.1' }, receiver },
+  ]
 }
 
 /** A PostgreSQL of its own for each way, with the settings and the triggers that an operator has there. */

@@ -1,5 +1,6 @@
 import { changeOf } from '../compare/verdict.ts'
 import { figureText } from '../report/figure.ts'
+import { median } from '../results.ts'
 import type { SideRun } from './measure.ts'
 
 /** All runs of two sides under one scenario, each in the order in which they were made. */
@@ -18,7 +19,7 @@ export function resultLine({ scenario, first, second }: SidesResult): string {
     : []
   const ratio = change ? `${middle} (${least} – ${greatest})` : '–'
   const cells = [scenario.padEnd(28), movement.padStart(20), ratio.padStart(24)]
-  return `${cells.join('')}${columnsText({ first, second })}  ${faultText([...first, ...second])}`
+  return `${cells.join('')}${columnsText({ first, second })}${costText({ first, second })}  ${faultText([...first, ...second])}`
 }
 
 /** Whether a run was answered wrongly. */
@@ -35,6 +36,21 @@ function columnsText({ first, second }: Pick<SidesResult, 'first' | 'second'>): 
   if (writes.length === 0) return ''
   const [one, other] = [first, second].map((runs) => runs.reduce((sum, { loadsAnew }) => sum + loadsAnew, 0))
   return `  columns read anew ${one} → ${other} times, by at least ${Math.floor(Math.min(...writes))} foreign writes/s`
+}
+
+/** CPU time of the servers for a request, and how many webhooks were taken meanwhile. */
+function costText({ first, second }: Pick<SidesResult, 'first' | 'second'>): string {
+  const cpu = changeOf(cpuOf(first), cpuOf(second))
+  const posted = second.flatMap(({ postedPerSecond }) => postedPerSecond ?? [])
+  const parts = [
+    ...(cpu === null ? [] : [`${figureText(cpu.before)} → ${figureText(cpu.after)} µs CPU of the server each`]),
+    ...(posted.length === 0 ? [] : [`${figureText(median(posted))} webhooks/s`]),
+  ]
+  return parts.map((part) => `  ${part}`).join('')
+}
+
+function cpuOf(runs: readonly SideRun[]): (number | null)[] {
+  return runs.map(({ fault, cpuUs }) => (fault === null ? cpuUs : null))
 }
 
 function faultText(runs: readonly SideRun[]): string {

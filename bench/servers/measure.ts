@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type CpuReading, cpuUsBetween, readCpu } from '../cpu.ts'
 import { restore } from '../data/restore.ts'
 import { type Load, runLoad } from '../load.ts'
 import { faultOf } from '../sample.ts'
@@ -13,6 +14,10 @@ export interface SideRun {
   /** By how many workers the absences were read into columns again while the load ran. */
   readonly loadsAnew: number
   readonly foreignWritesPerSecond: number | null
+  /** What the receiver of webhooks has taken; null: there is none. */
+  readonly postedPerSecond: number | null
+  /** CPU time of the servers for each request, with all that they do beside; null: not measured. */
+  readonly cpuUs: number | null
   /** Why the figures do not count; null: they do. */
   readonly fault: string | null
 }
@@ -43,7 +48,7 @@ export async function runSide(side: Side, scenario: ServersScenario, options: Ru
 }
 
 async function measureOpen(
-  { database }: Side,
+  { database, receiver }: Side,
   opened: OpenSide,
   scenario: ServersScenario,
   { connections, seconds, seed }: RunOptions,
@@ -52,16 +57,22 @@ async function measureOpen(
   const shared = { operations, connections: scenario.connections ?? connections, seed }
   if (inColumns) await readColumns(opened, shared)
   const loadsBefore = opened.readLoads()
+  const meter = cpuMeter(opened.servers)
   const startMs = performance.now()
+  const postedBefore = (await receiver?.taken()) ?? 0
   const writer = foreignWrites > 0 ? startForeignWriter(database.url, database.rows, foreignWrites) : null
   let loads: Load[] = []
   let writes = 0
   try {
-    loads = await loadAll(opened, { ...shared, seconds, leadInSeconds: Math.min(LEAD_IN_SECONDS_MAX, seconds / 2) })
+    loads = await loadAll(opened, {
+      ...{ ...shared, ...meter.around, seconds, leadInSeconds: Math.min(LEAD_IN_SECONDS_MAX, seconds / 2) },
+    })
   } finally {
     writes = (await writer?.stop()) ?? 0
   }
   const elapsedSeconds = (performance.now() - startMs) / 1_000
+  const posted = receiver ? (await receiver.taken()) - postedBefore : null
+  const requests = loads.reduce((sum, load) => sum + load.requests, 0)
   const faults = loads.map(faultOf).filter((fault) => fault !== null)
   const wrong = await wrongLists(opened.servers, repeatedLists(scenario))
   if (wrong !== null) faults.push(wrong)
@@ -69,11 +80,30 @@ async function measureOpen(
     requestsPerSecond: loads.reduce((sum, load) => sum + load.requests / load.seconds, 0),
     loadsAnew: opened.readLoads() - loadsBefore,
     foreignWritesPerSecond: writer && writes / elapsedSeconds,
+    postedPerSecond: posted === null ? null : posted / elapsedSeconds,
+    cpuUs: meter.us(requests),
     fault: faults.length > 0 ? faults.join(', ') : null,
   }
 }
 
-type SharedLoad = Pick<Parameters<typeof runLoad>[0], 'operations' | 'seconds' | 'leadInSeconds'> & {
+/** From when the first of the loads counts until the last has ended. */
+function cpuMeter(servers: readonly Server[]) {
+  const read = () => readCpu(servers.map(({ pid }) => pid))
+  let before: CpuReading | null = null
+  let after: CpuReading | null = null
+  const onBegin = () => void (before ??= read())
+  const onEnd = () => void (after = read())
+  const us = (requests: number) => {
+    const all = cpuUsBetween(before, after)
+    return all === null || requests === 0 ? null : all / requests
+  }
+  return { around: { onBegin, onEnd }, us }
+}
+
+type SharedLoad = Pick<
+  Parameters<typeof runLoad>[0],
+  'operations' | 'seconds' | 'leadInSeconds' | 'onBegin' | 'onEnd'
+> & {
   readonly connections: number
   readonly seed: number
 }

@@ -3,10 +3,15 @@ import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Way } from './sides.ts'
 
+/** What a write may cost beside its own work. */
+export type CostOf = 'lines' | 'hook'
+
 /** What is to be compared, and how. */
 export interface Options {
   /** One server by the first of these ways is compared with one by the second; null: two servers with one. */
   readonly changes: readonly [Way, Way] | null
+  /** One server without this is compared with one that has it; null: it is not asked for. */
+  readonly cost: CostOf | null
   /** Names of scenarios; none: all of the comparison. */
   readonly only: readonly string[]
   /** Of all servers of a side together. */
@@ -33,6 +38,15 @@ export function readOptions(args: readonly string[]): Options {
       'instead, compare one server that hears of changes by the first way with one by the second: slot,notify',
       waysOf,
       null,
+    )
+    .addOption(
+      new Option(
+        '--cost <of>',
+        'instead, compare one server without lines of what has changed, or a webhook, with one that has',
+      )
+        .choices(['lines', 'hook'])
+        .conflicts('changes')
+        .default(null),
     )
     .addOption(
       new Option('--only <names>', 'these scenarios, comma-separated').argParser(parseNames).default([], 'all'),

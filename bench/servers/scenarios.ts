@@ -59,9 +59,17 @@ const ofWays = (rows: Rows): ServersScenario[] => [
   { name: 'patch-absence', operations: patchAbsence(rows) },
 ]
 
+/** One server whose writes cost more against one whose do not. */
+const ofCosts = (rows: Rows): ServersScenario[] => [
+  { name: 'create', operations: [create()] },
+  { name: 'patch', operations: patch(rows) },
+]
+
+const TABLES = { layouts: ofLayouts, ways: ofWays, costs: ofCosts }
+
 /** Those of the comparison that `only` names, or all. @throws UnknownScenario */
-export function scenariosOf(kind: 'layouts' | 'ways', rows: Rows, only: readonly string[]): ServersScenario[] {
-  const all = kind === 'layouts' ? ofLayouts(rows) : ofWays(rows)
+export function scenariosOf(kind: keyof typeof TABLES, rows: Rows, only: readonly string[]): ServersScenario[] {
+  const all = TABLES[kind](rows)
   const names = all.map(({ name }) => name)
   for (const name of only)
     if (!names.includes(name))

@@ -1,5 +1,6 @@
 import type { Database } from '../database.ts'
 import { type Server, startServer } from '../server.ts'
+import { type Receiver, removeHooks, setHook } from './receiver.ts'
 
 /** How a server hears of writes of others. */
 export type Way = 'slot' | 'notify'
@@ -11,6 +12,10 @@ export interface Side {
   readonly servers: number
   readonly workers: number
   readonly way: Way
+  /** Beside those of all sides. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** Every change is posted to it; not there: no change is posted. */
+  readonly receiver?: Receiver
 }
 
 /** The servers of a side, which run, and nothing else does on their database. */
@@ -31,7 +36,8 @@ const CHOOSES_WITHIN_MS = 30_000
 const LOOK_MS = 5
 
 /** @throws Error where a server does not come up, or hears of writes in another way than it was asked to */
-export async function openSide({ name, database, servers, workers, way }: Side): Promise<OpenSide> {
+export async function openSide(side: Side): Promise<OpenSide> {
+  const { name, database, servers, workers, way, receiver } = side
   let loads = 0
   const ways: Way[] = []
   const onLine = (line: string) => {
@@ -39,10 +45,14 @@ export async function openSide({ name, database, servers, workers, way }: Side):
     for (const [chosen, pattern] of WAYS) if (pattern.test(line)) ways.push(chosen)
   }
   const each = Math.max(1, Math.floor(workers / servers))
-  const settings = { LOG_LEVEL: 'info', CHANGES: way }
+  const settings = { LOG_LEVEL: 'info', CHANGES: way, ...side.settings }
   const started: Server[] = []
-  const stop = async () => void (await Promise.all(started.map((server) => server.stop())))
+  const stop = async () => {
+    await Promise.all(started.map((server) => server.stop()))
+    if (receiver) await removeHooks(database.url)
+  }
   try {
+    if (receiver) await setHook(database.url, receiver)
     for (let server = 0; server < servers; server++)
       started.push(await startServer({ databaseUrl: database.url, workers: each, settings, onLine }))
     const untilMs = performance.now() + CHOOSES_WITHIN_MS

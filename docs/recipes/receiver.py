@@ -19,7 +19,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         status = 204 if is_ours and is_signed(self.headers, body) else 401
         if status == 204 and self.headers['webhook-id'] not in seen:
             change = json.loads(body)['data']
-            print(change['action'], change['entity'], change['id'], change['changed'], flush=True)
+            # As one text, since deliveries are taken by threads, whose lines would else be torn.
+            print(f"{change['action']} {change['entity']} {change['id']} {change['changed']}\n", end='', flush=True)
             seen.add(self.headers['webhook-id'])
         self.send_response(status)
         self.end_headers()

@@ -9,6 +9,7 @@ import type { Row } from '../model/sql.ts'
 import { type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { clockOff } from './clock.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
+import { examineHeldChanges } from './heldChanges.ts'
 import { refusalOf } from './refusal.ts'
 import { examineTables } from './tables.ts'
 
@@ -43,7 +44,10 @@ export async function examineDatabase(
         migrations,
       ]
       if (migrations.state === 'fault' || entities === null) return common
-      return [...common, ...(await examineTables(sql, entities)), await changes(url, config, entities, sql)]
+      const tables = await examineTables(sql, entities)
+      const mayRead = tables.every(({ check, state }) => check !== 'rights' || state !== 'fault')
+      const held = mayRead && config.changesDays > 0 ? [await examineHeldChanges(sql, entities)] : []
+      return [...common, ...tables, await changes(url, config, entities, sql), ...held]
     })
   } catch (error) {
     return [fault('database', refusalOf(error, setting))]

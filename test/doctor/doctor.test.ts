@@ -272,6 +272,33 @@ describe('of the database it finds', () => {
     ])
   })
 
+  test('a transaction of another database that holds back what has changed, open or prepared', async () => {
+    const [url, otherUrl] = [await createDatabase(), await createDatabase('empty')]
+    const [sql, other] = [connect(url), connect(otherUrl)]
+    const heldIn = async () => (await findingsOf({ DATABASE_URL: url })).find(({ check }) => check === 'changes')
+    const nothing = { check: 'changes', state: 'ok', text: 'no transaction holds back what has changed' } as const
+    const leaveLine = (minutes: number) => sql`
+      insert into entity_change (position, entity, id, action, at, key, changed)
+      values (change_position(), 'company', 1, 'u', now() - make_interval(mins => ${minutes}), 'ci', '{}')`
+    const name = new URL(otherUrl).pathname.slice(1)
+    const holder = await other.reserve()
+    await holder`begin`
+    const [begun] = await holder`select pg_backend_pid() as pid, pg_current_xact_id()`
+    await leaveLine(0)
+    expect(await heldIn()).toEqual(nothing)
+    await leaveLine(2)
+    const held = await heldIn()
+    expect(held?.state).toBe('advice')
+    expect(held?.text).toMatch(/^what has changed since \d{4}-.+Z is not shown, and posted, while a transaction of /)
+    expect(held?.text).toContain(`of process ${begun?.pid} is open in database ${name} of the cluster: let it end, or `)
+    await holder`prepare transaction 'left'`
+    expect((await heldIn())?.text).toContain(`while "left" stays prepared in database ${name} of the cluster: `)
+    await holder`rollback prepared 'left'`
+    holder.release()
+    expect(await heldIn()).toEqual(nothing)
+    await Promise.all([sql.end(), other.end()])
+  })
+
   test('that its log cannot be read, where CHANGES asks for that', async () => {
     const [fault = '', ...more] = await faultsAfter('select 1', { CHANGES: 'slot' })
     expect(more).toEqual([])

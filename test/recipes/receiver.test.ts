@@ -1,6 +1,6 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { HookSender } from '../../src/hooks/sender.ts'
-import { makeSecret } from '../../src/hooks/signature.ts'
+import { makeSecret, sign } from '../../src/hooks/signature.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { createLog } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/targets.ts'
@@ -10,25 +10,23 @@ import { endPrograms, freePort, run, until } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 
 const FILE = 'docs/recipes/receiver.py'
+/** As many as a sender has in flight of one hook. */
+const IN_FLIGHT = 4
+const ROUNDS = 50
 
 setDefaultTimeout(60_000)
+afterEach(endPrograms)
 
 test('the page shows the file', () => {
   expect(readPage('docs/recipes/webhooks.md')).toContain(`\`\`\`py\n${readPage(FILE)}\`\`\`\n`)
 })
 
 test('the receiver in Python takes what is signed, once, and refuses what is not', async () => {
-  const python = Bun.which('python3')
-  if (python === null) {
-    expect(process.env.CI_REQUIRES_PYTHON).toBeUndefined()
-    return
-  }
+  if (isWithoutPython()) return
   const server = await startServer()
   const entities = await loadEntities()
   const secret = makeSecret()
-  const port = freePort()
-  const url = `http://127.0.0.1:${port}/`
-  const receiver = run([python, '-u', FILE], { HOOK_SECRET: secret, PORT: String(port) })
+  const { url, receiver } = startReceiver(secret)
   const store = new HookStore(server.sql, entities)
   await store.add({ url, secret, events: ['*'] })
   const unsigned = await store.add({ url, secret: makeSecret(), events: ['*'] })
@@ -37,12 +35,55 @@ test('the receiver in Python takes what is signed, once, and refuses what is not
     ...{ backOff: { firstMs: 20, mostMs: 100, parkMs: 3_600_000 } },
   })
   const { id } = (await server.post('/Companies', { Name: 'Red Sun' })).body
-  await server.patch(`/Companies/${id}`, { Name: 'Blue Moon' })
+  expect((await server.patch(`/Companies/${id}`, { Name: 'Blue Moon' })).status).toBe(200)
   await receiver.waitFor(new RegExp(`^create Companies ${id} \\[\\]$`, 'm'))
   await receiver.waitFor(new RegExp(`^update Companies ${id} \\['Name'\\]$`, 'm'))
   await until(async () => (await store.list()).find((one) => one.id === unsigned)?.lastStatus === '401')
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
   await sender.stop()
-  await endPrograms()
   await server.stop()
 })
+
+test('what the receiver prints of deliveries that come at the same time stands in whole lines', async () => {
+  if (isWithoutPython()) return
+  const secret = makeSecret()
+  const { url, receiver } = startReceiver(secret)
+  await until(() =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    ),
+  )
+  const ids = Array.from({ length: ROUNDS * IN_FLIGHT }, (_, index) => index + 1)
+  for (let round = 0; round < ROUNDS; round++) {
+    const some = ids.slice(round * IN_FLIGHT, (round + 1) * IN_FLIGHT)
+    expect(await Promise.all(some.map((id) => post(url, secret, id)))).toEqual(some.map(() => 204))
+  }
+  await until(() => receiver.output().split('create').length > ids.length)
+  const lines = receiver.output().match(/^create Companies \d+ \[\]$/gm) as string[]
+  expect(lines.sort()).toEqual(ids.map((id) => `create Companies ${id} []`).sort())
+})
+
+function isWithoutPython(): boolean {
+  if (Bun.which('python3') !== null) return false
+  expect(process.env.CI_REQUIRES_PYTHON).toBeUndefined()
+  return true
+}
+
+function startReceiver(secret: string) {
+  const port = freePort()
+  const receiver = run(['python3', '-u', FILE], { HOOK_SECRET: secret, PORT: String(port) })
+  return { url: `http://127.0.0.1:${port}/`, receiver }
+}
+
+/** As the sender posts a new company. */
+async function post(url: string, secret: string, id: number): Promise<number> {
+  const body = JSON.stringify({ data: { entity: 'Companies', id, action: 'create', changed: [] } })
+  const [message, seconds] = [`msg_${id}`, Math.floor(Date.now() / 1_000)]
+  const headers = {
+    'webhook-id': message,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': sign(secret, message, seconds, body),
+  }
+  return (await fetch(url, { method: 'POST', body, headers })).status
+}
