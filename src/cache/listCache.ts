@@ -5,6 +5,7 @@ import type { ColumnStore } from '../columns/columnStore.ts'
 import type { Entity } from '../model/entity.ts'
 import { LruCache } from '../model/lruCache.ts'
 import type { ListQuery } from '../model/query.ts'
+import { AskedBefore } from './askedBefore.ts'
 import type { Baseline, PageEntry, TotalAtSnapshot, TotalEntry } from './entries.ts'
 import { Freshness, unseenBy } from './freshness.ts'
 import { type Selection, sumOf } from './selection.ts'
@@ -43,6 +44,7 @@ export class ListCache<T> {
   private readonly totals: LruCache<TotalEntry>
   private readonly pages: LruCache<PageEntry<T>>
   private readonly freshness: Freshness
+  private readonly askedBefore = new AskedBefore()
 
   constructor(
     subscriber: ChangeSubscriber,
@@ -122,14 +124,18 @@ export class ListCache<T> {
     return null
   }
 
-  /** Keeps what was made from an answer with the snapshot of this text. `bytes`: its size, an estimate. */
+  /**
+   * Keeps what was made from an answer with the snapshot of this text; null: it has none. What was found in columns costs little to
+   * find again, and is kept from the second time on. `bytes`: its size, an estimate.
+   */
   keepPage(
     key: string,
-    { selection, generation, next }: Baseline,
+    { selection, generation, next, columns }: Baseline,
     text: string | null,
     content: T,
     bytes: number,
   ): void {
+    if (text === null && columns !== null && !this.askedBefore.note(key)) return
     const snapshot = text === null ? null : new Snapshot(text)
     this.pages.set(key, { selection, generation, next, snapshot, content, bytes })
   }
