@@ -28,6 +28,11 @@ export async function endPrograms(): Promise<void> {
   await Promise.all(ended)
 }
 
+/** For the end of a test file that was interrupted: its programs lead groups of their own, and would go on. */
+export function interruptPrograms(): void {
+  for (const child of running) child.kill('SIGTERM')
+}
+
 /** Runs a program of the project's as a user would: from its folder, with only these settings in the environment. */
 export function run(command: string[], environment: Record<string, string> = {}): RunningProgram {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
