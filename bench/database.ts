@@ -19,6 +19,7 @@ const SETTINGS = { shared_buffers: '512MB', max_wal_size: '4GB' }
 
 /** What still waits at the end, such as for a PostgreSQL that has failed, is not waited for. */
 const END_SECONDS = 1
+const END_SEEN_WITHIN_MS = 1_000
 
 /** The PostgreSQL of the bench, with a database for each number of rows. */
 export interface Cluster {
@@ -78,8 +79,14 @@ export async function openCluster({
   const stopping = new AbortController()
   let opening: Promise<unknown> = Promise.resolve()
   const progressOf = () => new Progress(output, stopping.signal)
+  // The end of PostgreSQL may be seen later than what it does to a connection.
+  const causeOf = async (error: unknown): Promise<never> => {
+    if (!stopping.signal.aborted && !(error instanceof postgres.PostgresError))
+      await Promise.race([failed, Bun.sleep(END_SEEN_WITHIN_MS)])
+    throw error
+  }
   const open = (database: Promise<Database>) => {
-    const opened = Promise.race([database, failed])
+    const opened = Promise.race([database.catch(causeOf), failed])
     opening = opened.catch(() => undefined)
     return opened
   }

@@ -126,5 +126,6 @@ function interrupt(signal: 'SIGINT' | 'SIGTERM'): void {
   exitCode = signal === 'SIGINT' ? 130 : 143
   queue.length = 0
   waiting.length = 0
-  for (const child of running) child.kill('SIGTERM')
+  // Each leads a group, which a terminal's Ctrl-C does not reach.
+  for (const child of running) process.kill(-child.pid, 'SIGTERM')
 }

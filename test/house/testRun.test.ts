@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { temporaryFolder } from '../support/process.ts'
+import { isAlive, temporaryFolder, until } from '../support/process.ts'
 import { againAlone, type Result, reportOf, runTestFile } from '../support/testFiles.ts'
 
 const folder = temporaryFolder()
@@ -86,4 +86,30 @@ describe('a file that fails', () => {
 test('a file without a test, and one that ends in the middle, have failed', async () => {
   const { results } = await runAll({ 'empty.test.ts': '', 'ends.test.ts': `${PASSES}\nprocess.exit(0)` })
   expect(results.map(({ failures }) => failures)).toEqual([1, 1])
+})
+
+test('a file that is interrupted leaves none of its programs behind', async () => {
+  const support = join(import.meta.dir, '../support')
+  const root = mkdtempSync(join(folder.path, 'root-'))
+  const pidFile = join(root, 'pid')
+  writeFileSync(
+    join(root, 'waits.test.ts'),
+    `import { test } from 'bun:test'
+    import { writeFileSync } from 'node:fs'
+    import { run } from '${support}/process.ts'
+    test('waits', async () => {
+      const program = run(['sleep', '600'])
+      writeFileSync('${pidFile}', String(program.pid))
+      await program.ended
+    })`,
+  )
+  const running = new Set<Bun.Subprocess>()
+  const options = ['--preload', join(support, 'preload.ts')]
+  const result = runTestFile('waits.test.ts', { root, outputs: root, options, env: process.env, running, print })
+  await until(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '')
+  const program = Number(readFileSync(pidFile, 'utf8'))
+  expect(isAlive(program)).toBe(true)
+  for (const { pid } of running) process.kill(-pid, 'SIGTERM')
+  expect((await result).failures).toBe(1)
+  await until(() => !isAlive(program))
 })

@@ -11,6 +11,7 @@ const PUBLIC_URL = 'https://api.example.com'
 const TIMEOUT_MS = 120_000
 const BODY_BYTES_MAX = 2 ** 20
 const CLIENTS = 8
+const PAUSE_MS_MAX = 40
 
 interface Answer {
   readonly status: number
@@ -57,7 +58,7 @@ async function start(environment: Record<string, string> = {}) {
   return server
 }
 
-/** Clients that ask for a list again and again. */
+/** Clients that ask for a list again and again. Without pauses they would take all of the machine from the servers that start. */
 function startReaders() {
   let isOver = false
   let answers = 0
@@ -67,6 +68,7 @@ function startReaders() {
       const { status } = await ask('/Companies?PageSize=5').catch((error) => ({ status: String(error) }))
       answers++
       if (status !== 200) failures.push(status)
+      await Bun.sleep(Math.random() * PAUSE_MS_MAX)
     }
   }
   const clients = Array.from({ length: CLIENTS }, client)

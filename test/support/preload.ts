@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test'
 import { removeMemories } from './memory.ts'
 import { joinPostgres, leavePostgres, startPostgres, type TestPostgres } from './postgres.ts'
+import { interruptPrograms } from './process.ts'
 
 // What test/run.ts has started for one file after the other; `bun test` by itself starts its own.
 const given = process.env.TEST_POSTGRES_URL
@@ -15,3 +16,8 @@ afterAll(async () => {
   await own?.stop()
 }, 20_000)
 afterAll(removeMemories)
+
+process.once('SIGTERM', () => {
+  interruptPrograms()
+  process.exit(143)
+})

@@ -28,6 +28,11 @@ export async function endPrograms(): Promise<void> {
   await Promise.all(ended)
 }
 
+/** For the end of a test file that was interrupted: its programs lead groups of their own, and would go on. */
+export function interruptPrograms(): void {
+  for (const child of running) child.kill('SIGTERM')
+}
+
 /** Runs a program of the project's as a user would: from its folder, with only these settings in the environment. */
 export function run(command: string[], environment: Record<string, string> = {}): RunningProgram {
   const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
@@ -115,28 +120,31 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
 
 /** The processes that this one has started and that have not ended. Linux. */
 function childrenOf(pid: number): number[] {
-  const pids = readdirSync('/proc').map(Number).filter(Boolean)
-  return pids.filter((candidate) => {
-    try {
-      const [, state, parent] = readFileSync(`/proc/${candidate}/stat`, 'utf8')
-        .replace(/^.*\) /, ') ')
-        .split(' ')
-      return Number(parent) === pid && state !== 'Z'
-    } catch {
-      return false
-    }
+  return threadsOf(pid).flatMap((thread) => {
+    const children = readOrEmpty(`/proc/${pid}/task/${thread}/children`)
+    return children.split(' ').map(Number).filter(Boolean)
   })
+}
+
+/** None of a process that has ended. */
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
 }
 
 /** The worker processes of a server, by its own process. */
 export function workersOf(pid: number): number[] {
-  return childrenOf(pid).filter((child) => commandOf(child).includes('workerMain'))
+  // One that has ended, and whose parent has not asked how, has no command any more.
+  return childrenOf(pid).filter((child) => readOrEmpty(`/proc/${child}/cmdline`).includes('workerMain'))
 }
 
-/** '' of a process that has just ended. */
-function commandOf(pid: number): string {
+/** '' of a process or thread that has just ended. */
+function readOrEmpty(path: string): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return readFileSync(path, 'utf8')
   } catch {
     return ''
   }

@@ -49,6 +49,9 @@ export async function runTestFile(file: string, run: Run): Promise<Result> {
     cwd: root,
     env,
     stdio: ['ignore', output, output],
+    // A session of its own: Linux shares processors out by session, and the servers of tests have theirs as well. In one for
+    // all, a busy machine leaves the tests less than what they test.
+    detached: true,
     timeout: FILE_MS_MAX,
     killSignal: 'SIGKILL',
   })
