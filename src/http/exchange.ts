@@ -7,6 +7,7 @@ import { countRequest } from '../metrics/counts.ts'
 import type { KindOfRequest } from '../metrics/metric.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import type { Location } from './router.ts'
+import { noteAnswered } from './streamPace.ts'
 import { pathOf } from './target.ts'
 import { readTraceParent } from './traceParent.ts'
 
@@ -48,7 +49,9 @@ interface Answered {
 export function noteAnswer(parts: { admission: Admission; log: Log }, call: Exchange, answered: Answered): void {
   const { location } = call
   const { method } = call.request
-  const ms = performance.now() - call.startMs
+  const nowMs = performance.now()
+  const ms = nowMs - call.startMs
+  noteAnswered(nowMs)
   const kind = location === null ? 'other' : kindOf(location, method, answered.isStream === true)
   countRequest(location === null ? null : location.endpoint.route, method, answered.status, kind, ms)
   if (parts.log.isEnabled('info')) logRequest(parts, call, answered, ms)

@@ -1,5 +1,6 @@
 import { constants, createGzip, type Gzip } from 'node:zlib'
 import type { Streamed } from '../respond/reply.ts'
+import { StreamPace } from './streamPace.ts'
 
 /** A client that takes nothing for so long has its place taken away. */
 const STALL_MS = 30_000
@@ -28,6 +29,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   const { request, stallMs = STALL_MS } = watch
   const encoder = isGzipped ? new GzipEncoder() : new TextEncoder()
   const patience = new Patience(stallMs)
+  const pace = new StreamPace()
   let bytes = 0
   let isEnded = false
 
@@ -83,8 +85,10 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
       async pull(controller) {
         patience.end()
         try {
-          await new Promise((resolve) => setImmediate(resolve))
+          await pace.turn()
+          const startMs = performance.now()
           const next = await texts.next()
+          pace.note(performance.now() - startMs)
           if (isEnded) return
           await (next.done ? finish(controller, true) : send(controller, next.value))
         } catch (error) {
