@@ -22,6 +22,7 @@ const PAUSE_MS_MAX = 20
 export class HeldCommits {
   private held: Commit[] = []
   private isLooking = false
+  private lookedMs = Number.NEGATIVE_INFINITY
   private isEnded = false
 
   /** `ask`: the snapshot of now. `onFault`: it could not be had, and nothing more is published. */
@@ -66,13 +67,14 @@ export class HeldCommits {
     this.isLooking = true
     try {
       for (let pauseMs = PAUSE_MS; this.held.length > 0; ) {
+        const dueMs = this.lookedMs + pauseMs - performance.now()
+        if (dueMs > 0) await Bun.sleep(dueMs)
         const before = this.held.length
         const snapshot = await this.ask()
         if (this.isEnded) return
+        this.lookedMs = performance.now()
         this.release(snapshot)
         pauseMs = this.held.length < before ? PAUSE_MS : Math.min(2 * pauseMs, PAUSE_MS_MAX)
-        // Also where none is left: the next commits come soon, and together.
-        await Bun.sleep(pauseMs)
       }
     } catch (error) {
       if (!this.isEnded) this.onFault(error as Error)

@@ -157,10 +157,11 @@ export class SlotConnection implements FollowConnection {
     this.stream?.hurry(true)
     for (let pauseMs = ASK_MS; !this.isClosed && !this.isReached(); pauseMs = Math.min(2 * pauseMs, ASK_MS_MAX)) {
       if (pauseMs > ASK_MS) this.stream?.ask()
-      await new Promise<void>((resolve) => {
-        this.onReached = resolve
-        setTimeout(resolve, pauseMs)
-      })
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.onReached = resolve
+      const timer = setTimeout(resolve, pauseMs)
+      await promise
+      clearTimeout(timer)
     }
     this.stream?.hurry(false)
     this.awaited = null
