@@ -22,11 +22,12 @@ const PAUSE_MS_MAX = 20
 export class HeldCommits {
   private held: Commit[] = []
   private isLooking = false
+  private lookedMs = Number.NEGATIVE_INFINITY
   private isEnded = false
 
-  /** `look`: the snapshot of now. `onFault`: it could not be had, and nothing more is published. */
+  /** `ask`: the snapshot of now. `onFault`: it could not be had, and nothing more is published. */
   constructor(
-    private readonly look: () => Promise<Snapshot>,
+    private readonly ask: () => Promise<Snapshot>,
     private readonly onRelease: () => void,
     private readonly onFault: (error: Error) => void,
   ) {}
@@ -38,7 +39,11 @@ export class HeldCommits {
 
   add(commit: Commit): void {
     this.held.push(commit)
-    if (!this.isLooking) this.lookOn()
+  }
+
+  /** Looks which may be published, until all have been. */
+  lookOn(): void {
+    if (!this.isLooking && this.held.length > 0) this.keepLooking()
   }
 
   /** Publishes all that this snapshot sees, in the order of their commits. */
@@ -58,17 +63,18 @@ export class HeldCommits {
     this.held = []
   }
 
-  private async lookOn() {
+  private async keepLooking() {
     this.isLooking = true
     try {
       for (let pauseMs = PAUSE_MS; this.held.length > 0; ) {
+        const dueMs = this.lookedMs + pauseMs - performance.now()
+        if (dueMs > 0) await Bun.sleep(dueMs)
         const before = this.held.length
-        const snapshot = await this.look()
+        const snapshot = await this.ask()
         if (this.isEnded) return
+        this.lookedMs = performance.now()
         this.release(snapshot)
         pauseMs = this.held.length < before ? PAUSE_MS : Math.min(2 * pauseMs, PAUSE_MS_MAX)
-        // Also where none is left: the next commits come soon, and together.
-        await Bun.sleep(pauseMs)
       }
     } catch (error) {
       if (!this.isEnded) this.onFault(error as Error)

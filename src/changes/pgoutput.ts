@@ -31,10 +31,11 @@ const FIRST = 6
 
 /**
  * Reads one message of the output plugin pgoutput, protocol 1 to 3 without streaming (PostgreSQL documentation, 54.9).
+ * True: a transaction ends with it.
  * @throws Error for what is none; RangeError for one that is cut off
  */
-export function readMessage(bytes: Buffer, handlers: PgoutputHandlers): void {
-  const [kind] = bytes
+export function readMessage(bytes: Buffer, handlers: PgoutputHandlers): boolean {
+  const kind = bytes[0]
   if (kind === BEGIN) handlers.begin(bytes.readUInt32BE(17))
   else if (kind === COMMIT) handlers.commit(bytes.readBigUInt64BE(10))
   else if (kind === INSERT || kind === UPDATE || kind === DELETE) handlers.row(bytes.readUInt32BE(1), bytes)
@@ -43,6 +44,7 @@ export function readMessage(bytes: Buffer, handlers: PgoutputHandlers): void {
   else if (kind === TRUNCATE)
     handlers.truncate(Array.from({ length: bytes.readUInt32BE(1) }, (_, at) => bytes.readUInt32BE(6 + 4 * at)))
   else if (kind !== TYPE && kind !== ORIGIN) throw new Error(`the stream has a message of an unknown kind: ${kind}`)
+  return kind === COMMIT
 }
 
 /** Flags and a position of eight bytes, the prefix, the content's length and the content. */

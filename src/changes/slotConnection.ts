@@ -132,12 +132,10 @@ export class SlotConnection implements FollowConnection {
     const fail = (error: Error) => this.close(error.message)
     const feed = new SlotFeed(new Map(fed), next, handlers, this.snapshot, fail)
     const { stream, begun } = SlotStream.begin(this.addresses.feedUrl, PUBLICATION, {
-      take: (message) => {
-        readMessage(message, feed)
-        this.noteReached()
-      },
-      reach: (position) => {
-        feed.reach(position)
+      take: (message) => readMessage(message, feed),
+      reach: (position) => feed.reach(position),
+      rest: () => {
+        feed.rest()
         this.noteReached()
       },
       lose: (reason) => this.close(reason),
@@ -153,16 +151,19 @@ export class SlotConnection implements FollowConnection {
     this.handlers.onEnd('waiting for transactions older than the slot')
   }
 
-  /** Waits until the stream has come to this position. */
+  /** Waits until the stream has come to this position, which it says by itself under load. */
   private async reach(position: bigint) {
     this.awaited = position
+    this.stream?.hurry(true)
     for (let pauseMs = ASK_MS; !this.isClosed && !this.isReached(); pauseMs = Math.min(2 * pauseMs, ASK_MS_MAX)) {
-      this.stream?.ask()
-      await new Promise<void>((resolve) => {
-        this.onReached = resolve
-        setTimeout(resolve, pauseMs)
-      })
+      if (pauseMs > ASK_MS) this.stream?.ask()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.onReached = resolve
+      const timer = setTimeout(resolve, pauseMs)
+      await promise
+      clearTimeout(timer)
     }
+    this.stream?.hurry(false)
     this.awaited = null
     this.onReached = null
   }

@@ -80,6 +80,11 @@ export class SlotFeed implements PgoutputHandlers {
 
   reach(position: bigint): void {
     if (position > this.read) this.read = position
+  }
+
+  /** Nothing more has come for now: looks whether what has come may be seen. */
+  rest(): void {
+    this.held.lookOn()
     this.notePosition()
   }
 
@@ -105,10 +110,7 @@ export class SlotFeed implements PgoutputHandlers {
     const { transaction, entries, tables, isOwn, isRename, handlers } = this
     this.newest = transaction
     if (end > this.read) this.read = end
-    if (entries.length === 0 && tables === null && !isRename) {
-      this.notePosition()
-      return
-    }
+    if (entries.length === 0 && tables === null && !isRename) return
     const changes = entries.map((entry) => ({ table: entry.table, change: changeIn(entry) }))
     const publish = () => {
       if (tables !== null) for (const table of tables) handlers.onReset(table)

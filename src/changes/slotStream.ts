@@ -1,12 +1,16 @@
 import type { Duplex } from 'node:stream'
 import type postgres from 'postgres'
 import { connectTo } from '../execute/connect.ts'
+import { type FeedReader, feedSockets } from './feedSocket.ts'
+import { Pace } from './pace.ts'
 
 export interface StreamHandlers {
-  /** A message of the output plugin. */
-  take(message: Buffer): void
+  /** A message of the output plugin. True: a transaction ends with it. */
+  take(message: Buffer): boolean
   /** All that lies before this position of the log has been given to `take`, as far as it has ended. */
   reach(position: bigint): void
+  /** What has come together was given to `take` and `reach`. */
+  rest(): void
   lose(reason: string): void
 }
 
@@ -30,26 +34,37 @@ const SETTINGS = {
   tcp_user_timeout: 30_000,
 }
 
-/** A connection in PostgreSQL's replication mode. */
-export function connectForReplication(url: string, onclose?: () => void): postgres.Sql {
-  return connectTo(url, { max: 1, prepare: false, ...(onclose ? { onclose } : {}), connection: SETTINGS })
+/** A connection in PostgreSQL's replication mode. `reader`: of what it streams. */
+export function connectForReplication(url: string, reader?: FeedReader, onclose?: () => void): postgres.Sql {
+  const socket = reader && feedSockets(reader)
+  const options = {
+    max: 1,
+    prepare: false,
+    connection: SETTINGS,
+    ...(onclose && { onclose }),
+    ...(socket && { socket }),
+  }
+  return connectTo(url, options)
 }
 
 /**
  * What a temporary logical slot streams: it goes with its connection, so no server that has died makes PostgreSQL keep its
  * log. (PostgreSQL documentation, 54.4, streaming replication protocol.)
  */
-export class SlotStream {
+export class SlotStream implements FeedReader {
   private position = 0n
   private stream: Duplex | null = null
   private isClosed = false
   private readonly sql: postgres.Sql
+  private readonly pace = new Pace()
+  /** Whether a message has come of an encrypted connection, and `rest` has not been called since. */
+  private isReading = false
 
   private constructor(
     url: string,
     private readonly handlers: StreamHandlers,
   ) {
-    this.sql = connectForReplication(url, () => this.lose('the connection of the feed was lost'))
+    this.sql = connectForReplication(url, this, () => this.lose('the connection of the feed was lost'))
   }
 
   /** Where the slot begins waits for all transactions that write at the moment. @throws what the driver throws */
@@ -67,9 +82,15 @@ export class SlotStream {
     this.report(true)
   }
 
+  /** True: reads without pauses from now on, since a position is awaited. */
+  hurry(isHurried: boolean): void {
+    this.pace.hurry(isHurried)
+  }
+
   close(): void {
     if (this.isClosed) return
     this.isClosed = true
+    this.pace.hurry(true)
     this.sql.end({ timeout: 0 }).catch(() => undefined)
   }
 
@@ -80,20 +101,39 @@ export class SlotStream {
     const query = this.sql.unsafe(`START_REPLICATION SLOT ${slot} LOGICAL ${made?.consistent_point} (${options})`)
     // The driver makes one stream for both directions, and has a type for one of them.
     const stream = (await query.writable()) as Duplex
-    stream.on('data', this.read)
+    stream.on('data', this.readEncrypted)
     stream.on('error', (error: Error) => this.lose(error.message))
     stream.on('end', () => this.lose('the feed has ended'))
     this.stream = stream
   }
 
-  private readonly read = (bytes: Buffer) => {
+  /** For the socket. */
+  read(bytes: Buffer): void {
     if (this.isClosed) return
     try {
-      if (bytes[0] === DATA) this.handlers.take(bytes.subarray(DATA_HEAD))
-      else if (bytes[0] === KEEPALIVE) this.keepAlive(bytes.readBigUInt64BE(1), bytes[17] === 1)
+      if (bytes[0] === DATA) {
+        if (this.handlers.take(bytes.subarray(DATA_HEAD))) this.pace.note()
+      } else if (bytes[0] === KEEPALIVE) this.keepAlive(bytes.readBigUInt64BE(1), bytes[17] === 1)
     } catch (error) {
       this.lose((error as Error).message)
     }
+  }
+
+  /** For the socket. */
+  rest(resume: () => void): boolean {
+    if (this.isClosed) return false
+    this.handlers.rest()
+    return this.pace.rest(resume)
+  }
+
+  private readonly readEncrypted = (bytes: Buffer) => {
+    this.read(bytes)
+    if (this.isReading) return
+    this.isReading = true
+    queueMicrotask(() => {
+      this.isReading = false
+      if (!this.isClosed) this.handlers.rest()
+    })
   }
 
   private keepAlive(position: bigint, isAsked: boolean) {
