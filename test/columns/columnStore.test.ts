@@ -143,6 +143,18 @@ describe('a list by columns', () => {
     expect(await one.readingOf(() => expectRight(one, never()))).toEqual([])
   })
 
+  test('shows a write that the columns were read behind only once no process can be without it', async () => {
+    await other.write('patch', '/Absences/21', { Reason: `Published ${++fresh}` })
+    const flag = new FlagWriter(site.region, 2).begin(tableMask(await loadEntities(), [absence]))
+    await sql`update absence set period_hours = 7500 where id = 22`
+    await one.loadColumns()
+    const path = '/Absences?Period.Hours=7500&sort=-Start'
+    expect(totalOf(await one.list(path))).toBe(1)
+    expect(totalOf(await other.list(path))).toBe(1)
+    flag.end()
+    await sql`update absence set period_hours = null where id = 22`
+  })
+
   test('has its rows from the database while half of what others have committed together is known', async () => {
     const rows = await sql`update absence set status = 'Status 1', period_hours = 9000 where id in (11, 12)
       returning id, pg_current_xact_id()::text as transaction`
