@@ -1,9 +1,10 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import type postgres from 'postgres'
 import { FlagWriter, type InFlightWrite } from '../../src/changes/inFlight.ts'
 import { ChangeLogWriter } from '../../src/changes/log.ts'
 import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { tableMask } from '../../src/changes/recorder.ts'
+import { TableReader } from '../../src/columns/tableReader.ts'
 import absence from '../../src/entities/absence.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { type ListProcess, ListSite, totalOf, useListSite } from '../support/listSite.ts'
@@ -244,6 +245,19 @@ describe('a copy that has lost track', () => {
     await expectRight(one, `/Absences?Employee=First 155 Middle 5 Renamed ${fresh}`)
     for (const sort of ['Employee', '-Employee,Start'])
       await expectRight(one, `${never()}&page=2`.replace('-Start', sort))
+  })
+
+  test('and cannot be refreshed soon is of no use to a list, which asks the database for nothing but itself', async () => {
+    const never = spyOn(TableReader.prototype, 'since').mockReturnValue(new Promise(() => undefined))
+    try {
+      new ChangePublisher(new ChangeLogWriter(site.region, 2), site.region).publishReset('absence')
+      await one.list('/Absences?Status=Status 3&sort=-Start')
+      const texts = await one.readingOf(() => expectRight(one, '/Absences?Status=Status 3&sort=-Type'))
+      expect(never).toHaveBeenCalledTimes(1)
+      expect(texts).toHaveLength(1)
+    } finally {
+      never.mockRestore()
+    }
   })
 
   test('is loaded anew where rows were deleted meanwhile', async () => {
