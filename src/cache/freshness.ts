@@ -1,5 +1,5 @@
 import type { Change } from '../changes/change.ts'
-import type { InFlightWrites } from '../changes/settling.ts'
+import { type InFlightWrites, seenBy } from '../changes/settling.ts'
 import type { Snapshot } from '../changes/snapshot.ts'
 import type { ChangeSubscriber } from '../changes/subscriber.ts'
 import type { LruCache } from '../model/lruCache.ts'
@@ -68,12 +68,13 @@ export class Freshness {
   }
 
   /**
-   * Whether the rows with all changes of the table before number `next` are a state of the database, as of now: nothing of it was
-   * published since, of every transaction all rows are among them, and writes of it in flight were sent behind all that was
-   * published. In this order: what ended before the look at the writes in flight is published.
+   * Whether the rows of a snapshot, with all changes of the table before number `next`, are a state of the database, as of now, and
+   * all of it is published: nothing of the table was published since, of every transaction all rows are among them, and writes of
+   * it in flight were sent behind all that was published, and are not in the snapshot. In this order: what ended before the look
+   * at the writes in flight is published.
    */
-  isState({ table, tableMask }: Selection, generation: number, next: number): boolean {
-    const areBehind = this.inFlight.look(tableMask)
+  isState({ table, tableMask }: Selection, generation: number, next: number, snapshot: Snapshot): boolean {
+    const areBehind = this.inFlight.look(tableMask, seenBy(snapshot))
     if (!this.catchUp(tableMask) || !this.isCurrent(generation)) return false
     return this.subscriber.next(table) === next && this.subscriber.isWhole && areBehind()
   }

@@ -88,7 +88,8 @@ export class ListCache<T> {
 
   /** Whether what columns say as of the baseline is a state of the database, as of now. */
   isState({ selection, generation, next, columns }: Baseline): boolean {
-    return columns?.isAsOf(generation, next) === true && this.freshness.isState(selection, generation, next)
+    if (columns === null || !columns.isAsOf(generation, next)) return false
+    return this.freshness.isState(selection, generation, next, columns.snapshot)
   }
 
   /** Notes that the database has counted, or looked for, rows of the baseline's selection, which took so long. */

@@ -58,11 +58,11 @@ export class InFlightWrites {
 
   /**
    * The writes on their way as of now. The function says later whether each of them was sent behind every record that is in the log
-   * then: what the log has is without them a state of the database.
+   * then, and is no part of what was `seen`: what that and the log have is a state of the database, of which all is published.
    */
-  look(tableMask: number): () => boolean {
+  look(tableMask: number, seen: Seen): () => boolean {
     const flags = this.flags.now(tableMask)
-    return () => this.flags.areBehindLog(flags)
+    return () => this.flags.areBehindLog(flags) && !flags.some((flag) => seen.mayShow(flag, this.isPublished))
   }
 
   /** Whether a write is on its way that changes rows of one of these along with rows of one of the others. */

@@ -77,21 +77,20 @@ export class ColumnStore {
   }
 
   /**
-   * What a list of this asker has to wait for: a reading of its table, how the texts lie that it compares or sorts, and its turn; null:
-   * nothing. @throws ApiError 503, where others have taken all the time there is
+   * What a list of this asker has to wait for: a reading of its table, or how the texts lie that it compares or sorts, and its turn;
+   * null: nothing. @throws ApiError 503, where others have taken all the time there is
    */
   prepare(entity: Entity, query: ListQuery, asker: string): Promise<unknown> | null {
     const tracked = this.tables.get(entity.table)
     if (tracked === undefined) return null
-    const preparing = tracking.readingOf(tracked) ?? tracked.copy?.orderTexts(query) ?? null
-    if (preparing !== null) return this.prepareLate(tracked, query, preparing, asker)
-    return tracked.copy === null ? null : this.slices.next(asker)
-  }
-
-  private async prepareLate(tracked: Tracked, query: ListQuery, preparing: Promise<unknown>, asker: string) {
-    await preparing
-    await tracked.copy?.orderTexts(query)
-    await this.slices.next(asker)
+    if (tracked.reading !== null) {
+      // While that goes on the list comes from the database: it has nothing else to wait for.
+      const prepareNow = () => tracked.reading === null && this.prepare(entity, query, asker)
+      return tracking.readingOf(tracked)?.then(prepareNow) ?? null
+    }
+    if (tracked.copy === null) return null
+    const ordering = tracked.copy.orderTexts(query)
+    return ordering === null ? this.slices.next(asker) : ordering.then(() => this.slices.next(asker))
   }
 
   /** Notes that the database has found a list of the entity, which took so long. */
@@ -156,7 +155,9 @@ export class ColumnStore {
     const { table } = tracked.entity
     try {
       await work()
+      tracked.hasFailed = false
     } catch (error) {
+      tracked.hasFailed = true
       tracked.notBeforeMs = performance.now() + this.retryMs
       if (error instanceof KernelFull) this.noteFull(tracked)
       else if (!this.isEnded)

@@ -1,4 +1,5 @@
 import type { Entity } from '../model/entity.ts'
+import { withDeadline } from '../os/deadline.ts'
 import type { TableCopy } from './tableCopy.ts'
 
 /** Refreshes take at most one part in so many of the time, beyond so much that a pause saves up. */
@@ -21,6 +22,8 @@ export interface Tracked {
   copy: TableCopy | null
   /** What is being read, and from when on; null: nothing. */
   reading: { readonly done: Promise<void>; readonly fromMs: number } | null
+  /** The last reading has failed. */
+  hasFailed: boolean
   /** What its lists have cost while there was no copy. */
   spentMs: number
   /** What one list has cost the database of late. */
@@ -43,7 +46,7 @@ export interface Tracked {
 
 /** Nothing is known yet. */
 export function trackedOf(entity: Entity): Tracked {
-  const nothing = { copy: null, reading: null, spentMs: 0, costMs: 0, priceMs: null, notBeforeMs: 0 }
+  const nothing = { copy: null, reading: null, hasFailed: false, spentMs: 0, costMs: 0, priceMs: null, notBeforeMs: 0 }
   const refreshes = { savedMs: REFRESH_MS_SAVED, savedAtMs: performance.now(), vain: 0 }
   return { entity, ...nothing, ...refreshes, isSaid: false, asked: 0, askedMs: 0 }
 }
@@ -71,14 +74,14 @@ export function noteListCost(tracked: Tracked, ms: number): void {
 
 /**
  * Resolves when what is being read has been, or takes longer than lists would by the database; null: it is not worth a wait.
- * A list that does not wait makes the reading longer, and the lists beside it.
+ * A list that does not wait makes the reading longer, and the lists beside it. Behind one that has failed the next may fail, too.
  */
-export function readingOf({ reading, copy, costMs, priceMs }: Tracked): Promise<unknown> | null {
-  if (reading === null) return null
+export function readingOf({ reading, copy, costMs, priceMs, hasFailed }: Tracked): Promise<unknown> | null {
+  if (reading === null || hasFailed) return null
   const awaitedMs = Math.min(AWAITED_MS_MAX, Math.max(copy === null ? 0 : REFRESH_AWAITED_MS, 2 * costMs))
   const leftMs = reading.fromMs + awaitedMs - performance.now()
   if (leftMs <= 0 || (copy === null && (priceMs ?? 0) > awaitedMs)) return null
-  return Promise.race([reading.done, Bun.sleep(leftMs)])
+  return withDeadline(reading.done, leftMs, () => undefined)
 }
 
 /** A refresh that began at `startMs` has ended: says when the next one may begin. */

@@ -197,6 +197,32 @@ describe('an answer with a snapshot need not wait', () => {
   })
 })
 
+describe('what was seen under a snapshot and what is in the log are a state of the database', () => {
+  test('while no write is in flight', () => expect(inFlight.look(COMPANY, anything)()).toBe(true))
+
+  test('while writes in flight were sent behind all of it, and until one of them is published', () => {
+    publish(100)
+    flags.begin(COMPANY)
+    expect(inFlight.look(EMPLOYEE, snapshot('300:300:'))()).toBe(true)
+    const isState = inFlight.look(COMPANY, snapshot('90:101:90'))
+    expect(isState()).toBe(true)
+    publish(101)
+    expect(isState()).toBe(false)
+  })
+
+  test('but not where the snapshot may have seen one of those', () => {
+    publish(100)
+    flags.begin(COMPANY)
+    for (const [text, isState] of [
+      ['101:101:', true],
+      ['101:102:101', true],
+      ['102:102:', false],
+      ['101:103:101', false],
+    ] as const)
+      expect(inFlight.look(COMPANY, snapshot(text))()).toBe(isState)
+  })
+})
+
 describe('an answer with one row need not wait', () => {
   test('where its version is older than the writes in flight, or published', () => {
     publish(100)

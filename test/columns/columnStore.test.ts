@@ -1,9 +1,10 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, spyOn, test } from 'bun:test'
 import type postgres from 'postgres'
 import { FlagWriter, type InFlightWrite } from '../../src/changes/inFlight.ts'
 import { ChangeLogWriter } from '../../src/changes/log.ts'
 import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { tableMask } from '../../src/changes/recorder.ts'
+import { TableReader } from '../../src/columns/tableReader.ts'
 import absence from '../../src/entities/absence.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { type ListProcess, ListSite, totalOf, useListSite } from '../support/listSite.ts'
@@ -143,6 +144,18 @@ describe('a list by columns', () => {
     expect(await one.readingOf(() => expectRight(one, never()))).toEqual([])
   })
 
+  test('shows a write that the columns were read behind only once no process can be without it', async () => {
+    await other.write('patch', '/Absences/21', { Reason: `Published ${++fresh}` })
+    const flag = new FlagWriter(site.region, 2).begin(tableMask(await loadEntities(), [absence]))
+    await sql`update absence set period_hours = 7500 where id = 22`
+    await one.loadColumns()
+    const path = '/Absences?Period.Hours=7500&sort=-Start'
+    expect(totalOf(await one.list(path))).toBe(1)
+    expect(totalOf(await other.list(path))).toBe(1)
+    flag.end()
+    await sql`update absence set period_hours = null where id = 22`
+  })
+
   test('has its rows from the database while half of what others have committed together is known', async () => {
     const rows = await sql`update absence set status = 'Status 1', period_hours = 9000 where id in (11, 12)
       returning id, pg_current_xact_id()::text as transaction`
@@ -232,6 +245,19 @@ describe('a copy that has lost track', () => {
     await expectRight(one, `/Absences?Employee=First 155 Middle 5 Renamed ${fresh}`)
     for (const sort of ['Employee', '-Employee,Start'])
       await expectRight(one, `${never()}&page=2`.replace('-Start', sort))
+  })
+
+  test('and cannot be refreshed soon is of no use to a list, which asks the database for nothing but itself', async () => {
+    const never = spyOn(TableReader.prototype, 'since').mockReturnValue(new Promise(() => undefined))
+    try {
+      new ChangePublisher(new ChangeLogWriter(site.region, 2), site.region).publishReset('absence')
+      await one.list('/Absences?Status=Status 3&sort=-Start')
+      const texts = await one.readingOf(() => expectRight(one, '/Absences?Status=Status 3&sort=-Type'))
+      expect(never).toHaveBeenCalledTimes(1)
+      expect(texts).toHaveLength(1)
+    } finally {
+      never.mockRestore()
+    }
   })
 
   test('is loaded anew where rows were deleted meanwhile', async () => {

@@ -37,6 +37,11 @@ test('a list waits for a table to be read whole only if lists cost more than tha
   expect(readingOf(beingRead(0, COSTLY_MS, { priceMs: LONG_MS }))).toBeNull()
 })
 
+test('a list does not wait for what is read again behind a failure', () => {
+  expect(readingOf(beingRead(0, COSTLY_MS, { hasFailed: true }))).toBeNull()
+  expect(readingOf(beingRead(0, COSTLY_MS, { ...copied, hasFailed: true }))).toBeNull()
+})
+
 test('a wait ends with the reading, or without it when it takes too long', async () => {
   const tracked = beingRead(0, COSTLY_MS, copied)
   const { promise: done, resolve } = Promise.withResolvers<void>()
