@@ -46,7 +46,7 @@ describe('the line of a scenario', () => {
 })
 
 describe('the command', () => {
-  const tiny = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4', '--workers', '2']
+  const tiny = ['--rows', '1000', '--seconds', '0.5', '--rounds', '1', '--connections', '4', '--workers', '2']
   const line = /^([a-z-]+) +([\d,.]+) → ([\d,.]+) +([\d.]+) \([\d.]+ – [\d.]+\) {2}.*no errors$/m
 
   test('ends with 2 and says why when it is used wrongly', async () => {
