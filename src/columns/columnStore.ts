@@ -188,6 +188,7 @@ export class ColumnStore {
       copy.table.release()
       throw new KernelFull('texts take too much')
     }
+    tracked.copy?.table.release()
     tracked.copy = copy
     tracked.spentMs = 0
     tracked.isSaid = false
