@@ -188,7 +188,7 @@ export class ColumnStore {
       copy.table.release()
       throw new KernelFull('texts take too much')
     }
-    tracked.copy?.table.release()
+    tracked.copy?.release()
     tracked.copy = copy
     tracked.spentMs = 0
     tracked.isSaid = false
@@ -222,7 +222,7 @@ export class ColumnStore {
   }
 
   private giveUp(tracked: Tracked) {
-    tracked.copy?.table.release()
+    tracked.copy?.release()
     tracked.copy = null
     tracked.spentMs = 0
   }

@@ -90,6 +90,8 @@ export class TableCopy {
 
   /** The rows of a page, in the order of the sorts; null: codes cannot tell, or changes wait. */
   page({ filters, sorts, page, pageSize }: ListQuery): FoundPage | null {
+    // Meanwhile it may have been given back, or be read anew.
+    if (this.generation === LOST) return null
     const startMs = performance.now()
     this.texts.useFor(sorts)
     const found = this.table.page(filters, sorts, (page - 1) * pageSize, pageSize, this.texts.boundsOf(filters))
@@ -126,6 +128,12 @@ export class TableCopy {
   /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: that is known. */
   orderTexts(query: ListQuery): Promise<void> | null {
     return this.texts.prepare(query)
+  }
+
+  /** Gives its memory back; from then on it finds nothing. */
+  release(): void {
+    this.generation = LOST
+    this.table.release()
   }
 
   /** Takes in what the subscriber has taken in. False: some of it is not known, and the copy must be refreshed. */
