@@ -185,7 +185,7 @@ export class ColumnStore {
       room: () => bytesMax - this.bytes,
     })
     if (this.bytes + copy.table.bytes > bytesMax) {
-      copy.table.release()
+      copy.release()
       throw new KernelFull('texts take too much')
     }
     tracked.copy?.release()

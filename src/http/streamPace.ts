@@ -11,7 +11,7 @@ export function noteAnswered(nowMs: number): void {
   lastAnswerMs = nowMs
 }
 
-/** Lets a stream take half of the time while other requests are answered, and all of it while none is. */
+/** Lets a stream pause for as long as it has worked while other requests are answered, and go on at once while none is. */
 export class StreamPace {
   private owedMs = 0
 
