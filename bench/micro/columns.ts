@@ -45,6 +45,7 @@ const lists: Record<string, (turn: number) => string> = {
   'four conditions, latest first': (turn) =>
     `Status=!=Declined&Type=Holiday&Period.Days=>=2.5&${range(turn)}&sort=-Start`,
   'a status and an id': (turn) => `Status=Approved&Id=>=${1 + turn}`,
+  'a status and an id, latest first': (turn) => `Status=Approved&Id=>=${1 + turn}&sort=-Start`,
   'all rows, by days': () => 'sort=Period.Days',
 }
 

@@ -11,8 +11,8 @@ const SAMPLES = 64
 
 /** Rows whose codes lie between two others. */
 interface Bucket {
-  /** The number of the segment that new rows come to; -1: there is none yet. */
-  segment: number
+  /** The numbers of its segments. New rows come to the last one. */
+  readonly segments: number[]
   /** Slots of rows that have gone. */
   readonly spare: number[]
 }
@@ -49,7 +49,7 @@ export class ClusteredRows extends SegmentedRows {
     super(kernel, hasTexts, SEGMENT_ROWS)
     this.codes = new Float64Array(hasTexts.length)
     this.bounds = this.boundsOf()
-    this.buckets = Array.from({ length: this.bounds.length + 2 }, () => ({ segment: -1, spare: [] }))
+    this.buckets = Array.from({ length: this.bounds.length + 2 }, () => ({ segments: [], spare: [] }))
     this.places = new Int32Array(source.end).fill(-1)
   }
 
@@ -85,6 +85,18 @@ export class ClusteredRows extends SegmentedRows {
     this.places[slot] = -1
   }
 
+  /**
+   * The numbers of segments, in the order of the property's codes: those together whose codes may lie between each other's.
+   * Rows without a value come behind all others.
+   */
+  *inOrder(isDescending: boolean): Generator<readonly number[]> {
+    const last = this.buckets.length - 1
+    for (let at = 0; at <= last; at++) {
+      const { segments } = this.buckets[isDescending ? last - at : at] as Bucket
+      if (segments.length > 0) yield segments
+    }
+  }
+
   override release(): void {
     this.isReleased = true
     super.release()
@@ -104,10 +116,11 @@ export class ClusteredRows extends SegmentedRows {
   private roomIn(bucket: Bucket): number {
     const spare = bucket.spare.pop()
     if (spare !== undefined) return spare
-    const segment = this.segments[bucket.segment]
-    if (segment && segment.rows < this.segmentRows) return bucket.segment * this.segmentRows + segment.rows
+    const last = bucket.segments.at(-1) ?? -1
+    const segment = this.segments[last]
+    if (segment && segment.rows < this.segmentRows) return last * this.segmentRows + segment.rows
     const { first } = this.open()
-    bucket.segment = this.segments.length - 1
+    bucket.segments.push(this.segments.length - 1)
     this.bucketOfSegment.push(this.buckets.indexOf(bucket))
     return first
   }

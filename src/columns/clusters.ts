@@ -2,9 +2,10 @@ import { ClusteredRows } from './clusteredRows.ts'
 import type { Condition } from './conditions.ts'
 import { type Kernel, KernelFull } from './kernel.ts'
 import { candidatesOf } from './matches.ts'
+import type { PageKey } from './pageKeys.ts'
 import type { Segment } from './segment.ts'
 import type { SegmentedRows } from './segmentedRows.ts'
-import type { Slots } from './slots.ts'
+import { ID, type Slots } from './slots.ts'
 
 /** Smaller tables are looked through as a whole. */
 const ROWS_MIN = 100_000
@@ -12,6 +13,8 @@ const ROWS_MIN = 100_000
 const MS_OF_ROW = 0.0006
 /** A range of fewer rows than one in so many is worth it. */
 const SELECTIVE = 8
+/** To match the rows of a segment takes about as long as to cut so many rows that match into buckets. */
+const SEGMENT_AS_ROWS = 1_000
 /** Of one table: each costs as much memory as the table. */
 const CLUSTERS_MAX = 2
 /** Segments are not made full, and each row has a number. */
@@ -24,9 +27,11 @@ export interface ClusterOptions {
   readonly bucketRows?: number
   /** What it takes to take over a row; default: 0.0006. */
   readonly msOfRow?: number
+  /** Default: 1,000. See `segmentsWorth`. */
+  readonly segmentAsRows?: number
 }
 
-/** The rows of a table, and the same clustered by properties of which lists ask for ranges. */
+/** The rows of a table, and the same clustered by properties of which lists ask for ranges, or by which they are sorted. */
 export class Clusters {
   private readonly made: ClusteredRows[] = []
   /** By property: how long lists have looked at rows that a range of it would have ruled out. */
@@ -64,11 +69,28 @@ export class Clusters {
     return nearest
   }
 
+  /** All rows, near to each other by a key of a page; null: there are none. */
+  near({ place, ranks }: PageKey): ClusteredRows | null {
+    return this.made.find((rows) => ranks === null && rows.isWhole && rows.place === place) ?? null
+  }
+
+  /** Of how many segments the rows are matched in the time in which so many rows that match are cut into buckets. */
+  segmentsWorth(total: number): number {
+    return total / (this.options.segmentAsRows ?? SEGMENT_AS_ROWS)
+  }
+
   /** So many rows of a list were found among these, in so many milliseconds. */
   note(rows: SegmentedRows, conditions: readonly Condition[], total: number, ms: number): void {
     if (rows !== this.slots || SELECTIVE * total > this.slots.rows) return
     for (const condition of conditions)
       if (this.canCluster(condition)) this.spentMs[condition.place] = (this.spentMs[condition.place] as number) + ms
+  }
+
+  /** A page by this key of so many rows was found among these, in so many milliseconds. */
+  noteOrder(rows: SegmentedRows, { place, ranks }: PageKey, total: number, ms: number): void {
+    // By ids the table's rows lie as they are, and few rows are sorted sooner than found elsewhere.
+    if (rows !== this.slots || place === ID || ranks !== null || SELECTIVE * total < this.slots.rows) return
+    if (!this.isMade(place)) this.spentMs[place] = (this.spentMs[place] as number) + ms
   }
 
   /** The property by which rows are to be clustered next, since that costs less than it would have saved; null: none. */
@@ -119,7 +141,11 @@ export class Clusters {
   /** One code or some next to each other, from both sides. */
   private canCluster({ place, least, greatest, isComplement, byRank }: Condition): boolean {
     if (isComplement || byRank !== null || this.hasTexts[place]) return false
-    return Number.isFinite(least) && Number.isFinite(greatest) && !this.made.some((rows) => rows.place === place)
+    return Number.isFinite(least) && Number.isFinite(greatest) && !this.isMade(place)
+  }
+
+  private isMade(place: number): boolean {
+    return this.made.some((rows) => rows.place === place)
   }
 }
 

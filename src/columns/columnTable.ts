@@ -7,14 +7,11 @@ import type { ClusteredRows } from './clusteredRows.ts'
 import { type ClusterOptions, Clusters } from './clusters.ts'
 import { type Bounds, type Coded, type Condition, conditionsOf } from './conditions.ts'
 import { readLine } from './copyText.ts'
+import { FoundLists } from './foundLists.ts'
 import { FoundPage } from './foundPage.ts'
 import type { Kernel } from './kernel.ts'
-import { LastMatches } from './lastMatches.ts'
-import type { Matches } from './matches.ts'
-import { type Cutting, PageSearch } from './page.ts'
 import { pageKeysOf } from './pageKeys.ts'
 import { RankTable } from './rankTable.ts'
-import { RepeatedLists } from './repeated.ts'
 import { RowCodes } from './rowCodes.ts'
 import { rowTestOf } from './rowTest.ts'
 import { Slots } from './slots.ts'
@@ -39,8 +36,7 @@ export class ColumnTable {
   /** Rows of which a value has no code. */
   private readonly odd = new Map<string, Row>()
   private readonly changes = new Waiting()
-  private readonly lastMatches: LastMatches
-  private readonly repeated = new RepeatedLists()
+  private readonly lists: FoundLists
 
   /** `kernel`: whose memory it lies in; `release` gives it back. */
   constructor(
@@ -52,7 +48,7 @@ export class ColumnTable {
     const hasTexts = entity.properties.map(({ kind }) => isText(kind.name))
     this.slots = new Slots(kernel, hasTexts)
     this.clusters = new Clusters(kernel, hasTexts, this.slots, options)
-    this.lastMatches = new LastMatches(kernel, this.clusters)
+    this.lists = new FoundLists(kernel, this.clusters)
     this.coded = { entity, rowCodes: this.rowCodes, ranks: entity.properties.map(() => null) }
   }
 
@@ -74,14 +70,14 @@ export class ColumnTable {
 
   /** A row of the load, of which ids ascend: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
   addLine(bytes: Uint8Array, from: number, to: number): void {
-    this.forgetLists()
+    this.lists.forget()
     if (this.rowCodes.codeLine(bytes, from, to)) this.addCodes()
     else this.add(readLine(bytes, from, to))
   }
 
   /** A row that is not there. @throws KernelFull */
   add(row: Row): void {
-    this.forgetLists()
+    this.lists.forget()
     if (this.rowCodes.code(row)) this.addCodes()
     else this.odd.set(row[0] as string, row)
   }
@@ -110,9 +106,7 @@ export class ColumnTable {
     if (!conditions) return null
     const others = this.countOthers(filters, conditions)
     if (others === null) return null
-    const { list } = this.repeated.ask(filters)
-    list.total ??= this.lastMatches.of(filters, conditions, bounds).matches.total
-    return list.total + others
+    return this.lists.count({ filters, conditions, bounds }) + others
   }
 
   /** What rows without codes and changes that wait add to a count; null: it cannot be known, or they are too many. */
@@ -149,33 +143,12 @@ export class ColumnTable {
     const keys = pageKeysOf(this.coded, sorts)
     const conditions = conditionsOf(this.coded, filters, bounds)
     if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters, conditions) !== 0) return null
-    const { list, isRepeated } = this.repeated.ask(filters)
-    let known: Matches | Cutting | null = isRepeated ? list.cutting(keys) : null
-    const matched = known === null ? this.lastMatches.of(filters, conditions, bounds) : null
-    const rows = matched?.rows ?? this.clusters.nearest(conditions)
-    const search = new PageSearch(this.kernel, rows, keys, conditions, size)
-    if (matched !== null) {
-      const cutting = isRepeated ? search.firstCutting(matched.matches) : null
-      if (cutting !== null) list.keep(keys, cutting)
-      known = cutting ?? matched.matches
-    }
-    const all = known as Matches | Cutting
-    const startMs = performance.now()
-    const found = search.find(all, offset, size)
-    this.clusters.note(rows, conditions, all.total, performance.now() - startMs)
-    // Of a cutting, the bitmaps were made for the page.
-    this.lastMatches.forgetOthers(all)
-    return new FoundPage(all.total, found, rows, this.rowCodes)
-  }
-
-  /** A row has changed, or the order of a text: nothing that was found of lists holds any more. */
-  private forgetLists() {
-    this.lastMatches.forget()
-    this.repeated.forget()
+    const { total, slots, rows } = this.lists.page({ filters, conditions, bounds }, keys, offset, size)
+    return new FoundPage(total, slots, rows, this.rowCodes)
   }
 
   useRanks(property: Property, ranks: Int32Array | null): void {
-    this.forgetLists()
+    this.lists.forget()
     const place = this.entity.properties.indexOf(property)
     this.coded.ranks[place]?.release()
     this.coded.ranks[place] = null
@@ -192,13 +165,13 @@ export class ColumnTable {
   takeOver(rows: ClusteredRows, slots: number): boolean {
     this.clusters.orGiveUp(rows, () => rows.takeOver(slots))
     // What is kept of lists was found among other rows.
-    if (rows.isWhole) this.forgetLists()
+    if (rows.isWhole) this.lists.forget()
     return !rows.isWhole && !rows.isReleased
   }
 
   /** Gives back what only makes lists quicker. */
   giveUpClusters(): void {
-    this.forgetLists()
+    this.lists.forget()
     this.clusters.release()
   }
 
@@ -224,7 +197,7 @@ export class ColumnTable {
   }
 
   private write(id: string, row: Row | null) {
-    this.forgetLists()
+    this.lists.forget()
     const slot = this.slots.find(Number(id))
     const hasCodes = row !== null && this.rowCodes.code(row)
     if (slot >= 0 && !hasCodes) this.remove(slot, Number(id))

@@ -32,11 +32,7 @@ export class LastMatches {
     return matched
   }
 
-  /** Bitmaps were made for others than these. */
-  forgetOthers(matches: object): void {
-    if (matches !== this.last?.matches) this.last = null
-  }
-
+  /** A row has changed, or bitmaps were made for another list. */
   forget(): void {
     this.last = null
   }

@@ -19,11 +19,21 @@ export interface Matches {
 
 /** Those that meet all conditions. The bitmaps hold until the next call. */
 export function matchesOf(kernel: Kernel, rows: SegmentedRows, conditions: readonly Condition[]): Matches {
+  return matchesAmong(kernel, rows, candidatesOf(rows, conditions), conditions)
+}
+
+/** Those of the segments of these numbers. */
+export function matchesAmong(
+  kernel: Kernel,
+  rows: SegmentedRows,
+  numbers: readonly number[],
+  conditions: readonly Condition[],
+): Matches {
   const segments: number[] = []
   const bits: number[] = []
   const counts: number[] = []
   let total = 0
-  for (const number of candidatesOf(rows, conditions)) {
+  for (const number of numbers) {
     const segment = rows.segments[number] as Segment
     const found = matchSegment(kernel, segment, conditions)
     if (found === 0) continue
@@ -35,6 +45,18 @@ export function matchesOf(kernel: Kernel, rows: SegmentedRows, conditions: reado
     counts.push(count)
   }
   return { segments, bits, counts, total }
+}
+
+/** Those of different segments together. */
+export function joined(parts: readonly Matches[]): Matches {
+  const [first] = parts
+  if (first !== undefined && parts.length === 1) return first
+  return {
+    segments: parts.flatMap(({ segments }) => segments),
+    bits: parts.flatMap(({ bits }) => bits),
+    counts: parts.flatMap(({ counts }) => counts),
+    total: parts.reduce((sum, { total }) => sum + total, 0),
+  }
 }
 
 /** Those of some rows that meet one more condition. The bitmaps hold until the next call; those of `matches` stay. */

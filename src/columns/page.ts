@@ -7,7 +7,7 @@ import type { PageKey } from './pageKeys.ts'
 import type { Segment } from './segment.ts'
 import type { SegmentedRows } from './segmentedRows.ts'
 import { sortSlots } from './sortSlots.ts'
-import { stretchOf } from './stretch.ts'
+import { type Stretch, stretchOf } from './stretch.ts'
 
 /** Of rows without a value: they lie behind all others, where these ascend. */
 const NONE = BUCKETS - 1
@@ -67,7 +67,11 @@ export class PageSearch {
     const end = Math.min(from + size, known.total)
     if (from >= end) return []
     if ('cut' in known) return this.between(known, from, end)
-    const { matches, before } = stretchOf(this.rows, known, this.keys[0] as PageKey, from, end)
+    return this.findIn(stretchOf(this.rows, known, this.keys[0] as PageKey, from, end), from, end)
+  }
+
+  /** The rows [from, end), all of which lie there. */
+  findIn({ matches, before }: Stretch, from: number, end: number): number[] {
     return this.between(matches, from - before, end - before)
   }
 

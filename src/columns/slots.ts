@@ -5,7 +5,7 @@ import { SegmentedRows } from './segmentedRows.ts'
 /** Rows of a segment. */
 const ROWS = 65_536
 /** The id is each entity's first property. */
-const ID = 0
+export const ID = 0
 /** About what a map takes for an entry. */
 const STRAY_BYTES = 48
 
