@@ -5,9 +5,9 @@ import type { Filter, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import type { ClusteredRows } from './clusteredRows.ts'
 import { type ClusterOptions, Clusters } from './clusters.ts'
-import { type Bounds, type Coded, type Condition, conditionsOf } from './conditions.ts'
+import { type Bounds, type Coded, conditionsOf } from './conditions.ts'
 import { readLine } from './copyText.ts'
-import { FoundLists } from './foundLists.ts'
+import { type AskedList, FoundLists } from './foundLists.ts'
 import { FoundPage } from './foundPage.ts'
 import type { Kernel } from './kernel.ts'
 import { pageKeysOf } from './pageKeys.ts'
@@ -37,6 +37,7 @@ export class ColumnTable {
   private readonly odd = new Map<string, Row>()
   private readonly changes = new Waiting()
   private readonly lists: FoundLists
+  private lastAsked: AskedList | null = null
 
   /** `kernel`: whose memory it lies in; `release` gives it back. */
   constructor(
@@ -70,14 +71,14 @@ export class ColumnTable {
 
   /** A row of the load, of which ids ascend: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
   addLine(bytes: Uint8Array, from: number, to: number): void {
-    this.lists.forget()
+    this.forgetLists()
     if (this.rowCodes.codeLine(bytes, from, to)) this.addCodes()
     else this.add(readLine(bytes, from, to))
   }
 
   /** A row that is not there. @throws KernelFull */
   add(row: Row): void {
-    this.lists.forget()
+    this.forgetLists()
     if (this.rowCodes.code(row)) this.addCodes()
     else this.odd.set(row[0] as string, row)
   }
@@ -102,15 +103,22 @@ export class ColumnTable {
 
   /** How many rows match, those that wait included; null: codes cannot tell. */
   count(filters: readonly Filter[], bounds?: Bounds): number | null {
+    const asked = this.asked(filters, bounds)
+    if (asked === null) return null
+    const others = this.countOthers(asked)
+    return others === null ? null : this.lists.count(asked) + others
+  }
+
+  /** What these filters ask of codes, made once for a list's total and its page; null: codes cannot tell. */
+  private asked(filters: readonly Filter[], bounds: Bounds | undefined): AskedList | null {
+    if (this.lastAsked?.filters === filters && this.lastAsked.bounds === bounds) return this.lastAsked
     const conditions = conditionsOf(this.coded, filters, bounds)
-    if (!conditions) return null
-    const others = this.countOthers(filters, conditions)
-    if (others === null) return null
-    return this.lists.count({ filters, conditions, bounds }) + others
+    this.lastAsked = conditions && { filters, conditions, bounds }
+    return this.lastAsked
   }
 
   /** What rows without codes and changes that wait add to a count; null: it cannot be known, or they are too many. */
-  private countOthers(filters: readonly Filter[], conditions: readonly Condition[]): number | null {
+  private countOthers({ filters, conditions }: AskedList): number | null {
     const others = this.odd.size + this.changes.size
     if (others === 0) return 0
     const test = others > OTHERS_MAX ? null : rowTestOf(this.coded, filters, conditions)
@@ -141,14 +149,20 @@ export class ColumnTable {
     bounds?: Bounds,
   ): FoundPage | null {
     const keys = pageKeysOf(this.coded, sorts)
-    const conditions = conditionsOf(this.coded, filters, bounds)
-    if (!keys || !conditions || this.changes.size > 0 || this.countOthers(filters, conditions) !== 0) return null
-    const { total, slots, rows } = this.lists.page({ filters, conditions, bounds }, keys, offset, size)
+    const asked = this.asked(filters, bounds)
+    if (!keys || !asked || this.changes.size > 0 || this.countOthers(asked) !== 0) return null
+    const { total, slots, rows } = this.lists.page(asked, keys, offset, size)
     return new FoundPage(total, slots, rows, this.rowCodes)
   }
 
-  useRanks(property: Property, ranks: Int32Array | null): void {
+  /** A row has changed, or the order of a text: nothing that was found of lists holds any more. */
+  private forgetLists() {
     this.lists.forget()
+    this.lastAsked = null
+  }
+
+  useRanks(property: Property, ranks: Int32Array | null): void {
+    this.forgetLists()
     const place = this.entity.properties.indexOf(property)
     this.coded.ranks[place]?.release()
     this.coded.ranks[place] = null
@@ -165,13 +179,13 @@ export class ColumnTable {
   takeOver(rows: ClusteredRows, slots: number): boolean {
     this.clusters.orGiveUp(rows, () => rows.takeOver(slots))
     // What is kept of lists was found among other rows.
-    if (rows.isWhole) this.lists.forget()
+    if (rows.isWhole) this.forgetLists()
     return !rows.isWhole && !rows.isReleased
   }
 
   /** Gives back what only makes lists quicker. */
   giveUpClusters(): void {
-    this.lists.forget()
+    this.forgetLists()
     this.clusters.release()
   }
 
@@ -197,7 +211,7 @@ export class ColumnTable {
   }
 
   private write(id: string, row: Row | null) {
-    this.lists.forget()
+    this.forgetLists()
     const slot = this.slots.find(Number(id))
     const hasCodes = row !== null && this.rowCodes.code(row)
     if (slot >= 0 && !hasCodes) this.remove(slot, Number(id))
