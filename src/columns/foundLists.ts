@@ -1,9 +1,8 @@
 import type { Filter } from '../model/query.ts'
-import type { ClusteredRows } from './clusteredRows.ts'
 import type { Clusters } from './clusters.ts'
 import type { Bounds, Condition } from './conditions.ts'
 import type { Kernel } from './kernel.ts'
-import { LastMatches } from './lastMatches.ts'
+import { LastMatches, type Matched } from './lastMatches.ts'
 import { matchesOf } from './matches.ts'
 import { type Cutting, PageSearch } from './page.ts'
 import type { PageKey } from './pageKeys.ts'
@@ -11,12 +10,22 @@ import { type RepeatedList, RepeatedLists } from './repeated.ts'
 import type { SegmentedRows } from './segmentedRows.ts'
 import { stretchAlong } from './walk.ts'
 
+/** A list is asked for so often that to know how its rows lie is worth as much more. */
+const REPEATED_WORTH = 8
+
 /** What a list asks for. */
 export interface AskedList {
   readonly filters: readonly Filter[]
   /** What the filters ask of codes. */
   readonly conditions: readonly Condition[]
   readonly bounds: Bounds | undefined
+}
+
+/** A page of it. */
+interface AskedPage extends AskedList {
+  readonly keys: readonly PageKey[]
+  readonly offset: number
+  readonly size: number
 }
 
 /** Rows of a list, by their slots in these rows, in the order of the page. */
@@ -48,10 +57,11 @@ export class FoundLists {
   page(asked: AskedList, keys: readonly PageKey[], offset: number, size: number): FoundSlots {
     const { list, isRepeated } = this.repeated.ask(asked.filters)
     const startMs = performance.now()
-    const near = this.clusters.near(keys[0] as PageKey)
-    const found = isRepeated
-      ? this.again(asked, keys, offset, size, list, near)
-      : this.anew(asked, keys, offset, size, near)
+    const page = { ...asked, keys, offset, size }
+    const cutting = isRepeated ? list.cutting(keys) : null
+    const found =
+      (cutting === null ? this.fromEnd(page, isRepeated ? list.total : null) : null) ??
+      (isRepeated ? this.again(page, list, cutting) : this.anew(page))
     const { total, rows } = found
     const spentMs = performance.now() - startMs
     this.clusters.note(rows, asked.conditions, total, spentMs)
@@ -65,40 +75,35 @@ export class FoundLists {
     this.repeated.forget()
   }
 
-  private anew(
-    { filters, conditions, bounds }: AskedList,
-    keys: readonly PageKey[],
-    offset: number,
-    size: number,
-    near: ClusteredRows | null,
-  ): FoundSlots {
-    const { rows, matches } = this.lastMatches.of(filters, conditions, bounds)
-    const { total } = matches
+  /**
+   * From the nearer end of rows that lie by the order; null: there are none, or others are found sooner. `knownTotal`: of a list
+   * that was asked for before.
+   */
+  private fromEnd(page: AskedPage, knownTotal: number | null): FoundSlots | null {
+    const { filters, conditions, bounds, keys, offset, size } = page
+    const key = keys[0] as PageKey
+    const near = this.clusters.near(key)
+    if (near === null) return null
+    const last = knownTotal === null ? this.lastMatches.of(filters, conditions, bounds) : null
+    const total = knownTotal ?? (last as Matched).matches.total
     const end = Math.min(offset + size, total)
-    if (near !== null && near !== rows && offset < end) {
-      const wanted = { conditions, key: keys[0] as PageKey, total, from: offset, end }
-      const stretch = stretchAlong(this.kernel, near, wanted, this.clusters.segmentsWorth(total))
-      if (stretch !== null) {
-        const slots = new PageSearch(this.kernel, near, keys, conditions, size).findIn(stretch, offset, end)
-        return { total, slots, rows: near }
-      }
-    }
-    return { total, slots: new PageSearch(this.kernel, rows, keys, conditions, size).find(matches, offset, size), rows }
+    if (offset >= end || near === (last?.rows ?? this.clusters.nearest(conditions))) return null
+    const segmentsMax = this.clusters.segmentsWorth(total) / (knownTotal === null ? 1 : REPEATED_WORTH)
+    const stretch = stretchAlong(this.kernel, near, { conditions, key, total, from: offset, end }, segmentsMax)
+    return stretch && { total, slots: this.searchIn(near, page).findIn(stretch, offset, end), rows: near }
+  }
+
+  private anew(page: AskedPage): FoundSlots {
+    const { rows, matches } = this.lastMatches.of(page.filters, page.conditions, page.bounds)
+    return { total: matches.total, slots: this.searchIn(rows, page).find(matches, page.offset, page.size), rows }
   }
 
   /** Of a list whose other pages are asked for, too: once it is known how its rows lie, each costs little. */
-  private again(
-    { filters, conditions, bounds }: AskedList,
-    keys: readonly PageKey[],
-    offset: number,
-    size: number,
-    list: RepeatedList,
-    near: ClusteredRows | null,
-  ): FoundSlots {
-    const rows = near ?? this.clusters.nearest(conditions)
-    const search = new PageSearch(this.kernel, rows, keys, conditions, size)
-    let known: Cutting | null = list.cutting(keys)
-    // Bitmaps are made for what is asked for here.
+  private again(page: AskedPage, list: RepeatedList, cutting: Cutting | null): FoundSlots {
+    const { filters, conditions, bounds, keys, offset, size } = page
+    const rows = this.clusters.near(keys[0] as PageKey) ?? this.clusters.nearest(conditions)
+    const search = this.searchIn(rows, page)
+    let known = cutting
     if (known === null) {
       const last = this.lastMatches.of(filters, conditions, bounds)
       const matches = last.rows === rows ? last.matches : matchesOf(this.kernel, rows, conditions)
@@ -106,7 +111,12 @@ export class FoundLists {
       if (known === null) return { total: matches.total, slots: search.find(matches, offset, size), rows }
       list.keep(keys, known)
     }
+    // Bitmaps are made for what is asked for here.
     this.lastMatches.forget()
     return { total: known.total, slots: search.find(known, offset, size), rows }
+  }
+
+  private searchIn(rows: SegmentedRows, { keys, conditions, size }: AskedPage): PageSearch {
+    return new PageSearch(this.kernel, rows, keys, conditions, size)
   }
 }

@@ -6,7 +6,7 @@ import { type Matches, matchesOf } from './matches.ts'
 import type { SegmentedRows } from './segmentedRows.ts'
 
 /** What filters have found, and among which rows. */
-interface Matched {
+export interface Matched {
   readonly filters: readonly Filter[]
   readonly rows: SegmentedRows
   readonly matches: Matches

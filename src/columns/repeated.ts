@@ -13,6 +13,9 @@ export class RepeatedList {
   total: number | null = null
   private readonly cuttings = new Map<string, Cutting>()
 
+  /** `askedBy`: who asked for it first. */
+  constructor(readonly askedBy: readonly Filter[]) {}
+
   /** How its rows lie by the first key of an order; null: not known. */
   cutting(keys: readonly PageKey[]): Cutting | null {
     return this.cuttings.get(orderOf(keys)) ?? null
@@ -47,10 +50,13 @@ export class RepeatedLists {
       .map(({ property, operator, value }) => `${property.column}${operator.prefix}${value === null ? '\0' : value}`)
       .join('\0')
     this.lists ??= new LruCache(LISTS_MAX, () => 1)
-    const before = this.lists.get(key)
-    const list = before ?? new RepeatedList()
-    if (before === undefined) this.lists.set(key, list)
-    return { filters, list, isRepeated: before !== undefined }
+    let list = this.lists.get(key)
+    if (list === undefined) {
+      list = new RepeatedList(filters)
+      this.lists.set(key, list)
+    }
+    // Other lists may come between a list's total and its page.
+    return { filters, list, isRepeated: list.askedBy !== filters }
   }
 }
 

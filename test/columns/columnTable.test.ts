@@ -300,7 +300,11 @@ describe('memory', () => {
     const kernel = new Kernel(2 * 2 ** 20)
     const before = kernel.bytes
     const columns = new ColumnTable(absence, kernel)
-    expect(() => columns.add(new RandomTable(absence, new Random(SEED), 1).rows[0] as Row)).toThrow(KernelFull)
+    // One of them has a code for each value, and so comes to lie in the kernel's memory.
+    const { rows } = new RandomTable(absence, new Random(SEED), 50)
+    expect(() => {
+      for (const row of rows) columns.add(row)
+    }).toThrow(KernelFull)
     columns.release()
     expect(kernel.bytes).toBe(before)
   })
