@@ -7,9 +7,6 @@ import { orderBy } from './order.ts'
 import { nearestRows } from './seek.ts'
 import { ShapeCache, shapeOfFilters, shapeOfSorts } from './shapes.ts'
 
-/** Rows of a stream that one statement reads. */
-export const PIECE_ROWS = 1_000
-
 const shapes = new ShapeCache(200)
 
 /** What a stream reads of each row, in this order: what is chosen, and what its order goes by. */
@@ -22,17 +19,18 @@ export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): r
   return entity.properties.filter((property) => read.has(property))
 }
 
-/** The rows behind a position, null for the first: `PIECE_ROWS` of them, and one more if there are more. */
+/** So many rows behind a position, null for the first, and one more if there are more. */
 export function compilePiece(
   entity: Entity,
   query: StreamQuery,
   columns: readonly Property[],
   position: Seek['position'] | null,
+  size: number,
 ): Statement {
   const values = [...query.filters.map(({ value }) => value), ...(position ?? [])].filter((value) => value !== null)
-  const { text } = shapes.get(shapeOf(entity, query, columns, position), () => {
+  const { text } = shapes.get(shapeOf(entity, query, columns, position, size), () => {
     const operands = values.map(param)
-    return { text: toStatement(piece(entity, query, columns, position, operands), operands).text, batch: null }
+    return { text: toStatement(piece(entity, query, columns, position, size, operands), operands).text, batch: null }
   })
   return { text, values }
 }
@@ -42,10 +40,11 @@ function shapeOf(
   { filters, sorts }: StreamQuery,
   columns: readonly Property[],
   position: Seek['position'] | null,
+  size: number,
 ): string {
   const behind = position?.map((value) => (value === null ? '-' : '?')).join('') ?? ''
   const read = columns.map(({ column }) => column).join()
-  return `${entity.table} ${read}${shapeOfFilters(filters)}${shapeOfSorts(sorts)} ${behind}`
+  return `${entity.table} ${read}${shapeOfFilters(filters)}${shapeOfSorts(sorts)} ${behind} ${size}`
 }
 
 function piece(
@@ -53,6 +52,7 @@ function piece(
   { filters, sorts }: StreamQuery,
   columns: readonly Property[],
   position: Seek['position'] | null,
+  size: number,
   operands: ReturnType<typeof param>[],
 ): Sql {
   const read = join(
@@ -62,9 +62,9 @@ function piece(
   const conditions = conditionsOf(filters, operands)
   const keys = orderBy(order(entity, sorts))
   if (position === null)
-    return sql`select ${read} from ${name(entity.table)}${where(conditions)} order by ${keys} limit ${integer(PIECE_ROWS + 1)}`
+    return sql`select ${read} from ${name(entity.table)}${where(conditions)} order by ${keys} limit ${integer(size + 1)}`
   const ofFilters = filters.filter(({ value }) => value !== null).length
-  const query = { sorts, pageSize: PIECE_ROWS }
+  const query = { sorts, pageSize: size }
   const near = nearestRows(entity, query, { side: 'behind', position }, conditions, operands.slice(ofFilters))
   return sql`select ${read} from (${near}) as piece order by ${keys}`
 }

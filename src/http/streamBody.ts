@@ -1,6 +1,6 @@
 import { constants, createGzip, type Gzip } from 'node:zlib'
+import { StreamPace } from '../operations/streamPace.ts'
 import type { Streamed } from '../respond/reply.ts'
-import { StreamPace } from './streamPace.ts'
 
 /** A client that takes nothing for so long has its place taken away. */
 const STALL_MS = 30_000

@@ -1,4 +1,4 @@
-import { compilePiece, PIECE_ROWS, streamColumns } from '../compile/stream.ts'
+import { compilePiece, streamColumns } from '../compile/stream.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { order } from '../model/order.ts'
@@ -11,9 +11,20 @@ import { type StreamWriter, streamHeaders, streamWriter } from '../respond/strea
 import type { Places } from './places.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
+import { rowsOfPiece } from './streamPace.ts'
 
+/** Rows that one charge pays for. */
+const PAID_ROWS = 1_000
 /** Rows that are written in one go: some hundred microseconds, behind which other requests come. */
-const SLICE_ROWS = 200
+const SLICE_ROWS = 100
+
+/** Rows that were read at once, and one more than `size` if there are more behind them. */
+interface Piece {
+  readonly rows: readonly Row[]
+  readonly size: number
+  /** How long it took to read them. */
+  readonly ms: number
+}
 
 /** Lists of one entity, every row of them: parse, then piece by piece compile, execute, respond. D55 */
 export class Streams {
@@ -41,7 +52,7 @@ export class Streams {
     const writer = streamWriter(this.entity, query, columns, form)
     const release = this.places.take(call.key)
     try {
-      const first = await this.piece(call, query, columns, null)
+      const first = await this.piece(call, query, columns, null, rowsOfPiece(PAID_ROWS, 0))
       const texts = this.texts(call, query, columns, writer, first)
       const isGzipped = headers['Content-Encoding'] !== undefined
       return { status: 200, headers, body: { texts, release, isGzipped, saysFault: form === 'ndjson' } }
@@ -56,13 +67,15 @@ export class Streams {
     query: StreamQuery,
     columns: readonly Property[],
     { begin, write }: StreamWriter,
-    first: readonly Row[],
+    first: Piece,
   ): AsyncGenerator<string> {
     const keys = order(this.entity, query.sorts).map(({ property }) => columns.indexOf(property))
     let text = begin
-    for (let rows = first; ; ) {
-      const hasMore = rows.length > PIECE_ROWS
-      const count = hasMore ? PIECE_ROWS : rows.length
+    let paidRows = PAID_ROWS
+    for (let piece = first; ; ) {
+      const { rows, size, ms } = piece
+      const hasMore = rows.length > size
+      const count = hasMore ? size : rows.length
       for (let at = 0; at < count; ) {
         const end = Math.min(at + SLICE_ROWS, count)
         for (; at < end; at++) text += write(rows[at] as Row)
@@ -70,10 +83,14 @@ export class Streams {
         text = ''
       }
       if (!hasMore) break
-      const last = rows[PIECE_ROWS - 1] as Row
+      const last = rows[size - 1] as Row
       const position = keys.map((index) => last[index] as string | null)
-      await this.readmit?.(call.request, this.entity.plural)
-      rows = await this.piece(call, query, columns, position)
+      paidRows -= size
+      if (paidRows === 0) {
+        await this.readmit?.(call.request, this.entity.plural)
+        paidRows = PAID_ROWS
+      }
+      piece = await this.piece(call, query, columns, position, rowsOfPiece(paidRows, ms))
     }
     // Of no rows at all.
     if (text !== '') yield text
@@ -84,9 +101,12 @@ export class Streams {
     query: StreamQuery,
     columns: readonly Property[],
     position: Seek['position'] | null,
-  ): Promise<Row[]> {
-    const rows = await this.reads.read({ ...compilePiece(this.entity, query, columns, position), batch: null }, call)
+    size: number,
+  ): Promise<Piece> {
+    const startMs = performance.now()
+    const statement = compilePiece(this.entity, query, columns, position, size)
+    const rows = await this.reads.read({ ...statement, batch: null }, call)
     await this.settle()
-    return rows
+    return { rows, size, ms: performance.now() - startMs }
   }
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
+import { noteAnswered } from '../../src/operations/streamPace.ts'
 import { errorOf, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
 
 const NDJSON = { accept: 'application/x-ndjson', 'accept-encoding': 'identity' }
@@ -11,11 +12,12 @@ const ROWS = 2_345
 const LARGE_ROWS = 25_000
 
 const three = makeKey({ name: 'three', limits: '3/1m' })
+const alsoThree = makeKey({ name: 'also three', limits: '3/1m' })
 const two = makeKey({ name: 'two', limits: '2/1m' })
 const alsoTwo = makeKey({ name: 'also two', limits: '2/1m' })
 const ending = makeKey({ name: 'ending' })
 const losing = makeKey({ name: 'losing' })
-const KEYS = [three, two, alsoTwo, ending, losing].map(({ record }) => record)
+const KEYS = [three, alsoThree, two, alsoTwo, ending, losing].map(({ record }) => record)
 
 /** Texts that a CSV could take for something else. */
 const HOSTILE = [
@@ -232,6 +234,13 @@ describe('the charge', () => {
   test('is a request for each 1,000 rows begun', async () => {
     expect((await rowsOf('/Companies', three.headers)).length).toBe(ROWS)
     expect((await server.get('/Companies', three.headers)).status).toBe(429)
+  })
+
+  test('is the same beside others, where pieces are smaller, and so are the rows', async () => {
+    const calm = await rowsOf('/Companies?sort=-Name')
+    noteAnswered(Number.POSITIVE_INFINITY)
+    expect(await rowsOf('/Companies?sort=-Name', alsoThree.headers)).toEqual(calm)
+    expect((await server.get('/Companies', alsoThree.headers)).status).toBe(429)
   })
 
   test('that is refused in the middle ends NDJSON with an error', async () => {

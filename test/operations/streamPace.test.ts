@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test'
-import { noteAnswered, StreamPace } from '../../src/http/streamPace.ts'
+import { noteAnswered, rowsOfPiece, StreamPace } from '../../src/operations/streamPace.ts'
 
-const WORKED_MS = 30
+const WORKED_MS = 20
 /** More than a pause takes. */
 const LONG_MS = 1_000
 /** As if others were answered all the time, or never: however long this machine takes. */
@@ -15,6 +15,25 @@ async function work(ms: number) {
   await pace.turn()
 }
 
+describe('a piece of a stream', () => {
+  afterEach(() => noteAnswered(NEVER))
+
+  test('has as many rows as are paid for where no other request was answered lately', () => {
+    noteAnswered(performance.now() - LONG_MS)
+    for (const paid of [250, 1_000]) expect(rowsOfPiece(paid, 0)).toBe(paid)
+  })
+
+  test('is small beside others, so that neither it nor its statement holds them up', () => {
+    noteAnswered(ALWAYS)
+    expect([1_000, 500, 100].map((paid) => rowsOfPiece(paid, 1))).toEqual([100, 100, 100])
+  })
+
+  test('is large beside others, too, where its order is dear to find', () => {
+    noteAnswered(ALWAYS)
+    expect(rowsOfPiece(1_000, LONG_MS)).toBe(1_000)
+  })
+})
+
 describe('a stream', () => {
   beforeEach(() => {
     sleep.mockClear()
@@ -22,16 +41,16 @@ describe('a stream', () => {
   })
   afterEach(() => noteAnswered(NEVER))
 
-  test('pauses as long as it has worked while other requests are answered, and no longer than 50 ms', async () => {
+  test('pauses twice as long as it has worked while other requests are answered, and no longer than 50 ms', async () => {
     noteAnswered(ALWAYS)
     await work(WORKED_MS)
     await work(LONG_MS)
-    expect(pauses()).toEqual([WORKED_MS, 50])
+    expect(pauses()).toEqual([2 * WORKED_MS, 50])
   })
 
   test('puts little work together until a pause is long enough for a timer', async () => {
     noteAnswered(ALWAYS)
-    for (let turn = 0; turn < 100; turn++) await work(0.5)
+    for (let turn = 0; turn < 100; turn++) await work(0.25)
     expect(pauses()).toEqual(Array.from({ length: 25 }, () => 2))
   })
 
