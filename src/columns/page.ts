@@ -77,7 +77,11 @@ export class PageSearch {
 
   private between(known: Matches | Cutting, from: number, end: number): number[] {
     const found: number[] = []
-    while (from + found.length < end) found.push(...this.next(known, from + found.length, end))
+    while (from + found.length < end) {
+      const next = this.next(known, from + found.length, end)
+      if (next.length === 0) throw new Error(`no row ${from + found.length} of ${known.total}`)
+      found.push(...next)
+    }
     return found
   }
 
