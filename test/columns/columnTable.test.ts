@@ -181,7 +181,10 @@ describe(`rows that lie by another property, SEED=${SEED}`, () => {
         columns.giveUpClusters()
         expect(differences(table, columns, 10)).toEqual([])
       }
-      for (const times of near()) expect(times).toBeGreaterThan(20)
+      const [byRange, byOrder] = near()
+      expect(byRange).toBeGreaterThan(20)
+      // Few of the random lists are sorted by it.
+      expect(byOrder).toBeGreaterThan(0)
     })
 })
 
