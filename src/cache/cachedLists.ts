@@ -89,7 +89,7 @@ export class CachedLists implements ListSource {
       }
     }
     const isQuick = isNarrow(query) && this.wide.get(key) === undefined
-    const preparing = isQuick ? null : cache.prepare(this.entity, query, asker.key)
+    const preparing = isQuick ? null : cache.prepare(this.entity, query, asker.key, tableMask)
     if (preparing !== null) {
       await preparing
       if (asker.request.signal.aborted) throw new Abandoned()

@@ -79,6 +79,11 @@ export class Freshness {
     return this.subscriber.next(table) === next && this.subscriber.isWhole && areBehind()
   }
 
+  /** Whether `isState` may be true once what is published was taken in, as far as the writes of these tables in flight tell. */
+  mayBeState(tableMask: number): boolean {
+    return this.subscriber.isWhole && this.inFlight.areBehindLog(tableMask)
+  }
+
   /** The changes of the entry's table since its `next`; null: they are not all known. */
   since({ selection, generation, next }: Pick<CacheEntry, 'selection' | 'generation' | 'next'>) {
     return this.isCurrent(generation) ? this.subscriber.since(selection.table, next) : null

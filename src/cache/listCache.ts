@@ -8,6 +8,7 @@ import type { ListQuery } from '../model/query.ts'
 import { AskedBefore } from './askedBefore.ts'
 import type { Baseline, PageEntry, TotalAtSnapshot, TotalEntry } from './entries.ts'
 import { Freshness, unseenBy } from './freshness.ts'
+import { NextState } from './nextState.ts'
 import { type Selection, sumOf } from './selection.ts'
 
 /** An estimate, in bytes: a total with its snapshot, its test and its key. */
@@ -45,6 +46,7 @@ export class ListCache<T> {
   private readonly pages: LruCache<PageEntry<T>>
   private readonly freshness: Freshness
   private readonly askedBefore = new AskedBefore()
+  private readonly states: NextState
 
   constructor(
     subscriber: ChangeSubscriber,
@@ -54,6 +56,7 @@ export class ListCache<T> {
     private readonly columns: ColumnStore | null = null,
   ) {
     this.freshness = new Freshness(subscriber, inFlight)
+    this.states = new NextState(this.freshness)
     this.totals = new LruCache(bytesMax / 8, (_, key) => TOTAL_BYTES + 2 * key.length)
     this.pages = new LruCache(0.75 * bytesMax, ({ bytes }, key) => bytes + 2 * key.length)
   }
@@ -81,9 +84,16 @@ export class ListCache<T> {
     return total === null ? null : { selection, generation, next, total, counted: columns.snapshot, columns }
   }
 
-  /** What a list of this asker has to wait for before its baseline; null: nothing. @throws ApiError 503 */
-  prepare(entity: Entity, query: ListQuery, asker: string): Promise<unknown> | null {
-    return this.columns?.prepare(entity, query, asker) ?? null
+  /**
+   * What a list of this asker has to wait for before its baseline: what `ColumnStore.prepare` says, and a moment in which its rows
+   * can come from columns; null: nothing. @throws ApiError 503
+   */
+  prepare(entity: Entity, query: ListQuery, asker: string, tableMask: number): Promise<unknown> | null {
+    const { columns, states } = this
+    if (columns === null) return null
+    const ready = columns.prepare(entity, query, asker)
+    const nextState = () => (columns.has(entity) ? states.next(tableMask) : null)
+    return ready === null ? nextState() : ready.then(nextState)
   }
 
   /** Whether what columns say as of the baseline is a state of the database, as of now. */

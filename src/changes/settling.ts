@@ -65,6 +65,11 @@ export class InFlightWrites {
     return () => this.flags.areBehindLog(flags) && !flags.some((flag) => seen.mayShow(flag, this.isPublished))
   }
 
+  /** Whether each write on its way was sent behind every record that is in the log now. */
+  areBehindLog(tableMask: number): boolean {
+    return this.flags.areBehindLog(this.flags.now(tableMask))
+  }
+
   /** Whether a write is on its way that changes rows of one of these along with rows of one of the others. */
   areTogether(tableMask: number, others: number): boolean {
     return this.flags.areTogether(tableMask, others)

@@ -11,9 +11,6 @@ import type { TableReader } from './tableReader.ts'
 import * as tracking from './tracked.ts'
 import { mayRead, type Tracked } from './tracked.ts'
 
-/** What a copy costs to make, the worker's and PostgreSQL's part together: at once, and for each row. */
-const LOAD_MS = 25
-const LOAD_MS_OF_ROW = 0.0024
 /** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
 const ROW_BYTES = 100
 const CODE_BYTES = 4
@@ -52,9 +49,7 @@ export class ColumnStore {
 
   /** Of all copies together. */
   get bytes(): number {
-    let sum = 0
-    for (const { copy } of this.tables.values()) sum += copy?.table.bytes ?? 0
-    return sum
+    return [...this.tables.values()].reduce((sum, { copy }) => sum + (copy?.table.bytes ?? 0), 0)
   }
 
   /** What there is of copies; the age is that of the oldest. */
@@ -62,6 +57,11 @@ export class ColumnStore {
     const copies = [...this.tables.values()].flatMap(({ copy }) => copy ?? [])
     const ageMs = copies.length === 0 ? 0 : performance.now() - Math.min(...copies.map(({ readMs }) => readMs))
     return { tables: copies.length, bytes: this.bytes, ageMs }
+  }
+
+  /** Whether there is a copy of the entity's table that is not being read anew. */
+  has({ table }: Entity): boolean {
+    return tracking.isReady(this.tables.get(table))
   }
 
   /** The copy of the entity's table, as of the last `catchUp` of the subscriber; null: there is none. */
@@ -100,7 +100,7 @@ export class ColumnStore {
     if (tracked.copy !== null) return
     tracking.noteAsked(tracked)
     tracked.spentMs += ms
-    if (tracked.spentMs > (tracked.priceMs ?? LOAD_MS) && mayRead(tracked)) this.read(tracked, () => this.load(tracked))
+    if (tracked.spentMs > tracked.priceMs && mayRead(tracked)) this.read(tracked, () => this.load(tracked))
   }
 
   /** Makes a copy of each of these now, one after the other. */
@@ -173,7 +173,7 @@ export class ColumnStore {
     const { reader, bytesMax, log } = this.options
     const size = await reader.size(entity)
     const rows = size.rows ?? size.bytes / ROW_BYTES
-    tracked.priceMs = LOAD_MS + LOAD_MS_OF_ROW * rows
+    tracked.priceMs = tracking.priceMsOf(rows)
     if (tracked.spentMs < tracked.priceMs) return
     const bytes = rows * (entity.properties.length * CODE_BYTES + 1 / 8)
     if (bytes > bytesMax) throw new KernelFull()

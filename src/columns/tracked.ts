@@ -2,6 +2,9 @@ import type { Entity } from '../model/entity.ts'
 import { withDeadline } from '../os/deadline.ts'
 import type { TableCopy } from './tableCopy.ts'
 
+/** What a copy costs to make, the worker's and PostgreSQL's part together: at once, and for each row. */
+const LOAD_MS = 25
+const LOAD_MS_OF_ROW = 0.0024
 /** Refreshes take at most one part in so many of the time, beyond so much that a pause saves up. */
 const REFRESH_SHARE = 20
 const REFRESH_MS_SAVED = 3_000
@@ -28,8 +31,8 @@ export interface Tracked {
   spentMs: number
   /** What one list has cost the database of late. */
   costMs: number
-  /** What a copy would cost; null: not known yet. */
-  priceMs: number | null
+  /** What a copy would cost, as far as the size of the table is known. */
+  priceMs: number
   /** No reading before. */
   notBeforeMs: number
   /** How long refreshes may take without a pause, as of `savedAtMs`. */
@@ -46,9 +49,19 @@ export interface Tracked {
 
 /** Nothing is known yet. */
 export function trackedOf(entity: Entity): Tracked {
-  const nothing = { copy: null, reading: null, hasFailed: false, spentMs: 0, costMs: 0, priceMs: null, notBeforeMs: 0 }
+  const nothing = { copy: null, reading: null, hasFailed: false, spentMs: 0, costMs: 0, notBeforeMs: 0 }
   const refreshes = { savedMs: REFRESH_MS_SAVED, savedAtMs: performance.now(), vain: 0 }
-  return { entity, ...nothing, ...refreshes, isSaid: false, asked: 0, askedMs: 0 }
+  return { entity, ...nothing, priceMs: priceMsOf(0), ...refreshes, isSaid: false, asked: 0, askedMs: 0 }
+}
+
+/** What it costs to make a copy of so many rows, an estimate. */
+export function priceMsOf(rows: number): number {
+  return LOAD_MS + LOAD_MS_OF_ROW * rows
+}
+
+/** Whether there is a copy that is not being read anew. */
+export function isReady(tracked: Tracked | undefined): boolean {
+  return tracked !== undefined && tracked.copy !== null && tracked.reading === null
 }
 
 /** Whether the table may be read now. */
@@ -80,7 +93,7 @@ export function readingOf({ reading, copy, costMs, priceMs, hasFailed }: Tracked
   if (reading === null || hasFailed) return null
   const awaitedMs = Math.min(AWAITED_MS_MAX, Math.max(copy === null ? 0 : REFRESH_AWAITED_MS, 2 * costMs))
   const leftMs = reading.fromMs + awaitedMs - performance.now()
-  if (leftMs <= 0 || (copy === null && (priceMs ?? 0) > awaitedMs)) return null
+  if (leftMs <= 0 || (copy === null && priceMs > awaitedMs)) return null
   return withDeadline(reading.done, leftMs, () => undefined)
 }
 
