@@ -18,7 +18,7 @@ import { status } from './status.ts'
 import { seedOf } from './suite.ts'
 
 /** What an operator's PostgreSQL has for either way; migrations make other triggers by it. */
-const LOG_LEVELS: Record<Way, string> = { slot: 'logical', notify: 'replica' }
+const LOG_LEVELS: Record<Way, string> = { slot: 'logical', notify: 'replica', off: 'replica' }
 
 const options = readOptions(process.argv.slice(2))
 const cleanings = new Cleanings()

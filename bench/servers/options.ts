@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Way } from './sides.ts'
+import { WAYS, type Way } from './sides.ts'
 
 /** What a write may cost beside its own work. */
 export type CostOf = 'lines' | 'hook'
@@ -35,7 +35,7 @@ export function readOptions(args: readonly string[]): Options {
     .description('Compares one server with two on the same PostgreSQL and the same processors, in turns.')
     .option(
       '--changes <ways>',
-      'instead, compare one server that hears of changes by the first way with one by the second: slot,notify',
+      'instead, compare one server that hears of changes by the first way with one by the second, of slot, notify and off',
       waysOf,
       null,
     )
@@ -70,11 +70,11 @@ function parseNames(text: string): string[] {
 function waysOf(text: string): [Way, Way] {
   const [first, second, ...more] = parseNames(text)
   if (isWay(first) && isWay(second) && first !== second && more.length === 0) return [first, second]
-  throw new InvalidArgumentError('It must be slot,notify or notify,slot.')
+  throw new InvalidArgumentError('It must be two of slot, notify and off, like slot,notify.')
 }
 
 function isWay(text: string | undefined): text is Way {
-  return text === 'slot' || text === 'notify'
+  return WAYS.some((way) => way === text)
 }
 
 function wholeIn(min: number, max: number): (text: string) => number {

@@ -2,8 +2,9 @@ import type { Database } from '../database.ts'
 import { type Server, startServer } from '../server.ts'
 import { type Receiver, removeHooks, setHook } from './receiver.ts'
 
-/** How a server hears of writes of others. */
-export type Way = 'slot' | 'notify'
+/** How a server hears of writes of others; off: it does not, and keeps no lists. */
+export const WAYS = ['slot', 'notify', 'off'] as const
+export type Way = (typeof WAYS)[number]
 
 /** What is compared: so many servers on a database. Their workers are those of the whole side. */
 export interface Side {
@@ -28,9 +29,10 @@ export interface OpenSide {
 }
 
 const IN_COLUMNS = /a table is in columns\b.*\btable=absence\b/
-const WAYS: readonly (readonly [Way, RegExp])[] = [
+const SAYINGS: readonly (readonly [Way, RegExp])[] = [
   ['slot', /writes of others are read from the database’s log/],
   ['notify', /writes of others are heard by NOTIFY/],
+  ['off', /list cache off: CHANGES=off/],
 ]
 const CHOOSES_WITHIN_MS = 30_000
 const LOOK_MS = 5
@@ -42,7 +44,7 @@ export async function openSide(side: Side): Promise<OpenSide> {
   const ways: Way[] = []
   const onLine = (line: string) => {
     if (IN_COLUMNS.test(line)) loads++
-    for (const [chosen, pattern] of WAYS) if (pattern.test(line)) ways.push(chosen)
+    for (const [chosen, pattern] of SAYINGS) if (pattern.test(line)) ways.push(chosen)
   }
   const each = Math.max(1, Math.floor(workers / servers))
   const settings = { LOG_LEVEL: 'info', CHANGES: way, ...side.settings }

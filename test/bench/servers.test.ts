@@ -52,8 +52,8 @@ describe('the command', () => {
   test('ends with 2 and says why when it is used wrongly', async () => {
     const cases: [words: string[], message: string][] = [
       [['--only', 'creat'], 'there is no scenario creat. Did you mean create?'],
-      [['--changes', 'slot'], 'It must be slot,notify or notify,slot.'],
-      [['--changes', 'slot,slot'], 'It must be slot,notify or notify,slot.'],
+      [['--changes', 'slot'], 'It must be two of slot, notify and off, like slot,notify.'],
+      [['--changes', 'slot,slot'], 'It must be two of slot, notify and off, like slot,notify.'],
       [['--workers', '0'], 'It must be an integer from 1 to 256.'],
       [['--cost', 'hooks'], 'Allowed choices are lines, hook.'],
       [['--seconds', 'ten'], 'It must be a number from 0.1 to 3600.'],
