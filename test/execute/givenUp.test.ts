@@ -27,8 +27,10 @@ const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable', 
 const unknown = { status: 'rejected', reason: { code: 'OutcomeUnknown', headers: {} } }
 const isUnknown = ({ reason }: PromiseRejectedResult) => reason.code === 'OutcomeUnknown'
 
-async function written(): Promise<number> {
-  const rows = await admin`select from company`
+/** How many of these companies there are; of all, where it is not said. */
+async function written(names: readonly string[] | null = null): Promise<number> {
+  const rows =
+    await admin`select from company where ${names as string[] | null}::text[] is null or name = any (${names as string[] | null})`
   return rows.count
 }
 
@@ -76,29 +78,32 @@ describe('a write whose client got 503', () => {
     async () => {
       const database = new Database({ url, poolSize: 1, prepare: true })
       const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
-      let unsent: string[] = []
+      const unsent: string[] = []
       process.kill(Number(pid), 'SIGSTOP')
       try {
         const writes = Array.from({ length: 300 }, (_, index) => database.write(create(`w${index}`)))
         const answers = await Promise.allSettled(writes)
-        for (const answer of answers)
-          expect(answer).toMatchObject(answer.status === 'rejected' && isUnknown(answer) ? unknown : unavailable)
-        unsent = answers.flatMap((answer, index) => (isUnknown(answer as PromiseRejectedResult) ? [] : [`w${index}`]))
+        for (const [index, answer] of answers.entries()) {
+          // On a busy machine the last ones may still have their turn, over the connection that replaces the frozen one.
+          if (answer.status === 'fulfilled') continue
+          expect(answer).toMatchObject(isUnknown(answer) ? unknown : unavailable)
+          if (!isUnknown(answer)) unsent.push(`w${index}`)
+        }
         expect(unsent.length).toBeGreaterThan(0)
         // The frozen connection does nothing: what is written now was sent over another one.
         for (let look = 0; look < 10; look++) {
           await Bun.sleep(100)
-          expect(await written()).toBe(0)
+          expect(await written(unsent)).toBe(0)
         }
         await database.write(create('next'))
-        expect(await written()).toBe(1)
+        expect(await written(['next'])).toBe(1)
       } finally {
         process.kill(Number(pid), 'SIGCONT')
         await database.end(100)
         // It does what has reached it before the 503: not while another test looks.
         while ((await admin`select from pg_stat_activity where pid = ${Number(pid)}`).count > 0) await Bun.sleep(20)
       }
-      expect((await admin`select from company where name = any (${unsent})`).count).toBe(0)
+      expect(await written(unsent)).toBe(0)
     },
     TIMEOUT_MS,
   )
