@@ -23,9 +23,8 @@ export class FoundPage {
   get rows(): CodedRows {
     const { found, from } = this
     const { printers } = this.rowCodes
-    const places = printers.length
-    const codes = new Float64Array(places * found.length)
-    for (let index = 0; index < found.length; index++) from.read(found[index] as number, codes, index * places)
+    const codes = new Float64Array(printers.length * found.length)
+    from.readAll(found, codes)
     return new FoundRows(found.length, codes, printers)
   }
 }

@@ -1,93 +1,117 @@
 import { plainDecimal } from '../model/decimal.ts'
-import type { Kind, PlainName } from '../model/kinds.ts'
-import type { JsonWriter } from '../respond/jsonWriter.ts'
+import type { Kind, KindName, PlainName } from '../model/kinds.ts'
+import { type JsonWriter, markOf } from '../respond/jsonWriter.ts'
 import { dateOf, daysOf } from './codes.ts'
 import { type Dictionary, NO_TEXT } from './dictionary.ts'
 
-/** What codes stand for. */
-export interface Printer {
-  hasValue(code: number): boolean
+/** Numbers for kinds, of which a switch is quicker than calls of as many functions. */
+const FORMS = { text: 0, oneOf: 0, integer: 1, instant: 2, decimal: 3, boolean: 4, date: 4 } as const satisfies Record<
+  KindName,
+  number
+>
+const NONE = markOf('null')
+
+/** What a property's codes stand for: the inverse of `numbers`, or, of texts, of their dictionary. */
+export class Printer {
+  private readonly form: number
+  private readonly plain: Plain | null
+  /** Of decimals: how many digits stand behind the point, and the power of ten. */
+  private readonly scale: number
+  private readonly power: number
+
+  /** `dictionary`: null where the kind has no texts. */
+  constructor(
+    private readonly kind: Kind,
+    private readonly dictionary: Dictionary | null,
+  ) {
+    this.form = FORMS[kind.name]
+    this.plain = dictionary ? null : plains[kind.name as PlainName](kind)
+    this.scale = kind.name === 'decimal' ? scaleOf(kind) : 0
+    this.power = 10 ** this.scale
+  }
+
+  hasValue(code: number): boolean {
+    return this.form === FORMS.text ? code !== NO_TEXT : !Number.isNaN(code)
+  }
+
   /** As PostgreSQL prints it; null: there is no value. */
-  print(code: number): string | null
+  print(code: number): string | null {
+    if (!this.hasValue(code)) return null
+    return this.dictionary === null ? (this.plain as Plain)(code) : this.dictionary.text(code)
+  }
+
   /** Writes what the kind makes of that: JSON; `null` where there is no value. */
-  write(code: number, into: JsonWriter): void
-}
+  write(code: number, into: JsonWriter): void {
+    if (!this.writeUsual(code, into)) this.writeOdd(code, into)
+  }
 
-/** The printer of a property's codes: the inverse of `numbers`, or, of texts, of their dictionary. */
-export function printerOf(kind: Kind, dictionary: Dictionary | null): Printer {
-  return dictionary ? textPrinter(dictionary) : plainPrinter(kind)
-}
+  /** False: the value is not as usual, or there is none, and nothing was written. */
+  private writeUsual(code: number, into: JsonWriter): boolean {
+    switch (this.form) {
+      case FORMS.text:
+        // Texts are JSON as they are.
+        if (code !== NO_TEXT) (this.dictionary as Dictionary).write(code, into)
+        return code !== NO_TEXT
+      case FORMS.integer:
+        if (!(code >= 0)) return false
+        into.integer(code)
+        return true
+      case FORMS.instant:
+        if (!(code >= FIRST_INSTANT && code <= LAST_INSTANT)) return false
+        writeInstant(code, into)
+        return true
+      case FORMS.decimal: {
+        const units = Math.round(code * this.power)
+        // The quotient of two exact floats is the float that is nearest to the decimal: so it is this one.
+        if (!(code >= 0) || units > UNITS_MAX || units / this.power !== code) return false
+        into.decimal(units, this.scale)
+        return true
+      }
+      default:
+        return false
+    }
+  }
 
-/** Texts are JSON as they are. */
-function textPrinter(dictionary: Dictionary): Printer {
-  return {
-    hasValue: (code) => code !== NO_TEXT,
-    print: (code) => (code === NO_TEXT ? null : dictionary.text(code)),
-    write: (code, into) => (code === NO_TEXT ? into.raw(NONE) : dictionary.write(code, into)),
+  private writeOdd(code: number, into: JsonWriter) {
+    const text = this.print(code)
+    const { readText } = this.kind
+    if (text === null) into.mark(NONE)
+    else into.json(readText ? JSON.stringify(readText(text)) : text)
   }
 }
 
-/** Of a code that is a number. */
-interface Plain {
-  print(code: number): string
-  /** False: it is not as usual, and nothing was written. */
-  write(code: number, into: JsonWriter): boolean
-}
-
-const NONE = new TextEncoder().encode('null')
-
-function plainPrinter(kind: Kind): Printer {
-  const plain = plains[kind.name as PlainName](kind)
-  const { readText } = kind
-  return {
-    hasValue: (code) => !Number.isNaN(code),
-    print: (code) => (Number.isNaN(code) ? null : plain.print(code)),
-    write: (code, into) => {
-      if (Number.isNaN(code)) into.raw(NONE)
-      else if (!plain.write(code, into))
-        into.json(readText ? JSON.stringify(readText(plain.print(code))) : plain.print(code))
-    },
-  }
-}
+/** As PostgreSQL prints a code that is a number. */
+type Plain = (code: number) => string
 
 const plains: Readonly<Record<PlainName, (kind: Kind) => Plain>> = {
-  boolean: () => ({ print: (code) => (code === 1 ? 't' : 'f'), write: () => false }),
-  integer: () => ({ print: String, write: writeInteger }),
-  date: () => ({ print: printDate, write: () => false }),
-  instant: () => ({ print: printInstant, write: writeInstant }),
+  boolean: () => (code) => (code === 1 ? 't' : 'f'),
+  integer: () => String,
+  date: () => printDate,
+  instant: () => printInstant,
   decimal: plainDecimals,
-}
-
-function writeInteger(code: number, into: JsonWriter): boolean {
-  if (!(code >= 0)) return false
-  into.integer(code)
-  return true
 }
 
 /** With more digits than these, a float is not the only one of its decimal. */
 const UNITS_MAX = 10 ** 15
 
+/** The point, and as many zeros as stand behind it. */
+function zerosOf(kind: Kind): string {
+  return kind.printFilter('0').slice(1)
+}
+
+function scaleOf(kind: Kind): number {
+  return Math.max(zerosOf(kind).length - 1, 0)
+}
+
 /** A decimal of 15 digits is the shortest that leads to its float, which is what JavaScript prints. ECMA-262, 6.1.6.1.20 */
 function plainDecimals(kind: Kind): Plain {
-  /** The point, and as many zeros as stand behind it. */
-  const zeros = kind.printFilter('0').slice(1)
-  const scale = Math.max(zeros.length - 1, 0)
-  const power = 10 ** scale
-  return {
-    print: (code) => {
-      if (code === Number.POSITIVE_INFINITY) return 'NaN'
-      const text = String(code)
-      const point = text.indexOf('.')
-      if (text.includes('e')) return kind.printFilter(plainDecimal(text) as string)
-      return point < 0 ? text + zeros : text.padEnd(point + zeros.length, '0')
-    },
-    write: (code, into) => {
-      const units = Math.round(code * power)
-      // The quotient of two exact floats is the float that is nearest to the decimal: so it is this one.
-      if (!(code >= 0) || units > UNITS_MAX || units / power !== code) return false
-      into.decimal(units, scale)
-      return true
-    },
+  const zeros = zerosOf(kind)
+  return (code) => {
+    if (code === Number.POSITIVE_INFINITY) return 'NaN'
+    const text = String(code)
+    const point = text.indexOf('.')
+    if (text.includes('e')) return kind.printFilter(plainDecimal(text) as string)
+    return point < 0 ? text + zeros : text.padEnd(point + zeros.length, '0')
   }
 }
 
@@ -122,10 +146,20 @@ function yearText(year: number): string {
 /** Of the years that have four digits. */
 const [FIRST_INSTANT, LAST_INSTANT] = [daysOf(1, 1, 1) * DAY, daysOf(10_000, 1, 1) * DAY - 1]
 
-function writeInstant(seconds: number, into: JsonWriter): boolean {
-  if (seconds < FIRST_INSTANT || seconds > LAST_INSTANT) return false
+/** The dates of some days, each in the place of its lowest bits: rows of a page are often of days near to each other. */
+const DATES = 512
+const daysKnown = new Float64Array(DATES).fill(Number.NaN)
+const datesKnown = new Int32Array(DATES)
+const [YEAR_SHIFT, MONTH_SHIFT, DAY_MASK, MONTH_MASK] = [9, 5, 31, 15]
+
+function writeInstant(seconds: number, into: JsonWriter): void {
   const days = Math.floor(seconds / DAY)
-  const { year, month, day } = dateOf(days)
-  into.instant(year, month, day, seconds - days * DAY)
-  return true
+  const place = days & (DATES - 1)
+  if (daysKnown[place] !== days) {
+    const { year, month, day } = dateOf(days)
+    daysKnown[place] = days
+    datesKnown[place] = (year << YEAR_SHIFT) | (month << MONTH_SHIFT) | day
+  }
+  const date = datesKnown[place] as number
+  into.instant(date >> YEAR_SHIFT, (date >> MONTH_SHIFT) & MONTH_MASK, date & DAY_MASK, seconds - days * DAY)
 }

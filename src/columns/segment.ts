@@ -111,6 +111,29 @@ export class Segment {
     }
   }
 
+  /**
+   * Reads all codes of the rows `slots[from, end)`, of which the segment's first is `first`, each to its place in `into`. Column by
+   * column: nearly every code has to come from memory by itself, and so many of them come at once.
+   */
+  readAll(slots: readonly number[], first: number, from: number, end: number, into: Float64Array): void {
+    const { columns, hasTexts } = this
+    const { words, floats } = this.kernel
+    const places = columns.length
+    for (let place = 0; place < places; place++) {
+      const none = hasTexts[place] ? NO_CODE : Number.NaN
+      if (this.isWide[place]) {
+        const base = ((columns[place] as number) >> 3) - first
+        for (let at = from; at < end; at++) into[at * places + place] = floats[base + (slots[at] as number)] as number
+      } else {
+        const base = ((columns[place] as number) >> 2) - first
+        for (let at = from; at < end; at++) {
+          const code = words[base + (slots[at] as number)] as number
+          into[at * places + place] = code === NO_CODE ? none : code
+        }
+      }
+    }
+  }
+
   codeAt(row: number, place: number): number {
     const column = this.columns[place] as number
     if (this.isWide[place]) return this.kernel.floats[(column >> 3) + row] as number

@@ -29,6 +29,18 @@ export class SegmentedRows {
     this.segmentOf(slot).read(slot % this.segmentRows, into, at)
   }
 
+  /** Reads all codes of these rows, one row behind the other. */
+  readAll(slots: readonly number[], into: Float64Array): void {
+    for (let at = 0; at < slots.length; ) {
+      const number = Math.floor((slots[at] as number) / this.segmentRows)
+      const first = number * this.segmentRows
+      let end = at + 1
+      while (end < slots.length && Math.floor((slots[end] as number) / this.segmentRows) === number) end++
+      ;(this.segments[number] as Segment).readAll(slots, first, at, end, into)
+      at = end
+    }
+  }
+
   /** Writes over a row; its id stays. @throws KernelFull */
   replace(slot: number, codes: Float64Array): void {
     this.segmentOf(slot).put(slot % this.segmentRows, codes)

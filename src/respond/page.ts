@@ -5,7 +5,7 @@ import type { ListQuery, Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { type CodedRows, codedWriter } from './codedRows.ts'
 import { choiceWriter, writeEntity } from './json.ts'
-import { JsonWriter } from './jsonWriter.ts'
+import { JsonWriter, markOf } from './jsonWriter.ts'
 import { addLinks, type LinkCursors } from './links.ts'
 import { pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
@@ -66,18 +66,18 @@ function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]
   return Buffer.from(`${body}]`)
 }
 
-const [OPEN, COMMA, CLOSE] = ['[', ',', ']'].map((mark) => Buffer.from(mark)) as [Buffer, Buffer, Buffer]
+const [OPEN, COMMA, CLOSE] = [markOf('['), markOf(','), markOf(']')]
 /** Of one page at a time. */
 const writer = new JsonWriter()
 
 function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows): Uint8Array<ArrayBuffer> {
   const write = codedWriter(entity, choice)
-  writer.raw(OPEN)
+  writer.mark(OPEN)
   for (let index = 0; index < rows.length; index++) {
-    if (index > 0) writer.raw(COMMA)
+    if (index > 0) writer.mark(COMMA)
     write(rows, index, writer)
   }
-  writer.raw(CLOSE)
+  writer.mark(CLOSE)
   return writer.take()
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { JsonWriter } from '../../src/respond/jsonWriter.ts'
+import { JsonWriter, markOf } from '../../src/respond/jsonWriter.ts'
 import { Random } from '../support/random.ts'
 
 /** Another each time; a run is repeated with the one that it printed. */
@@ -48,6 +48,21 @@ test(`integers are as JavaScript prints them; SEED=${SEED}`, () => {
   for (let digits = 1; digits <= 15; digits++)
     for (let times = 0; times < 20; times++) numbers.push(10 ** digits - 1 - random.below(10 ** Math.min(digits, 9)))
   for (const number of numbers) expect(written((into) => into.integer(number))).toBe(String(number))
+})
+
+test('marks stand between what is written, whatever their length, also where there is little room', () => {
+  const marks = ['', '"a":', ',"bc":', '{"Zoë€":', '[1,2,3,4]'].map((json) => ({ json, mark: markOf(json) }))
+  for (const times of [1, 5_000]) {
+    const expected = marks.map(({ json }, index) => json + index).join('')
+    const all = written((into) => {
+      for (let time = 0; time < times; time++)
+        for (const [index, { mark }] of marks.entries()) {
+          into.mark(mark)
+          into.integer(index)
+        }
+    })
+    expect(all).toBe(expected.repeat(times))
+  }
 })
 
 test('decimals have all digits of their scale', () => {
