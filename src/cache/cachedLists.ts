@@ -129,9 +129,8 @@ export class CachedLists implements ListSource {
 
   /** A list that was not asked for before may never be again: the primary counts it, for memory, when it is. */
   private async onceByStandby(query: ListQuery, first: Baseline, asker: Asker): Promise<Located | null> {
-    const { key } = first.selection
-    if (this.standbys === null || first.total !== null || this.once.get(key)) return null
-    this.once.set(key, true)
+    if (this.standbys === null || first.total !== null || this.once.get(first.selection.key)) return null
+    this.once.set(first.selection.key, true)
     const startMs = performance.now()
     const located = await this.byStandby(query, asker)
     if (located !== null) this.access.cache.noteCost(first, performance.now() - startMs)

@@ -19,18 +19,32 @@ export interface Selection {
 
 /** The rows that match all filters, in whatever order these were written. */
 export function selectionOf(entity: Entity, filters: readonly Filter[], tableMask: number): Selection {
-  let key: string | null = null
-  return {
-    entity,
-    filters,
-    table: entity.table,
-    tableMask,
-    // Made where it is asked for: what columns count needs none.
-    get key() {
-      key ??= keyOf(entity, filters)
-      return key
-    },
-    matches: compilePredicate(entity, filters),
+  return new FilteredRows(entity, filters, tableMask)
+}
+
+/** Its key and its test are made where they are asked for: what columns count needs neither. */
+class FilteredRows implements Selection {
+  private ownKey: string | null = null
+  private ownTest: Selection['matches'] | undefined = undefined
+
+  constructor(
+    readonly entity: Entity,
+    readonly filters: readonly Filter[],
+    readonly tableMask: number,
+  ) {}
+
+  get table(): string {
+    return this.entity.table
+  }
+
+  get key(): string {
+    this.ownKey ??= keyOf(this.entity, this.filters)
+    return this.ownKey
+  }
+
+  get matches(): Selection['matches'] {
+    if (this.ownTest === undefined) this.ownTest = compilePredicate(this.entity, this.filters)
+    return this.ownTest
   }
 }
 

@@ -98,8 +98,10 @@ export class Clusters {
     const { rowsMin = ROWS_MIN, msOfRow = MS_OF_ROW } = this.options
     if (this.slots.rows < rowsMin || this.made.length === CLUSTERS_MAX || this.made.some(({ isWhole }) => !isWhole))
       return null
-    const most = Math.max(...this.spentMs)
-    return most > msOfRow * this.slots.rows ? this.spentMs.indexOf(most) : null
+    let most = 0
+    for (let place = 1; place < this.spentMs.length; place++)
+      if ((this.spentMs[place] as number) > (this.spentMs[most] as number)) most = place
+    return (this.spentMs[most] as number) > msOfRow * this.slots.rows ? most : null
   }
 
   /** Rows that are to be taken over then. */

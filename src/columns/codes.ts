@@ -1,4 +1,5 @@
 import type { PlainName } from '../model/kinds.ts'
+import { twoDigits } from '../model/plainInstant.ts'
 
 /** The number that stands for a value as PostgreSQL prints it; null: none can. */
 type Code = (text: string) => number | null
@@ -33,16 +34,29 @@ function significantOf(text: string): number {
   return written.replace(/^-?[0.]*/, '').replace('.', '').length
 }
 
+const DAY = 86_400
+const HOUR = 3_600
+const MINUTE = 60
 const INSTANT = /^(\d{4,6})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)\+00( BC)?$/
 
 /** Seconds since 2000. */
 function instantCode(text: string): number | null {
+  const usual = usualInstant(text)
+  if (!Number.isNaN(usual)) return usual
   if (text === 'infinity') return Number.POSITIVE_INFINITY
   if (text === '-infinity') return Number.NEGATIVE_INFINITY
   const [, year, month, day, hour, minute, second, era] = INSTANT.exec(text) ?? []
   if (year === undefined) return null
   const days = daysOf(era ? 1 - Number(year) : Number(year), Number(month), Number(day))
-  return days * 86_400 + Number(hour) * 3_600 + Number(minute) * 60 + Number(second)
+  return days * DAY + Number(hour) * HOUR + Number(minute) * MINUTE + Number(second)
+}
+
+/** The same of `2024-01-31 09:00:00+00`, without a pattern; NaN: it is written otherwise. */
+function usualInstant(text: string): number {
+  if (text.length !== 22 || text[4] !== '-' || text[7] !== '-' || text[10] !== ' ') return Number.NaN
+  if (text[13] !== ':' || text[16] !== ':' || text[19] !== '+' || twoDigits(text, 20) !== 0) return Number.NaN
+  const days = daysOf(100 * twoDigits(text, 0) + twoDigits(text, 2), twoDigits(text, 5), twoDigits(text, 8))
+  return days * DAY + twoDigits(text, 11) * HOUR + twoDigits(text, 14) * MINUTE + twoDigits(text, 17)
 }
 
 const DATE = /^(\d{4,7})-(\d\d)-(\d\d)( BC)?$/

@@ -1,12 +1,21 @@
 const float = new Float64Array(1)
 const bits = new BigInt64Array(float.buffer)
+/** The low half of the bits, and the high one. */
+const halves = new Uint32Array(float.buffer)
 
 /** The next float below; the least has none. */
 export function nextBelow(number: number): number {
   if (number === 0) return -Number.MIN_VALUE
   if (number === Number.NEGATIVE_INFINITY) return number
   float[0] = number
-  bits[0] = (bits[0] as bigint) + (number > 0 ? -1n : 1n)
+  const [low, high] = [halves[0] as number, halves[1] as number]
+  if (number > 0) {
+    halves[0] = low - 1
+    if (low === 0) halves[1] = high - 1
+  } else {
+    halves[0] = low + 1
+    if (halves[0] === 0) halves[1] = high + 1
+  }
   return float[0]
 }
 

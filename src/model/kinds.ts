@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { compareDecimals, DIGITS_MAX, decimalsOf, plainDecimal, printDecimal } from './decimal.ts'
 import { instantHint } from './instantHint.ts'
-import { isPlainInstant } from './plainInstant.ts'
+import { plainInstantOf } from './plainInstant.ts'
 import { type Compare, compareCodes, compareInstants, compareIntegers } from './printed.ts'
 
 /** A value that does not fit a kind; `message` continues a sentence that begins with the property's name. */
@@ -190,7 +190,8 @@ const FIRST_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
 
 /** RFC 3339 → `YYYY-MM-DDThh:mm:ssZ`; a fraction of a second is dropped. @throws Mismatch also for 2023-02-30 */
 function parseInstant(text: string): string {
-  if (isPlainInstant(text)) return text
+  const plain = plainInstantOf(text)
+  if (plain !== null) return plain
   const match = INSTANT.exec(text)
   if (!match) throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${instantHint(text)}`)
   const [, year, month, day, hour, minute, second, , zone] = match as unknown as string[]

@@ -1,4 +1,6 @@
-const PLAIN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
+/** `2024-01-31T09:00:00` */
+const SECONDS_LENGTH = 19
+const ZERO = 0x30
 /** By month; in a common year. */
 const DAYS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
@@ -7,10 +9,27 @@ const DAYS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
  * to know it needs no `Date`.
  */
 export function isPlainInstant(text: string): boolean {
-  if (!PLAIN.test(text)) return false
-  if (twoDigits(text, 11) > 23 || twoDigits(text, 14) > 59 || twoDigits(text, 17) > 59) return false
+  return text.length === SECONDS_LENGTH + 1 && text[SECONDS_LENGTH] === 'Z' && beginsPlain(text)
+}
+
+/** Such a text, which may have a fraction of a second, without that; null: it is another. */
+export function plainInstantOf(text: string): string | null {
+  if (text.length === SECONDS_LENGTH + 1) return isPlainInstant(text) ? text : null
+  const end = text.length - 1
+  if (end < SECONDS_LENGTH + 2 || text[SECONDS_LENGTH] !== '.' || text[end] !== 'Z') return null
+  for (let at = SECONDS_LENGTH + 1; at < end; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit < 0 || digit > 9) return null
+  }
+  return beginsPlain(text) ? `${text.slice(0, SECONDS_LENGTH)}Z` : null
+}
+
+/** No pattern: that would cost more than all else that is done with a filter. */
+function beginsPlain(text: string): boolean {
+  if (text[4] !== '-' || text[7] !== '-' || text[10] !== 'T' || text[13] !== ':' || text[16] !== ':') return false
+  if (!(twoDigits(text, 11) <= 23 && twoDigits(text, 14) <= 59 && twoDigits(text, 17) <= 59)) return false
   const [century, year] = [twoDigits(text, 0), twoDigits(text, 2)]
-  return (century > 0 || year > 0) && dayExists(century, year, twoDigits(text, 5), twoDigits(text, 8))
+  return 100 * century + year > 0 && dayExists(century, year, twoDigits(text, 5), twoDigits(text, 8))
 }
 
 function dayExists(century: number, year: number, month: number, day: number): boolean {
@@ -19,6 +38,8 @@ function dayExists(century: number, year: number, month: number, day: number): b
   return day <= (DAYS[month] ?? 0)
 }
 
-function twoDigits(text: string, at: number): number {
-  return (text.charCodeAt(at) - 0x30) * 10 + text.charCodeAt(at + 1) - 0x30
+/** The number that they are; NaN: they are no digits. */
+export function twoDigits(text: string, at: number): number {
+  const [tens, units] = [text.charCodeAt(at) - ZERO, text.charCodeAt(at + 1) - ZERO]
+  return tens >= 0 && tens <= 9 && units >= 0 && units <= 9 ? 10 * tens + units : Number.NaN
 }

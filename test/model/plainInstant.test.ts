@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { instantKind } from '../../src/model/kinds.ts'
-import { isPlainInstant } from '../../src/model/plainInstant.ts'
+import { isPlainInstant, plainInstantOf } from '../../src/model/plainInstant.ts'
 
 /** What `parse` returns, or why it throws. */
 function outcome(parse: () => string): string {
@@ -12,13 +12,17 @@ function outcome(parse: () => string): string {
   }
 }
 
-/** A fraction is dropped, and its text is never plain: the same moment, read through a `Date`. */
-const readByDate = (text: string) => outcome(() => instantKind.parseFilter(text.replace('Z', '.0Z')))
+/** A text with an offset is never plain: the same moment, read through a `Date`. */
+const readByDate = (text: string) => outcome(() => instantKind.parseFilter(text.replace('Z', '+00:00')))
 
 function expectAgreement(text: string) {
   const byDate = readByDate(text)
   expect([text, isPlainInstant(text)]).toEqual([text, byDate === text])
   expect(outcome(() => instantKind.parseFilter(text))).toBe(byDate)
+  const [fraction] = fc.sample(fc.stringMatching(/^\.\d{1,9}$/), 1) as [string]
+  const withFraction = text.replace('Z', `${fraction}Z`)
+  expect([withFraction, plainInstantOf(withFraction)]).toEqual([withFraction, byDate === text ? text : null])
+  expect(outcome(() => instantKind.parseFilter(withFraction))).toBe(byDate)
 }
 
 const two = (part: number) => String(part).padStart(2, '0')
@@ -50,4 +54,12 @@ test('every other spelling is not plain', () => {
     ...['12024-01-31T09:00:00Z', '2024-1-31T09:00:00Z', '2024-01-31 09:00:00Z', '٢٠٢٤-01-31T09:00:00Z'],
   ])
     expect([text, isPlainInstant(text)]).toEqual([text, false])
+})
+
+test('a fraction is digits behind a point, and a capital Z stands behind it', () => {
+  for (const fraction of ['.', ',5', '.5z', '.-5', '.5 ', '.٥', '.5+00:00', '.5Z', '5']) {
+    const text = `2024-01-31T09:00:00${fraction}Z`
+    expect([text, plainInstantOf(text)]).toEqual([text, null])
+  }
+  expect(plainInstantOf('2024-01-31T09:00:00.987654321Z')).toBe('2024-01-31T09:00:00Z')
 })

@@ -43,6 +43,23 @@ test('escapes stand for UTF-8; those of & and = do not separate', () => {
   expect(pairs('N%61me=Zo%C3%AB%20%26%20%3D%f0%9f%98%80')).toEqual([['Name', 'Zoë & =😀']])
 })
 
+test('escapes are read as decodeURIComponent reads them', () => {
+  const hex = [...'0123456789abcdefABCDEFgG@`/:Ł ', '']
+  for (const high of hex)
+    for (const low of hex) {
+      const text = `<%${high}${low}%41`
+      const read = () => pairs(`a=${text}`)[0]?.[1]
+      let decoded: string | null
+      try {
+        decoded = decodeURIComponent(text)
+      } catch {
+        decoded = null
+      }
+      if (decoded === null) expect(read).toThrow(ApiError)
+      else expect([text, read()]).toEqual([text, decoded])
+    }
+})
+
 test('a parameter without = has none from the next one', () => {
   expect(pairs('a&b=1&c&d&e=2=3&f')).toEqual([
     ['a', ''],
