@@ -1,6 +1,6 @@
 import type { Condition } from './conditions.ts'
-import { NO_TEXT } from './dictionary.ts'
-import { floatOf, ordinalOf } from './floats.ts'
+import { type Cut, cutFloats, cutNumbers, NONE, type Run, rangeOf } from './cut.ts'
+import { ordinalOf } from './floats.ts'
 import { BUCKETS, type Kernel, SCRATCH_ROWS } from './kernel.ts'
 import { type Matches, matchesOf, restrict } from './matches.ts'
 import type { PageKey } from './pageKeys.ts'
@@ -9,36 +9,14 @@ import type { SegmentedRows } from './segmentedRows.ts'
 import { sortSlots } from './sortSlots.ts'
 import { type Stretch, stretchOf } from './stretch.ts'
 
-/** Of rows without a value: they lie behind all others, where these ascend. */
-const NONE = BUCKETS - 1
 /** So many rows, and twice the page's, are sorted at once: more are sooner cut into buckets first. */
 const SORTED_MIN = 64
-
-/** Where rows fall into buckets: by which key, from which least ordinal on, and of what width, 2^shift. */
-interface Cut {
-  readonly level: number
-  readonly key: PageKey
-  /** Whether ordinals are those of floats, as a column of the key has some. */
-  readonly isWide: boolean
-  readonly least: bigint
-  readonly greatest: bigint
-  readonly shift: bigint
-}
 
 /** How many rows lie in each bucket of the first cut. */
 export interface Cutting {
   readonly cut: Cut
   readonly counts: Int32Array
   readonly total: number
-}
-
-/** Buckets next to each other in the order of the page; the one of rows without a value is alone. */
-interface Run {
-  readonly first: number
-  readonly last: number
-  readonly rows: number
-  /** Rows that come before them. */
-  readonly before: number
 }
 
 /**
@@ -134,8 +112,8 @@ export class PageSearch {
     }
     if (least > greatest) [least, greatest] = [0, 0]
     return isWide
-      ? cutBetween({ level, key, isWide }, ordinalOf(least), ordinalOf(greatest))
-      : cutBetween({ level, key, isWide }, BigInt(least), BigInt(greatest))
+      ? cutFloats(level, key, ordinalOf(least), ordinalOf(greatest))
+      : cutNumbers(level, key, least, greatest)
   }
 
   /** The cut of rows that fell into one bucket: by the same key, or, where that is one value, by the next. */
@@ -149,17 +127,19 @@ export class PageSearch {
     })
     const least = ordinals[scratch.reach >> 3] as bigint
     const greatest = ordinals[(scratch.reach >> 3) + 1] as bigint
-    return least === greatest ? this.cutOf(rows, cut.level + 1) : cutBetween(cut, least, greatest)
+    if (least === greatest) return this.cutOf(rows, cut.level + 1)
+    const { level, key, isWide } = cut
+    return isWide ? cutFloats(level, key, least, greatest) : cutNumbers(level, key, Number(least), Number(greatest))
   }
 
   /** How many rows lie in each bucket; it holds until the next call. */
   private histogram(rows: Matches, cut: Cut): Int32Array {
     const { counts, calls, scratch } = this.kernel
-    const [shift, narrowLeast] = [Number(cut.shift), Number(cut.least)]
+    const { least, leastOrdinal, shift } = cut
     counts.fill(0)
     this.each(rows, cut, (column, bits, bytes) => {
-      if (cut.isWide) calls.histogram64(column, bits, bytes, cut.least, shift, scratch.counts)
-      else calls.histogram32(column, bits, bytes, narrowLeast, shift, scratch.counts)
+      if (cut.isWide) calls.histogram64(column, bits, bytes, leastOrdinal, shift, scratch.counts)
+      else calls.histogram32(column, bits, bytes, least, shift, scratch.counts)
     })
     return counts
   }
@@ -218,26 +198,3 @@ export class PageSearch {
 }
 
 const ORDINAL_MAX = 2n ** 63n - 1n
-
-/** Buckets from the least ordinal to the greatest, those of rows without a value not among them. */
-function cutBetween(
-  { level, key, isWide }: Pick<Cut, 'level' | 'key' | 'isWide'>,
-  least: bigint,
-  greatest: bigint,
-): Cut {
-  let shift = 0n
-  while ((greatest - least) >> shift >= BigInt(NONE)) shift++
-  return { level, key, isWide, least, greatest, shift }
-}
-
-/** What the rows of some buckets have in common. */
-function rangeOf({ key: { place, ranks }, isWide, least, greatest, shift }: Cut, { first, last }: Run): Condition {
-  if (first === NONE && ranks) return { place, least: NO_TEXT, greatest: NO_TEXT, isComplement: false, byRank: null }
-  if (first === NONE) return { place, least: -Infinity, greatest: Infinity, isComplement: true, byRank: null }
-  const [low, high] = first < last ? [first, last] : [last, first]
-  const from = least + (BigInt(low) << shift)
-  const to = least + (BigInt(high + 1) << shift) - 1n
-  const end = to < greatest ? to : greatest
-  const numberOf = isWide ? floatOf : Number
-  return { place, least: numberOf(from), greatest: numberOf(end), isComplement: false, byRank: ranks }
-}

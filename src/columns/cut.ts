@@ -1,0 +1,67 @@
+import type { Condition } from './conditions.ts'
+import { NO_TEXT } from './dictionary.ts'
+import { floatOf } from './floats.ts'
+import { BUCKETS } from './kernel.ts'
+import type { PageKey } from './pageKeys.ts'
+
+/** Of rows without a value: they lie behind all others, where these ascend. */
+export const NONE = BUCKETS - 1
+
+/** Where rows fall into buckets: by which key, from which least code on, and of what width, 2^shift. */
+export interface Cut {
+  readonly level: number
+  readonly key: PageKey
+  /** Whether codes are taken by the ordinals of floats, as a column of the key has some. */
+  readonly isWide: boolean
+  readonly shift: number
+  /** Where it is not wide: numbers, since arithmetic of big ones costs as much as the rows do. */
+  readonly least: number
+  readonly greatest: number
+  /** Where it is. */
+  readonly leastOrdinal: bigint
+  readonly greatestOrdinal: bigint
+}
+
+/** Buckets next to each other in the order of the page; the one of rows without a value is alone. */
+export interface Run {
+  readonly first: number
+  readonly last: number
+  readonly rows: number
+  /** Rows that come before them. */
+  readonly before: number
+}
+
+/** Buckets from the least code to the greatest, those of rows without a value not among them. */
+export function cutNumbers(level: number, key: PageKey, least: number, greatest: number): Cut {
+  let shift = 0
+  while (Math.floor((greatest - least) / 2 ** shift) >= NONE) shift++
+  return { level, key, isWide: false, shift, least, greatest, leastOrdinal: 0n, greatestOrdinal: 0n }
+}
+
+/** The same of floats, by their ordinals. */
+export function cutFloats(level: number, key: PageKey, leastOrdinal: bigint, greatestOrdinal: bigint): Cut {
+  let shift = 0
+  while ((greatestOrdinal - leastOrdinal) >> BigInt(shift) >= BigInt(NONE)) shift++
+  return { level, key, isWide: true, shift, least: 0, greatest: 0, leastOrdinal, greatestOrdinal }
+}
+
+/** What the rows of some buckets have in common. */
+export function rangeOf(cut: Cut, { first, last }: Run): Condition {
+  const { place, ranks } = cut.key
+  if (first === NONE && ranks) return { place, least: NO_TEXT, greatest: NO_TEXT, isComplement: false, byRank: null }
+  if (first === NONE) return { place, least: -Infinity, greatest: Infinity, isComplement: true, byRank: null }
+  const [low, high] = first < last ? [first, last] : [last, first]
+  const [least, greatest] = cut.isWide ? floatsOf(cut, low, high) : numbersOf(cut, low, high)
+  return { place, least, greatest, isComplement: false, byRank: ranks }
+}
+
+/** Of the buckets from `low` to `high`, the least number and the greatest. */
+function numbersOf({ least, greatest, shift }: Cut, low: number, high: number): [number, number] {
+  return [least + low * 2 ** shift, Math.min(least + (high + 1) * 2 ** shift - 1, greatest)]
+}
+
+function floatsOf({ leastOrdinal, greatestOrdinal, shift }: Cut, low: number, high: number): [number, number] {
+  const from = leastOrdinal + (BigInt(low) << BigInt(shift))
+  const to = leastOrdinal + (BigInt(high + 1) << BigInt(shift)) - 1n
+  return [floatOf(from), floatOf(to < greatestOrdinal ? to : greatestOrdinal)]
+}
