@@ -18,9 +18,9 @@ export interface Plan {
 }
 
 /**
- * The first round of a target begins with more that is not counted: statements are prepared, code is compiled. So does each
- * of new lists: what the server keeps for them of a table has to follow what was set back before. In the first of those a
- * table may have to be read whole beside the load: `bench/columns.ts` says how long that takes.
+ * The first round of a target begins with more that is not counted: statements are prepared, code is compiled. Each of new lists
+ * begins with most: a table may have to be read whole beside the load, how long that takes is said by `bench/columns.ts`; and while
+ * others have their turn, a program that rests for a minute gives its compiled code up, which takes seconds to be made again.
  */
 const WARM_SECONDS_MAX = 1
 const READING_SECONDS_MAX = 6
@@ -61,8 +61,8 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
 }
 
 function leadInOf({ isNew = false }: Scenario, { seconds }: Plan, round: number): number {
-  if (isNew && round === 1) return Math.min(READING_SECONDS_MAX, READING_OF_ROUND * seconds)
-  return round === 1 || isNew ? Math.min(WARM_SECONDS_MAX, seconds / 2) : LEAD_IN_SECONDS
+  if (isNew) return Math.min(READING_SECONDS_MAX, READING_OF_ROUND * seconds)
+  return round === 1 ? Math.min(WARM_SECONDS_MAX, seconds / 2) : LEAD_IN_SECONDS
 }
 
 type LoadOfRound = Pick<Plan, 'connections' | 'seconds'> & { readonly seed: number; readonly leadInSeconds: number }
