@@ -89,6 +89,7 @@ export class FoundLists {
     const end = Math.min(offset + size, total)
     if (offset >= end || near === (last?.rows ?? this.clusters.nearest(conditions))) return null
     const segmentsMax = this.clusters.segmentsWorth(total) / (knownTotal === null ? 1 : REPEATED_WORTH)
+    this.lastMatches.forgetAmong(near)
     const stretch = stretchAlong(this.kernel, near, { conditions, key, total, from: offset, end }, segmentsMax)
     return stretch && { total, slots: this.searchIn(near, page).findIn(stretch, offset, end), rows: near }
   }
@@ -111,8 +112,7 @@ export class FoundLists {
       if (known === null) return { total: matches.total, slots: search.find(matches, offset, size), rows }
       list.keep(keys, known)
     }
-    // Bitmaps are made for what is asked for here.
-    this.lastMatches.forget()
+    this.lastMatches.forgetAmong(rows)
     return { total: known.total, slots: search.find(known, offset, size), rows }
   }
 

@@ -32,8 +32,13 @@ export class LastMatches {
     return matched
   }
 
-  /** A row has changed, or bitmaps were made for another list. */
+  /** A row has changed. */
   forget(): void {
     this.last = null
+  }
+
+  /** Bitmaps of these rows are made for another list. */
+  forgetAmong(rows: SegmentedRows): void {
+    if (this.last?.rows === rows) this.last = null
   }
 }

@@ -67,8 +67,10 @@ export class RandomTable {
     readonly entity: Entity,
     readonly random: Random,
     count: number,
+    /** Of the properties of which some values are odd. With none each page comes from codes. */
+    extremesPercent = 50,
   ) {
-    this.hasExtremes = entity.properties.map(() => random.chance(50))
+    this.hasExtremes = entity.properties.map(() => random.chance(extremesPercent))
     for (let added = 0; added < count; added++) this.insert()
   }
 
@@ -154,9 +156,13 @@ export class RandomTable {
       }
   }
 
-  /** The rank below which the texts are that are less than the operand of each filter by the order of texts. */
-  boundsOf(columns: ColumnTable, filters: readonly Filter[]): Map<Filter, number> {
+  /**
+   * The rank below which the texts are that are less than the operand of each filter by the order of texts; undefined, as of a copy
+   * of a table, where no filter asks for that: only then is kept what was matched.
+   */
+  boundsOf(columns: ColumnTable, filters: readonly Filter[]): Map<Filter, number> | undefined {
     const ordered = filters.filter((filter) => compilePredicate(this.entity, [filter]) === null)
+    if (ordered.length === 0) return undefined
     return new Map(
       ordered.map((filter) => {
         const texts = sortedTexts(columns, filter.property).map(([, text]) => text)
