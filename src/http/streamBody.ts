@@ -1,12 +1,12 @@
 import { constants, createGzip, type Gzip } from 'node:zlib'
-import { StreamPace } from '../operations/streamPace.ts'
+import { PAID_ROWS, StreamPace, TEXT_ROWS } from '../operations/streamPace.ts'
 import type { Streamed } from '../respond/reply.ts'
 
 /** A client that takes nothing for so long has its place taken away. */
 const STALL_MS = 30_000
-/** So does one that sips: that lets the server wait so many times as long for so many texts together, which have 1,000 rows. */
+/** So does one that sips: that lets the server wait so many times as long for the texts of 1,000 rows together. D55 */
 const STALLS_MAX = 2
-const STALL_TEXTS = 5
+const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
 /** Of zlib's levels the one beyond which rows shrink little and cost much. */
 const GZIP_LEVEL = 4
 

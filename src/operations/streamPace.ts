@@ -1,3 +1,7 @@
+/** Rows of a stream that one charge pays for. */
+export const PAID_ROWS = 1_000
+/** Rows of a stream that are written in one go: some hundred microseconds, behind which other requests come. */
+export const TEXT_ROWS = 100
 /** What a stream owes is paid in pauses of so long: timers are no finer than a millisecond. */
 const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 50

@@ -11,12 +11,7 @@ import { type StreamWriter, streamHeaders, streamWriter } from '../respond/strea
 import type { Places } from './places.ts'
 import type { ResourceParts } from './resourceParts.ts'
 import type { ResourceRequest } from './resourceRequest.ts'
-import { rowsOfPiece } from './streamPace.ts'
-
-/** Rows that one charge pays for. */
-const PAID_ROWS = 1_000
-/** Rows that are written in one go: some hundred microseconds, behind which other requests come. */
-const SLICE_ROWS = 100
+import { PAID_ROWS, rowsOfPiece, TEXT_ROWS } from './streamPace.ts'
 
 /** Rows that were read at once, and one more than `size` if there are more behind them. */
 interface Piece {
@@ -77,7 +72,7 @@ export class Streams {
       const hasMore = rows.length > size
       const count = hasMore ? size : rows.length
       for (let at = 0; at < count; ) {
-        const end = Math.min(at + SLICE_ROWS, count)
+        const end = Math.min(at + TEXT_ROWS, count)
         for (; at < end; at++) text += write(rows[at] as Row)
         yield text
         text = ''
