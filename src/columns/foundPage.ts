@@ -4,28 +4,32 @@ import type { Printer } from './printers.ts'
 import type { RowCodes } from './rowCodes.ts'
 import type { SegmentedRows } from './segmentedRows.ts'
 
-/** A page that was found in columns. To be read at once: it holds until a row of the table changes. */
+/**
+ * A page that was found in columns. Its codes are copied at once: whatever becomes of the table, and of the memory that it lay
+ * in, the page stays what it was when it was found.
+ */
 export class FoundPage {
+  readonly rows: CodedRows
+  private readonly codes: Float64Array
+
   constructor(
     /** Of the list. */
     readonly total: number,
     /** The slots of the page's rows, in their order. */
-    private readonly found: readonly number[],
-    private readonly from: SegmentedRows,
-    private readonly rowCodes: RowCodes,
-  ) {}
-
-  get ids(): number[] {
-    return this.found.map((slot) => this.from.codeAt(slot, 0))
+    found: readonly number[],
+    from: SegmentedRows,
+    { printers }: RowCodes,
+  ) {
+    this.codes = new Float64Array(printers.length * found.length)
+    from.readAll(found, this.codes)
+    this.rows = new FoundRows(found.length, this.codes, printers)
   }
 
-  /** These are as they were, whatever changes. */
-  get rows(): CodedRows {
-    const { found, from } = this
-    const { printers } = this.rowCodes
-    const codes = new Float64Array(printers.length * found.length)
-    from.readAll(found, codes)
-    return new FoundRows(found.length, codes, printers)
+  /** The first code of each row. */
+  get ids(): number[] {
+    const { codes, rows } = this
+    const places = codes.length / rows.length
+    return Array.from({ length: rows.length }, (_, index) => codes[index * places] as number)
   }
 }
 

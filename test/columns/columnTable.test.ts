@@ -318,6 +318,21 @@ describe('memory', () => {
     }
   })
 
+  test('of a page that was found is its own, whatever becomes of the table', () => {
+    const random = new Random(SEED)
+    const kernel = new Kernel(MEMORY)
+    const table = new RandomTable(absence, random, 300, 0)
+    const columns = filled(absence, table, kernel)
+    const { filters, sorts } = parseList(absence, 'sort=-Id')
+    const ids = table.rows.map(([id]) => Number(id)).reverse()
+    const pages = [0, 7, 1_000].map((offset) => columns.page(filters, sorts, offset, 20) as FoundPage)
+    columns.release()
+    // It comes to lie in the same memory.
+    filled(absence, new RandomTable(absence, random, 400), kernel)
+    expect(pages.map((page) => page.ids)).toEqual([ids.slice(0, 20), ids.slice(7, 27), []])
+    expect(pages.map((page) => misprinted(table, page))).toEqual([null, null, null])
+  })
+
   test('that does not suffice for the rows once more is given back, and lists are the same', () => {
     const random = new Random(SEED)
     const table = new RandomTable(absence, random, 800)
