@@ -4,13 +4,13 @@ import postgres from 'postgres'
 const LISTENS_MS_MAX = 10_000
 const LOOK_MS = 50
 
-/** For connections whose writes servers must hear of. */
-export const LEASE = { 'roster.machine': '' }
+/** For connections whose writes servers must hear of. (The driver leaves out a setting that is empty.) */
+export const LEASE = { 'roster.machine': 'bench' }
 
 /**
  * From now on connections to the database write as the one server does that listens: without a notification, which
  * would cost each of their commits much, and which without that server beside them they would not make. What they write
- * it does not hear of, so that it must be undone, by connections with `LEASE`, before that server is asked again.
+ * it does not hear of, so that `restore` must undo it before that server is asked again.
  * @throws Error when no server listens
  */
 export async function silenceOthers(databaseUrl: string): Promise<void> {

@@ -1,5 +1,5 @@
 import postgres from 'postgres'
-import { LEASE } from '../silence.ts'
+import { forgetTables } from '../forget.ts'
 import { copyRows } from './copy.ts'
 import { bytesOf, bytesWhenLoaded, markRestored } from './marker.ts'
 import type { Rows, Table } from './table.ts'
@@ -10,25 +10,28 @@ const GROWTH_MAX = 1.25
 
 /**
  * Undoes what was written since the rows were loaded, or restored the last time: rows added, changed and deleted, names
- * copied from them, the ids given. Clients may stay connected, and must not write meanwhile. Returns the rows undone.
+ * copied from them, the ids given. Clients may stay connected, and must not write meanwhile; servers forget what they know of the
+ * tables, since of what is undone they may not have heard. Returns the rows undone.
  */
 export async function restore(url: string, rows: Rows): Promise<number> {
   const sql = postgres(url, {
     max: 1,
     onnotice: () => undefined,
-    connection: { maintenance_work_mem: '256MB', ...LEASE } as object,
+    connection: { maintenance_work_mem: '256MB' } as object,
   })
   try {
-    const undone = await sql.begin(async (transaction) => {
+    const { touched, rows: undone } = await sql.begin(async (transaction) => {
       // No cascades and no checks: the generator knows the copies of names too.
       await transaction`set local session_replication_role = replica`
       const counts: [table: string, undone: number][] = []
       for (const table of tables) counts.push([table.name, await restoreTable(transaction, table, rows)])
-      return counts.filter(([, count]) => count > 0)
+      const undone = counts.filter(([, count]) => count > 0)
+      const touched = undone.map(([table]) => table)
+      await forgetTables(transaction, touched)
+      return { touched, rows: undone.reduce((sum, [, count]) => sum + count, 0) }
     })
-    const touched = undone.map(([table]) => table)
     if (touched.length > 0) await tidy(sql, touched)
-    return undone.reduce((sum, [, count]) => sum + count, 0)
+    return undone
   } finally {
     await sql.end()
   }
