@@ -1,13 +1,8 @@
-import type { ChangeSubscriber } from '../changes/subscriber.ts'
-import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
-import type { ClusterOptions } from './clusters.ts'
-import type { Reader } from './collation.ts'
 import { Kernel, KernelFull } from './kernel.ts'
 import { Slices } from './slices.ts'
-import { TableCopy } from './tableCopy.ts'
-import type { TableReader } from './tableReader.ts'
+import { type Sources, TableCopy } from './tableCopy.ts'
 import * as tracking from './tracked.ts'
 import { mayRead, type Tracked } from './tracked.ts'
 
@@ -16,17 +11,11 @@ const ROW_BYTES = 100
 const CODE_BYTES = 4
 const RETRY_MS = 60_000
 
-export interface ColumnStoreOptions {
-  readonly subscriber: ChangeSubscriber
-  readonly reader: TableReader
-  /** Says how texts lie in their order. */
-  readonly database: Reader
+export interface ColumnStoreOptions extends Omit<Sources, 'slices' | 'room'> {
   /** For the copies of all tables together. */
   readonly bytesMax: number
-  readonly log: Log
   /** What failed, or did not fit, is tried again after this time; default: a minute. */
   readonly retryMs?: number
-  readonly clusters?: ClusterOptions
 }
 
 /**

@@ -63,6 +63,11 @@ export class ColumnTable {
     return this.changes.size
   }
 
+  /** Of `performance.now()`: since when the change waits that has waited longest; null: none does. */
+  get waitsSinceMs(): number | null {
+    return this.changes.sinceMs
+  }
+
   /** Of the kernel's memory and of the program's own. */
   get bytes(): number {
     const ranks = this.coded.ranks.reduce((sum, table) => sum + (table?.bytes ?? 0), 0)

@@ -13,7 +13,7 @@ import { OrderedTexts } from './orderedTexts.ts'
 import type { Slices } from './slices.ts'
 import type { Moment, TableReader } from './tableReader.ts'
 
-interface Sources {
+export interface Sources {
   readonly subscriber: ChangeSubscriber
   readonly reader: TableReader
   /** Says how texts lie in their order. */
@@ -24,6 +24,8 @@ interface Sources {
   readonly room: () => number
   readonly log: Log
   readonly clusters?: ClusterOptions
+  /** A change that waits so long for the one before it waits in vain; default: ten seconds. */
+  readonly waitMs?: number
 }
 
 /** Slots that are taken over between two looks at the time. */
@@ -32,6 +34,8 @@ const CLUSTER_SLICE_MS = 3
 const CLUSTER_PAUSE_MS = 9
 /** No generation of a subscriber. */
 const LOST = -1
+/** Longer than any write is on its way of which servers know: they end it, or all start anew. */
+const WAIT_MS = 10_000
 
 /**
  * A table in columns, and as of what it is so: it includes all changes of the table before number `next` of the log, and
@@ -141,10 +145,17 @@ export class TableCopy {
     if (this.generation !== subscriber.generation) return false
     const changes = subscriber.since(this.entity.table, this.next)
     if (changes === null) return false
-    if (changes.length === 0) return true
-    this.next += changes.length
-    this.table.take(changes.filter(({ transaction }) => !this.snapshot.sees(transaction)))
-    return true
+    if (changes.length > 0) {
+      this.next += changes.length
+      this.table.take(changes.filter(({ transaction }) => !this.snapshot.sees(transaction)))
+    }
+    return !this.waitsInVain
+  }
+
+  /** Whether a change was heard of without the one before it, which was made in silence: what else there was is not known. */
+  private get waitsInVain(): boolean {
+    const { waitsSinceMs } = this.table
+    return waitsSinceMs !== null && performance.now() - waitsSinceMs > (this.sources.waitMs ?? WAIT_MS)
   }
 
   /**
@@ -153,6 +164,10 @@ export class TableCopy {
    */
   async refresh(subscriber: ChangeSubscriber, reader: TableReader): Promise<boolean> {
     const { table, entity } = this
+    if (this.waitsInVain)
+      this.sources.log.warn('a change of a table does not fit those heard of before: its rows are read again', {
+        table: entity.table,
+      })
     this.generation = LOST
     const end = endOf(subscriber, entity)
     table.forgetWaiting()

@@ -1,13 +1,25 @@
 import type { Change } from '../changes/change.ts'
 import type { Row } from '../model/sql.ts'
 
+/** Changes of one row, of which the first has come at `sinceMs`. */
+interface Queue {
+  readonly sinceMs: number
+  readonly changes: Change[]
+}
+
 /** Changes of which the one that they follow has not come yet, by the row's id. */
 export class Waiting {
-  private readonly changes = new Map<string, Change[]>()
+  private readonly queues = new Map<string, Queue>()
 
   /** Rows of which changes wait. */
   get size(): number {
-    return this.changes.size
+    return this.queues.size
+  }
+
+  /** Of `performance.now()`: since when a row has had changes that wait, of the first of them; null: there are none. */
+  get sinceMs(): number | null {
+    for (const { sinceMs } of this.queues.values()) return sinceMs
+    return null
   }
 
   /**
@@ -15,9 +27,10 @@ export class Waiting {
    * wait are tried again after each that was put in.
    */
   take(id: string, change: Change, follow: (id: string, change: Change) => boolean): void {
-    const changes = this.changes.get(id)
+    const changes = this.queues.get(id)?.changes
     if (!changes) {
-      if (!follow(id, change) && !leadsBack([change])) this.changes.set(id, [change])
+      if (!follow(id, change) && !leadsBack([change]))
+        this.queues.set(id, { sinceMs: performance.now(), changes: [change] })
       return
     }
     changes.push(change)
@@ -27,12 +40,12 @@ export class Waiting {
         at = 0
       } else at++
     // What leads back to where it began changes nothing, and might wait for ever.
-    if (leadsBack(changes)) this.changes.delete(id)
+    if (leadsBack(changes)) this.queues.delete(id)
   }
 
   /** The rows that come by what waits, by 1, and those that go, by -1. */
   *rows(): Generator<[row: Row, by: number]> {
-    for (const changes of this.changes.values())
+    for (const { changes } of this.queues.values())
       for (const { before, after } of changes) {
         if (before !== null) yield [before, -1]
         if (after !== null) yield [after, 1]
@@ -40,7 +53,7 @@ export class Waiting {
   }
 
   forget(): void {
-    this.changes.clear()
+    this.queues.clear()
   }
 }
 

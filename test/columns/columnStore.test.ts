@@ -260,6 +260,16 @@ describe('a copy that has lost track', () => {
     }
   })
 
+  test('by a write in silence is refreshed when a change has waited for that in vain', async () => {
+    const none = absence.properties.slice(2).map(() => null)
+    const change = { transaction: 1_000_000_000, before: ['31', 'Silent', ...none], after: ['31', 'Heard', ...none] }
+    new ChangePublisher(new ChangeLogWriter(site.region, 2), site.region).publishForeign('absence', change)
+    expect(await isByColumns(one)).toBe(false)
+    await untilByColumns(one)
+    await expectRight(one, never())
+    expect(totalOf(await one.list('/Absences?Status=Heard'))).toBe(0)
+  })
+
   test('is loaded anew where rows were deleted meanwhile', async () => {
     const { body } = await one.write('create', '/Absences', { Status: 'Status 1', Period: { Hours: 8000 } })
     await untilByColumns(one)

@@ -278,6 +278,7 @@ export class ListSite {
       bytesMax: this.columnBytes,
       log: createLog('error', null),
       retryMs: 200,
+      waitMs: 2_000,
       clusters: { rowsMin: 100, bucketRows: 200, msOfRow: 0.00002 },
     }
     const columns = this.columnBytes === 0 ? null : new ColumnStore(options)
