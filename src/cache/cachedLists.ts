@@ -9,6 +9,7 @@ import type { Row } from '../model/sql.ts'
 import type { Found } from '../respond/page.ts'
 import type { BytesReply, Reply } from '../respond/reply.ts'
 import type { Baseline } from './entries.ts'
+import { EqualLists } from './equalLists.ts'
 import { copyOf } from './keptReply.ts'
 import type { ListCache } from './listCache.ts'
 import { countList } from './listCounts.ts'
@@ -40,12 +41,6 @@ interface Located extends Found {
   readonly snapshot: string | null
 }
 
-/** A reply that is being made, and the baseline it was asked for after. */
-interface Asked {
-  readonly baseline: Baseline
-  readonly reply: Promise<Reply>
-}
-
 /**
  * Lists from the cache where it is certain to be right, else from the database.
  *
@@ -55,7 +50,7 @@ interface Asked {
  * begins again with a new baseline (step 14).
  */
 export class CachedLists implements ListSource {
-  private readonly asked = new Map<string, Asked>()
+  private readonly equals: EqualLists
   /** By selection: totals that are being counted. */
   private readonly counting = new Pending<unknown>()
   /** Selections that a standby has counted. */
@@ -69,7 +64,9 @@ export class CachedLists implements ListSource {
     private readonly access: CacheAccess,
     /** Null: there are none. */
     private readonly standbys: StandbyLists | null = null,
-  ) {}
+  ) {
+    this.equals = new EqualLists(access.cache)
+  }
 
   kept(key: string): Reply | null {
     const reply = this.access.cache.page(key)
@@ -80,19 +77,20 @@ export class CachedLists implements ListSource {
 
   async find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
     const { cache, tableMask } = this.access
-    const before = this.asked.get(key)
-    if (before && cache.isFresh(before.baseline)) {
-      const reply = await before.reply.catch(nullIfAbandoned)
-      if (reply) {
-        countList('equal')
-        return copyOf(reply)
-      }
-    }
+    const before = this.equals.join(key)
+    const joined = before && (await before)
+    if (joined !== null) return joined
     const isQuick = isNarrow(query) && this.wide.get(key) === undefined
-    const preparing = isQuick ? null : cache.prepare(this.entity, query, asker.key, tableMask)
+    const preparing = isQuick ? null : cache.prepare(this.entity, query, tableMask)
     if (preparing !== null) {
-      await preparing
-      if (asker.request.signal.aborted) throw new Abandoned()
+      const hasWaited = await preparing
+      // Nothing is awaited between this and the baseline: that takes of the time which the next list is asked about.
+      const turn = cache.turn(this.entity, asker.key)
+      if (turn !== null) await turn
+      if ((hasWaited || turn !== null) && asker.request.signal.aborted) throw new Abandoned()
+      const meanwhile = this.equals.join(key)
+      const reply = meanwhile && (await meanwhile)
+      if (reply !== null) return reply
     }
     const baseline = isQuick ? null : cache.baseline(selectionOf(this.entity, query.filters, tableMask))
     if (!baseline) {
@@ -100,13 +98,7 @@ export class CachedLists implements ListSource {
       if (isQuick && found.total >= WIDE_MIN) this.wide.set(key, true)
       return respond(found)
     }
-    const asked = { baseline, reply: this.make(key, query, baseline, asker, respond) }
-    this.asked.set(key, asked)
-    try {
-      return copyOf(await asked.reply)
-    } finally {
-      if (this.asked.get(key) === asked) this.asked.delete(key)
-    }
+    return this.equals.share(key, baseline, this.make(key, query, baseline, asker, respond))
   }
 
   async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
@@ -120,7 +112,9 @@ export class CachedLists implements ListSource {
     asker: Asker,
     respond: (found: Found) => BytesReply,
   ) {
-    const located = (await this.onceByStandby(query, first, asker)) ?? (await this.locate(query, first, asker))
+    // Not awaited where there is none: between a list's total and its page columns would be asked for others.
+    const byStandby = this.standbys === null ? null : await this.onceByStandby(query, first, asker)
+    const located = byStandby ?? (await this.locate(query, first, asker))
     const { baseline, snapshot, ...found } = located
     const reply = respond(found)
     if (baseline) this.access.cache.keepPage(key, baseline, snapshot, reply, REPLY_BYTES + reply.body.length)
@@ -240,10 +234,4 @@ export class CachedLists implements ListSource {
 function inOrder(rows: readonly Row[], ids: readonly number[]): Row[] {
   const byId = new Map(rows.map((row) => [Number(row[1]), row]))
   return ids.map((id) => byId.get(id)).filter((row) => row !== undefined)
-}
-
-/** Its client has left, and others have not. @throws any other error */
-function nullIfAbandoned(error: unknown): null {
-  if (error instanceof Abandoned) return null
-  throw error
 }

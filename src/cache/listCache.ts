@@ -85,15 +85,21 @@ export class ListCache<T> {
   }
 
   /**
-   * What a list of this asker has to wait for before its baseline: what `ColumnStore.prepare` says, and a moment in which its rows
-   * can come from columns; null: nothing. @throws ApiError 503
+   * What a list has to wait for before its turn: what `ColumnStore.prepare` says, and a moment in which its rows can come from
+   * columns; null: nothing. False: it has waited for those alone that have arrived with it. @throws ApiError 503
    */
-  prepare(entity: Entity, query: ListQuery, asker: string, tableMask: number): Promise<unknown> | null {
+  prepare(entity: Entity, query: ListQuery, tableMask: number): Promise<boolean> | null {
     const { columns, states } = this
-    if (columns === null) return null
-    const ready = columns.prepare(entity, query, asker)
-    const nextState = () => (columns.has(entity) ? states.next(tableMask) : null)
-    return ready === null ? nextState() : ready.then(nextState)
+    const nextState = (hasWaited: boolean) => {
+      const state = columns?.has(entity) ? states.next(tableMask) : null
+      return state === null ? hasWaited : state.then(() => true)
+    }
+    return columns?.prepare(entity, query)?.then(nextState) ?? null
+  }
+
+  /** What a list of this asker has to wait for right before its baseline; null: nothing. @throws ApiError 503 */
+  turn(entity: Entity, asker: string): Promise<void> | null {
+    return this.columns?.turn(entity, asker) ?? null
   }
 
   /** Whether what columns say as of the baseline is a state of the database, as of now. */

@@ -1,5 +1,6 @@
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
+import { Arrivals } from './arrivals.ts'
 import { Kernel, KernelFull } from './kernel.ts'
 import { Slices } from './slices.ts'
 import { type Sources, TableCopy } from './tableCopy.ts'
@@ -27,6 +28,7 @@ export class ColumnStore {
   private readonly tables = new Map<string, Tracked>()
   private readonly kernel: Kernel
   private readonly slices = new Slices()
+  private readonly arrivals = new Arrivals()
   private isEnded = false
   private readonly retryMs: number
 
@@ -66,20 +68,25 @@ export class ColumnStore {
   }
 
   /**
-   * What a list of this asker has to wait for: a reading of its table, or how the texts lie that it compares or sorts, and its turn;
-   * null: nothing. @throws ApiError 503, where others have taken all the time there is
+   * What a list has to wait for: a reading of its table, or how the texts lie that it compares or sorts, or, false, those lists that
+   * have arrived with it; null: nothing.
    */
-  prepare(entity: Entity, query: ListQuery, asker: string): Promise<unknown> | null {
+  prepare(entity: Entity, query: ListQuery): Promise<boolean> | null {
     const tracked = this.tables.get(entity.table)
     if (tracked === undefined) return null
     if (tracked.reading !== null) {
       // While that goes on the list comes from the database: it has nothing else to wait for.
-      const prepareNow = () => tracked.reading === null && this.prepare(entity, query, asker)
-      return tracking.readingOf(tracked)?.then(prepareNow) ?? null
+      const prepareNow = () => (tracked.reading === null ? this.prepare(entity, query) : null)
+      const hasWaited = () => true
+      return tracking.readingOf(tracked)?.then(prepareNow).then(hasWaited) ?? null
     }
     if (tracked.copy === null) return null
-    const ordering = tracked.copy.orderTexts(query)
-    return ordering === null ? this.slices.next(asker) : ordering.then(() => this.slices.next(asker))
+    return tracked.copy.orderTexts(query)?.then(() => true) ?? this.arrivals.next()
+  }
+
+  /** What a list of this asker has to wait for before it is looked for; null: nothing. @throws ApiError 503, after 5 seconds */
+  turn(entity: Entity, asker: string): Promise<void> | null {
+    return this.has(entity) ? this.slices.next(asker) : null
   }
 
   /** Notes that the database has found a list of the entity, which took so long. */

@@ -4,6 +4,8 @@ import { FlagWriter, type InFlightWrite } from '../../src/changes/inFlight.ts'
 import { ChangeLogWriter } from '../../src/changes/log.ts'
 import { ChangePublisher } from '../../src/changes/publisher.ts'
 import { tableMask } from '../../src/changes/recorder.ts'
+import { Slices } from '../../src/columns/slices.ts'
+import { TableCopy } from '../../src/columns/tableCopy.ts'
 import { TableReader } from '../../src/columns/tableReader.ts'
 import absence from '../../src/entities/absence.ts'
 import { loadEntities } from '../../src/registry.ts'
@@ -122,6 +124,41 @@ describe('a list by columns', () => {
       await expectRight(one, path)
     for (const path of [never(), `${never()}&page=3`, `${never()}&PageSize=50`])
       expect(await one.readingOf(() => expectRight(one, path))).toEqual([])
+  })
+
+  test('that arrives with equal ones is found once for all', async () => {
+    const pages = spyOn(TableCopy.prototype, 'page')
+    try {
+      const path = never()
+      const bodies = await Promise.all(Array.from({ length: 8 }, async () => (await one.list(path)).body))
+      expect(pages).toHaveBeenCalledTimes(1)
+      expect(new Set(bodies.map((body) => String(body))).size).toBe(1)
+    } finally {
+      pages.mockRestore()
+    }
+  })
+
+  test('takes no more of a turn of the event loop than there is for lists, however many have arrived together', async () => {
+    let turn = 0
+    const turns: number[] = []
+    const { note } = Slices.prototype
+    const noted = spyOn(Slices.prototype, 'note').mockImplementation(function (this: Slices) {
+      turns.push(turn)
+      note.call(this, 5)
+    })
+    const immediate = () => {
+      turn++
+      if (turns.length < 24) setImmediate(immediate)
+    }
+    setImmediate(immediate)
+    try {
+      await Promise.all(Array.from({ length: 12 }, () => one.list(never())))
+      // Each notes its total and its page, and either takes more than a turn has.
+      expect(turns).toHaveLength(24)
+      expect(new Set(turns).size).toBeGreaterThanOrEqual(12)
+    } finally {
+      noted.mockRestore()
+    }
   })
 
   test('has its rows from there while a write of its table is in flight that was sent behind all others', async () => {
