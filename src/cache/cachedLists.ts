@@ -76,12 +76,29 @@ export class CachedLists implements ListSource {
   }
 
   async find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
-    const { cache, tableMask } = this.access
     const before = this.equals.join(key)
     const joined = before && (await before)
     if (joined !== null) return joined
-    const isQuick = isNarrow(query) && this.wide.get(key) === undefined
-    const preparing = isQuick ? null : cache.prepare(this.entity, query, tableMask)
+    if (!isNarrow(query) || this.wide.get(key) !== undefined) return this.findPrepared(key, query, asker, respond)
+    const found = (await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker))
+    if (found.total >= WIDE_MIN) this.wide.set(key, true)
+    return respond(found)
+  }
+
+  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
+    return respond((await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker)))
+  }
+
+  /** Waits first for what the list then needs not ask the database; a copy that has lost track may be found so only after that. */
+  private async findPrepared(
+    key: string,
+    query: ListQuery,
+    asker: Asker,
+    respond: (found: Found) => BytesReply,
+    isAgain = false,
+  ): Promise<Reply> {
+    const { cache, tableMask } = this.access
+    const preparing = cache.prepare(this.entity, query, tableMask)
     if (preparing !== null) {
       const hasWaited = await preparing
       // Nothing is awaited between this and the baseline: that takes of the time which the next list is asked about.
@@ -92,17 +109,10 @@ export class CachedLists implements ListSource {
       const reply = meanwhile && (await meanwhile)
       if (reply !== null) return reply
     }
-    const baseline = isQuick ? null : cache.baseline(selectionOf(this.entity, query.filters, tableMask))
-    if (!baseline) {
-      const found = (await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker))
-      if (isQuick && found.total >= WIDE_MIN) this.wide.set(key, true)
-      return respond(found)
-    }
+    const baseline = cache.baseline(selectionOf(this.entity, query.filters, tableMask))
+    if (!baseline) return this.findNow(query, asker, respond)
+    if (!isAgain && cache.hasLostTrack(baseline)) return this.findPrepared(key, query, asker, respond, true)
     return this.equals.share(key, baseline, this.make(key, query, baseline, asker, respond))
-  }
-
-  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
-    return respond((await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker)))
   }
 
   private async make(

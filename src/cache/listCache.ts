@@ -102,6 +102,11 @@ export class ListCache<T> {
     return this.columns?.turn(entity, asker) ?? null
   }
 
+  /** Whether the copy of the baseline's table is being refreshed since it was looked at: the list has that to wait for. */
+  hasLostTrack({ selection, columns }: Baseline): boolean {
+    return columns === null && (this.columns?.isRefreshing(selection.entity) ?? false)
+  }
+
   /** Whether what columns say as of the baseline is a state of the database, as of now. */
   isState({ selection, generation, next, columns }: Baseline): boolean {
     if (columns === null || !columns.isAsOf(generation, next)) return false

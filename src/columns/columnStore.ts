@@ -55,6 +55,11 @@ export class ColumnStore {
     return tracking.isReady(this.tables.get(table))
   }
 
+  /** Whether the copy of the entity's table is being read anew. */
+  isRefreshing({ table }: Entity): boolean {
+    return tracking.isRefreshing(this.tables.get(table))
+  }
+
   /** The copy of the entity's table, as of the last `catchUp` of the subscriber; null: there is none. */
   current(entity: Entity): TableCopy | null {
     const tracked = this.tables.get(entity.table)
@@ -148,7 +153,6 @@ export class ColumnStore {
   private async read(tracked: Tracked, work: () => Promise<void>) {
     const { promise: done, resolve } = Promise.withResolvers<void>()
     tracked.reading = { done, fromMs: performance.now() }
-    const { table } = tracked.entity
     try {
       await work()
       tracked.hasFailed = false
@@ -157,7 +161,10 @@ export class ColumnStore {
       tracked.notBeforeMs = performance.now() + this.retryMs
       if (error instanceof KernelFull) this.noteFull(tracked)
       else if (!this.isEnded)
-        this.options.log.warn('a table cannot be read into columns', { table, error: String(error) })
+        this.options.log.warn('a table cannot be read into columns', {
+          table: tracked.entity.table,
+          error: String(error),
+        })
     } finally {
       tracked.reading = null
       resolve()
@@ -226,10 +233,7 @@ export class ColumnStore {
   /** Its memory goes to this table where another is asked for much less. */
   private noteFull(tracked: Tracked) {
     const { log, bytesMax } = this.options
-    const mb = bytesMax / 2 ** 20
-    const others = [...this.tables.values()].filter(
-      (other) => other !== tracked && other.copy && other.reading === null,
-    )
+    const others = [...this.tables.values()].filter((other) => other !== tracked && tracking.isReady(other))
     const [least] = others.sort((one, other) => tracking.askedOf(one) - tracking.askedOf(other))
     tracked.notBeforeMs = performance.now() + this.retryMs
     if (least && 2 * tracking.askedOf(least) < tracking.askedOf(tracked)) {
@@ -241,6 +245,6 @@ export class ColumnStore {
     if (tracked.isSaid) return
     tracked.isSaid = true
     const { table } = tracked.entity
-    log.info('COLUMNS_MB is too little for a table: the database counts its lists', { table, mb })
+    log.info('COLUMNS_MB is too little for a table: the database counts its lists', { table, mb: bytesMax / 2 ** 20 })
   }
 }

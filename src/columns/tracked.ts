@@ -64,6 +64,11 @@ export function isReady(tracked: Tracked | undefined): boolean {
   return tracked !== undefined && tracked.copy !== null && tracked.reading === null
 }
 
+/** Whether there is a copy that is being read anew. */
+export function isRefreshing(tracked: Tracked | undefined): boolean {
+  return tracked !== undefined && tracked.copy !== null && tracked.reading !== null
+}
+
 /** Whether the table may be read now. */
 export function mayRead({ reading, notBeforeMs }: Tracked): boolean {
   return reading === null && performance.now() >= notBeforeMs
