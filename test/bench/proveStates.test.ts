@@ -7,6 +7,7 @@ import { numberedPage, type Page, pageBeside } from '../prove/lists/states/pages
 import { RowsModel } from '../prove/lists/states/rowsModel.ts'
 import { Timeline } from '../prove/lists/states/timeline.ts'
 
+const id = { name: 'Id', kind: 'integer' } as const
 const name = { name: 'Name', kind: 'text' } as const
 const enabled = { name: 'Enabled', kind: 'boolean' } as const
 
@@ -88,6 +89,21 @@ describe('an answer under load', () => {
     expect(version).not.toBe(null)
     judge.judge(next, answer(8, body([6, 'c0'], [3, 'c0'], [2, 'c0']), LAST), 1, 1)
     expect(faults()).toEqual(['wrong: text'])
+  })
+
+  test('by cursor of a list sorted by id leads behind the row, whatever is written to it', () => {
+    const sorts = [{ field: id, descending: false } as const, { field: name, descending: true } as const]
+    const byId = new OrderedRows({ ...list.selected, sorts }, model)
+    timeline = new Timeline(model, [byId])
+    judge = new Judge(timeline, findings, 'test')
+    page = numberedPage(byId, 5, 1)
+    const first = answer(8, body([1, 'c1'], [2, 'c2'], [3, 'c0'], [4, 'c1'], [5, 'c2']), FIRST)
+    const next = pageBeside(first, judge.judge(page, first, 0, 0) ?? { state: 0, rows: [] }, page, 'next') as Page
+    write(5, 'c1', true)
+    expect(judge.judge(next, answer(8, body([6, 'c0'], [7, 'c1'], [8, 'c2']), LAST), 1, 1)).not.toBe(null)
+    write(5, 'c9', true)
+    expect(judge.judge(next, answer(8, body([6, 'c0'], [7, 'c1'], [8, 'c2']), LAST), 2, 2)).not.toBe(null)
+    expect(faults()).toEqual([])
   })
 })
 

@@ -25,7 +25,9 @@ export class OrderedRows {
     model: RowsModel,
   ) {
     const { collection, filters, sorts } = selected
-    this.sorts = [...sorts]
+    // Behind the id nothing orders rows, and a cursor has no more: a row lies at its place whatever else of it is written.
+    const id = sorts.findIndex(({ field }) => field.name === 'Id')
+    this.sorts = id < 0 ? [...sorts] : sorts.slice(0, id + 1)
     const rows = [...model.rows[collection].values()].filter((row) => filters.every((filter) => matches(filter, row)))
     this.kept = [{ state: 0, rows: inOrder(rows, this.sorts) }]
   }
