@@ -175,11 +175,6 @@ export class ChangeLogReader {
     return ((nowMs - load(words, LEASE)) & TIME) < LEASE_MS
   }
 
-  /** Whether rows that others have written come from the database's log, each transaction whole. */
-  get isFed(): boolean {
-    return isFed(this.region)
-  }
-
   /** Whether lists of one of these tables must come from the database. */
   isWithheld(tables: number): boolean {
     return (load(this.region.words, WITHHELD) & tables) !== 0
