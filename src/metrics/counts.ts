@@ -1,51 +1,66 @@
-import { HEADER_WORDS, openRegion } from '../os/region.ts'
 import { type MetricName, metrics } from './declared.ts'
-import { cellsOf, formatOf, NO_ROUTE_INDEX, OWN_ROUTE_INDEX, placeOf, routeCell } from './layout.ts'
-import { type KindOfRequest, type KindOfStatement, METHODS, type Metric, STATUSES } from './metric.ts'
+import {
+  type KindOfRequest,
+  type KindOfStatement,
+  METHODS,
+  type Metric,
+  NO_ROUTE,
+  type Sample,
+  STATUSES,
+} from './metric.ts'
 
-/** Where a process counts so that others can read it. */
-export interface CountsAccess {
-  readonly path: string
-  readonly part: number
-  readonly routes: readonly string[]
-  readonly format: string
-}
+/** The values of a process by metric. */
+export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
-/**
- * What this process has counted: one number a cell, which no other process writes, so that a plain addition is enough. A
- * number of 64 bits is written in one piece, and is exact up to 2^53.
- */
-let cells: Float64Array = new Float64Array(cellsOf([]))
-let routeNumbers = new Map<string, number>()
-
-/**
- * From now on counts go to this part of mapped memory, on top of what a process before has counted there. Null, and where
- * the memory is that of another version of the program: nowhere but in this process. False in the latter case.
- */
-export function shareCounts(access: CountsAccess | null): boolean {
-  if (access === null) return true
-  if (access.format !== formatOf(access.routes)) return false
-  const { words } = openRegion(access.path)
-  const size = cellsOf(access.routes)
-  cells = partOf(words, access.part, size)
-  routeNumbers = new Map(access.routes.map((route, index) => [route, index]))
-  return true
-}
-
-/** A part of mapped memory, as numbers. */
-export function partOf(words: Int32Array, part: number, size: number): Float64Array {
-  return new Float64Array(words.buffer, words.byteOffset + 4 * HEADER_WORDS + 8 * part * size, size)
+/** Where the values of one series lie among the cells. */
+interface Series {
+  readonly labels: Sample['labels']
+  readonly first: Cell
+  readonly length: number
 }
 
 /** One cell of a metric of the workers, for `count` and `gauge`. */
 export type Cell = number
 
+type Counted = Exclude<MetricName, 'requests'>
+
+/** One number a cell. A histogram has one cell for each bucket, the last bucket without an end, and one for the sum. */
+const cells: number[] = []
+const seriesByMetric = new Map<Counted, readonly Series[]>()
+for (const [name, metric] of Object.entries<Metric>(metrics)) {
+  if (metric.from === 'supervisor' || name === 'requests') continue
+  const length = metric.bounds ? metric.bounds.length + 2 : 1
+  const labels = combinationsOf(metric.labels as Record<string, readonly string[]>)
+  seriesByMetric.set(
+    name as Counted,
+    labels.map((own) => ({ labels: own, first: claim(length), length })),
+  )
+}
+/** The requests of each route, by method and status. */
+const requestsByRoute = new Map<string, Float64Array>()
+let writeGauges: () => void = () => undefined
+
+/** What this process has counted, and what it has in use now. Routes, methods and statuses without a request are left out. */
+export function readSamples(): Samples {
+  writeGauges()
+  const samples: Partial<Record<MetricName, Sample[]>> = { requests: requestSamples() }
+  for (const [name, series] of seriesByMetric)
+    samples[name] = series.map(({ labels, first, length }) => ({ labels, values: cells.slice(first, first + length) }))
+  return samples
+}
+
+/** From now on `write` sets the gauges each time that samples are read. */
+export function setGauges(write: () => void): void {
+  writeGauges = write
+}
+
 /** The cell of a metric without buckets, by the values of its labels in their order. */
-export function cellOf(name: Exclude<MetricName, 'requests'>, ...values: string[]): Cell {
-  const { first, series, each } = placeOf(name)
-  const index = series.findIndex((labels) => Object.values(labels).every((value, at) => value === values[at]))
-  if (index === -1) throw new Error(`${name} has no series ${values.join(', ')}`)
-  return first + index * each
+export function cellOf(name: Counted, ...values: string[]): Cell {
+  const found = seriesByMetric
+    .get(name)
+    ?.find(({ labels }) => Object.values(labels).every((value, at) => value === values[at]))
+  if (found === undefined) throw new Error(`${name} has no series ${values.join(', ')}`)
+  return found.first
 }
 
 export function count(cell: Cell, by = 1): void {
@@ -63,7 +78,7 @@ interface Histogram {
 }
 
 function histogramOf(name: 'requestSeconds' | 'statementSeconds' | 'delays', ...values: string[]): Histogram {
-  return { first: cellOf(name, ...values), bounds: (metrics[name] as Metric).bounds as readonly number[] }
+  return { first: cellOf(name, ...values), bounds: metrics[name].bounds }
 }
 
 function observe({ first, bounds }: Histogram, seconds: number): void {
@@ -85,7 +100,7 @@ const delays = histogramOf('delays')
 /** Statements of each kind that have failed. */
 export const failureCells = byKind(metrics.failures.labels.kind, (kind) => cellOf('failures', kind))
 
-/** Counts a request that was answered. `route`: null, where its path leads nowhere; one that is not known is of a project's own. */
+/** Counts a request that was answered. `route`: its pattern; null: its path leads nowhere. */
 export function countRequest(
   route: string | null,
   method: string,
@@ -93,10 +108,14 @@ export function countRequest(
   kind: KindOfRequest,
   ms: number,
 ): void {
-  const routeNumber = route === null ? NO_ROUTE_INDEX : (routeNumbers.get(route) ?? OWN_ROUTE_INDEX)
+  const name = route ?? NO_ROUTE
+  let requests = requestsByRoute.get(name)
+  if (requests === undefined) {
+    requests = new Float64Array(METHODS.length * STATUSES.length)
+    requestsByRoute.set(name, requests)
+  }
   const methodNumber = methodNumbers.get(method) ?? OTHER_METHOD
-  const cell = routeCell(routeNumber) + methodNumber * STATUSES.length + (statusNumbers[status] as number)
-  ;(cells[cell] as number) += 1
+  ;(requests[methodNumber * STATUSES.length + (statusNumbers[status] as number)] as number) += 1
   observe(requestSeconds[kind], ms / 1_000)
 }
 
@@ -120,6 +139,32 @@ export function countDelay(ms: number): void {
   observe(delays, ms / 1_000)
 }
 
+function requestSamples(): Sample[] {
+  return [...requestsByRoute].flatMap(([route, requests]) =>
+    Array.from(requests, (value, index) => ({ value, index }))
+      .filter(({ value }) => value > 0)
+      .map(({ value, index }) => ({ labels: labelsOf(route, index), values: [value] })),
+  )
+}
+
+function labelsOf(route: string, index: number): Sample['labels'] {
+  const method = METHODS[Math.floor(index / STATUSES.length)] as string
+  return { route, method, status: STATUSES[index % STATUSES.length] as string }
+}
+
+/** The first of `length` new cells. */
+function claim(length: number): Cell {
+  return cells.push(...new Array<number>(length).fill(0)) - length
+}
+
 function byKind<Kind extends string, T>(kinds: readonly Kind[], make: (kind: Kind) => T): Record<Kind, T> {
   return Object.fromEntries(kinds.map((kind) => [kind, make(kind)])) as Record<Kind, T>
+}
+
+/** Every combination of the labels' values; the last label changes fastest. */
+function combinationsOf(labels: Readonly<Record<string, readonly string[]>>): Record<string, string>[] {
+  return Object.entries(labels).reduce<Record<string, string>[]>(
+    (found, [label, values]) => found.flatMap((own) => values.map((value) => ({ ...own, [label]: value }))),
+    [{}],
+  )
 }

@@ -1,10 +1,191 @@
-import { ofDatabase } from './ofDatabase.ts'
-import { ofLists } from './ofLists.ts'
-import { ofProcesses } from './ofProcesses.ts'
-import { ofRequests } from './ofRequests.ts'
-import { ofWebhooks } from './ofWebhooks.ts'
+import { KINDS_OF_REQUEST, KINDS_OF_STATEMENT, METHODS, type Metric, STATUSES } from './metric.ts'
 
-/** Every metric there is: a scrape, docs/monitoring/, the dashboard and the alerts name these, and no others. */
-export const metrics = { ...ofRequests, ...ofDatabase, ...ofLists, ...ofWebhooks, ...ofProcesses }
+type Labels = Metric['labels']
+
+const POOLS = ['rows', 'lists', 'longWrites'] as const
+/** From half a millisecond, which a page from memory takes, to the deadline of a query, and beyond. */
+const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** The last one is what PostgreSQL lets most statements have. */
+const STATEMENT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3]
+
+/** Every metric: a scrape, docs/monitoring/, the dashboard and the alerts name these, and no others. */
+export const metrics = {
+  // Requests, streams and limits
+  requests: counter('roster_http_requests_total', 'Requests that were answered, by route, method and status.', 'sum', {
+    route: null,
+    method: METHODS,
+    status: STATUSES,
+  }),
+  requestSeconds: histogram(
+    'roster_http_request_duration_seconds',
+    'From the arrival of a request to its answer, and to the end of a stream.',
+    'sum',
+    REQUEST_SECONDS,
+    { kind: KINDS_OF_REQUEST },
+  ),
+  requestsInFlight: gauge('roster_http_requests_in_flight', 'Requests without an answer yet.', 'sum'),
+  streams: gauge('roster_streams', 'Streams under way.', 'sum'),
+  limited: counter(
+    'roster_limiter_requests_total',
+    'Requests that were charged, by who was charged and whether the limits admitted them.',
+    'sum',
+    { client: ['key', 'address'], result: ['admitted', 'refused'] },
+  ),
+  overflowed: counter(
+    'roster_limiter_overflowed_total',
+    'Requests of keys that found no entry of their own, since more are in use than RATE_LIMIT_CLIENTS.',
+    'sum',
+  ),
+  limiterKeys: gauge(
+    'roster_limiter_keys',
+    'Keys of which requests count at the moment, as of ten seconds ago at most.',
+    'greatest',
+  ),
+  limiterKeysMax: gauge(
+    'roster_limiter_keys_max',
+    'Keys that can have an entry of their own: RATE_LIMIT_CLIENTS.',
+    'greatest',
+  ),
+
+  // Statements, batches and connections
+  statementSeconds: histogram(
+    'roster_database_statement_duration_seconds',
+    'From handing a statement to the driver to its answer, by kind.',
+    'sum',
+    STATEMENT_SECONDS,
+    { kind: KINDS_OF_STATEMENT },
+  ),
+  failures: counter(
+    'roster_database_failures_total',
+    'Statements that ended with an error or missed their deadline, by kind.',
+    'sum',
+    { kind: KINDS_OF_STATEMENT },
+  ),
+  batches: counter('roster_database_batches_total', 'Statements that did the work of several.', 'sum', {
+    kind: ['read', 'write'],
+  }),
+  batched: counter('roster_database_batched_total', 'Reads and writes that went to the database in batches.', 'sum', {
+    kind: ['read', 'write'],
+  }),
+  renewals: counter(
+    'roster_database_pool_renewals_total',
+    'Times that all connections of a pool were replaced, since one was lost or all were stuck.',
+    'sum',
+  ),
+  connectionsMax: gauge('roster_database_connections_max', 'Connections that a pool may open.', 'sum', { pool: POOLS }),
+  statementsSent: gauge(
+    'roster_database_statements_sent',
+    'Statements that the driver has; more than there are connections wait for one.',
+    'sum',
+    { pool: POOLS },
+  ),
+  queries: gauge(
+    'roster_database_queries',
+    'Reads and writes without an answer yet, those that wait for a batch included.',
+    'sum',
+    { pool: POOLS },
+  ),
+
+  // Lists and column copies
+  lists: counter(
+    'roster_lists_total',
+    'Lists by where their answer came from: a page kept, the answer of an equal request, columns, the database with a known total, the database, a standby.',
+    'sum',
+    { from: ['page', 'equal', 'columns', 'total', 'database', 'standby'] },
+  ),
+  cacheLease: gauge(
+    'roster_list_cache_live',
+    '1 while writes of others are known, so that lists may come from memory.',
+    'supervisor',
+  ),
+  feedLag: gauge(
+    'roster_change_feed_lag_seconds',
+    'How late the news of writes of others were, as of the last time they were asked for.',
+    'supervisor',
+  ),
+  columnTables: gauge('roster_columns_tables', 'Copies of tables in columns, of all workers.', 'sum'),
+  columnBytes: gauge('roster_columns_bytes', 'Memory of these copies.', 'sum'),
+  columnBytesMax: gauge(
+    'roster_columns_bytes_max',
+    'Memory that these copies may take: COLUMNS_MB of each worker.',
+    'sum',
+  ),
+  columnAge: gauge(
+    'roster_columns_age_seconds',
+    'How long ago the oldest of these copies was read or refreshed; changes since are taken in as they come.',
+    'greatest',
+  ),
+
+  // Webhooks
+  hooks: gauge(
+    'roster_hooks',
+    'Hooks of the database by state, as of the last look of this server: once a minute, or each second while it posts.',
+    'supervisor',
+    { state: ['active', 'paused', 'parked'] },
+  ),
+  deliveries: counter(
+    'roster_hook_deliveries_total',
+    'Deliveries to hooks by this server: those that their receivers took, and those that failed and are tried again.',
+    'supervisor',
+    { outcome: ['taken', 'failed'] },
+  ),
+  hookLag: gauge(
+    'roster_hook_lag_seconds',
+    'How long ago the oldest change was written that an active hook has not taken; 0 where there is none, or another server posts.',
+    'supervisor',
+  ),
+
+  // Processes
+  delays: histogram(
+    'roster_event_loop_delay_seconds',
+    'How late a timer of each worker was: so long every request of the worker waited.',
+    'each',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+  ),
+  workers: gauge('roster_workers', 'Worker processes that run.', 'supervisor'),
+  workersWanted: gauge('roster_workers_wanted', 'Worker processes that are to run.', 'supervisor'),
+  replacements: counter(
+    'roster_worker_replacements_total',
+    'Workers that ended unasked, or hung, and were replaced.',
+    'supervisor',
+  ),
+  memory: gauge('roster_process_resident_memory_bytes', 'Memory of each process of the server.', 'supervisor', {
+    process: null,
+  }),
+  descriptors: gauge('roster_process_open_fds', 'Open descriptors of each process of the server.', 'supervisor', {
+    process: null,
+  }),
+  descriptorsMax: gauge('roster_process_max_fds', 'Descriptors that a process may have open.', 'supervisor'),
+  started: gauge('roster_start_time_seconds', 'When the server was started, in seconds since 1970.', 'supervisor'),
+  build: gauge('roster_build_info', 'Always 1; its labels say what runs.', 'supervisor', { version: null, bun: null }),
+} as const satisfies Record<string, Metric>
 
 export type MetricName = keyof typeof metrics
+
+function counter<const L extends Labels = Record<string, never>>(
+  name: string,
+  help: string,
+  from: Metric['from'],
+  labels = {} as L,
+) {
+  return { name, type: 'counter', help, labels, from } as const
+}
+
+function gauge<const L extends Labels = Record<string, never>>(
+  name: string,
+  help: string,
+  from: Metric['from'],
+  labels = {} as L,
+) {
+  return { name, type: 'gauge', help, labels, from } as const
+}
+
+function histogram<const L extends Labels = Record<string, never>>(
+  name: string,
+  help: string,
+  from: Metric['from'],
+  bounds: readonly number[],
+  labels = {} as L,
+) {
+  return { name, type: 'histogram', help, labels, bounds, from } as const
+}

@@ -1,6 +1,5 @@
-import type { Sample } from './board.ts'
 import { type MetricName, metrics } from './declared.ts'
-import type { Metric } from './metric.ts'
+import type { Metric, Sample } from './metric.ts'
 
 /** The type of what `writeMetrics` writes. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'

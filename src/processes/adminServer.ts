@@ -11,7 +11,7 @@ export interface AdminServer {
 
 /** What it answers with. */
 interface AdminParts {
-  metrics(): string
+  metrics(): Promise<string>
   /** Whether a worker is there. */
   isLive(): boolean
   /** Rejects, as a false does, where requests cannot be served. */
@@ -54,8 +54,8 @@ function answer({ method, url }: Request, parts: AdminParts): Promise<Response> 
   return get()
 }
 
-function metricsOf({ metrics }: AdminParts): Response {
-  return new Response(metrics(), { headers: { ...SAFE, 'Content-Type': EXPOSITION_TYPE } })
+async function metricsOf({ metrics }: AdminParts): Promise<Response> {
+  return new Response(await metrics(), { headers: { ...SAFE, 'Content-Type': EXPOSITION_TYPE } })
 }
 
 function livenessOf({ isLive }: AdminParts): Response {

@@ -1,6 +1,5 @@
 import type { ColumnStore } from '../columns/columnStore.ts'
-import type { Log } from '../log.ts'
-import { type CountsAccess, cellOf, count, countDelay, gauge, shareCounts } from '../metrics/counts.ts'
+import { cellOf, count, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 
 /** What has a number of statements under way. */
 interface Loaded {
@@ -18,8 +17,6 @@ export interface Gauged {
   requestsInFlight(): number
 }
 
-/** So old may the numbers of a scrape be that are no counts. */
-const EVERY_MS = 1_000
 const DELAY_EVERY_MS = 100
 
 const IN_FLIGHT = cellOf('requestsInFlight')
@@ -37,18 +34,12 @@ const POOLS = (['rows', 'lists', 'longWrites'] as const).map((pool) => ({
   queries: cellOf('queries', pool),
 }))
 
-/** Counts for scrapes from now on, where that can be. */
-export function countIn(access: CountsAccess | null, log: Pick<Log, 'warn'>): void {
-  if (!shareCounts(access)) log.warn('requests of this worker are in no metric: the supervisor is of another version')
-}
-
-/** Says for scrapes, again and again, what a worker has in use, and how late its timers are. Returns what ends it. */
+/** Measures for scrapes what a worker has in use, and how late its timers are. Returns what ends it. */
 export function keepGauges(gauged: Gauged): () => void {
-  const write = () => writeGauges(gauged)
-  write()
-  const timers = [setInterval(write, EVERY_MS), watchDelay()]
-  for (const timer of timers) timer.unref()
-  return () => timers.forEach(clearInterval)
+  setGauges(() => writeGauges(gauged))
+  const timer = watchDelay()
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 /** Says how many keys the limits count requests of, of how many, and counts requests of keys that shared an entry. */

@@ -1,7 +1,7 @@
 import type { LimiterTables } from '../admit/limiterFiles.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import type { Config } from '../config/config.ts'
-import type { CountsAccess } from '../metrics/counts.ts'
+import type { Samples } from '../metrics/counts.ts'
 import type { KeyRecord } from '../model/key.ts'
 import type { Certificate } from '../os/certificate.ts'
 
@@ -29,8 +29,6 @@ export interface StartMessage {
   readonly certificate: Certificate | null
   /** Null: the list cache is off. */
   readonly changes: ChangeLogAccess | null
-  /** Null: what it counts is read by none. */
-  readonly counts: CountsAccess | null
 }
 
 /** The database is reachable: requests are answered from now on. */
@@ -44,7 +42,7 @@ export type ToWorker =
   | KeysMessage
   | BeginMessage
   /** Sent again and again; a worker that does not answer hangs. */
-  | { readonly kind: 'ping' }
+  | { readonly kind: 'ping'; readonly number: number }
   /** The worker lets clients leave for `leaveMs`, finishes what runs, and ends. */
   | { readonly kind: 'stop'; readonly leaveMs: number }
 
@@ -54,7 +52,8 @@ export type FromWorker = StateMessage | ReportMessage
 type StateMessage =
   | { readonly kind: 'ready'; readonly url: string; readonly port: number }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  | { readonly kind: 'pong' }
+  /** The answer to the ping of that number, or the last message before the end. `samples`: null, where there are no scrapes. */
+  | { readonly kind: 'pong'; readonly number: number; readonly samples: Samples | null }
 
 /** What the process has to report of its work. */
 export type ReportMessage =

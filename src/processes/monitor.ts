@@ -5,21 +5,20 @@ import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
 import type { HookUse } from '../hooks/sender.ts'
 import { createReadiness } from '../http/readiness.ts'
-import { routeNames } from '../http/routeNames.ts'
-import { MetricBoard, type Sample } from '../metrics/board.ts'
-import type { CountsAccess } from '../metrics/counts.ts'
 import { type MetricName, metrics } from '../metrics/declared.ts'
 import { writeMetrics } from '../metrics/exposition.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Sample } from '../metrics/metric.ts'
+import { MetricSums } from '../metrics/sums.ts'
 import type { Statement } from '../model/sql.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
 import { processUse } from '../os/processUse.ts'
 import { type AdminServer, serveAdmin } from './adminServer.ts'
+import type { Pool } from './workerPool.ts'
 
 /** What the supervisor has of its own for scrapes. */
 interface Supervised {
   /** Null until they are started. */
-  workers(): { readonly running: ReadonlyMap<number, number>; readonly replacements: number } | null
+  workers(): Pick<Pool, 'running' | 'replacements' | 'poll'> | null
   /** Null: there is no change log. */
   changes(): ChangeLogOwner | null
   /** Null: it posts no webhooks. */
@@ -37,34 +36,21 @@ interface Readying {
 
 /** What a server says of itself to those who run it: its metrics, on a port of their own. */
 export class Monitor {
-  private readonly board: MetricBoard
+  /** What the workers count. */
+  readonly sums = new MetricSums()
   private server: AdminServer | null = null
   private readonly startedSeconds = Date.now() / 1_000
   private readonly descriptorsMax = descriptorsMax()
 
-  /** Null: no port is set. @throws Error when there is no room for the counts */
-  static create(config: Config, folder: string, entities: readonly Entity[], supervised: Supervised): Monitor | null {
-    return config.adminPort === null ? null : new Monitor(config, folder, entities, supervised)
+  /** Null: no port is set. */
+  static create(config: Config, supervised: Supervised): Monitor | null {
+    return config.adminPort === null ? null : new Monitor(config, supervised)
   }
 
   private constructor(
     private readonly config: Config,
-    folder: string,
-    entities: readonly Entity[],
     private readonly supervised: Supervised,
-  ) {
-    this.board = new MetricBoard(folder, config.workers, routeNames(entities))
-  }
-
-  /** Where a new worker process counts. */
-  enter(process: number): CountsAccess | null {
-    return this.board.enter(process)
-  }
-
-  /** A worker process has ended. */
-  leave(process: number): void {
-    this.board.leave(process)
-  }
+  ) {}
 
   /** Begins to answer. Returns where. @throws StartError */
   start({ url, migrationFiles, isServing }: Readying): string {
@@ -81,28 +67,26 @@ export class Monitor {
 
   stop(): void {
     this.server?.stop()
-    this.board.close()
   }
 
-  private text(): string {
+  private async text(): Promise<string> {
+    await this.supervised.workers()?.poll()
     const own = this.ownSamples()
-    return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : this.board.samples(name)))
+    return writeMetrics((name) => (metrics[name].from === 'supervisor' ? (own[name] ?? []) : this.sums.samples(name)))
   }
 
   private ownSamples(): Partial<Record<MetricName, Sample[]>> {
     const workers = this.supervised.workers()
     const changes = this.supervised.changes()
     const running = [...(workers?.running ?? [])]
-    const numbers = running.map(([process]) => this.board.numberOf(process))
     const uses = [
       { process: 'supervisor', ...processUse('self') },
-      ...running.map(([, pid], index) => ({ process: `worker-${numbers[index]}`, ...processUse(pid) })),
-    ].filter(({ process }) => process !== 'worker-null')
+      ...running.map(([process, pid]) => ({ process: `worker-${this.sums.numberOf(process)}`, ...processUse(pid) })),
+    ]
     return {
       workers: one(running.length),
       workersWanted: one(this.config.workers),
       replacements: one(workers?.replacements ?? 0),
-      uncounted: one(numbers.filter((number) => number === null).length),
       cacheLease: changes === null ? [] : one(changes.isLive ? 1 : 0),
       feedLag: changes === null ? [] : one(changes.lagMs / 1_000),
       ...samplesOfHooks(this.supervised.hooks()),

@@ -4,7 +4,7 @@ import { developmentKeyFile } from '../admit/developmentKey.ts'
 import { readConfig } from '../config/config.ts'
 import { mountApi } from '../http/ownRoutes.ts'
 import { createLog, type Log } from '../log.ts'
-import { shareCounts } from '../metrics/counts.ts'
+import { readSamples } from '../metrics/counts.ts'
 import type { ToWorker } from './messages.ts'
 import type { Started } from './started.ts'
 import { Supervisor } from './supervisor.ts'
@@ -116,8 +116,8 @@ class OneProcess implements Pool {
 
   async start() {
     const { onReport, startMessage } = this.options
-    const { config, counts, ...surroundings } = startMessage(null, 1)
-    shareCounts(counts)
+    const { config, ...surroundings } = startMessage(null, 1)
+    this.options.onStart(1)
     this.worker = startWorker(config, {
       ...surroundings,
       log: this.log,
@@ -128,6 +128,10 @@ class OneProcess implements Pool {
     const { takeUsedKeys } = await this.worker
     this.timer = setInterval(() => onReport({ kind: 'used', ids: takeUsedKeys() }), USED_EVERY_MS)
     return { url: '', processes: 1 }
+  }
+
+  async poll() {
+    this.options.onSamples(1, readSamples())
   }
 
   broadcast(message: ToWorker) {

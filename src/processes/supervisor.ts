@@ -87,13 +87,14 @@ export class Supervisor {
         keys: keys.keys,
         tables: keys.ensureTables(),
         changes: this.changes?.enter(process) ?? null,
-        counts: this.monitor?.enter(process) ?? null,
       }),
+      onStart: (process) => this.monitor?.sums.enter(process),
       onEnd: (process) => {
         this.changes?.leave(process)
-        this.monitor?.leave(process)
+        this.monitor?.sums.leave(process)
       },
       onReport: (report) => this.take(report),
+      onSamples: (process, samples) => this.monitor?.sums.note(process, samples),
     })
     const { url, processes } = await this.pool.start().catch((error) => {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
@@ -153,7 +154,7 @@ export class Supervisor {
       if (listCache && changes === 'off') log.info('list cache off: CHANGES=off, so writes of others are unknown')
       else if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
       else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
-      this.monitor = Monitor.create(config, folder, this.entities, {
+      this.monitor = Monitor.create(config, {
         workers: () => this.pool,
         changes: () => this.changes,
         hooks: () => this.chores?.hookUse ?? null,

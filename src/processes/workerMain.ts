@@ -1,7 +1,7 @@
 // A worker as a process of its own; the supervisor starts it, sends it what it needs, and outlives it.
 
 import { createLog, type Log } from '../log.ts'
-import { countIn } from './gauges.ts'
+import { readSamples } from '../metrics/counts.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 import { takeNews } from './workerNews.ts'
@@ -13,11 +13,12 @@ const LEAVE_MS = 2_000
 let log: Log | undefined
 let worker: Promise<Worker> | undefined
 let isStopping = false
+let isScraped = false
 
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
-  else if (message.kind === 'ping') report({ kind: 'pong' })
+  else if (message.kind === 'ping') answerPing(message.number)
   else takeNews(worker, message, log)
 })
 // Without the supervisor no process would stop this one, or replace it.
@@ -28,9 +29,9 @@ process.on('SIGINT', () => undefined)
 process.on('uncaughtException', fail)
 process.on('unhandledRejection', fail)
 
-async function start({ config, counts, ...surroundings }: ToWorker & { kind: 'start' }) {
+async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) {
   log = createLog(config.logLevel, config.logFormat)
-  countIn(counts, log)
+  isScraped = config.adminPort !== null
   worker = startWorker(config, {
     ...surroundings,
     log,
@@ -62,8 +63,13 @@ async function stop(leaveMs: number, code = 0) {
   const running = await worker?.catch(() => null)
   await running?.stop(leaveMs)
   if (running) reportUsed(running.takeUsedKeys())
+  answerPing(Number.POSITIVE_INFINITY)
   await log?.flush()
   process.exit(code)
+}
+
+function answerPing(number: number) {
+  report({ kind: 'pong', number, samples: isScraped ? readSamples() : null })
 }
 
 function reportUsed(ids: readonly string[]) {

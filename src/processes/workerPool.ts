@@ -1,4 +1,5 @@
 import type { Log } from '../log.ts'
+import type { Samples } from '../metrics/counts.ts'
 import type { ReportMessage, StartMessage, ToWorker } from './messages.ts'
 import { WorkerFailed, WorkerProcess } from './workerProcess.ts'
 
@@ -7,9 +8,13 @@ export interface PoolOptions {
   log: Log
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
   startMessage(port: number | null, process: number): StartMessage
+  /** The process with this number is about to start. */
+  onStart(process: number): void
   /** The process with this number has ended, or could not be started. */
   onEnd(process: number): void
   onReport(report: ReportMessage): void
+  /** What the process with this number has counted since its start. */
+  onSamples(process: number, samples: Samples): void
 }
 
 /** A worker that was killed while it started is started again, but not for ever: memory may be short. */
@@ -22,7 +27,10 @@ const RESTART_LEAVE_MS = 2_000
 const PING_EVERY_MS = 2_000
 
 /** What answers requests for a supervisor. */
-export type Pool = Pick<WorkerPool, 'start' | 'restart' | 'broadcast' | 'stop' | 'kill' | 'running' | 'replacements'>
+export type Pool = Pick<
+  WorkerPool,
+  'start' | 'restart' | 'broadcast' | 'poll' | 'stop' | 'kill' | 'running' | 'replacements'
+>
 
 /** Worker processes on one port: one that ends unasked is replaced. */
 export class WorkerPool {
@@ -58,6 +66,11 @@ export class WorkerPool {
   /** The processes that run: the system's number of each by its own. */
   get running(): ReadonlyMap<number, number> {
     return new Map([...this.workers].map(([{ pid }, number]) => [number, pid]))
+  }
+
+  /** Resolves when `onSamples` has what all workers have counted until now, as far as they answer soon. */
+  async poll(): Promise<void> {
+    await Promise.all([...this.workers.keys()].map((worker) => worker.poll()))
   }
 
   /** Sends a message to all workers. */
@@ -122,6 +135,7 @@ export class WorkerPool {
   private launch(): WorkerProcess {
     const number = ++this.launches
     const message = this.options.startMessage(this.port, number)
+    this.options.onStart(number)
     const worker = this.create(message, number)
     this.workers.set(worker, number)
     worker.ready.then(
@@ -137,7 +151,8 @@ export class WorkerPool {
 
   private create(message: StartMessage, number: number): WorkerProcess {
     try {
-      return new WorkerProcess(message, (report) => this.options.onReport(report))
+      const { onReport, onSamples } = this.options
+      return new WorkerProcess(message, { onReport, onSamples: (samples) => onSamples(number, samples) })
     } catch (error) {
       this.options.onEnd(number)
       throw error

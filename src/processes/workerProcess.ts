@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import type { Samples } from '../metrics/counts.ts'
+import { withDeadline } from '../os/deadline.ts'
 import type { FromWorker, ReportMessage, StartMessage, ToWorker } from './messages.ts'
 
 /** A worker's start went wrong. `code` as of a system error, or ''. */
@@ -28,6 +30,16 @@ const SILENCE_MAX = 5
 /** A worker that is not ready yet may leave any number of pings unanswered. */
 const STARTING = Number.NEGATIVE_INFINITY
 
+/** How long a scrape waits for the counts of a worker that is busy; then it has those of its last answer. */
+const POLL_MS_MAX = 500
+
+/** The messages of a worker that concern others. */
+interface WorkerEvents {
+  onReport(report: ReportMessage): void
+  /** What the process has counted since its start. */
+  onSamples(samples: Samples): void
+}
+
 /** One worker process, from its start to its end. */
 export class WorkerProcess {
   readonly startedMs = performance.now()
@@ -37,14 +49,20 @@ export class WorkerProcess {
   isLeaving = false
   private readonly child: Bun.Subprocess
   private silence = STARTING
+  private pings = 0
+  /** What waits for the answer to a ping, by the ping's number. */
+  private readonly waiting = new Map<number, () => void>()
 
   /** @throws Error when the process cannot be started at all */
-  constructor(message: StartMessage, onReport: (report: ReportMessage) => void) {
+  constructor(message: StartMessage, { onReport, onSamples }: WorkerEvents) {
     const { promise, resolve, reject } = Promise.withResolvers<{ url: string; port: number }>()
     this.ready = promise
     this.child = spawn((received) => {
-      if (received.kind === 'pong') this.silence = 0
-      else if (received.kind === 'ready') resolve(received)
+      if (received.kind === 'pong') {
+        this.silence = 0
+        if (received.samples !== null) onSamples(received.samples)
+        this.waiting.get(received.number)?.()
+      } else if (received.kind === 'ready') resolve(received)
       else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
       else onReport(received)
     })
@@ -91,8 +109,18 @@ export class WorkerProcess {
   /** Asks for a sign of life. False: it has given none for many pings, and hangs. */
   ping(): boolean {
     if (this.silence++ >= SILENCE_MAX) return false
-    this.send({ kind: 'ping' })
+    this.send({ kind: 'ping', number: this.pings++ })
     return true
+  }
+
+  /** Resolves when the process has sent what it has counted until now, or after `POLL_MS_MAX`. */
+  async poll(): Promise<void> {
+    const number = this.pings++
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.waiting.set(number, resolve)
+    this.send({ kind: 'ping', number })
+    await withDeadline(promise, POLL_MS_MAX, () => undefined)
+    this.waiting.delete(number)
   }
 
   /** Lets clients leave for `leaveMs` and requests finish; resolves when the process has ended. */

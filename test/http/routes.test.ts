@@ -10,8 +10,6 @@ import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
 import { Positions } from '../../src/execute/positions.ts'
 import { createApp } from '../../src/http/app.ts'
-import { createRouter } from '../../src/http/endpoints.ts'
-import { routeNames } from '../../src/http/routeNames.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { loadEntities } from '../../src/registry.ts'
@@ -50,11 +48,6 @@ function partsOf() {
 }
 
 const appOf = () => createApp(partsOf())
-
-test('those that count requests know every route', () => {
-  const routes = createRouter(partsOf()).added.map(([, { route }]) => route)
-  expect(routeNames(entities).sort()).toEqual(routes.sort())
-})
 
 test('app.routes has the operations of the OpenAPI document', () => {
   const facts = { baseUrl: '', limits: config.rateLimits, anonymousLimits: config.rateLimitsAnonymous }

@@ -8,7 +8,7 @@ afterEach(() => server?.stop())
 test('/livez says whether a worker is there, /readyz whether requests can be served', async () => {
   let isThere = true
   const isLive = () => isThere
-  server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive, isReady: async () => isThere, metrics: () => '' })
+  server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive, isReady: async () => isThere, metrics: async () => '' })
   const statusOf = async (path: string) => (await fetch(`${server?.url}${path}`)).status
   expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([200, 200])
   isThere = false
@@ -17,7 +17,7 @@ test('/livez says whether a worker is there, /readyz whether requests can be ser
 
 test('a question of readiness that fails is answered that it is not ready', async () => {
   const isReady = () => Promise.reject(new Error('no connection'))
-  server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady, metrics: () => '' })
+  server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady, metrics: async () => '' })
   const answer = await fetch(`${server.url}/readyz`)
   expect([answer.status, await answer.json()]).toEqual([503, { status: 'not ready' }])
 })
@@ -25,7 +25,7 @@ test('a question of readiness that fails is answered that it is not ready', asyn
 test('a page whose name leads here (DNS rebinding) reads nothing; programs may ask by any name', async () => {
   server = serveAdmin(
     { host: '127.0.0.1', port: 0 },
-    { isLive: () => true, isReady: async () => true, metrics: () => 'm' },
+    { isLive: () => true, isReady: async () => true, metrics: async () => 'm' },
   )
   const browser = { 'accept-language': 'en' }
   const ask = async (host: string, headers: Record<string, string>) => {

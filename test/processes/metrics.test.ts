@@ -9,7 +9,7 @@ const seriesOf = (route: string, method: string, status: number) =>
   `roster_http_requests_total{route="${route}",method="${method}",status="${status}"}`
 
 test(
-  'the sums are what clients have sent, over two workers, and stay when one is killed',
+  'the sums are what clients have sent, over two workers, and stay when one is killed and when all are replaced',
   async () => {
     const { server, url, admin } = await startScraped(place)
     const before = workersOf(server.pid)
@@ -22,10 +22,15 @@ test(
       ])
     const statuses = await send()
     expect(new Set(statuses)).toEqual(new Set([200, 404, 201]))
+    // A process that is killed takes along what it has counted since the last scrape, or in its last two seconds.
+    await scrape(admin)
     process.kill(before[0] as number, 'SIGKILL')
     await until(() => workersOf(server.pid).length === 2 && !workersOf(server.pid).includes(before[0] as number))
     await until(async () => valueIn(await scrape(admin), 'roster_workers') === 2)
     await send()
+    const killed = workersOf(server.pid)
+    process.kill(server.pid, 'SIGUSR2')
+    await until(() => workersOf(server.pid).length === 2 && !workersOf(server.pid).some((pid) => killed.includes(pid)))
     const text = await scrape(admin)
     expect({
       lists: valueIn(text, seriesOf('/Companies', 'GET', 200)),

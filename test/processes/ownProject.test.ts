@@ -223,8 +223,10 @@ describe('a project of one’s own', () => {
       expect(open.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
       const [, admin = ''] = await server.waitFor(/Metrics: (http:\S+)\/metrics/)
       const counted = await scrape(admin)
-      const own = (status: number) => `roster_http_requests_total{route="own",method="POST",status="${status}"}`
-      expect([valueIn(counted, own(200)), valueIn(counted, own(412)), valueIn(counted, own(413))]).toEqual([2, 1, 1])
+      const own = (route: string, status: number) =>
+        valueIn(counted, `roster_http_requests_total{route="${route}",method="POST",status="${status}"}`)
+      const approvals = '/Bookings/{id}/approve'
+      expect([own(approvals, 200), own(approvals, 412), own('/open', 413)]).toEqual([1, 1, 1])
       // What neither has is answered as ever.
       expect((await fetch(`${url}/Booking`, { headers })).status).toBe(404)
       expect((await fetch(`${url}/livez`)).status).toBe(200)

@@ -1,0 +1,97 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { cellOf, count, countDelay, countRequest, gauge, readSamples, setGauges } from '../../src/metrics/counts.ts'
+import { writeMetrics } from '../../src/metrics/exposition.ts'
+import { MetricSums } from '../../src/metrics/sums.ts'
+
+const LISTS = cellOf('lists', 'page')
+const STREAMS = cellOf('streams')
+
+let sums: MetricSums
+beforeEach(() => {
+  sums = new MetricSums()
+})
+
+const firstOf = (name: Parameters<MetricSums['samples']>[0], labels = {}) =>
+  sums.samples(name).find((sample) => Bun.deepEquals(sample.labels, labels))?.values[0]
+const requests = (route: string, status: string, value: number) => ({
+  labels: { route, method: 'GET', status },
+  values: [value],
+})
+
+test('a process counts requests by route, method and status; those that it does not know share a series', () => {
+  countRequest('/Companies/{id}', 'GET', 200, 'row', 3)
+  countRequest('/Companies/{id}', 'GET', 200, 'row', 3)
+  for (const number of [1, 2, 3]) countRequest('/Companies', `BREW${number}`, 418 + number, 'other', 1)
+  countRequest(null, 'GET', 404, 'other', 1)
+  expect(readSamples().requests).toEqual([
+    requests('/Companies/{id}', '200', 2),
+    { labels: { route: '/Companies', method: 'other', status: 'other' }, values: [3] },
+    requests('none', '404', 1),
+  ])
+})
+
+test('gauges are measured when samples are read, and counts are exact beyond 32 bits', () => {
+  setGauges(() => gauge(STREAMS, 7))
+  count(LISTS, 2 ** 40)
+  count(LISTS)
+  const { streams, lists } = readSamples()
+  expect([streams?.[0]?.values, lists?.[0]]).toEqual([[7], { labels: { from: 'page' }, values: [2 ** 40 + 1] }])
+})
+
+test('a delay is counted in its bucket', () => {
+  countDelay(3)
+  countDelay(30)
+  expect(readSamples().delays?.[0]?.values).toEqual([1, 0, 0, 1, 0, 0, 0, 0, 0, 0.033])
+})
+
+test('what a process has counted stays when it has ended, and what it had in use does not', () => {
+  const lists = (value: number) => [{ labels: { from: 'page' }, values: [value] }]
+  const streams = (value: number) => [{ labels: {}, values: [value] }]
+  sums.enter(1)
+  sums.note(1, { lists: lists(3), streams: streams(4), requests: [requests('/Companies', '200', 2)] })
+  sums.note(1, { lists: lists(5), streams: streams(4), requests: [requests('/Companies', '200', 3)] })
+  sums.leave(1)
+  expect([firstOf('lists', { from: 'page' }), firstOf('streams')]).toEqual([5, undefined])
+  sums.note(1, { lists: lists(6), streams: streams(0) }) // its last message comes after its end
+  sums.enter(2)
+  sums.leave(2) // killed before it has sent anything
+  sums.enter(3)
+  sums.note(3, { lists: lists(1), streams: streams(1), requests: [requests('/Absences', '200', 1)] })
+  expect([firstOf('lists', { from: 'page' }), firstOf('streams')]).toEqual([7, 1])
+  expect(sums.samples('requests')).toEqual([requests('/Absences', '200', 1)])
+})
+
+test('the greatest value, and each worker by the number that it has while it runs', () => {
+  const delays = (value: number) => [{ labels: {}, values: [value, 0, 0, 0, 0, 0, 0, 0, 0, 0] }]
+  for (const process of [7, 8]) {
+    sums.enter(process)
+    sums.note(process, { columnAge: [{ labels: {}, values: [10 - process] }], delays: delays(process) })
+  }
+  expect(firstOf('columnAge')).toBe(3)
+  sums.leave(7)
+  sums.enter(9)
+  sums.note(9, { delays: delays(2) })
+  expect([sums.numberOf(8), sums.numberOf(9)]).toEqual([2, 1])
+  expect(sums.samples('delays').map(({ labels, values }) => [labels.worker, values[0]])).toEqual([
+    ['1', 9],
+    ['2', 8],
+  ])
+})
+
+test('the text of a histogram: each bucket has all that is below it', () => {
+  const samples = [{ labels: { worker: 'a "b"\\\n' }, values: [1, 0, 2, 0, 0, 0, 0, 0, 4, 9.5] }]
+  const lines = writeMetrics((name) => (name === 'delays' ? samples : [])).split('\n')
+  const label = 'worker="a \\"b\\"\\\\\\n"'
+  expect(lines.slice(1, 5)).toEqual([
+    '# TYPE roster_event_loop_delay_seconds histogram',
+    `roster_event_loop_delay_seconds_bucket{${label},le="0.005"} 1`,
+    `roster_event_loop_delay_seconds_bucket{${label},le="0.01"} 1`,
+    `roster_event_loop_delay_seconds_bucket{${label},le="0.025"} 3`,
+  ])
+  expect(lines.slice(-4)).toEqual([
+    `roster_event_loop_delay_seconds_bucket{${label},le="+Inf"} 7`,
+    `roster_event_loop_delay_seconds_sum{${label}} 9.5`,
+    `roster_event_loop_delay_seconds_count{${label}} 7`,
+    '',
+  ])
+})
