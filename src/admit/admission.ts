@@ -2,7 +2,7 @@ import type { BlockList } from 'node:net'
 import type { Rule } from '../model/limits.ts'
 import { addressBehind, type Client, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
-import type { KeyNews } from './keyNews.ts'
+import type { KeyRefresh } from './keyRefresh.ts'
 import type { Key, Keyring } from './keyring.ts'
 import type { RateLimitStatus } from './limiter.ts'
 import type { Limiters } from './limiters.ts'
@@ -12,11 +12,16 @@ export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
 
-/** Who sends a request, once the database was asked. */
-export interface Settled {
+/** The key of a request as it is now. */
+export interface Confirmed {
   readonly key: Key | null
   /** False: it is not known whether there is such a key, or still is. */
   readonly isConfirmed: boolean
+}
+
+/** A request whose key is known, and that was charged. */
+export interface Admitted extends Confirmed {
+  readonly rateLimit: RateLimitStatus
 }
 
 /** Finds the key of a request, and charges the request to it. */
@@ -25,8 +30,8 @@ export class Admission {
     private readonly keyring: Keyring,
     private readonly limiters: Limiters,
     private readonly trustedProxies: BlockList | null,
-    /** Null: the keyring has all keys there are. */
-    private readonly news: KeyNews | null = null,
+    /** Null: the keyring has all keys, and they stay as they are. */
+    private readonly refresh: KeyRefresh | null = null,
   ) {}
 
   /** The key with this text; null: there is none, or it is not valid. */
@@ -34,29 +39,39 @@ export class Admission {
     return this.keyring.find(text)
   }
 
-  /** Another once keys have come, gone or changed. */
+  /** Differs once keys have come, gone or changed. */
   get keysSerial(): number {
     return this.keyring.serial
   }
 
   /**
-   * Null: `key`, which is what `keyOf` has found, holds. Else the database is asked: for a key that was just made, or
-   * whether the known keys are still valid.
+   * Finds the key with this text and charges the request to it or, so that keys cannot be guessed at speed, to its address. For an
+   * unknown key the address is charged first, and then the database is asked whether its keys have changed. `isOpen`: no key is needed,
+   * so the database is not asked.
    */
-  settle(
+  admit(
     text: string | undefined,
-    key: Key | null,
     request: Request,
     server: PeerAddresses | null,
-  ): Promise<Settled> | null {
-    const { news } = this
-    if (news === null || text === undefined) return null
-    if (key === null) return this.isUnknown(text, request, server) ? confirmed(news.find(text)) : null
-    const holds = key.isStored ? news.confirm() : true
-    return holds === true ? null : this.askAgain(text, holds, news)
+    isOpen = false,
+  ): Admitted | Promise<Admitted> {
+    const refresh = isOpen ? null : this.refresh
+    const key = this.keyring.find(text)
+    if (key === null && refresh !== null && text !== undefined && idOf(text) !== '')
+      return this.admitUnknown(text, refresh, request, server)
+    const isConfirmed = key?.isStored && refresh ? refresh.confirm() : true
+    if (isConfirmed === true) return this.charged({ key, isConfirmed }, request, server)
+    return this.confirm(text).then((confirmed) => this.charged(confirmed, request, server))
   }
 
-  /** Charges a request to its key or, so that keys cannot be guessed at speed, to its address. */
+  /** The key with this text once it is known whether it is still valid; charges nothing. */
+  async confirm(text: string | undefined): Promise<Confirmed> {
+    const isStored = this.keyring.find(text)?.isStored
+    const isConfirmed = isStored && this.refresh ? await this.refresh.confirm() : true
+    return { key: this.keyring.find(text), isConfirmed }
+  }
+
+  /** Charges a request to its key, or to its address. */
   charge(key: Key | null, request: Request, server: PeerAddresses | null): RateLimitStatus | Promise<RateLimitStatus> {
     if (key === null) return this.limiters.anonymous.charge(this.clientBehind(request, server))
     return this.limiters.of(key).charge(key.client)
@@ -72,19 +87,28 @@ export class Admission {
     return this.limiters.of(key).chargeMore(key.client, count)
   }
 
-  /** Whether the id in a text is unknown, and the address may still ask: it is charged where there is no such key. */
-  private isUnknown(text: string, request: Request, server: PeerAddresses | null): boolean {
-    const id = idOf(text)
-    if (id === '' || this.keyring.has(id)) return false
-    return this.limiters.anonymous.peek(this.clientBehind(request, server)).admitted
+  /** Has the key looked up where the address may still try one, and charges it, too, where it is found. */
+  private async admitUnknown(
+    text: string,
+    refresh: KeyRefresh,
+    request: Request,
+    server: PeerAddresses | null,
+  ): Promise<Admitted> {
+    const rateLimit = await this.charge(null, request, server)
+    if (!rateLimit.admitted) return { key: null, isConfirmed: true, rateLimit }
+    const isConfirmed = await refresh.refresh().then(
+      () => true,
+      () => false,
+    )
+    const key = this.keyring.find(text)
+    return { key, isConfirmed, rateLimit: key === null ? rateLimit : await this.charge(key, request, server) }
   }
 
-  private async askAgain(text: string, holds: Promise<boolean> | boolean, news: KeyNews): Promise<Settled> {
-    const isConfirmed = await holds
-    const key = this.keyring.find(text)
-    // The keys that came meanwhile may have been read before this one was made: then they lack it, but not as an ended one.
-    if (key === null && !this.keyring.has(idOf(text))) return confirmed(news.find(text))
-    return { key, isConfirmed }
+  private charged(confirmed: Confirmed, request: Request, server: PeerAddresses | null): Admitted | Promise<Admitted> {
+    const { key, isConfirmed } = confirmed
+    const rateLimit = this.charge(key, request, server)
+    if (rateLimit instanceof Promise) return rateLimit.then((status) => ({ key, isConfirmed, rateLimit: status }))
+    return { key, isConfirmed, rateLimit }
   }
 
   /** The address that a request comes from, behind trusted proxies; '' where its connection has gone. */
@@ -97,11 +121,4 @@ export class Admission {
   private clientBehind(request: Request, server: PeerAddresses | null): Client {
     return clientOf(this.addressOf(request, server))
   }
-}
-
-function confirmed(found: Promise<Key | null>): Promise<Settled> {
-  return found.then(
-    (key) => ({ key, isConfirmed: true }),
-    () => ({ key: null, isConfirmed: false }),
-  )
 }

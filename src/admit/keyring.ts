@@ -4,6 +4,7 @@ import { parseRules, type Rule } from '../model/limits.ts'
 import { type Rights, readRights } from '../model/rights.ts'
 import { type Client, keyClient } from './address.ts'
 import { hashKey, idOf } from './apiKey.ts'
+import { ownTableOf } from './limiterFiles.ts'
 
 /** A valid key. The same object for as long as the key stays as it is. */
 export interface Key {
@@ -15,6 +16,8 @@ export interface Key {
   readonly rights: Rights
   /** Null: RATE_LIMITS apply. */
   readonly limits: readonly Rule[] | null
+  /** The table of these limits, as `ownTableOf` names it. */
+  readonly ownTable: string | null
   /** The client to charge: by the key's name, so that a key and the one that replaces it share their limits. */
   readonly client: Client
 }
@@ -27,12 +30,7 @@ interface Entry {
   isUsed: boolean
 }
 
-/** Ids that are remembered as ended; with more of them the database is asked again for each. */
-const ENDED_MAX = 1_000
-
-const NONE: ReadonlySet<string> = new Set()
-
-/** What a key with an unknown id is compared with. */
+/** A dummy key: a text with an unknown id is compared with it, so that times do not show which ids exist. */
 const UNKNOWN_KEY: readonly Entry[] = [
   entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null }),
 ]
@@ -43,8 +41,6 @@ export class Keyring {
   serial = 0
   private readonly bootstrap: readonly (Entry & { readonly bootstrapId: string })[]
   private entries = new Map<string, readonly Entry[]>()
-  private readonly ended = new Set<string>()
-  private readonly added = new Set<string>()
   private used: Entry[] = []
   private readonly presented = Buffer.alloc(32)
 
@@ -56,6 +52,7 @@ export class Keyring {
         name: 'bootstrap',
         rights: readRights('*:read,*:write'),
         limits: null,
+        ownTable: null,
         // A name that no key in the database can have.
         client: keyClient(`\n${index + 1}`),
       },
@@ -67,44 +64,22 @@ export class Keyring {
     this.replace(keys)
   }
 
-  /** The ids of the keys that were added since the last `replace`. */
-  addedIds(): ReadonlySet<string> {
-    return new Set(this.added)
+  /** Whether it has a key at all. */
+  get hasKeys(): boolean {
+    return this.entries.size > 0
   }
 
-  /** Makes these the keys of the database. `older`: added keys that these would have, had they not ended. */
-  replace(keys: readonly KeyRecord[], older: ReadonlySet<string> = NONE): void {
+  /** Makes these the keys of the database. */
+  replace(keys: readonly KeyRecord[]): void {
     const entries = new Map<string, readonly Entry[]>()
     for (const record of keys) entries.set(record.id, [this.unchanged(record) ?? entryOf(record)])
-    if (this.ended.size > ENDED_MAX) this.ended.clear()
-    // A key that was added since `keys` were read may be newer than they are.
-    const isOlder = (id: string) => !this.added.has(id) || older.has(id)
-    for (const id of this.entries.keys()) if (!entries.has(id) && isOlder(id)) this.ended.add(id)
-    this.added.clear()
-    for (const id of entries.keys()) this.ended.delete(id)
     for (const entry of this.bootstrap)
       entries.set(entry.bootstrapId, [...(entries.get(entry.bootstrapId) ?? []), entry])
     this.entries = entries
     this.serial++
   }
 
-  /** Adds a key of the database, until the next `replace`. */
-  add(record: KeyRecord): void {
-    this.entries.set(record.id, [entryOf(record), ...(this.entries.get(record.id) ?? [])])
-    this.added.add(record.id)
-  }
-
-  /** Whether there is a key with this id. */
-  knows(id: string): boolean {
-    return this.entries.has(id)
-  }
-
-  /** Whether there is, or was, a key with this id: the database need not be asked for it. */
-  has(id: string): boolean {
-    return this.entries.has(id) || this.ended.has(id)
-  }
-
-  /** The key with this text. An unknown id costs a hash and a comparison too, so that times do not show which ids exist. */
+  /** The key with this text. */
   find(text: string | undefined): Key | null {
     if (text === undefined) return null
     const candidates = this.entries.get(idOf(text)) ?? UNKNOWN_KEY
@@ -136,12 +111,14 @@ export class Keyring {
 
 function entryOf(record: KeyRecord): Entry {
   const { id, name, hash, rights, limits } = record
+  const rules = readRules(limits)
   const key = {
     id,
     isStored: true,
     name,
     rights: readRights(rights),
-    limits: readRules(limits),
+    limits: rules,
+    ownTable: rules === null ? null : ownTableOf(name, limits as string),
     client: keyClient(name),
   }
   return { key, hash: Buffer.from(hash, 'hex'), record, isUsed: false }

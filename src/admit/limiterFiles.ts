@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { KeyRecord } from '../model/key.ts'
 import { formatRules, parseRules, type Rule } from '../model/limits.ts'
-import { monotonicMs } from '../os/clock.ts'
-import { OWN_WORD, RegionFile } from '../os/region.ts'
+import { RegionFile } from '../os/region.ts'
 import { wordsFor } from './window.ts'
 
 /** Where the limiter's tables lie, for the processes that map them. */
 export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
-  /** The tables of keys with limits of their own, by the key's name. */
+  /** The tables of keys with limits of their own, by `ownTableOf`. */
   readonly own: ReadonlyMap<string, OwnTable>
   /** Changes when a table that all keys or all addresses share was made anew. */
   readonly serial: number
@@ -22,6 +21,21 @@ interface OwnTable {
   readonly limits: string
   /** Differs for each table that is made: two can follow each other at one path. */
   readonly serial: number
+}
+
+/** The limits of keys that have their own, by `ownTableOf`. */
+export type OwnLimits = ReadonlyMap<string, { readonly name: string; readonly limits: string }>
+
+/** What the table of a key's own limits is found by: all keys of a name with the same limits share it. */
+export function ownTableOf(name: string, limits: string): string {
+  return `${name}\n${limits}`
+}
+
+/** The limits of these keys that are their own. */
+export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
+  return new Map(
+    keys.flatMap(({ name, limits }) => (limits === null ? [] : [[ownTableOf(name, limits), { name, limits }]])),
+  )
 }
 
 /** What the tables are made for. */
@@ -36,8 +50,6 @@ export interface LimiterSettings {
 
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN = 'own-'
-/** The word in the table of keys that says when workers last had the database's keys, by the monotonic clock; 0: unknown. */
-export const NEWS_WORD = OWN_WORD + 1
 
 /** The limiters' part of the settings. */
 export function limiterSettings(config: Config): LimiterSettings {
@@ -55,9 +67,8 @@ export function anonymousClients(rules: readonly Rule[]): number {
 export class LimiterFiles {
   private readonly keys: RegionFile
   private readonly anonymous: RegionFile
-  private readonly own = new Map<string, { file: RegionFile; limits: string; serial: number }>()
+  private readonly own = new Map<string, { file: RegionFile; name: string; limits: string; serial: number }>()
   private made = 0
-  private newsMs = 0
   private serial = 0
 
   constructor(
@@ -70,57 +81,49 @@ export class LimiterFiles {
   }
 
   /**
-   * Makes tables that are missing, replaces damaged ones, and deletes those of keys that are no more.
+   * Makes tables that are missing, replaces damaged ones, and deletes those of other limits than `limits`; null: none.
    * @throws Error when a table that all share does not fit; `onNoRoom` is called for a key's own
    */
-  ensure(records: readonly KeyRecord[], onNoRoom: (error: Error, name: string) => void): LimiterTables {
+  ensure(limits: OwnLimits | null, onNoRoom: (error: Error, name: string) => void): LimiterTables {
     // An operator may have deleted it.
     mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     for (const file of [this.keys, this.anonymous]) if (file.ensure()) this.serial = ++this.made
-    this.keys.write(NEWS_WORD, this.newsMs)
-    const limited = new Map(records.flatMap(({ name, limits }) => (limits === null ? [] : [[name, limits]])))
-    this.dropAllBut(limited)
-    for (const [name, limits] of limited) {
+    if (limits !== null) this.dropAllBut(limits)
+    for (const [table, own] of limits ?? this.own) {
       try {
-        this.ensureOwn(name, limits)
+        this.ensureOwn(table, own)
       } catch (error) {
-        onNoRoom(error as Error, name)
+        onNoRoom(error as Error, own.name)
       }
     }
-    const own = new Map([...this.own].map(([name, { file, ...table }]) => [name, { path: file.path, ...table }]))
+    const own = new Map([...this.own].map(([table, { file, ...more }]) => [table, { path: file.path, ...more }]))
     return { keys: this.keys.path, anonymous: this.anonymous.path, own, serial: this.serial }
-  }
-
-  /** Notes that workers have the keys as they were at `ms` of the monotonic clock. @throws Error of the file system */
-  noteNews(ms: number = monotonicMs()): void {
-    this.newsMs = ms | 0 || 1
-    this.keys.write(NEWS_WORD, this.newsMs)
   }
 
   close(): void {
     for (const file of [this.keys, this.anonymous, ...[...this.own.values()].map((entry) => entry.file)]) file.close()
   }
 
-  private ensureOwn(name: string, limits: string) {
-    const known = this.own.get(name)
-    const file = known?.file ?? fileFor(this.pathFor(name, limits), 1, parseRules(limits))
+  private ensureOwn(table: string, { name, limits }: { name: string; limits: string }) {
+    const known = this.own.get(table)
+    const file = known?.file ?? fileFor(this.pathFor(table), 1, parseRules(limits))
     const isNew = file.ensure()
-    if (isNew || !known) this.own.set(name, { file, limits, serial: ++this.made })
+    if (isNew || !known) this.own.set(table, { file, name, limits, serial: ++this.made })
   }
 
-  private dropAllBut(limited: ReadonlyMap<string, string>) {
-    for (const [name, { file, limits }] of this.own)
-      if (limited.get(name) !== limits) {
+  private dropAllBut(limited: OwnLimits) {
+    for (const [table, { file }] of this.own)
+      if (!limited.has(table)) {
         file.close()
-        this.own.delete(name)
+        this.own.delete(table)
       }
-    const kept = new Set([...limited].map(([name, limits]) => this.pathFor(name, limits)))
+    const kept = new Set([...limited.keys()].map((table) => this.pathFor(table)))
     const there = readdirSync(this.folder).filter((entry) => entry.startsWith(OWN))
     for (const entry of there) if (!kept.has(join(this.folder, entry))) rmSync(join(this.folder, entry))
   }
 
-  private pathFor(name: string, limits: string): string {
-    return join(this.folder, OWN + Bun.hash(`${name}\n${limits}`).toString(36))
+  private pathFor(table: string): string {
+    return join(this.folder, OWN + Bun.hash(table).toString(36))
   }
 }
 

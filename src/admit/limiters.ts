@@ -3,7 +3,7 @@ import { monotonicMs } from '../os/clock.ts'
 import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
 import type { Key } from './keyring.ts'
 import { Limiter, type SharedStore } from './limiter.ts'
-import { anonymousClients, type LimiterSettings, type LimiterTables, NEWS_WORD } from './limiterFiles.ts'
+import { anonymousClients, type LimiterSettings, type LimiterTables } from './limiterFiles.ts'
 import { SlidingWindows } from './window.ts'
 
 /** Each address may have one of so few entries, since a flood of addresses must stay cheap. */
@@ -45,8 +45,8 @@ export class Limiters {
   }
 
   /** The limiter that charges requests with this key: its own, or the one of all keys. */
-  of(key: Key): Limiter {
-    return (key.limits === null ? undefined : this.own.get(key.name)?.limiter) ?? this.keys
+  of({ ownTable }: Key): Limiter {
+    return (ownTable === null ? undefined : this.own.get(ownTable)?.limiter) ?? this.keys
   }
 
   /** How many keys have an entry in the table of keys; those with limits of their own have a table each. */
@@ -67,11 +67,6 @@ export class Limiters {
   /** Notes that the store is back. True for the first process that does, until `storeIsAway`. */
   storeIsBack(): boolean {
     return Atomics.compareExchange(this.region.words, OWN_WORD, 1, 0) === 1
-  }
-
-  /** When the supervisor last knew the keys, in 32 bits of the monotonic clock; 0: there is no supervisor. */
-  newsMs(): number {
-    return Atomics.load(this.region.words, NEWS_WORD)
   }
 
   private create(

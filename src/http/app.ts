@@ -43,7 +43,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
     readmit: (request, plural) => readmit(admission, request, app.server, plural),
     keysInUse: {
       of: (request) => admission.keyOf(bearerTextOf(request)),
-      rightsOf: async (request) => (await confirmKey(admission, request, app.server)).rights,
+      rightsOf: async (request) => (await confirmKey(admission, request)).rights,
       charge: async (request) => (await chargeKey(admission, request, app.server)).rights,
       serial: () => admission.keysSerial,
     },
@@ -97,6 +97,8 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   })
 }
 
+const UNLIMITED = { key: null, isConfirmed: true, rateLimit: null }
+
 /** Answers a request. `route`: what the framework has found; null: a path in another spelling, or none. */
 async function respond(
   parts: Parts,
@@ -112,12 +114,8 @@ async function respond(
   const location = route?.locate(target.path) ?? router.find(target.path)
   const isUnlimited = location?.endpoint.isUnlimited === true
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
-  let key = isUnlimited ? null : parts.admission.keyOf(text)
-  let isConfirmed = true
-  const settled = location?.endpoint.isOpen ? null : parts.admission.settle(text, key, request, server)
-  if (settled !== null) ({ key, isConfirmed } = await settled)
-  const asked = isUnlimited ? null : parts.admission.charge(key, request, server)
-  const rateLimit = asked instanceof Promise ? await asked : asked
+  const asked = isUnlimited ? UNLIMITED : parts.admission.admit(text, request, server, location?.endpoint.isOpen)
+  const { key, isConfirmed, rateLimit } = asked instanceof Promise ? await asked : asked
   const databaseTime = timeAsked(request, key)
   const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit, databaseTime }
   let reply: Reply

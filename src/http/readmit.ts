@@ -4,12 +4,8 @@ import { bearerTextOf } from './bearer.ts'
 import { rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 
 /** The key of a request that goes on, as it is now; charges nothing. @throws ApiError where it is not valid any more */
-export async function confirmKey(admission: Admission, request: Request, server: PeerAddresses | null): Promise<Key> {
-  const text = bearerTextOf(request)
-  let key = admission.keyOf(text)
-  let isConfirmed = true
-  const settled = admission.settle(text, key, request, server)
-  if (settled !== null) ({ key, isConfirmed } = await settled)
+export async function confirmKey(admission: Admission, request: Request): Promise<Key> {
+  const { key, isConfirmed } = await admission.confirm(bearerTextOf(request))
   if (!isConfirmed) throw unconfirmed()
   if (key === null) throw unauthorized(request)
   return key
@@ -17,7 +13,7 @@ export async function confirmKey(admission: Admission, request: Request, server:
 
 /** The same, and charges it. @throws ApiError */
 export async function chargeKey(admission: Admission, request: Request, server: PeerAddresses | null): Promise<Key> {
-  const key = await confirmKey(admission, request, server)
+  const key = await confirmKey(admission, request)
   const rateLimit = await admission.charge(key, request, server)
   if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
   return key

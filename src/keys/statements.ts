@@ -20,10 +20,6 @@ const record = sql`select id, name, encode(hash, 'hex') as hash, rights, limits 
 
 export const selectCurrent = toStatement(sql`${record} where ${isValid} order by id`)
 
-export function selectKey(id: string): Statement {
-  return toStatement(sql`${record} where id = ${param(id)} and ${isValid}`)
-}
-
 export const selectAll = toStatement(sql`
   select id, name, rights, limits, ${toSecond(sql`created`)} as created, ${toSecond(sql`last_used`)} as "lastUsed",
     ${toSecond(sql`expires`)} as expires, ${toSecond(sql`revoked`)} as revoked,

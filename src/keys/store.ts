@@ -35,11 +35,7 @@ export class KeyStore {
   private connection: Connection
   private isEnded = false
 
-  /** `prepare`: whether the statement that is sent again and again is prepared; not behind a pooler in transaction mode. */
-  constructor(
-    private readonly url: string,
-    private readonly prepare = false,
-  ) {
+  constructor(private readonly url: string) {
     this.connection = open(url)
   }
 
@@ -74,25 +70,6 @@ export class KeyStore {
   /** Every key there ever was, by name, the latest first. */
   list(): Promise<ListedKey[]> {
     return this.run(statements.selectAll)
-  }
-
-  /** The keys that are valid now. */
-  current(deadlineMs?: number): Promise<KeyRecord[]> {
-    return this.run(statements.selectCurrent, deadlineMs)
-  }
-
-  /** A text that differs as soon as the set of valid keys does, whether by a change or by time. */
-  async version(deadlineMs = QUERY_MS_MAX): Promise<string> {
-    const [row] = await this.within(deadlineMs, ({ unsafe }) => {
-      const { text } = statements.selectVersion
-      return unsafe<{ version: string }[]>(text, [], { prepare: this.prepare, simple: !this.prepare } as object)
-    })
-    return row?.version ?? ''
-  }
-
-  /** Notes that these keys were used just now. */
-  async touch(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.run(statements.touchKeys(ids))
   }
 
   /** Closes the connection; what still runs fails. */

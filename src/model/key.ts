@@ -11,12 +11,12 @@ export interface KeyRecord {
   readonly limits: string | null
 }
 
-/** Where a process asks for keys by itself. */
+/** The keys in the database. */
 export interface KeySource {
-  /** All that are valid now. */
+  /** A text that differs as soon as the set of valid keys does, whether by a change or by time. */
+  version(): Promise<string>
+  /** The keys that are valid now. */
   current(): Promise<KeyRecord[]>
-  /** The one with this id, if it is valid now. */
-  find(id: string): Promise<KeyRecord | null>
   /** Whether an error of these means that the database answers nothing at all. */
   isAway(error: unknown): boolean
 }

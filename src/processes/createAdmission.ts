@@ -1,32 +1,36 @@
 import { Admission } from '../admit/admission.ts'
-import { KeyNews } from '../admit/keyNews.ts'
+import { KeyRefresh } from '../admit/keyRefresh.ts'
 import { Keyring } from '../admit/keyring.ts'
-import { type LimiterTables, limiterSettings } from '../admit/limiterFiles.ts'
+import { type LimiterTables, limiterSettings, type OwnLimits, ownLimitsOf } from '../admit/limiterFiles.ts'
 import { Limiters } from '../admit/limiters.ts'
 import { RedisWindows } from '../admit/redis.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../execute/database.ts'
 import { keySource } from '../keys/source.ts'
+import { touchKeys } from '../keys/statements.ts'
 import type { Log } from '../log.ts'
-import type { KeyRecord } from '../model/key.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { noteKeys } from './gauges.ts'
 
-interface KeysAndTables {
-  readonly keys: readonly KeyRecord[]
+interface Surroundings {
   readonly bootstrapKeys: readonly string[]
   readonly tables: LimiterTables
+  /** Asks the supervisor for the tables of keys with limits of their own; null: there are none, or it does not answer. */
+  tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
   readonly log: Log
 }
 
-/** A worker's admission, with what keeps it as the supervisor says. `database`: asked for keys that were just made. */
+/** How often it is written down which keys were used. */
+const USED_EVERY_MS = 10_000
+
+/** A worker's admission, and what keeps its keys those of the database. */
 export function createAdmission(
   config: Config,
-  { keys, bootstrapKeys, tables, log }: KeysAndTables,
+  { bootstrapKeys, tables, tablesFor, log }: Surroundings,
   database: Database,
 ) {
   const { rateLimitStore, trustedProxies } = config
-  const keyring = new Keyring(keys, bootstrapKeys)
+  const keyring = new Keyring([], bootstrapKeys)
   // All workers lose the store at once; the first one logs it.
   const storeEvents = {
     onAway(error: Error) {
@@ -40,23 +44,54 @@ export function createAdmission(
   const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
   const limiters = new Limiters(limiterSettings(config), tables, store)
   limiters.update(tables)
-  const news = new KeyNews(keyring, keySource(database), () => limiters.newsMs())
-  return {
-    admission: new Admission(keyring, limiters, trustedProxies === null ? null : parseNetworks(trustedProxies), news),
-    replaceKeys(records: readonly KeyRecord[], tables: LimiterTables) {
+  const keys = new KeyRefresh(keySource(database), {
+    async onKeys(records) {
+      const limits = ownLimitsOf(records)
+      // Tables first: a key with limits of its own is charged by no others.
+      const own = await tablesFor(limits)
+      if (own !== null) update(own)
       keyring.replace(records)
-      limiters.update(tables)
-      news.noteReplaced()
+      return own !== null || limits.size === 0
     },
-    takeUsedKeys() {
-      const requests = limiters.takeOverflowed()
-      noteKeys({ overflowed: requests, inUse: limiters.countKeys(), max: config.rateLimitClients })
-      if (requests > 0)
-        log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
-      return keyring.takeUsed()
-    },
+    onError: (error) =>
+      log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),
+  })
+  keys.start()
+  const timer = setInterval(noteUse, USED_EVERY_MS)
+
+  function update(own: LimiterTables) {
+    try {
+      limiters.update(own)
+    } catch (error) {
+      log.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to keys without one', {
+        error: String(error),
+      })
+    }
+  }
+
+  /** Writes down which keys were used, of which one may get lost, and logs a line where too many were for the table. */
+  async function noteUse() {
+    const requests = limiters.takeOverflowed()
+    noteKeys({ overflowed: requests, inUse: limiters.countKeys(), max: config.rateLimitClients })
+    if (requests > 0)
+      log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
+    const ids = keyring.takeUsed()
+    // As a read, since it may be done twice.
+    if (ids.length > 0) await database.read(touchKeys(ids)).catch(() => undefined)
+  }
+
+  return {
+    admission: new Admission(keyring, limiters, trustedProxies === null ? null : parseNetworks(trustedProxies), keys),
+    keys,
+    hasKeys: () => keyring.hasKeys,
     // The worker that logged the outage may have died; then this one logs its end.
     ready: store?.greeted.then((isHere) => isHere && storeEvents.onBack()),
-    close: () => store?.close(),
+    /** While the database can still be asked. */
+    async close() {
+      keys.stop()
+      clearInterval(timer)
+      await noteUse()
+      store?.close()
+    },
   }
 }

@@ -1,16 +1,8 @@
-import type { LimiterTables } from '../admit/limiterFiles.ts'
+import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import type { Config } from '../config/config.ts'
 import type { Samples } from '../metrics/counts.ts'
-import type { KeyRecord } from '../model/key.ts'
 import type { Certificate } from '../os/certificate.ts'
-
-/** The valid keys, and the tables in which their requests are counted. */
-interface KeysMessage {
-  readonly kind: 'keys'
-  readonly keys: readonly KeyRecord[]
-  readonly tables: LimiterTables
-}
 
 /** All that a worker process needs; over a channel that no other process reads, unlike arguments. */
 export interface StartMessage {
@@ -23,7 +15,6 @@ export interface StartMessage {
   readonly cursorSecret: string | null
   readonly bootstrapKeys: readonly string[]
   readonly migrationFiles: readonly string[]
-  readonly keys: readonly KeyRecord[]
   readonly tables: LimiterTables
   /** Null: HTTP in clear text. */
   readonly certificate: Certificate | null
@@ -32,14 +23,15 @@ export interface StartMessage {
 }
 
 /** The database is reachable: requests are answered from now on. */
-interface BeginMessage extends Omit<KeysMessage, 'kind'> {
+interface BeginMessage {
   readonly kind: 'begin'
   readonly cursorSecret: string
 }
 
 export type ToWorker =
   | StartMessage
-  | KeysMessage
+  /** The tables for the keys that the worker has reported. */
+  | { readonly kind: 'tables'; readonly tables: LimiterTables }
   | BeginMessage
   /** Sent again and again; a worker that does not answer hangs. */
   | { readonly kind: 'ping'; readonly number: number }
@@ -48,17 +40,25 @@ export type ToWorker =
 
 export type FromWorker = StateMessage | ReportMessage
 
+/** A worker that answers requests. */
+export interface Ready {
+  readonly url: string
+  readonly port: number
+  /** False: it knows no key at all. */
+  readonly hasKeys: boolean
+}
+
 /** The state of the process itself. */
 type StateMessage =
-  | { readonly kind: 'ready'; readonly url: string; readonly port: number }
+  | ({ readonly kind: 'ready' } & Ready)
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /** The answer to the ping of that number, or the last message before the end. `samples`: null, where there are no scrapes. */
   | { readonly kind: 'pong'; readonly number: number; readonly samples: Samples | null }
 
 /** What the process has to report of its work. */
 export type ReportMessage =
-  /** Ids of keys that have been used since the last such message. */
-  | { readonly kind: 'used'; readonly ids: readonly string[] }
+  /** The worker has read other keys: those with limits of their own need a table each, in a message `tables`. */
+  | { readonly kind: 'keys'; readonly limits: OwnLimits }
   /** Writes sent over connections with this application_name have an unknown outcome. */
   | { readonly kind: 'disown'; readonly connections: string }
   /** The change log is needed again after a pause. */

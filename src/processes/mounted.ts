@@ -9,7 +9,6 @@ import type { ToWorker } from './messages.ts'
 import type { Started } from './started.ts'
 import { Supervisor } from './supervisor.ts'
 import { hostInUrl, type ServedAt, type Surroundings, startWorker, type Worker } from './worker.ts'
-import { takeNews } from './workerNews.ts'
 import type { Pool, PoolOptions } from './workerPool.ts'
 
 /** How the API is served within an app; what is not given is as the environment says. */
@@ -27,7 +26,6 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** The app that serves the API is another's: these settings say nothing there. */
 const NOT_MINE = { PORT: '0', WORKERS: '1', APP_FILE: '', TLS_CERT: '', TLS_KEY: '' }
-const USED_EVERY_MS = 10_000
 
 /**
  * The API as part of an app of one's own, in this process alone: `new Elysia().use(await roster({ entities: 'entities' }))`. Database,
@@ -104,7 +102,6 @@ class OneProcess implements Pool {
   readonly running = new Map([[1, process.pid]])
   readonly replacements = 0
   private worker: Promise<Worker> | undefined
-  private timer: Timer | undefined
   private readonly log: Log
 
   constructor(
@@ -122,12 +119,15 @@ class OneProcess implements Pool {
       ...surroundings,
       log: this.log,
       mount: this.mount,
-      onOutcomeUnknown: (connections) => onReport({ kind: 'disown', connections }),
-      onWake: () => onReport({ kind: 'wake' }),
+      tablesFor: (limits) =>
+        new Promise((resolve) =>
+          onReport({ kind: 'keys', limits }, 1, (reply) => reply.kind === 'tables' && resolve(reply.tables)),
+        ),
+      onOutcomeUnknown: (connections) => onReport({ kind: 'disown', connections }, 1, () => undefined),
+      onWake: () => onReport({ kind: 'wake' }, 1, () => undefined),
     })
-    const { takeUsedKeys } = await this.worker
-    this.timer = setInterval(() => onReport({ kind: 'used', ids: takeUsedKeys() }), USED_EVERY_MS)
-    return { url: '', processes: 1 }
+    const { hasKeys } = await this.worker
+    return { url: '', port: 0, hasKeys }
   }
 
   async poll() {
@@ -135,11 +135,10 @@ class OneProcess implements Pool {
   }
 
   broadcast(message: ToWorker) {
-    if (message.kind === 'keys' || message.kind === 'begin') takeNews(this.worker, message, this.log)
+    if (message.kind === 'begin') this.worker?.then((worker) => worker.begin(message.cursorSecret))
   }
 
   async stop(leaveMs: number) {
-    clearInterval(this.timer)
     await (await this.worker?.catch(() => null))?.stop(leaveMs)
   }
 

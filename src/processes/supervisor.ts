@@ -17,7 +17,7 @@ import { Certificates } from './certificates.ts'
 import { Chores } from './chores.ts'
 import { requireDescriptors } from './descriptorNeeds.ts'
 import { followOthers } from './followOthers.ts'
-import { KeyService } from './keyService.ts'
+import { LimitTables } from './limitTables.ts'
 import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
@@ -38,7 +38,6 @@ export class Supervisor {
   /** The same, once it has started. */
   private running: EmbeddedPostgres | null = null
   private pool: Pool | null = null
-  private keys: KeyService | null = null
   private monitor: Monitor | null = null
   /** Null until the database has been there. */
   private cursorSecret: string | null = null
@@ -66,10 +65,10 @@ export class Supervisor {
     this.releases.push(await takePorts(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
     this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
-    const keys = this.openMemory()
+    const tables = this.openMemory()
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const directUrl = config.databaseDirectUrl ?? databaseUrl
-    const isThere = await this.openDatabase(directUrl, keys)
+    const isThere = await this.openDatabase(directUrl)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
     this.pool = this.createPool({
@@ -84,32 +83,35 @@ export class Supervisor {
         bootstrapKeys,
         migrationFiles,
         certificate: this.certificates?.current ?? null,
-        keys: keys.keys,
-        tables: keys.ensureTables(),
+        tables: tables.ensure(),
         changes: this.changes?.enter(process) ?? null,
       }),
       onStart: (process) => this.monitor?.sums.enter(process),
       onEnd: (process) => {
         this.changes?.leave(process)
+        tables.leave(process)
         this.monitor?.sums.leave(process)
       },
-      onReport: (report) => this.take(report),
+      onReport: (report, process, reply) => {
+        if (report.kind === 'keys') reply({ kind: 'tables', tables: tables.take(process, report.limits) })
+        this.take(report)
+      },
       onSamples: (process, samples) => this.monitor?.sums.note(process, samples),
     })
-    const { url, processes } = await this.pool.start().catch((error) => {
+    const { url, hasKeys: isOpen } = await this.pool.start().catch((error) => {
       if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
       throw error
     })
     const adminUrl =
       this.monitor?.start({ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping }) ??
       null
-    if (!isThere) this.awaitDatabase(directUrl, keys)
-    const hasKeys = !isThere || bootstrapKeys.length + keys.keys.length > 0
-    return { url, adminUrl, workers: processes, developmentKey, hasKeys }
+    if (!isThere) this.awaitDatabase(directUrl)
+    return { url, adminUrl, workers: config.workers, developmentKey, hasKeys: isOpen || !isThere }
   }
 
   private take(report: ReportMessage) {
-    if (report.kind === 'used') this.keys?.touch(report.ids)
+    // An operator may have changed the hooks.
+    if (report.kind === 'keys') this.chores?.look()
     else if (report.kind === 'disown') this.changes?.disown(report.connections)
     else this.changes?.wake()
   }
@@ -122,12 +124,10 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.isStopping = true
     this.certificates?.stop()
-    this.keys?.stop()
     await this.chores?.stop()
     await this.pool?.stop(LEAVE_MS)
     this.monitor?.stop()
     await this.changes?.stop()
-    await this.keys?.end()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
   }
@@ -145,12 +145,12 @@ export class Supervisor {
   }
 
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
-  private openMemory(): KeyService {
+  private openMemory(): LimitTables {
     const { config, log } = this
     const { changes, listCache, workers } = config
     const hasFeed = !isPooled(config) || config.databaseDirectUrl !== null
     try {
-      const { keys, folder } = this.openTables()
+      const { tables, folder } = this.openTables()
       if (listCache && changes === 'off') log.info('list cache off: CHANGES=off, so writes of others are unknown')
       else if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
       else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
@@ -159,14 +159,14 @@ export class Supervisor {
         changes: () => this.changes,
         hooks: () => this.chores?.hookUse ?? null,
       })
-      return keys
+      return tables
     } catch (error) {
       throw asStartError(error as Error)
     }
   }
 
   /** Makes the tables of the limits, on the disk of the data folder where shared memory has no room. @throws Error */
-  private openTables(): { keys: KeyService; folder: string } {
+  private openTables(): { tables: LimitTables; folder: string } {
     try {
       return this.openTablesIn('memory')
     } catch (error) {
@@ -184,27 +184,20 @@ export class Supervisor {
   private openTablesIn(kind: 'memory' | 'disk') {
     const { dataDir, port } = this.config
     const folder = takeMemoryFolder(dataDir, port, kind)
-    const keys = new KeyService(this.config, folder.path, this.log, {
-      onKeys: (keys, tables) => {
-        this.pool?.broadcast({ kind: 'keys', keys, tables: tables() })
-        this.chores?.look()
-      },
-      onTableReplaced: () => this.pool?.restart(),
-    })
+    const tables = new LimitTables(this.config, folder.path, this.log, () => this.pool?.restart())
     try {
-      keys.ensureTables()
+      tables.ensure()
     } catch (error) {
-      keys.close()
+      tables.close()
       folder.remove()
       throw error
     }
-    this.keys = keys
-    this.releases.push(() => keys.close(), folder.release)
-    return { keys, folder: folder.path }
+    this.releases.push(() => tables.close(), folder.release)
+    return { tables, folder: folder.path }
   }
 
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
-  private async openDatabase(url: string, keys: KeyService): Promise<boolean> {
+  private async openDatabase(url: string): Promise<boolean> {
     const { changes, config, entities, log } = this
     const [{ changesDays }, orFail] = [config, orStartError('the database cannot be used')]
     try {
@@ -215,7 +208,6 @@ export class Supervisor {
       if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
-      await keys.follow(url)
       this.chores ??= new Chores(config, url, { entities, changes, log })
       this.cursorSecret = cursorSecret
       return true
@@ -229,9 +221,9 @@ export class Supervisor {
   }
 
   /** Tries again until the database is there; then the workers answer. */
-  private async awaitDatabase(url: string, keys: KeyService) {
+  private async awaitDatabase(url: string) {
     try {
-      while (!this.isStopping && !(await this.openDatabase(url, keys))) await Bun.sleep(AGAIN_MS)
+      while (!this.isStopping && !(await this.openDatabase(url))) await Bun.sleep(AGAIN_MS)
     } catch (error) {
       if (this.isStopping) return
       this.log.error('the database cannot be used: the server stops', { reason: (error as Error).message })
@@ -240,7 +232,7 @@ export class Supervisor {
     if (this.isStopping || this.cursorSecret === null) return
     this.isWaiting = false
     const { cursorSecret } = this
-    this.pool?.broadcast({ kind: 'begin', cursorSecret, keys: keys.keys, tables: keys.ensureTables() })
+    this.pool?.broadcast({ kind: 'begin', cursorSecret })
     this.log.info('database reachable: the server answers requests')
   }
 }

@@ -1,4 +1,4 @@
-import type { LimiterTables } from '../admit/limiterFiles.ts'
+import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { onWake } from '../changes/demand.ts'
 import { newestTransaction } from '../changes/inFlight.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
@@ -9,11 +9,11 @@ import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
 import { Positions } from '../execute/positions.ts'
+import { isAway } from '../execute/sqlstate.ts'
 import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
-import type { KeyRecord } from '../model/key.ts'
 import type { Certificate } from '../os/certificate.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
@@ -34,12 +34,12 @@ export interface Worker {
   /** `http://127.0.0.1:3000`. */
   readonly url: string
   readonly port: number
-  /** Makes these the valid keys, and counts their requests in these tables. */
-  replaceKeys(keys: readonly KeyRecord[], tables: LimiterTables): void
+  /** Whether it knew any key when it started. */
+  readonly hasKeys: boolean
+  /** Resolves when its keys are those that the database has now. */
+  refreshKeys(): Promise<void>
   /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
   begin(cursorSecret: string): Promise<void>
-  /** The ids of the keys that were used since the last call. Logs a line where too many were for the table. */
-  takeUsedKeys(): string[]
   /** Lets clients leave for `leaveMs`, finishes what runs, closes the connections. */
   stop(leaveMs: number): Promise<void>
 }
@@ -49,10 +49,11 @@ export interface Surroundings {
   databaseUrl: string
   /** The same database, past a pooler; default: `databaseUrl`. */
   directUrl?: string
-  keys: readonly KeyRecord[]
   /** Keys with all rights that no database has. */
   bootstrapKeys: readonly string[]
   tables: LimiterTables
+  /** Asks for the tables of keys with limits of their own; null: there are none, or nothing answers. */
+  tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
   /** What every worker on the database signs cursors with; null: the database is not reachable yet, and `begin` follows. */
   cursorSecret: string | null
   /** Null, or not there: HTTP in clear text. */
@@ -132,7 +133,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   if (!isWaiting) await requireTables(entities, database)
   const memory = changes && region && openMemory(config, { databaseUrl: directUrl, database, changes, region, log })
   if (config.columnsLoad === 'start' && !isWaiting) memory?.columns?.loadAll(entities)
-  const { admission, replaceKeys, takeUsedKeys, ready, close } = createAdmission(config, surroundings, database)
+  const { admission, keys, hasKeys, ready, close } = createAdmission(config, surroundings, database)
+  if (!isWaiting)
+    await keys.refresh().catch((error) => {
+      const { cause = error } = error
+      if (!isAway(cause)) throw new Error(`the keys cannot be read: ${cause.message}`, { cause })
+    })
   let draining = false
   let baseUrl = config.publicUrl ?? ''
   const cursors = new Cursors(surroundings.cursorSecret ?? '')
@@ -183,11 +189,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   return {
     url,
     port,
-    replaceKeys,
-    takeUsedKeys,
+    hasKeys: hasKeys(),
+    refreshKeys: () => keys.refresh(),
     async begin(cursorSecret) {
       if (!isWaiting) return
       await requireTables(entities, database)
+      await keys.refresh().catch(() => undefined)
       cursors.replaceSecret(cursorSecret)
       isWaiting = false
       if (config.columnsLoad === 'start') memory?.columns?.loadAll(entities)
@@ -202,12 +209,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       await Bun.sleep(Math.min(leaveMs, settleMs))
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
+      await close()
       // What still runs is answered 503 when its connection ends; so the listener goes last.
       await Promise.all([database.end(0), lists.end(0), longWrites.end(), reading?.end(), memory?.columns?.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
       endGauges()
-      close()
     },
   }
 }

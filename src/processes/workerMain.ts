@@ -1,12 +1,14 @@
 // A worker as a process of its own; the supervisor starts it, sends it what it needs, and outlives it.
 
+import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { createLog, type Log } from '../log.ts'
 import { readSamples } from '../metrics/counts.ts'
+import { withDeadline } from '../os/deadline.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
-import { takeNews } from './workerNews.ts'
 
-const USED_EVERY_MS = 10_000
+/** So that a revoked key is refused within a second although the supervisor hangs. */
+const TABLES_MS_MAX = 300
 /** Clients of a worker that alone gets a signal can go to another one, and have time to do so. */
 const LEAVE_MS = 2_000
 
@@ -14,12 +16,14 @@ let log: Log | undefined
 let worker: Promise<Worker> | undefined
 let isStopping = false
 let isScraped = false
+let takeTables: (tables: LimiterTables) => void = () => undefined
 
 process.on('message', (message: ToWorker) => {
   if (message.kind === 'start') start(message)
   else if (message.kind === 'stop') stop(message.leaveMs)
   else if (message.kind === 'ping') answerPing(message.number)
-  else takeNews(worker, message, log)
+  else if (message.kind === 'tables') takeTables(message.tables)
+  else begin(message.cursorSecret)
 })
 // Without the supervisor no process would stop this one, or replace it.
 process.on('disconnect', () => stop(0))
@@ -35,18 +39,32 @@ async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) 
   worker = startWorker(config, {
     ...surroundings,
     log,
+    tablesFor,
     onOutcomeUnknown: (connections) => report({ kind: 'disown', connections }),
     onWake: () => report({ kind: 'wake' }),
   })
   try {
-    const { url, port, takeUsedKeys } = await worker
-    report({ kind: 'ready', url, port })
-    setInterval(() => reportUsed(takeUsedKeys()), USED_EVERY_MS)
+    const { url, port, hasKeys } = await worker
+    report({ kind: 'ready', url, port, hasKeys })
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     report({ kind: 'failed', code, message })
     process.exit(1)
   }
+}
+
+/** A fault of the database's tables ends the process, as it would have ended the start. */
+async function begin(cursorSecret: string) {
+  const running = await worker?.catch(() => null) // whose caller reports why it did not start
+  await running?.begin(cursorSecret)
+}
+
+/** The tables for keys with these limits of their own, from the supervisor; null: there are none, or it does not answer. */
+async function tablesFor(limits: OwnLimits): Promise<LimiterTables | null> {
+  const { promise, resolve } = Promise.withResolvers<LimiterTables | null>()
+  takeTables = resolve
+  report({ kind: 'keys', limits })
+  return limits.size === 0 ? null : withDeadline(promise, TABLES_MS_MAX, () => null)
 }
 
 /** Finishes what runs; then another process takes its place. */
@@ -62,7 +80,6 @@ async function stop(leaveMs: number, code = 0) {
   isStopping = true
   const running = await worker?.catch(() => null)
   await running?.stop(leaveMs)
-  if (running) reportUsed(running.takeUsedKeys())
   answerPing(Number.POSITIVE_INFINITY)
   await log?.flush()
   process.exit(code)
@@ -70,10 +87,6 @@ async function stop(leaveMs: number, code = 0) {
 
 function answerPing(number: number) {
   report({ kind: 'pong', number, samples: isScraped ? readSamples() : null })
-}
-
-function reportUsed(ids: readonly string[]) {
-  if (ids.length > 0) report({ kind: 'used', ids })
 }
 
 function report(message: FromWorker) {

@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts'
 import type { Samples } from '../metrics/counts.ts'
-import type { ReportMessage, StartMessage, ToWorker } from './messages.ts'
+import type { Ready, ReportMessage, StartMessage, ToWorker } from './messages.ts'
 import { WorkerFailed, WorkerProcess } from './workerProcess.ts'
 
 export interface PoolOptions {
@@ -12,7 +12,8 @@ export interface PoolOptions {
   onStart(process: number): void
   /** The process with this number has ended, or could not be started. */
   onEnd(process: number): void
-  onReport(report: ReportMessage): void
+  /** `reply` sends an answer to the process with this number. */
+  onReport(report: ReportMessage, process: number, reply: (message: ToWorker) => void): void
   /** What the process with this number has counted since its start. */
   onSamples(process: number, samples: Samples): void
 }
@@ -50,17 +51,17 @@ export class WorkerPool {
   }
 
   /** Resolves when all are ready. @throws WorkerFailed when one cannot start */
-  async start(): Promise<{ url: string; processes: number }> {
+  async start(): Promise<Ready> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.settled = promise
     // The first finds the port, where any will do.
-    const { url, port } = await this.begin()
-    this.port = port
+    const ready = await this.begin()
+    this.port = ready.port
     if (this.isStopping) throw new WorkerFailed('the server was stopped while it started', '')
     const others = Array.from({ length: this.options.count - 1 }, () => this.begin())
     await Promise.all(others)
     resolve()
-    return { url, processes: this.options.count }
+    return ready
   }
 
   /** The processes that run: the system's number of each by its own. */
@@ -117,7 +118,7 @@ export class WorkerPool {
   }
 
   /** Resolves when a new worker is ready. @throws WorkerFailed when it cannot start */
-  private async begin(): Promise<{ url: string; port: number }> {
+  private async begin(): Promise<Ready> {
     for (let starts = 1; ; starts++) {
       try {
         return await this.launch().ready
@@ -152,7 +153,10 @@ export class WorkerPool {
   private create(message: StartMessage, number: number): WorkerProcess {
     try {
       const { onReport, onSamples } = this.options
-      return new WorkerProcess(message, { onReport, onSamples: (samples) => onSamples(number, samples) })
+      return new WorkerProcess(message, {
+        onReport: (report, worker) => onReport(report, number, (message) => worker.send(message)),
+        onSamples: (samples) => onSamples(number, samples),
+      })
     } catch (error) {
       this.options.onEnd(number)
       throw error

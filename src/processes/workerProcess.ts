@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Samples } from '../metrics/counts.ts'
 import { withDeadline } from '../os/deadline.ts'
-import type { FromWorker, ReportMessage, StartMessage, ToWorker } from './messages.ts'
+import type { FromWorker, Ready, ReportMessage, StartMessage, ToWorker } from './messages.ts'
 
 /** A worker's start went wrong. `code` as of a system error, or ''. */
 export class WorkerFailed extends Error {
@@ -35,7 +35,7 @@ const POLL_MS_MAX = 500
 
 /** The messages of a worker that concern others. */
 interface WorkerEvents {
-  onReport(report: ReportMessage): void
+  onReport(report: ReportMessage, worker: WorkerProcess): void
   /** What the process has counted since its start. */
   onSamples(samples: Samples): void
 }
@@ -44,7 +44,7 @@ interface WorkerEvents {
 export class WorkerProcess {
   readonly startedMs = performance.now()
   /** Resolves when it answers requests. Rejects with WorkerFailed when it does not come to that. */
-  readonly ready: Promise<{ url: string; port: number }>
+  readonly ready: Promise<Ready>
   /** True: its end is no reason to replace it. */
   isLeaving = false
   private readonly child: Bun.Subprocess
@@ -55,7 +55,7 @@ export class WorkerProcess {
 
   /** @throws Error when the process cannot be started at all */
   constructor(message: StartMessage, { onReport, onSamples }: WorkerEvents) {
-    const { promise, resolve, reject } = Promise.withResolvers<{ url: string; port: number }>()
+    const { promise, resolve, reject } = Promise.withResolvers<Ready>()
     this.ready = promise
     this.child = spawn((received) => {
       if (received.kind === 'pong') {
@@ -64,7 +64,7 @@ export class WorkerProcess {
         this.waiting.get(received.number)?.()
       } else if (received.kind === 'ready') resolve(received)
       else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
-      else onReport(received)
+      else onReport(received, this)
     })
     this.send(message)
     const late = setTimeout(() => {

@@ -1,18 +1,16 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Admission } from '../../src/admit/admission.ts'
-import { KeyNews } from '../../src/admit/keyNews.ts'
 import { Keyring } from '../../src/admit/keyring.ts'
 import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
 import { Limiters } from '../../src/admit/limiters.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { parseNetworks } from '../../src/model/networks.ts'
-import { monotonicMs } from '../../src/os/clock.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
 
 const SETTINGS = { limits: parseRules('9/1h'), anonymousLimits: parseRules('50/2h'), clients: 3 }
 const folder = temporaryFolder()
-const memory = new LimiterFiles(folder.path, SETTINGS).ensure([], () => undefined)
+const memory = new LimiterFiles(folder.path, SETTINGS).ensure(null, () => undefined)
 afterAll(() => folder.remove())
 
 const key = makeKey()
@@ -72,42 +70,4 @@ test('a request with a valid key is charged to the key, not to the address', asy
 
 test('no text and a wrong one are no key', () => {
   expect([open.keyOf(undefined), open.keyOf(''), open.keyOf(makeKey().text)]).toEqual([null, null, null])
-})
-
-describe('D34: a key that was just made, while keys that were read before it arrive', () => {
-  /** Answers with keys when it is asked to, as a database does whose answers overtake each other. */
-  function slowSource() {
-    const { promise, resolve } = Promise.withResolvers<never[]>()
-    const isAway = () => false
-    return { source: { current: () => promise, find: async () => key.record, isAway }, answer: () => resolve([]) }
-  }
-
-  test('is known to a request that found it and waits for the keys to be confirmed', async () => {
-    const ring = new Keyring([], [])
-    const { source, answer } = slowSource()
-    const news = new KeyNews(ring, source, () => (monotonicMs() - 60_000) | 0)
-    const admission = new Admission(ring, limiters, null, news)
-    const confirmed = news.confirm()
-    ring.add(key.record)
-    const settled = admission.settle(key.text, admission.keyOf(key.text), request(), from('192.0.2.10'))
-    answer()
-    expect([await confirmed, (await settled)?.key?.id]).toEqual([true, key.record.id])
-  })
-
-  test('is known to a request that asked for it', async () => {
-    const ring = new Keyring([], [])
-    const { source } = slowSource()
-    const find = async () => {
-      // Between the answer and the request that waits for it.
-      for (let turn = 0, at = Promise.resolve(); turn < 20; turn++) at = at.then(() => replaceOnce(ring))
-      return key.record
-    }
-    const news = new KeyNews(ring, { ...source, find }, () => 0)
-    expect((await news.find(key.text))?.id).toBe(key.record.id)
-  })
-
-  /** Makes the keys those without the new one, once it is there. */
-  function replaceOnce(ring: Keyring) {
-    if (ring.knows(key.record.id)) ring.replace([])
-  }
 })

@@ -128,16 +128,6 @@ describe('takeUsed', () => {
   })
 })
 
-test('the id of a key that has ended is known, and that of one that was added and has not been sent yet is not', () => {
-  const keyring = new Keyring([recordOf(first)], [])
-  keyring.add(recordOf(second))
-  keyring.replace([])
-  expect([keyring.has(idOf(first)), keyring.has(idOf(second))]).toEqual([true, false])
-  expect([keyring.find(first), keyring.find(second)]).toEqual([null, null])
-  keyring.replace([recordOf(first)])
-  expect(keyring.find(first)?.id).toBe(idOf(first))
-})
-
 test('an unknown id takes about as long as a wrong secret', () => {
   const keyring = new Keyring([recordOf(first)], [])
   const wrongSecret = first.slice(0, 18) + second.slice(18)

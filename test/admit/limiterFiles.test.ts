@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { anonymousClients, LimiterFiles, type LimiterSettings } from '../../src/admit/limiterFiles.ts'
-import { Limiters } from '../../src/admit/limiters.ts'
+import {
+  anonymousClients,
+  LimiterFiles,
+  type LimiterSettings,
+  type LimiterTables,
+  ownLimitsOf,
+} from '../../src/admit/limiterFiles.ts'
 import { wordsFor } from '../../src/admit/window.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
 import { parseRules } from '../../src/model/limits.ts'
@@ -35,29 +40,17 @@ const own = () => there().filter((name) => name.startsWith('own-'))
 const orThrow = (error: Error) => {
   throw error
 }
-const ensure = (files: LimiterFiles, ...records: KeyRecord[]) => files.ensure(records, orThrow)
+const ensure = (files: LimiterFiles, ...records: KeyRecord[]) => files.ensure(ownLimitsOf(records), orThrow)
+
+const namesOf = (own: LimiterTables['own']) => [...own.keys()].map((table) => table.split('\n')[0])
+const pathOf = (own: LimiterTables['own'], name: string) =>
+  [...own].find(([table]) => table.startsWith(`${name}\n`))?.[1].path as string
 
 function mark(path: string, value: number) {
   const { words } = openRegion(path)
   words[words.length - 1] = value
 }
 const marked = (path: string) => openRegion(path).words.at(-1)
-
-describe('news of keys', () => {
-  const newsIn = (files: LimiterFiles) => new Limiters(SETTINGS, ensure(files), null).newsMs()
-
-  test('there is none at first; what is noted is seen, also in a table that is made anew', () => {
-    const files = start()
-    expect(newsIn(files)).toBe(0)
-    files.noteNews(2 ** 32 + 7)
-    expect(newsIn(files)).toBe(7)
-    truncateSync(join(folder.path, 'keys'), 0)
-    expect(newsIn(files)).toBe(7)
-    files.noteNews(2 ** 32)
-    expect(newsIn(files)).toBe(1) // 0 is the word for none
-    expect(newsIn(start())).toBe(0)
-  })
-})
 
 describe('the tables that all share', () => {
   test('are made with room for so many keys, and for addresses', () => {
@@ -104,8 +97,8 @@ describe('the tables that all share', () => {
 describe('the table of a key with limits of its own', () => {
   test('has room for that key and those limits', () => {
     const { own: paths } = ensure(start(), keyOf('ci', '20/1m'), keyOf('plain', null))
-    expect([...paths.keys()]).toEqual(['ci'])
-    expect(openRegion(paths.get('ci')?.path as string).words.length).toBe(wordsFor(1, parseRules('20/1m')))
+    expect([...paths.keys()]).toEqual(['ci\n20/1m'])
+    expect(openRegion(pathOf(paths, 'ci')).words.length).toBe(wordsFor(1, parseRules('20/1m')))
     expect(own()).toHaveLength(1)
   })
 
@@ -113,37 +106,40 @@ describe('the table of a key with limits of its own', () => {
     const records = [keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('a', '20/1m')]
     const { own: paths } = ensure(start(), ...records)
     expect(own()).toHaveLength(2)
-    mark(paths.get('a')?.path as string, 7)
-    expect([marked(paths.get('a')?.path as string), marked(paths.get('b')?.path as string)]).toEqual([7, 0])
+    mark(pathOf(paths, 'a'), 7)
+    expect([marked(pathOf(paths, 'a')), marked(pathOf(paths, 'b'))]).toEqual([7, 0])
   })
 
   test('is kept while the key is there, by later starts too', () => {
     const files = start()
-    mark(ensure(files, keyOf('ci', '20/1m')).own.get('ci')?.path as string, 7)
-    expect(marked(ensure(files, keyOf('ci', '20/1m'), keyOf('new', '5/1m')).own.get('ci')?.path as string)).toBe(7)
-    expect(marked(ensure(start(), keyOf('ci', '20/1m')).own.get('ci')?.path as string)).toBe(7)
+    mark(pathOf(ensure(files, keyOf('ci', '20/1m')).own, 'ci'), 7)
+    expect(marked(pathOf(ensure(files, keyOf('ci', '20/1m'), keyOf('new', '5/1m')).own, 'ci'))).toBe(7)
+    expect(marked(pathOf(ensure(start(), keyOf('ci', '20/1m')).own, 'ci'))).toBe(7)
   })
 
   test('goes with the key, and with its limits', () => {
     const files = start()
     ensure(files, keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('c', '20/1m'))
-    expect([...ensure(files, keyOf('a', '20/1m'), keyOf('c', null)).own.keys()]).toEqual(['a'])
+    expect(namesOf(ensure(files, keyOf('a', '20/1m'), keyOf('c', null)).own)).toEqual(['a'])
     expect(own()).toHaveLength(1)
   })
 
   test('of other limits is new', () => {
     const files = start()
-    mark(ensure(files, keyOf('ci', '20/1m')).own.get('ci')?.path as string, 7)
+    mark(pathOf(ensure(files, keyOf('ci', '20/1m')).own, 'ci'), 7)
     const { own: paths } = ensure(files, keyOf('ci', '30/1m'))
-    expect(openRegion(paths.get('ci')?.path as string).words.length).toBe(wordsFor(1, parseRules('30/1m')))
-    expect(marked(paths.get('ci')?.path as string)).toBe(0)
+    expect(openRegion(pathOf(paths, 'ci')).words.length).toBe(wordsFor(1, parseRules('30/1m')))
+    expect(marked(pathOf(paths, 'ci'))).toBe(0)
     expect(own()).toHaveLength(1)
   })
 
-  test('that an earlier run left is thrown away, other files are not', () => {
+  test('that an earlier run left stays until the keys are known; other files stay always', () => {
     writeFileSync(join(folder.path, 'own-left'), 'x')
     writeFileSync(join(folder.path, 'lock'), '')
-    ensure(start())
+    const files = start()
+    files.ensure(null, orThrow)
+    expect(there()).toEqual(['anonymous', 'keys', 'lock', 'own-left'])
+    ensure(files)
     expect(there()).toEqual(['anonymous', 'keys', 'lock'])
   })
 
@@ -153,36 +149,36 @@ describe('the table of a key with limits of its own', () => {
     const [name] = own()
     truncateSync(join(folder.path, name as string), 10)
     const { own: paths } = ensure(files, keyOf('ci', '20/1m'))
-    expect(openRegion(paths.get('ci')?.path as string).words.length).toBe(wordsFor(1, parseRules('20/1m')))
+    expect(openRegion(pathOf(paths, 'ci')).words.length).toBe(wordsFor(1, parseRules('20/1m')))
   })
 
   test('that an operator deleted goes on', () => {
     const files = start()
     const { own: before } = ensure(files, keyOf('ci', '20/1m'))
-    mark(before.get('ci')?.path as string, 7)
+    mark(pathOf(before, 'ci'), 7)
     for (const name of own()) rmSync(join(folder.path, name))
     const { own: after } = ensure(files, keyOf('ci', '20/1m'))
-    expect(marked(after.get('ci')?.path as string)).toBe(process.platform === 'linux' ? 7 : 0)
+    expect(marked(pathOf(after, 'ci'))).toBe(process.platform === 'linux' ? 7 : 0)
   })
 
   test('whose limits cannot be read is left out with a word, and the others are made', () => {
     const errors: string[] = []
     const records = [keyOf('odd', '5/1y'), keyOf('ci', '20/1m')]
-    const { own: paths } = start().ensure(records, (error) => errors.push(error.message))
-    expect([...paths.keys()]).toEqual(['ci'])
+    const { own: paths } = start().ensure(ownLimitsOf(records), (error) => errors.push(error.message))
+    expect(namesOf(paths)).toEqual(['ci'])
     expect(errors).toEqual(['"5/1y" is not a limit like 750/1m'])
   })
 
   test('for which there is no room is left out with a word, and made when there is', async () => {
     const script = `
-      const { LimiterFiles } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
+      const { LimiterFiles, ownLimitsOf } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')
       const settings = { limits: parseRules('9/1m'), anonymousLimits: parseRules('1/1m'), clients: 3 }
       const files = new LimiterFiles('${folder.path}', settings)
       const records = ['big', 'small'].map((name) => ({ name, limits: name === 'big' ? '1000000/1m' : '5/1m' }))
       const errors = []
-      const { own } = files.ensure(records, (error) => errors.push(error.message.split(' at ')[0]))
-      console.log(JSON.stringify([[...own.keys()], errors]))`
+      const { own } = files.ensure(ownLimitsOf(records), (error) => errors.push(error.message.split(' at ')[0]))
+      console.log(JSON.stringify([[...own.keys()].map((table) => table.split('\\n')[0]), errors]))`
     // A limit on the size of files, in blocks of 512 or 1,024 bytes, stands for a full disk.
     const limited = ['sh', '-c', `trap '' XFSZ; ulimit -f 6000; exec "$0" -e "$1"`, process.execPath, script]
     const child = Bun.spawn(limited, { stdout: 'pipe', stderr: 'inherit' })
@@ -190,7 +186,7 @@ describe('the table of a key with limits of its own', () => {
     expect(said).toEqual([['small'], ['there is no room for 7.6 MiB of shared memory']])
     expect(own()).toHaveLength(1)
     const { own: paths } = ensure(start(), keyOf('big', '1000000/1m'), keyOf('small', '5/1m'))
-    expect([...paths.keys()].sort()).toEqual(['big', 'small'])
+    expect(namesOf(paths).sort()).toEqual(['big', 'small'])
   })
 })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { clientOf } from '../../src/admit/address.ts'
 import { type Key, Keyring } from '../../src/admit/keyring.ts'
 import type { RateLimitStatus } from '../../src/admit/limiter.ts'
-import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
+import { LimiterFiles, ownLimitsOf } from '../../src/admit/limiterFiles.ts'
 import { Limiters } from '../../src/admit/limiters.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { temporaryFolder } from '../support/process.ts'
@@ -20,10 +20,7 @@ function limiterOf(...keys: TestKey[]) {
   folders.push(folder)
   const files = new LimiterFiles(folder.path, SETTINGS)
   const memoryOf = (now: readonly TestKey[]) =>
-    files.ensure(
-      now.map(({ record }) => record),
-      () => undefined,
-    )
+    files.ensure(ownLimitsOf(now.map(({ record }) => record)), () => undefined)
   const keyring = new Keyring([], [])
   const memory = memoryOf(keys)
   const limiters = new Limiters(SETTINGS, memory, null)

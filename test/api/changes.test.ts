@@ -197,19 +197,19 @@ describe('wait', () => {
     const wait = ({ headers }: TestKey) =>
       server.get(`/Changes?after=${after}&wait=30&entity=Absences,Companies`, headers)
     const all = [reader.record, writer.record]
-    server.replaceKeys([...all, revoked.record, changed.record])
+    await server.replaceKeys([...all, revoked.record, changed.record])
     const waiting = [revoked, changed].map(wait)
     const other = server.get(`/Changes?after=${after}&wait=30&entity=Companies`, kept.headers)
     // They wait, as far as that can be seen from here.
     await Bun.sleep(200)
-    server.replaceKeys([...all, { ...changed.record, rights: 'Companies:read' }])
+    await server.replaceKeys([...all, { ...changed.record, rights: 'Companies:read' }])
     expect((await Promise.all(waiting)).map(errorOf)).toEqual([
       { status: 401, code: 'Unauthorized', target: 'Api' },
       { status: 403, code: 'Forbidden', target: 'Api' },
     ])
     await server.post('/Companies', { Name: 'Later' })
     expect((await other).body.changes).toHaveLength(1)
-    server.replaceKeys(all)
+    await server.replaceKeys(all)
   })
 
   test('is answered with nothing when its time has passed', async () => {

@@ -79,13 +79,13 @@ test('who comes back with the last token goes on behind it, without a gap', asyn
 test('a key that is revoked, or loses its right, ends the stream with a line that says so', async () => {
   const [one, other] = [await follow('?after=now', reader.headers), await follow('?after=now', crowd.headers)]
   await until(() => one.lines.length === 1 && other.lines.length === 1)
-  server.replaceKeys(keys.filter(({ id }) => id !== reader.record.id))
+  await server.replaceKeys(keys.filter(({ id }) => id !== reader.record.id))
   await one.reading
   expect(one.lines.at(-1).Error.Code).toBe('Unauthorized')
-  server.replaceKeys(keys.map((key) => (key.id === crowd.record.id ? { ...key, rights: '*:write' } : key)))
+  await server.replaceKeys(keys.map((key) => (key.id === crowd.record.id ? { ...key, rights: '*:write' } : key)))
   await other.reading
   expect(other.lines.at(-1).Error.Code).toBe('Forbidden')
-  server.replaceKeys(keys)
+  await server.replaceKeys(keys)
 })
 
 test('a request is charged for each 1,000 lines begun', async () => {

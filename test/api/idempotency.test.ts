@@ -95,9 +95,9 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     const headers = { ...writer.headers, ...under(key) }
     const first = await server.send('POST', '/Companies', { name: 'One' }, headers)
     const readable = { ...writer.record, rights: '*:read,*:write' }
-    server.replaceKeys([other.record, readable])
+    await server.replaceKeys([other.record, readable])
     const again = await server.send('POST', '/Companies', { name: 'One' }, headers)
-    server.replaceKeys([other.record, writer.record])
+    await server.replaceKeys([other.record, writer.record])
     expect([first.body, again.body]).toEqual([
       { id: first.body.id },
       { id: first.body.id, name: 'One', enabled: false },

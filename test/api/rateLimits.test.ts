@@ -37,18 +37,18 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 /** An unused key; the ones before stay. */
-function newKey(record: Parameters<typeof makeKey>[0] = {}): TestKey {
+async function newKey(record: Parameters<typeof makeKey>[0] = {}): Promise<TestKey> {
   const key = makeKey(record)
   known.push(key)
-  server.replaceKeys(known.map(({ record: own }) => own))
+  await server.replaceKeys(known.map(({ record: own }) => own))
   return key
 }
 
 let addresses = 0
 /** An address from which no request has come yet, without a key. */
 const newAddress = () => ({ authorization: '', 'x-forwarded-for': `198.51.100.${++addresses}` })
-const newClients = (): [string, Record<string, string>][] => [
-  ['a key', newKey().headers],
+const newClients = async (): Promise<[string, Record<string, string>][]> => [
+  ['a key', (await newKey()).headers],
   ['an address', newAddress()],
 ]
 
@@ -65,7 +65,7 @@ const leftOf = async (headers: Headers) => left(await ask('GET', '/', headers))
 
 describe('7 Errors, rule 1: a request beyond the limit', () => {
   test('D37: is 429 with the body of the spec, and names the limit that was hit and the seconds', async () => {
-    for (const [who, headers] of newClients()) {
+    for (const [who, headers] of await newClients()) {
       const period = who === 'a key' ? '1h' : '2h'
       const periodMs = who === 'a key' ? 3_600_000 : 7_200_000
       // In the middle of a second of the wait, so that rounding down shows.
@@ -99,12 +99,12 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
   })
 
   test('D36: consumes nothing, of any rule', async () => {
-    for (const [, headers] of newClients()) {
+    for (const [, headers] of await newClients()) {
       await exhaust(headers)
       for (let request = 0; request < 20; request++) expect((await ask('GET', '/', headers)).status).toBe(429)
     }
     // The short window passes, and the long one shows what was charged.
-    const passing = newKey({ limits: '2/1s,50/1h' })
+    const passing = await newKey({ limits: '2/1s,50/1h' })
     const statuses: number[] = []
     for (let request = 0; request < 30; request++) statuses.push((await ask('GET', '/', passing.headers)).status)
     const admitted = statuses.filter((status) => status === 200).length
@@ -114,7 +114,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
   })
 
   test('D36: is refused by the rule that asks to wait longest', async () => {
-    const { headers } = newKey({ limits: '2/1h,2/3h,2/1m' })
+    const { headers } = await newKey({ limits: '2/1h,2/3h,2/1m' })
     const answers = []
     for (let request = 0; request < 3; request++) answers.push(await ask('GET', '/', headers))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
@@ -135,7 +135,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     ['GET', '/errors/RateLimitExceeded'],
     ['GET', `/${'x'.repeat(9_000)}`],
   ])('D35: %s %s is refused like any other, with a key and without', async (method, path) => {
-    for (const [, headers] of newClients()) {
+    for (const [, headers] of await newClients()) {
       await exhaust(headers)
       const answer = await ask(method, path, headers)
       expect([answer.status, answer.headers.get('retryafter') !== null]).toEqual([429, true])
@@ -151,7 +151,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
   ])('%s writes nothing', async (method, path) => {
     const contents = () => server.sql`select * from company order by id`
     const before = [...(await contents())]
-    const { headers } = newKey()
+    const { headers } = await newKey()
     await exhaust(headers)
     const body = method === 'DELETE' ? undefined : { Name: 'Refused' }
     expect((await ask(method, path(), headers, body)).status).toBe(429)
@@ -167,7 +167,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
     ['GET', '/LIVEZ/', 200],
     ['DELETE', '/livez', 405],
   ])('D35: %s %s is never refused', async (method, path, status) => {
-    for (const [, headers] of newClients()) {
+    for (const [, headers] of await newClients()) {
       await exhaust(headers)
       for (let request = 0; request < 3; request++) expect((await ask(method, path, headers)).status).toBe(status)
       expect((await ask('GET', '/', headers)).status).toBe(429)
@@ -175,7 +175,7 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
   })
 
   test('of hundreds at once exactly the limit is admitted', async () => {
-    const { headers } = newKey({ limits: '40/1h' })
+    const { headers } = await newKey({ limits: '40/1h' })
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask('GET', '/', headers)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(40)
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(160)
@@ -212,7 +212,7 @@ test('D37: who waits RetryAfter seconds is admitted, a second before is not', as
 describe('D35: who is charged', () => {
   test('keys do not touch each other, nor the address they come from', async () => {
     const address = newAddress()
-    const [one, two] = [newKey(), newKey()]
+    const [one, two] = [await newKey(), await newKey()]
     await exhaust({ ...address, ...one.headers })
     expect((await ask('GET', '/Companies', one.headers)).status).toBe(429)
     expect((await ask('GET', '/Companies', { ...address, ...two.headers })).status).toBe(200)
@@ -233,7 +233,7 @@ describe('D35: who is charged', () => {
     ['a revoked key', () => revoked()],
     ['a very long key', () => `ApiKey ${'k'.repeat(3_000)}`],
   ])('%s is charged to the address, and refused 429 like all when that is exhausted', async (_, authorizationOf) => {
-    const address = { ...newAddress(), authorization: authorizationOf() }
+    const address = { ...newAddress(), authorization: await authorizationOf() }
     const statuses = []
     for (let request = 0; request < 4; request++) statuses.push((await ask('GET', '/Companies', address)).status)
     expect(statuses).toEqual([401, 401, 401, 429])
@@ -251,7 +251,7 @@ describe('D35: who is charged', () => {
   test('a valid key works from an address that is exhausted', async () => {
     const address = newAddress()
     await exhaust(address)
-    const key = newKey()
+    const key = await newKey()
     const answer = await ask('GET', '/Companies', { ...address, ...key.headers })
     expect([answer.status, left(answer)]).toEqual([200, 99])
     expect((await ask('GET', '/Companies', { ...address, ...key.headers })).status).toBe(200)
@@ -275,15 +275,15 @@ describe('D35: who is charged', () => {
       ['GET', '/Nowhere', 404],
       ['DELETE', '/Companies', 405],
     ] as const) {
-      const { headers } = newKey({ rights: 'Absences:read' })
+      const { headers } = await newKey({ rights: 'Absences:read' })
       expect([path, (await ask(method, path, headers)).status, await leftOf(headers)]).toEqual([path, status, 98])
     }
   })
 
-  function revoked(): string {
-    const key = newKey()
+  async function revoked(): Promise<string> {
+    const key = await newKey()
     known = known.filter((own) => own !== key)
-    server.replaceKeys(known.map(({ record }) => record))
+    await server.replaceKeys(known.map(({ record }) => record))
     return key.headers.authorization
   }
 })
@@ -294,8 +294,8 @@ describe('limits of a key’s own', () => {
   ]
 
   test('stand in place of the server’s, fewer or more', async () => {
-    const few = newKey({ limits: '1/5m' })
-    const many = newKey({ limits: '5/5m' })
+    const few = await newKey({ limits: '1/5m' })
+    const many = await newKey({ limits: '5/5m' })
     expect(said(await ask('GET', '/Companies', few.headers))).toEqual([200, '5m', '0'])
     const refused = await ask('GET', '/Companies', few.headers)
     expect(said(refused)).toEqual([429, '5m', '0'])
@@ -308,8 +308,8 @@ describe('limits of a key’s own', () => {
   test('two keys of one name, as after a rotation, are charged together', async () => {
     for (const limits of [null, '3/1h,100/12h']) {
       const [old, current] = [
-        newKey({ name: `rotated ${limits}`, limits }),
-        newKey({ name: `rotated ${limits}`, limits }),
+        await newKey({ name: `rotated ${limits}`, limits }),
+        await newKey({ name: `rotated ${limits}`, limits }),
       ]
       expect(said(await ask('GET', '/Companies', old.headers))).toEqual([200, '12h', '99'])
       expect(said(await ask('GET', '/Companies', current.headers))).toEqual([200, '12h', '98'])
@@ -320,23 +320,23 @@ describe('limits of a key’s own', () => {
   })
 
   test('that cannot be read are those of the server, and the log says so', async () => {
-    const odd = newKey({ limits: '5/1y' })
+    const odd = await newKey({ limits: '5/1y' })
     expect(said(await ask('GET', '/Companies', odd.headers))).toEqual([200, '12h', '99'])
     expect(warnings).toContain('the limits of a key cannot be used: "5/1y" is not a limit like 750/1m')
   })
 
   test('that are given to a key, changed and taken away hold from then on', async () => {
-    const key = newKey()
+    const key = await newKey()
     expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '12h', '99'])
-    const change = (limits: string | null) => {
+    const change = async (limits: string | null) => {
       known = known.filter((own) => own.text !== key.text)
-      server.replaceKeys([...known.map(({ record }) => record), { ...key.record, limits }])
+      await server.replaceKeys([...known.map(({ record }) => record), { ...key.record, limits }])
     }
-    change('9/5m')
+    await change('9/5m')
     expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '5m', '8'])
-    change('7/10m')
+    await change('7/10m')
     expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '10m', '6'])
-    change(null)
+    await change(null)
     expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '12h', '98'])
   })
 })

@@ -291,7 +291,7 @@ function hold(path: string, headers: Record<string, string>): Promise<{ socket: 
 describe('a client that takes its time', () => {
   test('whose key has ended meanwhile gets no rows beyond what was read', async () => {
     const { rest } = await hold('/Companies', { ...NDJSON, ...ending.headers })
-    large.replaceKeys(KEYS.filter(({ id }) => id !== ending.record.id))
+    await large.replaceKeys(KEYS.filter(({ id }) => id !== ending.record.id))
     const text = await rest()
     expect(text).toContain('{"Error":{"Code":"Unauthorized"')
     expect(text.endsWith('0\r\n\r\n')).toBe(true)
@@ -299,12 +299,14 @@ describe('a client that takes its time', () => {
 
   test('whose key has lost its right meanwhile gets none either, of that entity alone', async () => {
     const { rest } = await hold('/Companies', { ...NDJSON, ...losing.headers })
-    large.replaceKeys(KEYS.map((key) => (key.id === losing.record.id ? { ...key, rights: 'Employees:read' } : key)))
+    await large.replaceKeys(
+      KEYS.map((key) => (key.id === losing.record.id ? { ...key, rights: 'Employees:read' } : key)),
+    )
     const text = await rest()
     expect(text).toContain('{"Error":{"Code":"Forbidden"')
     expect(text).toContain('Companies:read')
     expect((await large.get('/Employees', { ...NDJSON, ...losing.headers })).status).toBe(200)
-    large.replaceKeys(KEYS)
+    await large.replaceKeys(KEYS)
   })
 
   test('has a place of few, which it gives back when it leaves', async () => {

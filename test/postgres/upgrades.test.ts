@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { KeyStore } from '../../src/keys/store.ts'
 import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { temporaryFolder, until } from '../support/process.ts'
@@ -88,10 +87,7 @@ interface Line {
 
 /** What a server with the newest files says of it, and what it does. */
 async function served(databaseUrl: string) {
-  const store = new KeyStore(databaseUrl)
-  const keys = await store.current()
-  await store.end()
-  const server = await startServer({ databaseUrl, keys })
+  const server = await startServer({ databaseUrl })
   const send = (method: string, path: string, body?: unknown) => server.send(method, path, body, key.headers)
   // A server that has just begun may have no connection in time on a busy machine: that is no matter of versions.
   const list = async (path: string) => {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type postgres from 'postgres'
 import { generateKey, hashKey, idOf } from '../../src/admit/apiKey.ts'
-import { LimiterFiles, type LimiterTables } from '../../src/admit/limiterFiles.ts'
+import { LimiterFiles, type LimiterTables, type OwnLimits, ownLimitsOf } from '../../src/admit/limiterFiles.ts'
 import { type Config, readConfig } from '../../src/config/config.ts'
 import { readCursorSecret } from '../../src/keys/cursorSecret.ts'
 import { createLog, type Log } from '../../src/log.ts'
@@ -37,10 +37,8 @@ export interface TestServer {
   put(path: string, body: unknown): Promise<Answer>
   patch(path: string, body: unknown): Promise<Answer>
   remove(path: string): Promise<Answer>
-  /** As the supervisor tells a worker when keys have changed. */
-  replaceKeys(keys: readonly KeyRecord[]): void
-  /** As the supervisor tells all workers that the keys were right at `ms` of the monotonic clock. */
-  noteNews(ms: number): void
+  /** Makes these the keys of the database, and waits until the server has them. */
+  replaceKeys(keys: readonly KeyRecord[]): Promise<void>
   /** `leaveMs`: how long clients are asked to leave before the end. */
   stop(leaveMs?: number): Promise<void>
 }
@@ -82,7 +80,7 @@ export function makeKey(record: Partial<KeyRecord> = {}): TestKey {
 
 /** The limiter's tables, in a folder that goes with the process. */
 export function tablesFor(config: Config, keys: readonly KeyRecord[]): LimiterTables {
-  return filesFor(config, temporaryMemory()).ensure(keys, (error) => {
+  return filesFor(config, temporaryMemory()).ensure(ownLimitsOf(keys), (error) => {
     throw error
   })
 }
@@ -95,6 +93,17 @@ function filesFor(config: Config, folder: string): LimiterFiles {
   })
 }
 
+/** Makes these the keys of the database. They expire, so that several may have one name. */
+async function storeKeys(sql: postgres.Sql, keys: readonly KeyRecord[]): Promise<void> {
+  await sql.begin(async (transaction) => {
+    await transaction`update api_key_version set version = version + 1`
+    await transaction`delete from api_key`
+    for (const { id, name, hash, rights, limits } of keys)
+      await transaction`insert into api_key (id, name, hash, rights, limits, expires)
+        values (${id}, ${name}, ${Buffer.from(hash, 'hex')}, ${rights}, ${limits}, 'infinity')`
+  })
+}
+
 /** A real server on a free port, over a database of its own. Answers that its OpenAPI document does not have fail. */
 export async function startServer(options: Options = {}): Promise<TestServer> {
   const databaseUrl = options.databaseUrl ?? (await createDatabase())
@@ -103,19 +112,20 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const log = options.log ?? createLog(config.logLevel, config.logFormat)
   const folder = temporaryMemory()
   const files = filesFor(config, folder)
-  const tablesOf = (keys: readonly KeyRecord[]) =>
-    files.ensure(keys, ({ message }, key) => log.warn('the limits of a key cannot be used', { key, error: message }))
-  const tables = tablesOf(options.keys ?? [])
+  const tablesOf = (limits: OwnLimits | null) =>
+    files.ensure(limits, ({ message }, key) => log.warn('the limits of a key cannot be used', { key, error: message }))
+  const tables = tablesOf(null)
   // A database that is away has no rows to lead to either.
   const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
-  const keys = options.keys ?? []
-  const surroundings = { keys, cursorSecret, bootstrapKeys: [KEY], migrationFiles, tables, log }
+  const sql = connect(databaseUrl)
+  if (options.keys) await storeKeys(sql, options.keys)
+  const tablesFor = async (limits: OwnLimits) => tablesOf(limits)
+  const surroundings = { cursorSecret, bootstrapKeys: [KEY], migrationFiles, tables, tablesFor, log }
   const worker = await startWorker(config, {
     databaseUrl,
     ...surroundings,
     ...(options.entitiesDir === undefined ? {} : { entitiesDir: options.entitiesDir }),
   })
-  const sql = connect(databaseUrl)
   const described = await conformance()
 
   async function send(
@@ -148,8 +158,10 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
     put: (path, body) => send('PUT', path, body),
     patch: (path, body) => send('PATCH', path, body),
     remove: (path) => send('DELETE', path),
-    replaceKeys: (keys) => worker.replaceKeys(keys, tablesOf(keys)),
-    noteNews: (ms) => files.noteNews(ms),
+    async replaceKeys(keys) {
+      await storeKeys(sql, keys)
+      await worker.refreshKeys()
+    },
     async stop(leaveMs = 0) {
       const stopped = worker.stop(leaveMs)
       await sql.end()

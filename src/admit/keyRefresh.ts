@@ -1,0 +1,76 @@
+import type { KeyRecord, KeySource } from '../model/key.ts'
+import { monotonicMs } from '../os/clock.ts'
+import { SingleFlight } from '../os/singleFlight.ts'
+
+/** Pause between looks for changed keys, so that a revoked key is refused within a second. D34 */
+const EVERY_MS = 500
+/** All keys are read this often whatever the version says: an operator may have changed the table by hand. */
+const RELOAD_MS = 60_000
+/** Keys that were last confirmed longer ago let no request in. */
+const CONFIRMED_MS_MAX = 5_000
+
+interface KeyEvents {
+  /** Takes all valid keys, after each change. False: it wants them again in the next look. */
+  onKeys(keys: readonly KeyRecord[]): Promise<boolean>
+  /** The keys cannot be read although the database answers; called once until they can. */
+  onError(error: unknown): void
+}
+
+/** Keeps the keys of this process those of the database: asks twice a second whether they have changed, and at once for an unknown key. */
+export class KeyRefresh {
+  private readonly looks = new SingleFlight(() => this.look())
+  private version: string | null = null
+  private loadedMs = Number.NEGATIVE_INFINITY
+  /** When the keys were last known to be right, or the database last answered nothing at all. */
+  private trustedMs = Number.NEGATIVE_INFINITY
+  private hasFailed = false
+  private timer: Timer | undefined
+
+  constructor(
+    private readonly source: KeySource,
+    private readonly events: KeyEvents,
+  ) {}
+
+  /** Looks twice a second from now on. */
+  start(): void {
+    this.timer = setInterval(() => this.refresh().catch(() => undefined), EVERY_MS)
+    this.timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.timer)
+  }
+
+  /** Resolves when the keys are those that the database had when this was called, or later. Rejects where it does not answer. */
+  refresh(): Promise<void> {
+    return this.looks.call()
+  }
+
+  /** Whether the keys may be used: they were right a moment ago, or the database answers nothing at all. */
+  confirm(): boolean | Promise<boolean> {
+    const isTrusted = () => monotonicMs() - this.trustedMs < CONFIRMED_MS_MAX
+    return isTrusted() || this.refresh().then(() => true, isTrusted)
+  }
+
+  private async look(): Promise<void> {
+    const nowMs = monotonicMs()
+    try {
+      // The version before the keys: a change in between is read twice, never missed.
+      const version = await this.source.version()
+      if (version !== this.version || nowMs - this.loadedMs >= RELOAD_MS) {
+        const isTaken = await this.events.onKeys(await this.source.current())
+        this.version = isTaken ? version : null
+        this.loadedMs = nowMs
+      }
+      this.trustedMs = nowMs
+      this.hasFailed = false
+    } catch (error) {
+      if (this.source.isAway(error)) this.trustedMs = nowMs
+      else if (!this.hasFailed) {
+        this.hasFailed = true
+        this.events.onError(error)
+      }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
+import { KeyRefresh } from '../../src/admit/keyRefresh.ts'
+import { Keyring } from '../../src/admit/keyring.ts'
+import { Database } from '../../src/execute/database.ts'
+import { keySource } from '../../src/keys/source.ts'
+import { KeyStore } from '../../src/keys/store.ts'
+import type { KeySource } from '../../src/model/key.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+import { makeKey, type TestKey } from '../support/server.ts'
+
+let sql: postgres.Sql
+let store: KeyStore
+let database: Database
+beforeAll(async () => {
+  const url = await createDatabase()
+  sql = connect(url)
+  store = new KeyStore(url)
+  database = new Database({ url, poolSize: 2, prepare: true })
+})
+afterAll(() => Promise.all([sql.end(), store.end(), database.end(0)]))
+
+let key: TestKey
+let keyring: Keyring
+let reads: number
+let errors: unknown[]
+beforeEach(async () => {
+  await sql`delete from api_key`
+  key = makeKey()
+  keyring = new Keyring([], [])
+  reads = 0
+  errors = []
+})
+
+function refreshOf(source: KeySource = keySource(database), isTaken = true): KeyRefresh {
+  return new KeyRefresh(source, {
+    async onKeys(keys) {
+      reads++
+      keyring.replace(keys)
+      return isTaken
+    },
+    onError: (error) => errors.push(error),
+  })
+}
+
+const isKnown = () => keyring.find(key.text) !== null
+const away = () => keySource(new Database({ url: 'postgres://nobody@127.0.0.1:1/nowhere', poolSize: 1, prepare: true }))
+
+describe('D34: a look', () => {
+  test('finds a key that was made, and its end, whether it was revoked or has expired', async () => {
+    const refresh = refreshOf()
+    await refresh.refresh()
+    expect(isKnown()).toBe(false)
+    await store.create(key.record)
+    await refresh.refresh()
+    expect(isKnown()).toBe(true)
+    await store.rotate(key.record.name, makeKey().record, 1)
+    await until(async () => {
+      await refresh.refresh()
+      return !isKnown()
+    })
+  })
+
+  test('reads the keys only when they have changed, or were not taken', async () => {
+    const [refresh, partial] = [refreshOf(), refreshOf(keySource(database), false)]
+    for (let look = 0; look < 3; look++) await refresh.refresh()
+    expect(reads).toBe(1)
+    for (let look = 0; look < 3; look++) await partial.refresh()
+    expect(reads).toBe(4)
+  })
+
+  test('is shared by all that come while one is under way, and begins after they came', async () => {
+    let versions = 0
+    const real = keySource(database)
+    const refresh = refreshOf({
+      ...real,
+      version() {
+        versions++
+        return real.version()
+      },
+    })
+    await Promise.all(Array.from({ length: 64 }, () => refresh.refresh()))
+    expect(versions).toBe(2)
+  })
+
+  test('comes by itself within a second', async () => {
+    const refresh = refreshOf()
+    refresh.start()
+    await store.create(key.record)
+    await until(isKnown)
+    await store.revoke(key.record.name)
+    await until(() => !isKnown())
+    refresh.stop()
+  })
+
+  test('rejects where the database does not answer', async () => {
+    await expect(refreshOf(away()).refresh()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
+  })
+})
+
+describe('D34: keys are confirmed', () => {
+  test('for five seconds after a look, and else by another one', async () => {
+    const refresh = refreshOf()
+    expect(await refresh.confirm()).toBe(true)
+    expect([reads, refresh.confirm()]).toEqual([1, true])
+  })
+
+  test('while the database is away as a whole', async () => {
+    const refresh = refreshOf(away())
+    expect([await refresh.confirm(), errors]).toEqual([true, []])
+  })
+
+  test('not where only they cannot be read, which is said once; and again when they can', async () => {
+    const refresh = refreshOf()
+    await sql`alter table api_key_version rename to gone`
+    expect([await refresh.confirm(), await refresh.confirm()]).toEqual([false, false])
+    expect(errors).toHaveLength(1)
+    await sql`alter table gone rename to api_key_version`
+    expect(await refresh.confirm()).toBe(true)
+  })
+})
