@@ -204,8 +204,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       const settleMs = surroundings.certificate ? SETTLE_TLS_MS : SETTLE_MS
       await Bun.sleep(Math.max(0, leaveMs - settleMs))
       endKeeping()
-      // A connection that is let in late is cut in the middle of a handshake. In clear text the request comes with the connection, in time.
-      if (!listener.stopAccepting() && surroundings.certificate) listener.close()
+      listener.stopAccepting()
       await Bun.sleep(Math.min(leaveMs, settleMs))
       const deadlineMs = performance.now() + FINISH_MS
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
