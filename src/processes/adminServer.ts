@@ -1,6 +1,6 @@
+import { isIP } from 'node:net'
 import { EXPOSITION_TYPE } from '../metrics/exposition.ts'
 import { withDeadline } from '../os/deadline.ts'
-import { isRebound } from './rebinding.ts'
 import { StartError } from './startError.ts'
 
 /** A running port for those who run the server. */
@@ -22,7 +22,7 @@ const READY_MS_MAX = 4_000
 const SAFE = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
 const JSON_HEADERS = { ...SAFE, 'Content-Type': 'application/json; charset=utf-8' }
 
-const REBOUND = 'A browser asks here by the address of this machine, not by a name.'
+const REBOUND = 'A browser asks here by an IP address or as localhost, not by another name.'
 
 /** Serves `/metrics`, `/livez` and `/readyz`, without a key and without limits. @throws StartError when the port is taken */
 export function serveAdmin(at: { host: string; port: number }, parts: AdminParts): AdminServer {
@@ -32,7 +32,7 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
       port: at.port,
       development: false,
       reusePort: false,
-      fetch: (request) => (isRebound(request, at.host) ? refuse(421, REBOUND) : answer(request, parts)),
+      fetch: (request) => (isRebound(request) ? refuse(421, REBOUND) : answer(request, parts)),
       error: () => new Response(null, { status: 500, headers: SAFE }),
     })
     const host = at.host.includes(':') ? `[${at.host}]` : at.host
@@ -40,6 +40,17 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
   } catch (error) {
     throw new StartError(`cannot listen on ADMIN_PORT ${at.host}:${at.port}: ${(error as Error).message}`)
   }
+}
+
+/**
+ * Keeps the promise that no web page reads the metrics: a page's own name can be made to lead here (DNS rebinding), for which the
+ * browser sends no `Origin`. Browsers always send Accept-Language, and programs that scrape do not; Node's do, with Sec-Fetch-Mode,
+ * which a browser leaves out in clear text under such a name.
+ */
+function isRebound({ url, headers }: Request): boolean {
+  const { hostname } = new URL(url, 'http://admin')
+  if (hostname === 'localhost' || isIP(hostname.replace(/[[\]]/g, '')) !== 0) return false
+  return headers.has('accept-language') && !headers.has('sec-fetch-mode')
 }
 
 function answer({ method, url }: Request, parts: AdminParts): Promise<Response> | Response {
