@@ -1,7 +1,6 @@
 import { createServer } from 'node:net'
 import type { Config } from '../config/config.ts'
 import { lockPort } from '../os/folder.ts'
-import { isInTimeWait } from '../os/portUse.ts'
 
 /** A fault that an operator can mend; its message says how. */
 export class StartError extends Error {}
@@ -54,7 +53,7 @@ export async function takePorts(config: Config): Promise<() => void> {
 export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at
   const lock = port === 0 ? null : lockPort(host, port)
-  if (lock === null && port !== 0) throw takenByAnother(at)
+  if (lock === null && port !== 0) throw portTaken(at)
   try {
     await requireFree(at)
   } catch (error) {
@@ -77,18 +76,7 @@ function requireFree(at: Listening): Promise<void> {
   })
 }
 
-/**
- * The StartError for a port that the kernel does not give. A server's own connections do not keep its port from the next
- * one, but a client's do, where the kernel has given it this port for its end.
- */
-export function portTaken(at: Listening): StartError {
-  const { host, port, setting = 'PORT' } = at
-  if (!isInTimeWait(port)) return takenByAnother(at)
-  return new StartError(
-    `port ${port} on ${host} is kept for a connection that has ended (TIME-WAIT): start again in a minute, or set ${setting}`,
-  )
-}
-
-function takenByAnother({ host, port, setting = 'PORT' }: Listening): StartError {
+/** The StartError for a port that is taken. */
+export function portTaken({ host, port, setting = 'PORT' }: Listening): StartError {
   return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set ${setting}`)
 }
