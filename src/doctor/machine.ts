@@ -7,9 +7,7 @@ import { wordsFor } from '../admit/window.ts'
 import { changeLogWords } from '../changes/layout.ts'
 import type { Config } from '../config/config.ts'
 import { checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'
-import { descriptorsMax } from '../os/descriptors.ts'
 import { lockPort, memoryFolderOf } from '../os/folder.ts'
-import { requireDescriptors } from '../processes/descriptorNeeds.ts'
 import { takePort } from '../processes/startError.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
 
@@ -26,7 +24,6 @@ export async function examineMachine(config: Config): Promise<Finding[]> {
     versions(),
     dataFolder(config),
     sharedMemory(config),
-    descriptors(config),
     await port('port', config),
     ...(config.adminPort === null
       ? []
@@ -86,15 +83,6 @@ function bytesIn(folder: string): number {
     return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
   } catch {
     return 0
-  }
-}
-
-function descriptors(config: Config): Finding {
-  try {
-    requireDescriptors(config)
-    return ok('file limits', `a process may have ${descriptorsMax()} descriptors`)
-  } catch (error) {
-    return fault('file limits', (error as Error).message)
   }
 }
 

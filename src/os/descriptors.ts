@@ -1,12 +1,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import type { ListenSocket } from './listenSocket.ts'
 
-const LOOK_MS = 50
-/** Where there is room for all clients that can come until then, it is looked ever less often: at rest that costs nothing. */
-const REST_MS = 1_000
-const CLIENTS_PER_MS = 10
-/** Whether there is room again is looked at less often: each look opens and closes as many as are kept. */
-const LOOKS_FULL = 10
+const LOOK_MS = 250
 /** Room for so many clients, so that one that leaves does not end the shedding for one that comes. */
 const CLIENTS_MIN = 8
 
@@ -18,83 +13,39 @@ export function descriptorsMax(): number {
 }
 
 /**
- * Keeps `count` descriptors for what the process itself has to open. When clients have taken all others, they are freed,
- * and no client is accepted until there is room again: a listener that cannot accept who waits would be tried for ever, with
- * all of a processor. `onFull` is called then. Returns what ends it.
+ * Keeps the promise that clients are served while others have taken all descriptors: holds `count` of them for what the process
+ * itself has to open. When none is left, they are freed, and no client is accepted until there is room again: the runtime
+ * tries a listener that cannot accept again and again, with all of a processor. Calls `onFull` then. Returns what ends it.
  */
 export function keepDescriptors(count: number, listener: ListenSocket, onFull: () => void): () => void {
   if (process.platform !== 'linux') return () => undefined
-  const kept = new Kept()
-  kept.fill(count)
-  const max = descriptorsMax()
-  let looks = 0
+  const held: number[] = []
   let isFull = false
-  let timer: ReturnType<typeof setTimeout>
-  const again = (ms: number) => {
-    timer = setTimeout(look, ms)
-    timer.unref()
-  }
-  function look(): void {
-    const free = isFull ? null : lowestFree()
-    again(free === null ? LOOK_MS : Math.min(REST_MS, Math.max(LOOK_MS, (max - free) / CLIENTS_PER_MS)))
-    if (isFull) lookForRoom()
-    else if (free === null) shed()
-  }
-  function shed(): void {
-    isFull = true
-    looks = 0
-    listener.pause()
-    kept.freeOne()
-    listener.dropWaiting()
-    kept.free()
-    onFull()
-  }
-  function lookForRoom(): void {
-    listener.dropWaiting()
-    if (++looks % LOOKS_FULL !== 0) return
-    isFull = !kept.fill(count + CLIENTS_MIN)
-    if (isFull) kept.free()
-    else {
-      kept.fill(count)
-      listener.acceptAgain()
-    }
-  }
-  look()
-  return () => clearTimeout(timer)
-}
-
-/** Descriptors that are held so that no client gets them. */
-class Kept {
-  private readonly held: number[] = []
-
-  /** Holds so many. False: there are not as many. */
-  fill(count: number): boolean {
+  /** Opens and closes until so many are held. False: there are not as many. */
+  function hold(wanted: number): boolean {
     try {
-      while (this.held.length < count) this.held.push(openSync('/dev/null', 'r'))
+      while (held.length < wanted) held.push(openSync('/dev/null', 'r'))
     } catch {
       return false
     }
-    while (this.held.length > count) this.freeOne()
+    for (const descriptor of held.splice(wanted)) closeSync(descriptor)
     return true
   }
-
-  freeOne(): void {
-    const descriptor = this.held.pop()
-    if (descriptor !== undefined) closeSync(descriptor)
+  function look(): void {
+    if (!isFull) {
+      if (hold(count + 1) && hold(count)) return
+      isFull = true
+      listener.pause()
+      hold(count - 1)
+      onFull()
+    }
+    listener.dropWaiting()
+    isFull = !hold(count + CLIENTS_MIN)
+    hold(isFull ? 0 : count)
+    if (!isFull) listener.acceptAgain()
   }
-
-  free(): void {
-    while (this.held.length > 0) this.freeOne()
-  }
-}
-
-/** The number that the next descriptor would have, about as many as are in use; null: there is none. */
-function lowestFree(): number | null {
-  try {
-    const descriptor = openSync('/dev/null', 'r')
-    closeSync(descriptor)
-    return descriptor
-  } catch {
-    return null
-  }
+  hold(count)
+  const timer = setInterval(look, LOOK_MS)
+  timer.unref()
+  return () => clearInterval(timer)
 }

@@ -5,7 +5,7 @@ import { Standby, Standbys } from '../execute/standbys.ts'
 import type { Log } from '../log.ts'
 
 /** Of a worker to one standby: those for lists, and one that asks how far it is. */
-export function standbyConnections(databasePool: number): number {
+function standbyConnections(databasePool: number): number {
   return shareConnections(databasePool).lists + 1
 }
 

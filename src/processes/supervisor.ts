@@ -15,7 +15,6 @@ import { warnOfSuperuser } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
 import { Certificates } from './certificates.ts'
 import { Chores } from './chores.ts'
-import { requireDescriptors } from './descriptorNeeds.ts'
 import { followOthers } from './followOthers.ts'
 import { LimitTables } from './limitTables.ts'
 import type { ReportMessage } from './messages.ts'
@@ -59,7 +58,6 @@ export class Supervisor {
   /** Resolves when all workers answer. @throws StartError; Error for a fault of ours */
   async start(): Promise<Started> {
     const { config } = this
-    requireDescriptors(config)
     this.certificates = Certificates.open(config, this.log, () => this.restartWorkers())
     const migrationFiles = readForStart(() => migrationNames(config))
     this.releases.push(await takePorts(config))

@@ -21,7 +21,6 @@ import { lowerPriority } from '../os/priority.ts'
 import { openRegion } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
-import { ownDescriptors } from './descriptorNeeds.ts'
 import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { openStandbys } from './openStandbys.ts'
@@ -78,6 +77,8 @@ export interface ServedAt {
   readonly url: string
 }
 
+/** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
+const OWN_FILES = 16
 /** Within this time connections that have begun are accepted, and their first request has come. */
 const SETTLE_MS = 50
 /** The same with TLS, whose handshake comes before. */
@@ -171,7 +172,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     baseUrl ||= at.url
   })
   const listener = new ListenSocket(port)
-  const endKeeping = keepDescriptors(ownDescriptors(config), listener, () =>
+  const endKeeping = keepDescriptors(config.databasePool + OWN_FILES, listener, () =>
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
   )
   const gauged: Gauged = {
