@@ -4,9 +4,10 @@ import type { LogFormat, LogLevel } from '../log.ts'
 import { readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules, type Rule } from '../model/limits.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
+import { ENDED, RENAMED } from './formerSettings.ts'
 import { readSecretFiles } from './secretFiles.ts'
 import type { Setting } from './setting.ts'
-import { isSecret, RENAMED, type SettingName, settings } from './settings.ts'
+import { isSecret, type SettingName, settings } from './settings.ts'
 import { unknownLines } from './strays.ts'
 
 /** The settings, checked. */
@@ -97,6 +98,7 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     return text === null || faultOf(readDatabaseUrls, text) !== null ? [] : readDatabaseUrls(text)
   }
   for (const [old, name] of Object.entries(RENAMED)) if (environment[old]) faults.push(`${old} is called ${name} now`)
+  for (const [name, remedy] of Object.entries(ENDED)) if (environment[name]) faults.push(`${name} has ended: ${remedy}`)
   faults.push(...unknownLines(files))
   const publicUrl = read<string | null>('PUBLIC_URL')
   const databaseUrl = read<string | null>('DATABASE_URL')

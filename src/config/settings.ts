@@ -234,9 +234,6 @@ export const settings = {
   },
 } as const satisfies Record<string, Setting>
 
-/** Earlier names of settings are refused: without their names the server would run with defaults instead. */
-export const RENAMED = { VIEWS: 'LIST_CACHE', VIEWS_MB: 'LIST_CACHE_MB' }
-
 export type SettingName = keyof typeof settings
 
 /** Whether the value must not stand in a message; the checks of these settings do not repeat it either. */

@@ -1,8 +1,9 @@
 import { distance } from 'fastest-levenshtein'
 import { suggest } from '../model/nearest.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
+import { ENDED, RENAMED } from './formerSettings.ts'
 import { secretFileNames } from './secretFiles.ts'
-import { RENAMED, settings } from './settings.ts'
+import { settings } from './settings.ts'
 
 /** A variable, and the setting that it probably should be. */
 export interface NearMiss {
@@ -18,11 +19,12 @@ const LENGTH_MIN = 7
 
 /** A fault for each line that sets nothing the server knows: a misspelt setting would leave its default in force. */
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
-  // Earlier names have a fault of their own.
+  // Earlier names and ended settings have faults of their own.
   const known = new Set([
     ...NAMES,
     ...secretFileNames,
     ...Object.keys(RENAMED),
+    ...Object.keys(ENDED),
     ...files.flatMap(({ references }) => references),
   ])
   const isKnown = (name: string) => known.has(name) || OF_OTHERS.test(name)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { parseEnvironmentFile } from '../../src/config/environmentFiles.ts'
+import { ENDED } from '../../src/config/formerSettings.ts'
 import { settings } from '../../src/config/settings.ts'
 import { nearMisses, unknownLines } from '../../src/config/strays.ts'
 
@@ -8,8 +9,8 @@ const missesOf = (...names: string[]) =>
   nearMisses(Object.fromEntries(names.map((name) => [name, 'x']))).map(({ name, meant }) => `${name}: ${meant}`)
 
 describe('a line of a file', () => {
-  test('that is a setting is fine, an earlier name has a fault of its own', () => {
-    const all = [...Object.keys(settings), 'VIEWS'].map((name) => `${name}=x`)
+  test('that is a setting is fine, an earlier name and an ended setting have faults of their own', () => {
+    const all = [...Object.keys(settings), ...Object.keys(ENDED), 'VIEWS'].map((name) => `${name}=x`)
     expect(faultsOf(all.join('\n'))).toEqual([])
   })
 
