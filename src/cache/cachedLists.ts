@@ -17,7 +17,6 @@ import type { ListSource } from './listSource.ts'
 import { type PagePlan, pageInColumns, planPage } from './pagePlan.ts'
 import { Pending } from './pending.ts'
 import { selectionOf } from './selection.ts'
-import type { StandbyLists } from './standbyLists.ts'
 
 /** An estimate, in bytes: a reply beside its body. */
 const REPLY_BYTES = 1_500
@@ -53,8 +52,6 @@ export class CachedLists implements ListSource {
   private readonly equals: EqualLists
   /** By selection: totals that are being counted. */
   private readonly counting = new Pending<unknown>()
-  /** Selections that a standby has counted. */
-  private readonly once = new LruCache<true>(WIDE_BYTES_MAX, (_, key) => 64 + 2 * key.length)
   /** Narrow lists that were found to have many rows. */
   private readonly wide = new LruCache<true>(WIDE_BYTES_MAX, (_, key) => 64 + 2 * key.length)
 
@@ -62,8 +59,6 @@ export class CachedLists implements ListSource {
     private readonly entity: Entity,
     private readonly reads: ListReads,
     private readonly access: CacheAccess,
-    /** Null: there are none. */
-    private readonly standbys: StandbyLists | null = null,
   ) {
     this.equals = new EqualLists(access.cache)
   }
@@ -80,13 +75,13 @@ export class CachedLists implements ListSource {
     const joined = before && (await before)
     if (joined !== null) return joined
     if (!isNarrow(query) || this.wide.get(key) !== undefined) return this.findPrepared(key, query, asker, respond)
-    const found = (await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker))
+    const found = await this.countAndRead(query, null, asker)
     if (found.total >= WIDE_MIN) this.wide.set(key, true)
     return respond(found)
   }
 
   async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
-    return respond((await this.byStandby(query, asker)) ?? (await this.countAndRead(query, null, asker)))
+    return respond(await this.countAndRead(query, null, asker))
   }
 
   /** Waits first for what the list then needs not ask the database; a copy that has lost track may be found so only after that. */
@@ -122,32 +117,10 @@ export class CachedLists implements ListSource {
     asker: Asker,
     respond: (found: Found) => BytesReply,
   ) {
-    // Not awaited where there is none: between a list's total and its page columns would be asked for others.
-    const byStandby = this.standbys === null ? null : await this.onceByStandby(query, first, asker)
-    const located = byStandby ?? (await this.locate(query, first, asker))
-    const { baseline, snapshot, ...found } = located
+    const { baseline, snapshot, ...found } = await this.locate(query, first, asker)
     const reply = respond(found)
     if (baseline) this.access.cache.keepPage(key, baseline, snapshot, reply, REPLY_BYTES + reply.body.length)
     return reply
-  }
-
-  /** A list that was not asked for before may never be again: the primary counts it, for memory, when it is. */
-  private async onceByStandby(query: ListQuery, first: Baseline, asker: Asker): Promise<Located | null> {
-    if (this.standbys === null || first.total !== null || this.once.get(first.selection.key)) return null
-    this.once.set(first.selection.key, true)
-    const startMs = performance.now()
-    const located = await this.byStandby(query, asker)
-    if (located !== null) this.access.cache.noteCost(first, performance.now() - startMs)
-    return located
-  }
-
-  private async byStandby(query: ListQuery, asker: Asker): Promise<Located | null> {
-    const found = await this.standbys?.find(query, asker)
-    if (!found) return null
-    // It may show what this machine has committed and not yet published.
-    await this.access.fence.rows(this.access.tableMask, null)
-    countList('standby')
-    return { ...found, baseline: null, snapshot: null }
   }
 
   private async locate(query: ListQuery, first: Baseline, asker: Asker): Promise<Located> {

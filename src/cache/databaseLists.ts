@@ -7,15 +7,12 @@ import type { Found } from '../respond/page.ts'
 import type { BytesReply, Reply } from '../respond/reply.ts'
 import { countList } from './listCounts.ts'
 import type { ListSource } from './listSource.ts'
-import type { StandbyLists } from './standbyLists.ts'
 
 /** Reads every list from the database, in one statement. */
 export class DatabaseLists implements ListSource {
   constructor(
     private readonly entity: Entity,
     private readonly reads: ListReads,
-    /** Null: there are none. */
-    private readonly standbys: StandbyLists | null = null,
   ) {}
 
   kept(): null {
@@ -27,9 +24,7 @@ export class DatabaseLists implements ListSource {
   }
 
   async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
-    const found = await this.standbys?.find(query, asker)
-    countList(found ? 'standby' : 'database')
-    if (found) return respond(found)
+    countList('database')
     const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
     return respond({ rows, total: Number(rows[0]?.[0] ?? 0) })
   }

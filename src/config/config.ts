@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Value } from '@sinclair/typebox/value'
 import type { LogFormat, LogLevel } from '../log.ts'
-import { readDatabaseUrls } from '../model/databaseUrl.ts'
 import { parseRules, type Rule } from '../model/limits.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { ENDED, RENAMED } from './formerSettings.ts'
@@ -15,8 +14,6 @@ export interface Config {
   readonly databaseUrl: string | null
   /** Null: `databaseUrl` names no pooler, or nothing is known beside it. */
   readonly databaseDirectUrl: string | null
-  /** Hot standbys. */
-  readonly databaseReadUrls: readonly string[]
   readonly databasePool: number
   readonly databasePrepare: boolean
   /** Null: the project's own. */
@@ -93,10 +90,6 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     const text = read<string>(name)
     return faultOf(parseRules, text) === null ? parseRules(text) : []
   }
-  const readUrls = (name: SettingName): readonly string[] => {
-    const text = read<string | null>(name)
-    return text === null || faultOf(readDatabaseUrls, text) !== null ? [] : readDatabaseUrls(text)
-  }
   for (const [old, name] of Object.entries(RENAMED)) if (environment[old]) faults.push(`${old} is called ${name} now`)
   for (const [name, remedy] of Object.entries(ENDED)) if (environment[name]) faults.push(`${name} has ended: ${remedy}`)
   faults.push(...unknownLines(files))
@@ -105,7 +98,6 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
   const config: Config = {
     databaseUrl,
     databaseDirectUrl: read('DATABASE_DIRECT_URL'),
-    databaseReadUrls: readUrls('DATABASE_READ_URLS'),
     databasePool: read('DATABASE_POOL'),
     databasePrepare: read('DATABASE_PREPARE'),
     entitiesDir: read('ENTITIES_DIR'),
@@ -142,8 +134,6 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
   }
   if (config.databaseDirectUrl !== null && databaseUrl === null)
     faults.push('DATABASE_DIRECT_URL is beside DATABASE_URL, which is not set')
-  if (config.databaseReadUrls.length > 0 && databaseUrl === null)
-    faults.push('DATABASE_READ_URLS is beside DATABASE_URL, which is not set')
   if ((config.tlsCert === null) !== (config.tlsKey === null))
     faults.push('TLS_CERT and TLS_KEY go together: one of them is not set')
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))

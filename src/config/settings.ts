@@ -4,7 +4,7 @@ import { parseRules } from '../model/limits.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { parseOrigins } from '../model/origins.ts'
 import { parseTargets } from '../model/targets.ts'
-import { checkDatabaseUrl, checkDatabaseUrls } from './databaseUrls.ts'
+import { checkDatabaseUrl } from './databaseUrls.ts'
 import type { Setting } from './setting.ts'
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
@@ -31,13 +31,6 @@ export const settings = {
     meaning:
       'The same database past the pooler that DATABASE_URL names: for migrations, keys, news of writes, and tables in columns.',
     check: checkDatabaseUrl,
-  },
-  DATABASE_READ_URLS: {
-    schema: Type.String({ pattern: '^postgres(ql)?://.+' }),
-    default: null,
-    allowed: 'addresses like postgres://user:password@standby:5432/database, separated by commas',
-    meaning: 'Hot standbys of the database, which find lists that memory does not answer.',
-    check: checkDatabaseUrls,
   },
   DATABASE_POOL: {
     schema: Type.Integer({ minimum: 1, maximum: 1000 }),

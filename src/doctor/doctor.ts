@@ -7,7 +7,7 @@ import { DeclarationError, loadEntities } from '../registry.ts'
 import { examineDatabase } from './database.ts'
 import { type Finding, fault, ok } from './finding.ts'
 import { examineMachine } from './machine.ts'
-import { examineOthers } from './otherDatabases.ts'
+import { examinePooled } from './pooled.ts'
 import { examineRedis } from './redis.ts'
 
 const MARKS = { ok: 'OK', advice: 'ADVICE', fault: 'FAULT' }
@@ -41,15 +41,15 @@ export async function examine(readSettings: () => Config): Promise<Finding[]> {
   const url = databaseDirectUrl ?? databaseUrl ?? runningPostgres(dataDir)
   const setting = databaseDirectUrl === null ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'
   const { entities, found } = await examineEntities(config)
-  const [machine, database, others, redis] = await Promise.all([
+  const [machine, database, pooled, redis] = await Promise.all([
     examineMachine(config),
     url === null
       ? [ok('database', 'the embedded one does not run: a server starts it')]
       : examineDatabase({ url, setting }, config, entities),
-    examineOthers(url, config),
+    examinePooled(url, config),
     rateLimitStore === null ? [] : examineRedis(rateLimitStore),
   ])
-  return [ok('settings', 'all can be read'), ...found, ...machine, ...database, ...others, ...redis]
+  return [ok('settings', 'all can be read'), ...found, ...machine, ...database, ...pooled, ...redis]
 }
 
 /** `entities` null: they cannot be read, and `found` says why. */

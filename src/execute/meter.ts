@@ -4,7 +4,7 @@ import type { KindOfStatement } from '../metrics/metric.ts'
 /** How statements of a pool are watched. */
 export interface MeterOptions {
   /** What they are counted as; default: reads and writes, whichever they are. */
-  kind?: Extract<KindOfStatement, 'list' | 'longWrite' | 'standby'>
+  kind?: Extract<KindOfStatement, 'list' | 'longWrite'>
   /** Gets the text of each statement, in which no value stands, and how long it took. */
   onStatement?(text: string, ms: number): void
 }

@@ -89,9 +89,9 @@ export const metrics = {
   // Lists and column copies
   lists: counter(
     'roster_lists_total',
-    'Lists by where their answer came from: a page kept, the answer of an equal request, columns, the database with a known total, the database, a standby.',
+    'Lists by where their answer came from: a page kept, the answer of an equal request, columns, the database with a known total, the database.',
     'sum',
-    { from: ['page', 'equal', 'columns', 'total', 'database', 'standby'] },
+    { from: ['page', 'equal', 'columns', 'total', 'database'] },
   ),
   cacheLease: gauge(
     'roster_list_cache_live',

@@ -18,7 +18,7 @@ export interface Sample {
 }
 
 export const KINDS_OF_REQUEST = ['list', 'stream', 'row', 'write', 'changes', 'other'] as const
-export const KINDS_OF_STATEMENT = ['read', 'write', 'list', 'longWrite', 'standby'] as const
+export const KINDS_OF_STATEMENT = ['read', 'write', 'list', 'longWrite'] as const
 
 /** Methods and statuses that have a series of their own; all others share the last one. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'other'] as const

@@ -64,20 +64,6 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   return { address, options, connection, ...(authoritiesFile === undefined ? {} : { authoritiesFile }) }
 }
 
-/**
- * Takes the text of DATABASE_READ_URLS apart: addresses of one server each, separated by commas.
- * @throws RangeError as `readDatabaseUrl`, and for an address of several
- */
-export function readDatabaseUrls(text: string): string[] {
-  const urls = text.split(/,(?=postgres(?:ql)?:\/\/)/)
-  for (const url of urls) {
-    if (hostsOf(readDatabaseUrl(url).address).includes(','))
-      throw new RangeError('one of its addresses has several hosts: each is one standby')
-  }
-  return urls
-}
-
-/** As the driver reads them in an address. */
 function optionOf(value: string): string | number | false {
   if (value === 'disable' || value === 'false') return false
   return /^\d+$/.test(value) ? Number(value) : value

@@ -1,6 +1,5 @@
 import { type CacheAccess, CachedLists } from '../cache/cachedLists.ts'
 import { DatabaseLists } from '../cache/databaseLists.ts'
-import { StandbyLists } from '../cache/standbyLists.ts'
 import { ReadFence } from '../changes/readFence.ts'
 import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
@@ -64,7 +63,7 @@ export class Resource {
     entities: readonly Entity[],
     parts: ResourceParts,
   ) {
-    const { database, listReads, longWrites, standbys, positions, cursors, memory, trail = null } = parts
+    const { database, listReads, longWrites, positions, cursors, memory, trail = null } = parts
     const { streamPlaces = new Places(STREAMS), bodyPlaces = new Places(BODIES) } = parts
     this.trail = trail
     this.bodyPlaces = bodyPlaces
@@ -85,10 +84,7 @@ export class Resource {
     const { after, repeats, writes, publishing } = this
     this.many = new RowsCreates({ entity, database, repeats, after, writes, publishing, chargeMore: parts.chargeMore })
     this.versions = new RowVersions(entity, this.reads)
-    const byStandby = standbys ? new StandbyLists(entity, standbys) : null
-    const source = access
-      ? new CachedLists(entity, listReads, access, byStandby)
-      : new DatabaseLists(entity, listReads, byStandby)
+    const source = access ? new CachedLists(entity, listReads, access) : new DatabaseLists(entity, listReads)
     this.lists = new Lists(entity, cursors, source)
     this.streams = new Streams(entity, listReads, streamPlaces, () => this.reads.settled(), parts.readmit)
   }

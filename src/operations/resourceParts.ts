@@ -3,7 +3,6 @@ import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
 import type { Positions } from '../execute/positions.ts'
-import type { Standbys } from '../execute/standbys.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Places } from './places.ts'
 
@@ -13,8 +12,6 @@ export interface ResourceParts {
   readonly listReads: ListReads
   /** Null: every rename runs as other writes do. */
   readonly longWrites: LongWrites | null
-  /** Null, or not there: the primary finds all lists. */
-  readonly standbys?: Standbys | null
   readonly positions: Positions
   readonly cursors: Cursors
   /**

@@ -23,7 +23,6 @@ import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
 import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
-import { openStandbys } from './openStandbys.ts'
 import { ownRoutes } from './ownRoutes.ts'
 import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
@@ -120,7 +119,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     spare: database,
     lockMsMax: LOCK_MS_MAX,
   })
-  const reading = openStandbys(config, database, { ...options, lockMsMax: LOCK_MS_MAX }, log)
   const listReads = new ListReads({
     quick: database,
     own: lists,
@@ -148,7 +146,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     database,
     listReads,
     longWrites,
-    standbys: reading?.standbys ?? null,
     positions: new Positions(database),
     admission,
     cors: createCors(config.corsOrigins),
@@ -211,7 +208,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       await close()
       // What still runs is answered 503 when its connection ends; so the listener goes last.
-      await Promise.all([database.end(0), lists.end(0), longWrites.end(), reading?.end(), memory?.columns?.end()])
+      await Promise.all([database.end(0), lists.end(0), longWrites.end(), memory?.columns?.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
       endGauges()

@@ -19,7 +19,6 @@ test('nothing set: the defaults', () => {
   expect(readConfig({})).toEqual({
     databaseUrl: null,
     databaseDirectUrl: null,
-    databaseReadUrls: [],
     databasePool: 10,
     databasePrepare: true,
     entitiesDir: null,
@@ -68,7 +67,6 @@ test('all set', () => {
   const environment = {
     DATABASE_URL: 'postgresql://u:p@db:5433/hr',
     DATABASE_DIRECT_URL: 'postgres://u:p@db:5432/hr',
-    DATABASE_READ_URLS: 'postgres://u:p@one/hr?sslmode=require,postgresql://u:a,b@two:5433/hr',
     DATABASE_POOL: '25',
     DATABASE_PREPARE: 'false',
     ENTITIES_DIR: 'entities',
@@ -107,7 +105,6 @@ test('all set', () => {
   expect(readConfig(environment)).toEqual({
     databaseUrl: 'postgresql://u:p@db:5433/hr',
     databaseDirectUrl: 'postgres://u:p@db:5432/hr',
-    databaseReadUrls: ['postgres://u:p@one/hr?sslmode=require', 'postgresql://u:a,b@two:5433/hr'],
     databasePool: 25,
     databasePrepare: false,
     entitiesDir: 'entities',
@@ -254,16 +251,4 @@ test('an address past the pooler without that of the pooler is refused, and is n
   const [fault = ''] = faults({ DATABASE_URL: 'postgres://db/hr', DATABASE_DIRECT_URL: 'secret' })
   expect(fault).toStartWith('DATABASE_DIRECT_URL must be an address')
   expect(fault).not.toContain('secret')
-})
-
-test('standbys are refused without a primary, with several hosts in one address, and with parameters that are none', () => {
-  const faultsOf = (urls: string) => faults({ DATABASE_URL: 'postgres://db/hr', DATABASE_READ_URLS: urls })
-  expect(faults({ DATABASE_READ_URLS: 'postgres://u:secret@db/hr' })).toEqual([
-    'DATABASE_READ_URLS is beside DATABASE_URL, which is not set',
-  ])
-  expect(faultsOf('postgres://u:secret@one/hr,postgres://two,three/hr')[0]).toEndWith(
-    'one of its addresses has several hosts: each is one standby',
-  )
-  expect(faultsOf('postgres://one/hr,postgres://two/hr?timezone=UTC')[0]).toContain('timezone is not among')
-  expect(faultsOf('postgres://u:secret@one/hr?x=secret').join()).not.toContain('secret')
 })
