@@ -116,13 +116,6 @@ export function notePosition({ words }: Region, position: bigint): void {
   store(words, POSITION[0], Number(position >> BigInt(POSITION_BITS)))
 }
 
-/** Whether all that was committed before this position of the database's log is in this one. */
-export function hasReached({ words }: Region, position: bigint): boolean {
-  let [high, low] = [-1, 0]
-  while (high !== load(words, POSITION[0])) [high, low] = [load(words, POSITION[0]), load(words, POSITION[1])]
-  return (BigInt(high) << BigInt(POSITION_BITS)) + BigInt(low) >= position
-}
-
 /** Whether all writes from outside this machine until some moment after `sinceMs` of the monotonic clock are in this log. */
 export function isLeasedSince({ words }: Region, sinceMs: number): boolean {
   return ((load(words, LEASE) - sinceMs - 1) & TIME) < TIME >> 1

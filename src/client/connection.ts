@@ -13,8 +13,6 @@ export interface RosterOptions {
   readonly triesMax?: number | undefined
   /** How long a call may wait between its tries, in sum; 60,000 without it. A server that asks for more gets no other try. */
   readonly waitMsMax?: number | undefined
-  /** Whether reads include what this client has written before, whichever server has done it; they do without it. */
-  readonly readsOwnWrites?: boolean | undefined
   /** What sends requests; the `fetch` of the surroundings without it. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
 }
@@ -64,26 +62,13 @@ export interface Connection {
 }
 
 const FIRST_WAIT_MS = 250
-/** A server takes no more; each is of a write that was under way beside the others. */
-const POSITIONS_MAX = 8
 
 /** @throws TypeError when the address or the key can be none */
 export function connect(options: RosterOptions): Connection {
-  const { timeoutMs = 30_000, triesMax = 5, waitMsMax = 60_000, readsOwnWrites = true } = options
+  const { timeoutMs = 30_000, triesMax = 5, waitMsMax = 60_000 } = options
   const url = baseUrl(options.url)
   const authorization = `ApiKey ${checkedKey(options.key)}`
   const call = options.fetch ?? ((target: string, init: RequestInit) => fetch(target, init))
-
-  /** Those of the writes that were answered last, the newest first. */
-  let positions: readonly string[] = []
-
-  /** An answer to a write stands for those, too, that the client had been answered when it sent it. */
-  function note({ headers }: Answer, sent: readonly string[]) {
-    const position = headers.get('X-Roster-Position')
-    if (!readsOwnWrites || position === null) return
-    const others = positions.filter((one) => one !== position && !sent.includes(one))
-    positions = [position, ...others].slice(0, POSITIONS_MAX)
-  }
 
   /** One try; `read` makes of its answer what the call is for, within the time, and ends the exchange when it is done with it. */
   async function attempt(request: ApiRequest, own: Record<string, string>, read: Reading): Promise<Answer> {
@@ -105,9 +90,7 @@ export function connect(options: RosterOptions): Connection {
 
   async function send(request: ApiRequest, read: Reading = readWhole): Promise<Answer> {
     const { ifMatch, now, isStream } = request
-    let sent = positions
     const own: Record<string, string> = {
-      ...(sent.length > 0 ? { [AFTER]: sent.join(', ') } : {}),
       ...(isStream === true ? { Accept: NDJSON } : {}),
       ...(now === true ? { 'Cache-Control': 'no-cache' } : {}),
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
@@ -118,19 +101,9 @@ export function connect(options: RosterOptions): Connection {
     let isUncertain = false
     for (let tries = 1; ; tries++) {
       try {
-        const answer = await attempt(request, own, read)
-        note(answer, sent)
-        return answer
+        return await attempt(request, own, read)
       } catch (error) {
         if (!(error instanceof RosterError)) throw error
-        if (error.code === 'InvalidHeader' && error.target === AFTER && sent.length > 0) {
-          // The address leads to another database by now, or a failover has lost the writes: they will be in no answer.
-          positions = positions.filter((one) => !sent.includes(one))
-          sent = []
-          delete own[AFTER]
-          tries--
-          continue
-        }
         // An earlier try, whose answer did not say so, has deleted it.
         if (isUncertain && request.method === 'DELETE' && error.code === 'NotFound') return GONE
         const waitMs = tries < triesMax && mayRepeat(request, error) ? waitMsBefore(tries, error) : null
@@ -147,7 +120,6 @@ export function connect(options: RosterOptions): Connection {
   return { url, send: async (request) => send(request), open }
 }
 
-const AFTER = 'X-Roster-After'
 /** The form of streams. */
 const NDJSON = 'application/x-ndjson'
 const JSON_BODY = { 'Content-Type': 'application/json' }

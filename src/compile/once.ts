@@ -195,9 +195,9 @@ function paramsOf(operands: readonly Operand[]) {
   return operands.map((operand) => operand.param)
 }
 
-/** Whether the key's row is of the same request, as `t` or `f`, its answer as JSON, and its transaction modulo 2^32; no row where the key is unknown. */
+/** Whether the key's row is of the same request, as `t` or `f`, and its answer as JSON; no row where the key is unknown. */
 export function compileLook({ key, request }: Once): Batchable {
   return toStatement(
-    sql`select request = ${param(request)}::uuid, to_json(answer)::text, xmin::text from idempotency_key where id = ${param(key)}::uuid`,
+    sql`select request = ${param(request)}::uuid, to_json(answer)::text from idempotency_key where id = ${param(key)}::uuid`,
   )
 }

@@ -1,5 +1,4 @@
 import { formatRules, longestOf, type Rule } from '../model/limits.ts'
-import { POSITION_PATTERN } from '../model/position.ts'
 import { refTo, type Schema } from './schema.ts'
 
 /** Headers of answers. `limits`: those that hold for a key without its own. */
@@ -133,12 +132,6 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
     'Idempotency-Replayed': {
       description: 'The answer is that of an earlier request with the same `Idempotency-Key`.',
       schema: { const: 'true' },
-    },
-    'X-Roster-Position': {
-      description:
-        'For `X-Roster-After` of a later request, to any server on the database: it is answered with this write.',
-      schema: { type: 'string', pattern: POSITION_PATTERN },
-      example: '3f9a0c21be-1-84213',
     },
     RetryAfterIfAny: {
       description: 'Seconds to wait before a retry; not there where a retry would fare no better, or may do harm.',

@@ -164,7 +164,6 @@ function parametersOf(
   if (entity !== null && success === 'row') parameters.push(fieldsParameter(entity))
   if (success === 'created') parameters.push(refTo('parameters', 'DryRun'))
   if (isConditional) parameters.push(refTo('parameters', entity === null ? 'PageIfNoneMatch' : 'IfNoneMatch'))
-  if (entity !== null && method === 'GET') parameters.push(refTo('parameters', 'RosterAfter'))
   if (entity !== null && method !== 'GET' && method !== 'POST') parameters.push(refTo('parameters', 'IfMatch'))
   if (entity !== null && method !== 'GET') parameters.push(refTo('parameters', 'IdempotencyKey'))
   return parameters.length === 0 ? {} : { parameters }

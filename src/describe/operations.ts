@@ -39,12 +39,10 @@ const LISTED = [
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
   ...(['InvalidFields', 'InvalidForm', 'TooCostly'] as const),
 ]
-/** Of the header that asks for writes. D54 */
-const AFTER = ['NotYetThere'] as const
 /** Of the headers that ask for a version. */
 const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
 /** Of a row's reading. */
-const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...AFTER, ...(['InvalidFields', 'NotFound'] as const)]
+const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...(['InvalidFields', 'NotFound'] as const)]
 const WITH_BODY = [
   ...(['InvalidJson', 'UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ValidationFailed'] as const),
   ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
@@ -80,7 +78,7 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
     codes: [...codes, ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE, ...(method === 'GET' ? [] : WRITES)],
   })
   return [
-    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL, ...AFTER]),
+    on('GET', list, 'list', [`list${plural}`, `List ${many}`, LIST], [...LISTED, ...CONDITIONAL]),
     on('POST', list, 'created', [`create${name}`, `Create ${one}`, CREATE], [...written, ...OF_ROWS]),
     on('GET', row, 'row', [`get${name}`, `Get ${one}`, GET], READ),
     on('PUT', row, 'updated', [`replace${name}`, `Replace ${one}`, REPLACE], [...written, 'NotFound']),

@@ -1,6 +1,5 @@
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
-import { POSITIONS_PATTERN } from '../model/position.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.ts'
 import { filterSchema, operatorsFor } from './conditions.ts'
@@ -94,13 +93,6 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
       '`no-cache`: the list is read from the database, with every write that was committed before, by whichever server or program. Any other directive has no effect.',
     schema: { type: 'string' },
     examples: { now: { summary: 'Not from memory', value: 'no-cache' } },
-  },
-  RosterAfter: {
-    name: 'X-Roster-After',
-    in: 'header',
-    description:
-      'The `X-Roster-Position` of earlier answers, up to 8 of them with commas: the answer includes those writes, whichever server has done them; 503 `NotYetThere` where they are not here within a second. A position of another database is 400 `InvalidHeader`.',
-    schema: { type: 'string', pattern: POSITIONS_PATTERN },
   },
   PageIfNoneMatch: {
     name: 'If-None-Match',

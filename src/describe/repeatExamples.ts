@@ -3,7 +3,7 @@ import { about, api, type ErrorExample } from './errorExample.ts'
 const CREATE = { method: 'POST', target: '/Companies', body: '{"Name": "Blue Moon", "Enabled": true}' }
 const KEY = '"8e03978e-40d5-43dd-bc93-6894a57f9324"'
 
-/** Examples of the errors of writes that are sent again, or asked for. */
+/** Examples of the errors of writes that are sent again. */
 export const repeatExamples = {
   InProgress: {
     ...CREATE,
@@ -28,16 +28,6 @@ export const repeatExamples = {
     when: 'the connection to the database is lost while it is at the write',
     answer: api(
       'The write may have been done, or not. Read what is stored before you send it again, or send an Idempotency-Key with it.',
-    ),
-  },
-  NotYetThere: {
-    method: 'GET',
-    target: '/Companies/1',
-    headers: { 'X-Roster-After': '3f9a0c21be-1-84213' },
-    when: 'the write is one of another server, and its news are more than a second late',
-    answer: about(
-      'X-Roster-After',
-      'The write that X-Roster-After names is not here yet; retry after the seconds in Retry-After.',
     ),
   },
 } satisfies Record<string, ErrorExample>

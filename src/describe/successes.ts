@@ -22,10 +22,7 @@ const OF_STREAMS = {
 }
 const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
 /** Of a write. */
-const WRITTEN = {
-  'Idempotency-Replayed': 'Idempotency-Replayed',
-  'X-Roster-Position': 'X-Roster-Position',
-}
+const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
 
 /** The `responses` of an operation that succeeds. */

@@ -12,7 +12,7 @@ export const badRequests = {
     status: 400,
     title: 'A header is not valid',
     explanation:
-      'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key is one text of 1 to 255 characters, X-Roster-After what answers to writes had as X-Roster-Position.',
+      'The message names the header, and what it allows. If-Match and If-None-Match are * or tags in double quotes, Idempotency-Key is one text of 1 to 255 characters.',
     remedy: 'Send the header as the message says, or leave it out; a tag as ETag has it, with its quotes.',
   },
   InvalidQueryString: {

@@ -22,13 +22,6 @@ export const serverErrors = {
     remedy:
       'With an Idempotency-Key, send the same request again after the seconds in the header Retry-After: it is done once. Without one, read what is stored before you send it again.',
   },
-  NotYetThere: {
-    status: 503,
-    title: 'The write is not here yet',
-    explanation:
-      'The request asks for an answer that includes a write (X-Roster-After), and this server, or the standby that it reads, has not had news of it within a second.',
-    remedy: 'Retry after the seconds in the header Retry-After, or without X-Roster-After, for what is here.',
-  },
   TooCostly: {
     status: 503,
     title: 'The list would cost too much',

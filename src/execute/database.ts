@@ -49,8 +49,6 @@ export class Database {
   private stuck = 0
   private hasWritten = false
   private isEnded = false
-  /** How many of its connections have ended: by the server, or since they were replaced. */
-  closed = 0
 
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
@@ -237,7 +235,7 @@ export class Database {
   }
 
   private open(): Pool {
-    return openPool({ ...this.options, onClosed: () => this.closed++ }, this.pools++)
+    return openPool(this.options, this.pools++)
   }
 
   /** For a write with an unknown outcome: PostgreSQL may have done it, or may still do it, and the answer is lost. */

@@ -19,8 +19,6 @@ export interface PoolOptions {
   statementMsMax?: number
   /** For how long a statement may wait for a lock; default, and behind a pooler: as long as it may run. */
   lockMsMax?: number
-  /** One of its connections has ended, by whichever side. */
-  onClosed?(): void
 }
 
 interface PublishingConnections {
@@ -72,14 +70,13 @@ export function closePool({ sql, resolveClosed }: Pool) {
 }
 
 function connect(
-  { url, poolSize, prepare, isPooled = !prepare, changes, statementMsMax, lockMsMax, onClosed }: PoolOptions,
+  { url, poolSize, prepare, isPooled = !prepare, changes, statementMsMax, lockMsMax }: PoolOptions,
   name: string,
 ): postgres.Sql {
   return connectTo(url, {
     max: poolSize,
     prepare,
     types: TYPES as never,
-    onclose: () => onClosed?.(),
     connection: {
       application_name: name,
       TimeZone: 'UTC',

@@ -62,7 +62,7 @@ async function replyOf(response: Response): Promise<Reply> {
 }
 
 /** What `ask` sends on of the request that it is called for. */
-const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer', 'x-roster-after']
+const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
 
 /**
  * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status: 'Approved' })`.

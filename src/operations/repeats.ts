@@ -19,19 +19,15 @@ interface Asked {
   readonly key: string
 }
 
-/** The answer to a write that has returned this row, or these, in this transaction, which may be counted modulo 2^32. */
-type Answer<Written> = (written: Written, transaction: string) => Promise<Reply>
+/** The answer to a write that has returned this row, or these. */
+type Answer<Written> = (written: Written) => Promise<Reply> | Reply
 
 /**
  * What the first write under the key was answered: the row as it returned it, empty where it has deleted one; or the rows. Not a
  * fault: the way out of a write.
  */
 class AnsweredBefore {
-  constructor(
-    readonly written: Row | readonly Row[],
-    /** That of the write, modulo 2^32. */
-    readonly transaction: string,
-  ) {}
+  constructor(readonly written: Row | readonly Row[]) {}
 }
 
 /** Does writes once under a key of the client's, and answers later ones as the first. D43 */
@@ -68,27 +64,12 @@ export class Repeats {
   }
 
   /** Answers what `write` returns, or returned for the first request with this key. @throws ApiError IdempotencyMismatch, InProgress */
-  answer(once: Once | null, write: () => Promise<Row>, reply: Answer<Row>): Promise<Reply> {
-    const { length } = this.entity.properties
-    return this.answerAny(once, write, (row) => row[length] as string, reply)
-  }
-
-  /** The same of a write of several rows. */
-  answerRows(once: Once | null, write: () => Promise<Row[]>, reply: Answer<readonly Row[]>): Promise<Reply> {
-    const { length } = this.entity.properties
-    return this.answerAny(once, write, ([row]) => row?.[length] as string, reply)
-  }
-
-  private async answerAny<Written>(
+  async answer<Written extends Row | readonly Row[]>(
     once: Once | null,
     write: () => Promise<Written>,
-    transactionOf: (written: Written) => string,
     reply: Answer<Written>,
   ): Promise<Reply> {
-    const done = async () => {
-      const written = await write()
-      return reply(written, transactionOf(written))
-    }
+    const done = async () => reply(await write())
     if (once === null) return done()
     if (this.underWay.has(once.key)) throw inProgress()
     this.underWay.add(once.key)
@@ -97,7 +78,7 @@ export class Repeats {
     } catch (error) {
       if (!(error instanceof AnsweredBefore)) throw error
       await this.settle()
-      const { status, headers, body } = await reply(error.written as Written, error.transaction)
+      const { status, headers, body } = await reply(error.written as Written)
       return { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, body }
     } finally {
       this.underWay.delete(once.key)
@@ -125,7 +106,7 @@ export class Repeats {
     const [found] = await this.database.read(compileLook(once))
     if (!found) return
     if (found[0] !== 't') throw mismatch()
-    throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'), found[2] as string)
+    throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'))
   }
 
   /** Of the values that are written, so that the same body in another notation is the same. */

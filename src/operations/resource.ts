@@ -11,7 +11,6 @@ import type { Entity } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { parseAfter } from '../parse/after.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBodies, readBody } from '../parse/body.ts'
 import { asksNow } from '../parse/cacheControl.ts'
@@ -23,7 +22,6 @@ import { parseNoParameters } from '../parse/noParameters.ts'
 import { RowsText } from '../parse/rowTexts.ts'
 import { choiceWriter, writeEntity, writeWritten } from '../respond/json.ts'
 import { type Reply, respondEmpty, respondRow, respondUnchanged } from '../respond/reply.ts'
-import { AfterReads } from './afterReads.ts'
 import { requireAnyVersion, requireList, unlessHeld } from './listConditions.ts'
 import { Lists } from './lists.ts'
 import { BODIES, Places, STREAMS } from './places.ts'
@@ -47,7 +45,6 @@ export class Resource {
   private readonly versions: RowVersions
   private readonly reads: RowReads
   private readonly repeats: Repeats
-  private readonly after: AfterReads
   private readonly rows: RowWrites
   private readonly many: RowsCreates
   private readonly bodyPlaces: Places
@@ -63,7 +60,7 @@ export class Resource {
     entities: readonly Entity[],
     parts: ResourceParts,
   ) {
-    const { database, listReads, longWrites, positions, cursors, memory, trail = null } = parts
+    const { database, listReads, longWrites, cursors, memory, trail = null } = parts
     const { streamPlaces = new Places(STREAMS), bodyPlaces = new Places(BODIES) } = parts
     this.trail = trail
     this.bodyPlaces = bodyPlaces
@@ -78,11 +75,10 @@ export class Resource {
       tableMask: tableMask(entities, [entity]),
     }
     this.reads = new RowReads(entity, database, access, tableMask(entities, copiedEntities(entity, entities)))
-    this.after = new AfterReads(positions, memory?.inclusion ?? null)
     this.repeats = new Repeats(entity, database, () => this.reads.settled())
     this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.absent(id))
-    const { after, repeats, writes, publishing } = this
-    this.many = new RowsCreates({ entity, database, repeats, after, writes, publishing, chargeMore: parts.chargeMore })
+    const { repeats, writes, publishing } = this
+    this.many = new RowsCreates({ entity, database, repeats, writes, publishing, chargeMore: parts.chargeMore })
     this.versions = new RowVersions(entity, this.reads)
     const source = access ? new CachedLists(entity, listReads, access) : new DatabaseLists(entity, listReads)
     this.lists = new Lists(entity, cursors, source)
@@ -92,27 +88,18 @@ export class Resource {
   list(call: ResourceRequest): Promise<Reply> | Reply {
     const { headers } = call.request
     const conditions = parseConditions(headers)
-    const after = parseAfter(headers)
     const form = formOf(headers.get('accept'))
     if (form !== 'json') {
       if (conditions !== null) requireAnyVersion(conditions)
-      return this.streams.read(call, form, after === null ? null : this.after.row(after))
+      return this.streams.read(call, form)
     }
-    const page =
-      after === null
-        ? this.lists.read(call.query, call.url, call, asksNow(headers))
-        : this.after.list(after).then((place) => {
-            const isNow = place === 'database' || asksNow(headers)
-            return this.lists.read(call.query, call.url, call, isNow)
-          })
+    const page = this.lists.read(call.query, call.url, call, asksNow(headers))
     return conditions === null ? page : unlessHeld(page, conditions)
   }
 
   async get({ request, id: segment, query }: ResourceRequest): Promise<Reply> {
     const choice = parseRowFields(this.entity, query)
     const [id, conditions] = [this.reads.parseId(segment), parseConditions(request.headers)]
-    const after = parseAfter(request.headers)
-    if (after !== null) await this.after.row(after)
     const row = await this.reads.find(id)
     const tag = this.versions.tagOf(row)
     if (this.versions.isHeld(conditions, id, tag)) return respondUnchanged(tag)
@@ -131,9 +118,7 @@ export class Resource {
     const once = this.repeats.begin(call, '', assignments)
     const statement = compileCreate(this.entity, assignments, once, this.publishing, this.trailOf(call))
     const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
-    return this.repeats.answer(once, create, (row, transaction) =>
-      this.after.mark(this.created(call, row), call.request.headers, transaction),
-    )
+    return this.repeats.answer(once, create, (row) => this.created(call, row))
   }
 
   private created({ url, mayRead }: ResourceRequest, row: Row): Reply {
@@ -161,19 +146,15 @@ export class Resource {
       const asked = await this.asked(call, id, once)
       return this.rows.remove(id, this.referring, asked, once, this.writes?.remove, this.trailOf(call))
     }
-    return this.repeats.answer(once, remove, (_, transaction) =>
-      this.after.mark(respondEmpty(), call.request.headers, transaction),
-    )
+    return this.repeats.answer(once, remove, () => respondEmpty())
   }
 
   private update(call: ResourceRequest, id: string, assignments: Assignments): Promise<Reply> {
     const once = this.repeats.begin(call, id, assignments)
     const change = () => this.change(call, id, assignments, once)
-    return this.repeats.answer(once, change, async (row, transaction) => {
-      const reply = respondRow(200, writeWritten(this.entity, row, call.mayRead), this.versions.tagOfWritten(row, 1))
-      // A PATCH of nothing has written nothing.
-      return assignments.size === 0 ? reply : this.after.mark(reply, call.request.headers, transaction)
-    })
+    return this.repeats.answer(once, change, (row) =>
+      respondRow(200, writeWritten(this.entity, row, call.mayRead), this.versions.tagOfWritten(row, 1)),
+    )
   }
 
   /** The row as it is now, and the transaction that wrote it. */

@@ -2,7 +2,6 @@ import type { CacheParts } from '../cache/cacheParts.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
-import type { Positions } from '../execute/positions.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Places } from './places.ts'
 
@@ -12,7 +11,6 @@ export interface ResourceParts {
   readonly listReads: ListReads
   /** Null: every rename runs as other writes do. */
   readonly longWrites: LongWrites | null
-  readonly positions: Positions
   readonly cursors: Cursors
   /**
    * For a request that goes on: looks at its key and the key's right to read the entity again, and charges it once more; not

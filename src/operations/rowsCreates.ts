@@ -18,7 +18,6 @@ import { faultOfRow, parseRows } from '../parse/rows.ts'
 import { findRows, type RowsText } from '../parse/rowTexts.ts'
 import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
-import type { AfterReads } from './afterReads.ts'
 import { requireList } from './listConditions.ts'
 import { inProgress, type Repeats } from './repeats.ts'
 import type { ResourceParts } from './resourceParts.ts'
@@ -36,7 +35,6 @@ interface Parts {
   readonly entity: Entity
   readonly database: Database
   readonly repeats: Repeats
-  readonly after: AfterReads
   /** Null: there is no list cache. */
   readonly writes: WriteRecorder | null
   readonly publishing: Publishing
@@ -63,7 +61,7 @@ export class RowsCreates {
   }
 
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
-    const { entity, repeats, publishing, chargeMore, after } = this.parts
+    const { entity, repeats, publishing, chargeMore } = this.parts
     const places = await findRows(body)
     const requests = Math.ceil(places.length / 2 / ROWS_OF_REQUEST)
     if (requests > 1) await chargeMore?.(call.exchange, requests - 1)
@@ -74,10 +72,10 @@ export class RowsCreates {
     if (isDry) return this.check(call, rows)
     const once = await repeats.beginRows(call, rows)
     const statement = compileCreateRows(entity, await this.arraysOf(rows), once, publishing, trail)
-    return repeats.answerRows(
+    return repeats.answer(
       once,
       () => this.write(statement, rows),
-      async (written, transaction) => after.mark(await this.created(written, call), call.request.headers, transaction),
+      (written) => this.created(written, call),
     )
   }
 

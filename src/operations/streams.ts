@@ -32,12 +32,8 @@ export class Streams {
     private readonly readmit: ResourceParts['readmit'],
   ) {}
 
-  /**
-   * The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. `shown`:
-   * resolves when the database shows what the rows must include. @throws ApiError
-   */
-  async read(call: ResourceRequest, form: StreamForm, shown: Promise<void> | null): Promise<Reply> {
-    await shown
+  /** The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws ApiError */
+  async read(call: ResourceRequest, form: StreamForm): Promise<Reply> {
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity, form, call.request.headers)
     // As GET has it: else the head would say that there are no bytes.

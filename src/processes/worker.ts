@@ -8,7 +8,6 @@ import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
-import { Positions } from '../execute/positions.ts'
 import { isAway } from '../execute/sqlstate.ts'
 import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
@@ -146,7 +145,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     database,
     listReads,
     longWrites,
-    positions: new Positions(database),
     admission,
     cors: createCors(config.corsOrigins),
     cursors,

@@ -44,7 +44,6 @@ describe('D59: an array of rows', () => {
     ]
     const { status, headers, body } = await server.post('/Employees', sent)
     expect([status, headers.get('location'), headers.get('etag')]).toEqual([201, null, null])
-    expect(headers.get('x-roster-position')).not.toBeNull()
     for (const [index, row] of sent.entries()) {
       const { id: _, ...alone } = (await server.post('/Employees', row)).body
       expect(body[index]).toEqual({ id: body[index].id, ...alone })
@@ -244,7 +243,6 @@ describe('D43: under an Idempotency-Key', () => {
     for (const from of [server, second, plain]) {
       const again = await from.send('POST', '/Companies', [...rows], under('once'))
       expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true'])
-      expect(again.headers.get('x-roster-position')).toBe(first.headers.get('x-roster-position'))
     }
     const lines = rows.map((row) => JSON.stringify(row)).join('\n')
     expect((await server.send('POST', '/Companies', lines, { ...NDJSON, ...under('once') })).text).toBe(first.text)
@@ -296,13 +294,11 @@ test('lists of all workers have the rows right behind it, few or many', async ()
     const sent = Array.from({ length: rows }, (_, index) => ({
       ...{ lastName: `${rows}-${index}`, status: 'Current', jobTitle: 'x'.repeat(100) },
     }))
-    const { status, headers } = await server.post('/Employees', sent)
+    const { status } = await server.post('/Employees', sent)
     all += rows
     expect(status).toBe(201)
     expect(await total(server)).toEqual([all, `${rows}-${rows - 1}`])
-    const after = { 'X-Roster-After': headers.get('x-roster-position') as string }
-    const { headers: others } = await second.get('/Employees?sort=-Id&Status=Current', after)
-    expect(others.get('x-total-count')).toBe(String(all))
+    expect(await total(second)).toEqual([all, `${rows}-${rows - 1}`])
   }
 })
 

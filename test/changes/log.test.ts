@@ -10,11 +10,9 @@ import {
   ChangeLogWriter,
   clearWriter,
   expireLease,
-  hasReached,
   isLeasedSince,
   lagOf,
   noteLag,
-  notePosition,
   renewLease,
   settleUnknownOutcome,
 } from '../../src/changes/log.ts'
@@ -242,16 +240,6 @@ test('how late news of others are is there for each process', () => {
   expect(lagOf(region)).toBe(17)
   bumpEpoch(region)
   expect([lagOf(region), readAll(new ChangeLogReader(region))]).toEqual([17, []])
-})
-
-test('a position of the database’s log is reached once that is noted, or a later one; of any size', () => {
-  const region = log()
-  expect(hasReached(region, 1n)).toBe(false)
-  for (const position of [1n, 2n ** 30n - 1n, 2n ** 30n, 2n ** 31n, 2n ** 47n + 5n]) {
-    expect(hasReached(region, position)).toBe(false)
-    notePosition(region, position)
-    expect([position - 1n, position, position + 1n].map((one) => hasReached(region, one))).toEqual([true, true, false])
-  }
 })
 
 test('the lease counts since a moment only where it began after that', () => {

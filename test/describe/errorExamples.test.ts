@@ -104,10 +104,6 @@ const circumstances: Partial<Record<ErrorCode, Circumstances>> = {
     await server.sql.unsafe(endingNoWrites('company'))
     return answer
   },
-  async NotYetThere(send) {
-    const { headers } = await server.post('/Companies', { name: 'x' })
-    return send({ headers: { 'X-Roster-After': `${headers.get('x-roster-position')}000000` } })
-  },
   async TooCostly(send) {
     await server.sql.unsafe(slowly('absence'))
     const answer = await send({})

@@ -187,13 +187,6 @@ test('IdempotencyMismatch', async () => {
   await provoke('IdempotencyMismatch', (operation) => ({ headers: headersOf(operation) }))
 })
 
-test('NotYetThere', async () => {
-  const { headers } = await server.post('/Companies', {})
-  // A transaction that is far from having begun.
-  const after = `${headers.get('x-roster-position')}000000`
-  await provoke('NotYetThere', () => ({ headers: { 'X-Roster-After': after } }))
-})
-
 test('OutcomeUnknown', async () => {
   for (const table of TABLES) await server.sql.unsafe(endingWrites(table))
   await provoke('OutcomeUnknown')

@@ -222,7 +222,6 @@ describe('the parameters of a list', () => {
       'excel',
       'Cache-Control',
       'If-None-Match',
-      'X-Roster-After',
     ])
   })
 

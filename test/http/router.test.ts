@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
-import { Positions } from '../../src/execute/positions.ts'
 import { addResource } from '../../src/http/endpoints.ts'
 import { defineEndpoint, Router } from '../../src/http/router.ts'
 import { Cursors } from '../../src/model/cursor.ts'
@@ -18,8 +17,7 @@ const pages = defineEndpoint({ GET: handler }, { isOpen: true })
 // Opens a connection with its first statement, and there is none here.
 const database = new Database({ url: 'postgres://nobody@127.0.0.1:9/none', poolSize: 1, prepare: true })
 const listReads = new ListReads({ quick: database, own: database, places: 1, mayCancel: true })
-const positions = new Positions(database)
-const parts = { database, listReads, longWrites: null, positions, cursors: new Cursors('secret'), memory: null }
+const parts = { database, listReads, longWrites: null, cursors: new Cursors('secret'), memory: null }
 
 let router: Router<ResourceRequest>
 beforeEach(() => {

@@ -8,7 +8,6 @@ import { describeApi } from '../../src/describe/openApi.ts'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
-import { Positions } from '../../src/execute/positions.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
@@ -29,7 +28,6 @@ function partsOf() {
     database,
     listReads: new ListReads({ quick: database, own: database, places: 1, mayCancel: true }),
     longWrites: new LongWrites(database, options),
-    positions: new Positions(database),
     cursors: new Cursors(''),
     memory: null,
     cors: null,

@@ -3,7 +3,6 @@ import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
-import { Positions } from '../../src/execute/positions.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { copied, defineEntity, identity, reference, text } from '../../src/model/entity.ts'
 import { Resource } from '../../src/operations/resource.ts'
@@ -44,7 +43,6 @@ beforeAll(async () => {
     database,
     longWrites,
     listReads,
-    positions: new Positions(database),
     cursors: new Cursors('secret'),
     memory: null,
   })

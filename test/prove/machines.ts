@@ -11,7 +11,6 @@ import { freePort, postmasterOf, type RunningProgram, runMain, temporaryFolder, 
 import { Random } from '../support/random.ts'
 import { hasRedis, type RunningRedis, startRedis } from '../support/redis.ts'
 import { ask } from './http.ts'
-import { readAfterWrites } from './machines/positionedClient.ts'
 import { SCRIPTS } from './machines/scripts.ts'
 
 const KEY = 'the-key-of-the-proofs'
@@ -172,22 +171,10 @@ class Site {
     const untilMs = performance.now() + forMs
     const isOver = () => performance.now() > untilMs
     const clients = this.machines.flatMap(({ url }) => [this.client(url, isOver), this.client(url, isOver)])
-    const [one, other] = this.machines.map(({ url }) => url) as [string, string]
-    const positioned = [[one, other] as const, [other, one] as const].map((urls) => this.positioned(urls, isOver))
     const disturb = Bun.sleep((forMs * (20 + this.random.below(40))) / 100).then(() => this.disturb(disturbance))
-    await Promise.all([...clients, ...positioned, this.writeOutside(isOver), disturb])
+    await Promise.all([...clients, this.writeOutside(isOver), disturb])
     this.count(disturbance)
     await this.compare()
-  }
-
-  private positioned(urls: readonly [string, string], isOver: () => boolean): Promise<void> {
-    return readAfterWrites({
-      urls,
-      headers,
-      isOver,
-      count: (what) => this.count(what),
-      onStale: (what) => this.differences.push(what),
-    })
   }
 
   private async client(url: string, isOver: () => boolean) {

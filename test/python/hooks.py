@@ -38,8 +38,6 @@ def meet_conditions(headers):
         headers["If-Match"] = "*"
     if "Idempotency-Key" in headers:
         headers["Idempotency-Key"] = str(uuid.uuid4())
-    # Only the server knows which writes there were.
-    headers.pop("X-Roster-After", None)
     # Where it has no example of a pattern, it makes a 0.
     if headers.get("If-None-Match") == "0":
         headers["If-None-Match"] = '"0"'

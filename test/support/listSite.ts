@@ -15,7 +15,6 @@ import { TableReader } from '../../src/columns/tableReader.ts'
 import { Database } from '../../src/execute/database.ts'
 import { ListReads } from '../../src/execute/listReads.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
-import { Positions } from '../../src/execute/positions.ts'
 import { createLog } from '../../src/log.ts'
 import { Cursors } from '../../src/model/cursor.ts'
 import { readRights } from '../../src/model/rights.ts'
@@ -99,13 +98,11 @@ export class ListProcess {
     const waits = new ChangeWaits(entities, this.database, { newest: null, isDraining: () => false })
     const fence = memory && new ReadFence(this.database, memory.inFlight, memory.inclusion)
     this.feed = new Changes(entities, this.database, { hasValues: false }, waits, fence)
-    const positions = new Positions(this.database)
     const resourceOf = (entity: (typeof entities)[number]) =>
       new Resource(entity, entities, {
         database: this.database,
         longWrites: this.longWrites,
         listReads,
-        positions,
         cursors,
         memory,
       })
