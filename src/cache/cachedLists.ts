@@ -80,10 +80,6 @@ export class CachedLists implements ListSource {
     return respond(found)
   }
 
-  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
-    return respond(await this.countAndRead(query, null, asker))
-  }
-
   /** Waits first for what the list then needs not ask the database; a copy that has lost track may be found so only after that. */
   private async findPrepared(
     key: string,
@@ -105,7 +101,7 @@ export class CachedLists implements ListSource {
       if (reply !== null) return reply
     }
     const baseline = cache.baseline(selectionOf(this.entity, query.filters, tableMask))
-    if (!baseline) return this.findNow(query, asker, respond)
+    if (!baseline) return respond(await this.countAndRead(query, null, asker))
     if (!isAgain && cache.hasLostTrack(baseline)) return this.findPrepared(key, query, asker, respond, true)
     return this.equals.share(key, baseline, this.make(key, query, baseline, asker, respond))
   }

@@ -19,11 +19,7 @@ export class DatabaseLists implements ListSource {
     return null
   }
 
-  find(_: string, query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
-    return this.findNow(query, asker, respond)
-  }
-
-  async findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
+  async find(_: string, query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply> {
     countList('database')
     const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
     return respond({ rows, total: Number(rows[0]?.[0] ?? 0) })

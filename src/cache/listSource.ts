@@ -12,6 +12,4 @@ export interface ListSource {
    * answered alike, however they were written. @throws ApiError when the database does not answer in time
    */
   find(key: string, query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply>
-  /** The same of what the database has now, whoever wrote it; a statement that was sent before has no part in it. D49 */
-  findNow(query: ListQuery, asker: Asker, respond: (found: Found) => BytesReply): Promise<Reply>
 }

@@ -8,7 +8,6 @@ import {
   type RosterChange,
   type RosterCreateMany,
   type RosterGet,
-  type RosterListCall,
   type RosterQuery,
   type RosterRows,
   type RosterStream,
@@ -43,10 +42,7 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field> {
     query?: RosterQuery<Filter, Sort, Name>,
   ): Promise<RosterPage<RosterRead<Row, Field, Name>>>
   /** The page that a link of another page leads to; of the link, only what stands behind its `?` counts: its `fields`, too. */
-  follow<Name extends Field = Field>(
-    link: string,
-    call?: RosterListCall,
-  ): Promise<RosterPage<RosterRead<Row, Field, Name>>>
+  follow<Name extends Field = Field>(link: string, call?: RosterCall): Promise<RosterPage<RosterRead<Row, Field, Name>>>
   /** Every row, page after page, by cursor: rows that come, go or move meanwhile neither repeat nor hide others. */
   all<Name extends Field = Field>(
     query?: RosterRows<Filter, Sort, Name>,
@@ -83,8 +79,8 @@ export function collectionAt<Row, Write, Filter, Sort, Field>(
   /** By rows themselves, which so are as the server has answered them. */
   const versions = new WeakMap<object, string>()
 
-  async function page<Read>(query: string, { now, signal }: RosterListCall): Promise<RosterPage<Read>> {
-    const { headers, body } = await connection.send({ method: 'GET', path: path + query, now, signal })
+  async function page<Read>(query: string, { signal }: RosterCall): Promise<RosterPage<Read>> {
+    const { headers, body } = await connection.send({ method: 'GET', path: path + query, signal })
     const total = headers.get('X-Total-Count')
     if (total === null || !Array.isArray(body))
       throw unexpected(`GET ${connection.url}${path}`, 'was answered without rows or X-Total-Count', 200, headers)
@@ -113,7 +109,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field>(
     if (typeof id !== 'number') throw new TypeError(`an id is a number, not ${JSON.stringify(id)}`)
     return `${path}/${encodeURIComponent(id)}`
   }
-  const follow = async <Read>(link: string, call: RosterListCall = {}) => {
+  const follow = async <Read>(link: string, call: RosterCall = {}) => {
     if (!link.includes('?')) throw new TypeError(`${JSON.stringify(link)} is not a link of a page`)
     return page<Read>(queryOf(link), call)
   }

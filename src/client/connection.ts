@@ -24,8 +24,6 @@ export interface ApiRequest {
   readonly body?: string
   /** The version that the row must have. */
   readonly ifMatch?: string | undefined
-  /** Whether what the server has in memory does not do. */
-  readonly now?: boolean | undefined
   /** Whether it is for a stream. */
   readonly isStream?: boolean
   /** How much longer than others the server may take. */
@@ -89,10 +87,9 @@ export function connect(options: RosterOptions): Connection {
   }
 
   async function send(request: ApiRequest, read: Reading = readWhole): Promise<Answer> {
-    const { ifMatch, now, isStream } = request
+    const { ifMatch, isStream } = request
     const own: Record<string, string> = {
       ...(isStream === true ? { Accept: NDJSON } : {}),
-      ...(now === true ? { 'Cache-Control': 'no-cache' } : {}),
       ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
       // However often it is sent, the server does it once.
       ...(isOnce(request) ? { 'Idempotency-Key': newKey() } : {}),

@@ -30,12 +30,6 @@ export interface RosterCreateMany extends RosterCall {
   readonly dryRun?: boolean | undefined
 }
 
-/** What a list may say of itself. */
-export interface RosterListCall extends RosterCall {
-  /** True: from the database as it is now, with what other servers and programs have written, at the cost of a count. */
-  readonly now?: boolean | undefined
-}
-
 /** What a write of a row that is there may say of itself. */
 export interface RosterChange extends RosterCall {
   /** What `versionOf` has of the row: where that was changed since, the call fails with PreconditionFailed. */
@@ -59,7 +53,7 @@ export interface RosterStream<Filter, Sort, Field> extends RosterCall, RosterFie
 }
 
 /** Which rows, in what order, with which properties, in pages of which size. */
-export interface RosterRows<Filter, Sort, Field> extends RosterStream<Filter, Sort, Field>, RosterListCall {
+export interface RosterRows<Filter, Sort, Field> extends RosterStream<Filter, Sort, Field> {
   /** 5 to 50. */
   readonly pageSize?: number | undefined
 }

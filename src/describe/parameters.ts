@@ -86,14 +86,6 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
       'The ETag that the row had when it was read, or several: 412 `PreconditionFailed` where it has none of them any more, and nothing is written. `*`: any.',
     schema: { type: 'string', pattern: TAGS_PATTERN },
   },
-  CacheControl: {
-    name: 'Cache-Control',
-    in: 'header',
-    description:
-      '`no-cache`: the list is read from the database, with every write that was committed before, by whichever server or program. Any other directive has no effect.',
-    schema: { type: 'string' },
-    examples: { now: { summary: 'Not from memory', value: 'no-cache' } },
-  },
   PageIfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
@@ -124,7 +116,7 @@ export function listParameters(entity: Entity): Schema[] {
       example: sortExample(entity),
     },
     fieldsParameter(entity),
-    ...['PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'CacheControl'].map((name) => refTo('parameters', name)),
+    ...['PageSize', 'Page', 'Cursor', 'Bom', 'Excel'].map((name) => refTo('parameters', name)),
   ]
 }
 

@@ -7,7 +7,7 @@ export interface Cors {
   addTo(headers: Record<string, string>, origin: string | null): void
 }
 
-/** All that the server reads of a client and a browser asks leave for, and the headers that the 401 names. */
+/** All that the server reads of a client and a browser asks leave for, the headers that the 401 names, and Cache-Control, which pages send often. */
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, X-Roster-Timing, traceparent'
 /** All that the server writes and a browser would keep from the page. Fetch standard, CORS-safelisted response-header name */

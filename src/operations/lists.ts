@@ -17,17 +17,17 @@ export class Lists {
     private readonly source: ListSource,
   ) {}
 
-  /** `text`: the query string. `url`: what links begin with. `isNow`: from the database, never from memory. @throws ApiError */
-  read(text: string, url: string, asker: Asker, isNow: boolean): Promise<Reply> | Reply {
+  /** `text`: the query string. `url`: what links begin with. @throws ApiError */
+  read(text: string, url: string, asker: Asker): Promise<Reply> | Reply {
     const key = `${url}?${text}`
-    return (isNow ? null : this.source.kept(key)) ?? this.find(key, text, url, asker, isNow)
+    return this.source.kept(key) ?? this.find(key, text, url, asker)
   }
 
-  private async find(key: string, text: string, url: string, asker: Asker, isNow: boolean): Promise<Reply> {
+  private async find(key: string, text: string, url: string, asker: Asker): Promise<Reply> {
     const query = parseList(this.entity, text, this.cursors)
     const respond = (found: Found) => respondPage(this.entity, query, found, url, this.cursors)
     try {
-      return await (isNow ? this.source.findNow(query, asker, respond) : this.source.find(key, query, asker, respond))
+      return await this.source.find(key, query, asker, respond)
     } catch (error) {
       if (!(error instanceof TooCostly)) throw error
       throw new ApiError(error.code, `${error.message} To get it: ${narrowing(query)}.`, { cause: error.cause })

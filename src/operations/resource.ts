@@ -13,7 +13,6 @@ import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBodies, readBody } from '../parse/body.ts'
-import { asksNow } from '../parse/cacheControl.ts'
 import { parseConditions } from '../parse/conditions.ts'
 import { parseDryRun } from '../parse/dryRun.ts'
 import { parseRowFields } from '../parse/fields.ts'
@@ -93,7 +92,7 @@ export class Resource {
       if (conditions !== null) requireAnyVersion(conditions)
       return this.streams.read(call, form)
     }
-    const page = this.lists.read(call.query, call.url, call, asksNow(headers))
+    const page = this.lists.read(call.query, call.url, call)
     return conditions === null ? page : unlessHeld(page, conditions)
   }
 

@@ -63,22 +63,14 @@ describe('what is asked of the database', () => {
     expect(await one.readingOf(() => expectRight(one, path))).toEqual([])
   })
 
-  test('a list with Cache-Control: no-cache is what the database has, though nothing was heard of a write. D49', async () => {
-    const name = `now ${crypto.randomUUID()}`
+  test('a list is answered from the cache whatever Cache-Control and X-Roster-After say', async () => {
+    const name = `kept ${crypto.randomUUID()}`
     const path = `/Companies?Name=${name}`
-    const fresh = { 'Cache-Control': 'max-age=0, No-Cache' }
     expect(totalOf(await one.list(path))).toBe(0)
     await sql`insert into company (name) values (${name})`
-    expect(totalOf(await one.list(path))).toBe(0) // kept: here comes no notification
-    expect(totalOf(await one.list(path, { 'Cache-Control': 'max-age=0, no-cachet' }))).toBe(0)
-    const texts = await one.readingOf(async () => expect((await one.list(path, fresh)).body).toMatchObject([{ name }]))
-    expect(times(COUNT, texts)).toBe(1)
-    const { etag = '' } = Object.fromEntries(
-      Object.entries((await one.list(path, fresh)).headers).map(([header, value]) => [header.toLowerCase(), value]),
-    )
-    expect((await one.list(path, { ...fresh, 'If-None-Match': etag })).status).toBe(304)
+    // Nothing is heard here of a write by other programs.
+    expect(totalOf(await one.list(path, { 'Cache-Control': 'no-cache', 'X-Roster-After': 'x' }))).toBe(0)
     await sql`delete from company where name = ${name}`
-    expect((await one.list(path, { ...fresh, 'If-None-Match': etag })).text).toBe('[]')
   })
 
   test('other pages, sorts and sizes of the same rows are counted once, at the same time too', async () => {

@@ -178,29 +178,6 @@ describe('a page', () => {
     await expect(roster.absences.follow('')).rejects.toThrow('"" is not a link of a page')
   })
 
-  test('as of now is asked for with Cache-Control: no-cache, each of its pages too, and no other list is', async () => {
-    const sent: (string | null)[] = []
-    const watched = createRoster({
-      url: server.url,
-      key: KEY,
-      fetch(url, init) {
-        sent.push(new Headers(init.headers).get('cache-control'))
-        return fetch(url, init)
-      },
-    })
-    const sentBy = async (work: () => Promise<unknown>) => {
-      await work()
-      return sent.splice(0)
-    }
-    const rowsOf = (now?: boolean) => Array.fromAsync(watched.companies.all({ pageSize: 5, now }))
-    expect(await sentBy(() => watched.companies.list({ now: true }))).toEqual(['no-cache'])
-    expect(await sentBy(() => watched.companies.follow('?page=1', { now: true }))).toEqual(['no-cache'])
-    expect(await sentBy(() => rowsOf(true))).toEqual(['no-cache', 'no-cache'])
-    expect(await sentBy(() => rowsOf())).toEqual([null, null])
-    expect(await sentBy(() => watched.companies.list({ now: false }))).toEqual([null])
-    expect(await sentBy(() => watched.companies.get(1))).toEqual([null])
-  })
-
   test('operators combine: a range, none of several, no value, any value', async () => {
     const totalOf = async (where: string) =>
       Number((await server.sql.unsafe(`select count(*) from absence where ${where}`))[0]?.count)

@@ -220,7 +220,6 @@ describe('the parameters of a list', () => {
       'cursor',
       'bom',
       'excel',
-      'Cache-Control',
       'If-None-Match',
     ])
   })

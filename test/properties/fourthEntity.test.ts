@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { databaseList } from '../support/databaseList.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { type Json, KEY } from '../support/server.ts'
 
@@ -487,20 +488,16 @@ describe('one file that declares an entity, and a migration that a command write
           Zones: at % 5 === 0 ? null : (at % 11) - 5,
         })
       const operands = { State: 'Granted', From: '2015-06-15', Until: '2431-12-31', Zones: '-2', Id: '20' }
-      const ids = async (query: string, now: string) => {
-        const headers = { authorization: `ApiKey ${KEY}`, 'cache-control': now }
-        const response = await fetch(`${url}/Permits?${query}`, { headers })
-        const rows = (await response.json()) as Json
-        return [query, response.headers.get('x-total-count'), rows.map(({ id }: Json) => id)]
-      }
+      const headers = { authorization: `ApiKey ${KEY}` }
       const totals = new Set<unknown>()
       for (const [name, operand] of Object.entries(operands))
         for (const filter of ['', '=', '!=', ...['=', '!=', '<', '<=', '>', '>='].map((prefix) => prefix + operand)]) {
           const sort = `sort=-${name},Until`
           const query = `${filter === '' ? '' : `${name}=${encodeURIComponent(filter)}&`}${sort}&PageSize=50`
-          const found = await ids(query, 'max-age=60')
-          expect(found).toEqual(await ids(query, 'no-cache'))
-          totals.add(found[1])
+          const page = `${url}/Permits?${query}`
+          const found = await fetch(page, { headers })
+          expect([query, await found.json()]).toEqual([query, await databaseList(page, headers)])
+          totals.add(found.headers.get('x-total-count'))
         }
       expect(totals.size).toBeGreaterThan(10)
     })
