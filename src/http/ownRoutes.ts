@@ -66,40 +66,20 @@ const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotenc
 
 /**
  * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status: 'Approved' })`.
- * It counts against no limit where the client's request has, as those to routes of APP_FILE do, and else as any request.
- * @throws Error outside of a server
+ * It counts against no limit, since the client's request has.
+ * @throws Error for a request that no route of APP_FILE was called with
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
   const answer = askers.get(request)
+  if (!answer) throw new Error('ask() needs the request of a client, as a route of APP_FILE gets it')
   const headers = new Headers({ 'Content-Type': 'application/json' })
-  for (const name of answer ? HEADERS : [...HEADERS, 'authorization', 'x-forwarded-for', 'x-request-id']) {
+  for (const name of HEADERS) {
     const value = request.headers.get(name)
     if (value !== null) headers.set(name, value)
   }
   const url = `${new URL(request.url).origin}/${path.map(encodeURIComponent).join('/')}`
   const text = body === undefined ? null : JSON.stringify(body)
-  const inner = new Request(url, { method, headers, body: text })
-  if (!answer) return askMounted(request, inner)
-  const reply = await answer(inner)
+  const reply = await answer(new Request(url, { method, headers, body: text }))
   if (isStreamed(reply.body)) throw new Error('ask() has no streams')
   return new Response(reply.body, { status: reply.status, headers: reply.headers })
-}
-
-/** The API within an app of a project's own. */
-export interface MountedApi {
-  /** `outer`: the request of the client, whose address counts. */
-  handle(inner: Request, outer: Request): Promise<Response>
-}
-
-let mounted: MountedApi | null = null
-
-/** From now on, what `ask` asks for requests that no route of APP_FILE was called with. */
-export function mountApi(api: MountedApi): void {
-  mounted = api
-}
-
-function askMounted(outer: Request, inner: Request): Promise<Response> {
-  if (mounted === null)
-    throw new Error('ask() needs the request of a client, as a route of APP_FILE or beside roster() gets it')
-  return mounted.handle(inner, outer)
 }

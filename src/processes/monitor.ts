@@ -13,12 +13,12 @@ import type { Statement } from '../model/sql.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
 import { processUse } from '../os/processUse.ts'
 import { type AdminServer, serveAdmin } from './adminServer.ts'
-import type { Pool } from './workerPool.ts'
+import type { WorkerPool } from './workerPool.ts'
 
 /** What the supervisor has of its own for scrapes. */
 interface Supervised {
   /** Null until they are started. */
-  workers(): Pick<Pool, 'running' | 'replacements' | 'poll'> | null
+  workers(): Pick<WorkerPool, 'running' | 'replacements' | 'poll'> | null
   /** Null: there is no change log. */
   changes(): ChangeLogOwner | null
   /** Null: it posts no webhooks. */

@@ -22,7 +22,7 @@ import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
 import { asStartError, orStartError, portTaken, readForStart, StartError, takePorts } from './startError.ts'
 import type { Started } from './started.ts'
-import { type Pool, type PoolOptions, WorkerPool } from './workerPool.ts'
+import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
 /** Between attempts to reach a database that is away. */
@@ -36,7 +36,7 @@ export class Supervisor {
   private embedded: Promise<EmbeddedPostgres> | null = null
   /** The same, once it has started. */
   private running: EmbeddedPostgres | null = null
-  private pool: Pool | null = null
+  private pool: WorkerPool | null = null
   private monitor: Monitor | null = null
   /** Null until the database has been there. */
   private cursorSecret: string | null = null
@@ -52,7 +52,6 @@ export class Supervisor {
     private readonly config: Config,
     private readonly log: Log,
     private readonly onFailure: () => void,
-    private readonly createPool = (options: PoolOptions): Pool => new WorkerPool(options),
   ) {}
 
   /** Resolves when all workers answer. @throws StartError; Error for a fault of ours */
@@ -69,7 +68,7 @@ export class Supervisor {
     const isThere = await this.openDatabase(directUrl)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
-    this.pool = this.createPool({
+    this.pool = new WorkerPool({
       count: config.workers,
       log: this.log,
       startMessage: (port, process) => ({

@@ -42,7 +42,7 @@ export interface Worker {
 }
 
 /** What a worker needs beyond the settings. */
-export interface Surroundings {
+interface Surroundings {
   databaseUrl: string
   /** The same database, past a pooler; default: `databaseUrl`. */
   directUrl?: string
@@ -65,14 +65,6 @@ export interface Surroundings {
   log: Log
   /** Where the entities are declared; default: the project's own. */
   entitiesDir?: string
-  /** Takes the app in place of a listener, and calls `serve` when it is served. */
-  mount?(app: ReturnType<typeof createApp>, serve: (at: ServedAt) => void): void
-}
-
-/** Where an app is served. */
-export interface ServedAt {
-  readonly server: ReturnType<typeof createApp>['server']
-  readonly url: string
 }
 
 /** Descriptors that a worker may need beside those of its connections to the database: files, channels, the runtime's own. */
@@ -161,11 +153,12 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const app = createApp(parts, await ownRoutes(config.appFile))
   // Before the store has answered, this machine would admit requests by its own count alone.
   await ready
+  const { certificate: tls = null } = surroundings
   // Workers share the port; the supervisor has made sure that no second server does.
-  const { url, port } = serveApp(app, config, surroundings, (at) => {
-    app.server = at.server
-    baseUrl ||= at.url
-  })
+  app.listen({ hostname: config.host, port: config.port, reusePort: true, ...(tls && { tls }) })
+  const port = app.server?.port as number
+  const url = `${tls ? 'https' : 'http'}://${hostInUrl(config.host)}:${port}`
+  baseUrl ||= url
   const listener = new ListenSocket(port)
   const endKeeping = keepDescriptors(config.databasePool + OWN_FILES, listener, () =>
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
@@ -214,26 +207,8 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   }
 }
 
-/** Listens, or lets another app have this one; `serve`: from then on it is served there. */
-function serveApp(
-  app: ReturnType<typeof createApp>,
-  { host, port }: Config,
-  { mount, certificate: tls = null }: Surroundings,
-  serve: (at: ServedAt) => void,
-): { url: string; port: number } {
-  if (mount) {
-    mount(app, serve)
-    return { url: '', port: 0 }
-  }
-  app.listen({ hostname: host, port, reusePort: true, ...(tls && { tls }) })
-  const own = app.server?.port as number
-  const url = `${tls ? 'https' : 'http'}://${hostInUrl(host)}:${own}`
-  serve({ server: app.server, url })
-  return { url, port: own }
-}
-
 /** What a client on this machine can call: an address for all interfaces is none to connect to. */
-export function hostInUrl(host: string): string {
+function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }

@@ -3,7 +3,7 @@ import type { Samples } from '../metrics/counts.ts'
 import type { Ready, ReportMessage, StartMessage, ToWorker } from './messages.ts'
 import { WorkerFailed, WorkerProcess } from './workerProcess.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   count: number
   log: Log
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
@@ -26,12 +26,6 @@ const PAUSE_MS_MAX = 5_000
 /** How long clients of a worker that is replaced have to leave. */
 const RESTART_LEAVE_MS = 2_000
 const PING_EVERY_MS = 2_000
-
-/** What answers requests for a supervisor. */
-export type Pool = Pick<
-  WorkerPool,
-  'start' | 'restart' | 'broadcast' | 'poll' | 'stop' | 'kill' | 'running' | 'replacements'
->
 
 /** Worker processes on one port: one that ends unasked is replaced. */
 export class WorkerPool {

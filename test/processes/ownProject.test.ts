@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path'
 import { copyCluster } from '../support/cluster.ts'
 import { readPage } from '../support/documents.ts'
-import { endPrograms, postmasterOf, run, temporaryFolder } from '../support/process.ts'
+import { endPrograms, run, temporaryFolder } from '../support/process.ts'
 import { scrape, valueIn } from '../support/scrape.ts'
 
 // A project with Roster as a package: packed by npm, and put where npm puts packages, beside those that it needs.
@@ -232,42 +232,6 @@ describe('a project of one’s own', () => {
       expect((await fetch(`${url}/livez`)).status).toBe(200)
       server.kill('SIGTERM')
       expect(await server.ended).toBe(0)
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'has the API as part of an app of its own, in one process',
-    async () => {
-      const [, main = ''] = /^```ts\n\/\/ main\.ts\n([\s\S]*?)^```$/m.exec(readPage('docs/entities.md')) ?? []
-      writeFileSync(join(project, 'main.ts'), main)
-      const dataDir = join(folder.path, 'data')
-      const settings = { DATA_DIR: dataDir, PORT: '0', BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'json' }
-      const app = run(['sh', '-c', `cd '${project}' && exec ${ROSTER} bun main.ts`], settings)
-      const [, url] = await app.waitFor(/app listens on (http:\S+)\//)
-      const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
-      const body = JSON.stringify({ Reference: 'B-30', Room: 'Green', FirstDay: '2026-03-02' })
-      const made = await fetch(`${url}/Bookings`, { method: 'POST', headers, body })
-      const { id } = (await made.json()) as { id: number }
-      expect([made.status, made.headers.get('location')]).toEqual([201, `${url}/Bookings/${id}`])
-      const approve = (own: Record<string, string>, one: number | string = id) =>
-        fetch(`${url}/Bookings/${one}/approve`, { method: 'POST', headers: own })
-      const { authorization } = headers
-      const approved = await approve({ authorization })
-      expect([approved.status, await approved.json()]).toMatchObject([200, { id, status: 'Approved' }])
-      const odd = await approve({ authorization }, '%2e%2e%2fBookings%2f1')
-      expect([(await approve({})).status, odd.status]).toEqual([401, 404])
-      const list = await fetch(`${url}/bookings/?Reference=B-30&fields=Status`, { headers })
-      expect([list.headers.get('x-total-count'), await list.json()]).toEqual(['1', [{ status: 'Approved' }]])
-      expect((await fetch(`${url}/readyz`)).status).toBe(200)
-      // Both lines have the client's address.
-      await app.waitFor(/"message":"PATCH \/Bookings\/\d+ 200".*"client":"127\.0\.0\.1"/)
-      app.kill('SIGTERM')
-      expect(await app.ended).toBe(0)
-      expect(postmasterOf(dataDir)).toBeNull()
-      const wrong = run(['sh', '-c', `cd '${project}' && exec ${ROSTER} bun main.ts`], { ...settings, CHANGES: 'x' })
-      await wrong.waitFor(/CHANGES must be/)
-      expect(await wrong.ended).not.toBe(0)
     },
     TIMEOUT_MS,
   )
