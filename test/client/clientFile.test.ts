@@ -44,9 +44,6 @@ const COMPILER_OPTIONS = {
   noEmit: true,
 }
 
-/** Of programs that leave types of what they export to inference. */
-const INFERRED = { isolatedDeclarations: false, declaration: false }
-
 /** Writes a program of these files, and a `tsconfig.json` that is as strict as any. */
 function writeProgram(name: string, files: Readonly<Record<string, string>>, options: object = {}): string {
   const path = join(folder.path, name)
@@ -63,7 +60,7 @@ async function printed(command: string[], environment: Record<string, string> = 
   return `${code === 0 ? '' : `exit code ${code}\n`}${program.output()}`
 }
 
-const use = await Bun.file(join(import.meta.dir, 'use.ts')).text()
+const use = await Bun.file(join(import.meta.dir, 'programs/use.ts')).text()
 const compilers: [string, string[]][] = [['TypeScript of the project', [join(ROOT, 'node_modules/.bin/tsc')]]]
 if (hasConsumers()) compilers.push(['TypeScript 5.9', ['node', consumerProgram('tsc')]])
 else
@@ -79,40 +76,6 @@ describe('the generated file', () => {
 
   test.each(compilers)('%s: right uses compile, wrong ones do not, in the strictest programs', async (_, tsc) => {
     expect(await printed([...tsc, '-p', program])).toBe('')
-  })
-
-  test('has the types that follow from the declarations', async () => {
-    const all = [...entities, lease]
-    const pairs = all.flatMap(({ name }) =>
-      ['', 'Write', 'Filter', 'Sort', 'Field'].map((part) => [name, part] as const),
-    )
-    const source = [
-      ...entities.map(
-        ({ name }) => `import type ${name.toLowerCase()} from '${ROOT}/src/entities/${name.toLowerCase()}.ts'`,
-      ),
-      `import type { lease } from '${join(import.meta.dir, 'lease.ts')}'`,
-      `import type { FieldOf, FilterOf, RowOf, SortOf, WriteOf } from '${ROOT}/src/client/createRoster.ts'`,
-      `import type { ${pairs.map(([name, part]) => name + part).join(', ')} } from './roster.ts'`,
-      'type Same<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false',
-      'type Flat<T> = T extends object ? { [Key in keyof T]: Flat<T[Key]> } : T',
-      ...pairs.map(([name, part]) => {
-        const declared = `${part === '' ? 'Row' : part}Of<typeof ${name.toLowerCase()}>`
-        return `export const ${name}${part}IsSame: Same<Flat<${name}${part}>, Flat<${declared}>> = true`
-      }),
-      '// @ts-expect-error the comparison can fail',
-      'export const differs: Same<Flat<Absence>, Flat<AbsenceWrite>> = true',
-    ].join('\n')
-    const types = [join(ROOT, 'node_modules/bun-types')]
-    const options = {
-      ...INFERRED,
-      types,
-      lib: ['ESNext'],
-      resolveJsonModule: true,
-      erasableSyntaxOnly: false,
-      noPropertyAccessFromIndexSignature: false,
-    }
-    const path = writeProgram('types', { 'roster.ts': clientFile(all), 'types.ts': source }, options)
-    expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
   })
 
   test('keeps out of the way of entities that are called like its own parts', async () => {

@@ -162,8 +162,7 @@ describe('a page', () => {
     ])
     expect(links).toEqual({ first: null, previous: null, next: null, last: null })
     const { links: more } = await roster.absences.list({ filter: { 'period.days': { '>': 1 } }, pageSize: 5, page: 2 })
-    for (const link of Object.values(more))
-      expect(link).toStartWith(`${server.url}/Absences?period.days=`.toLowerCase())
+    for (const link of Object.values(more)) expect(link).toStartWith(`${server.url}/Absences?period.days=`)
   })
 
   test('leads to the others by its links, wherever those seem to lead', async () => {

@@ -118,7 +118,7 @@ describe('a server that is not there', () => {
     const error = await failureOf(companies.get(1))
     expect(error).toBeInstanceOf(RosterError)
     expect(error).toMatchObject({ status: 0, code: 'NetworkFailure', requestId: null, retryAfterMs: null })
-    expect(error.message).toStartWith(`GET ${url}/companies/1 had no answer: `)
+    expect(error.message).toStartWith(`GET ${url}/Companies/1 had no answer: `)
     expect(error.cause).toBeInstanceOf(Error)
     expect(answers).toEqual(['lost', 'lost', 'lost'])
     const { create, update, replace, delete: remove } = companies
@@ -148,7 +148,7 @@ describe('a server that does not answer', () => {
     expect(error).toMatchObject({
       status: 0,
       code: 'Timeout',
-      message: `GET ${url}/companies/1 had no answer within 30 ms`,
+      message: `GET ${url}/Companies/1 had no answer within 30 ms`,
     })
     expect(answers).toEqual(['lost'])
   })
@@ -179,9 +179,9 @@ describe('an answer that is not of a Roster', () => {
     port: 0,
     hostname: '127.0.0.1',
     fetch: ({ url }) => {
-      if (url.includes('companies/1')) return Response.redirect(other.url.href, 302)
-      if (url.includes('companies/2')) return new Response('<h1>Bad gateway</h1>', { status: 502 })
-      if (url.includes('companies/3')) return new Response('<h1>Welcome</h1>')
+      if (url.includes('Companies/1')) return Response.redirect(other.url.href, 302)
+      if (url.includes('Companies/2')) return new Response('<h1>Bad gateway</h1>', { status: 502 })
+      if (url.includes('Companies/3')) return new Response('<h1>Welcome</h1>')
       return Response.json([])
     },
   })

@@ -190,7 +190,7 @@ describe('a body', () => {
     const { rows, error } = await read({ fetch: cut })
     expect(rows).toEqual([{ id: 1 }])
     expect(error).toMatchObject({ status: 0, code: 'NetworkFailure' })
-    expect(String(error)).toContain('/companies broke off')
+    expect(String(error)).toContain('/Companies broke off')
     expect(requests).toBe(1)
   })
 

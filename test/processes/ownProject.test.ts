@@ -236,13 +236,18 @@ describe('a project of one’s own', () => {
     TIMEOUT_MS,
   )
 
-  test('is typed by the package, its routes and the client of its entities too', async () => {
+  test('is typed by the package, its routes and the generated client of its entities too', async () => {
+    writeFileSync(join(project, 'roster.ts'), (await done([ROSTER, 'generate', 'client'])).out)
     writeFileSync(
       join(project, 'typed.ts'),
-      `import { createRoster } from 'roster/client'
-import type booking from './entities/booking.ts'
+      `import { collectionAt, connect } from 'roster/client'
+import { type Booking, createRoster } from './roster.ts'
 
-const { bookings } = createRoster<{ bookings: typeof booking }>({ url: 'http://127.0.0.1:3000', key: 'k' })
+const options = { url: 'http://127.0.0.1:3000', key: 'k' }
+const { bookings } = createRoster(options)
+const same = collectionAt<Booking, object, object, never, keyof Booking>(connect(options), '/Bookings')
+const room: string | null = (await same.get(1, { fields: ['room'] })).room
+await bookings.update(2, { room })
 const status: 'Requested' | 'Approved' | 'Declined' | null = (await bookings.get(1)).status
 // @ts-expect-error the entity has no such text
 await bookings.update(1, { status: status === null ? 'Lost' : status })
@@ -250,7 +255,7 @@ await bookings.update(1, { status: status === null ? 'Lost' : status })
     )
     const { code, out } = await done([join(ROOT, 'node_modules/.bin/tsc'), '-p', '.'])
     expect([code, out]).toEqual([0, ''])
-    rmSync(join(project, 'typed.ts'))
+    for (const file of ['roster.ts', 'typed.ts']) rmSync(join(project, file))
   })
 
   test(

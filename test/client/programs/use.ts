@@ -1,5 +1,4 @@
-// Never run: what compiles, and what must not, with either client in ./roster.ts. `npm run check` compiles it with the
-// declared one, test/client/clientFile.test.ts with the generated one.
+// Never run: what compiles, and what must not, with the generated client in ./roster.ts. test/client/clientFile.test.ts compiles it.
 import {
   type Absence,
   type AbsenceField,

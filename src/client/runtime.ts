@@ -1,0 +1,10 @@
+// What programs import from `roster/client`: the code of a generated client, without its entities' types.
+
+export type * from './changes.ts'
+export { changesOf } from './changes.ts'
+export type * from './collection.ts'
+export { collectionAt } from './collection.ts'
+export type * from './connection.ts'
+export { connect } from './connection.ts'
+export { RosterError, type RosterFault } from './error.ts'
+export type * from './query.ts'
