@@ -6,7 +6,7 @@ import { compareDates } from './printed.ts'
 const ALLOWED = 'a date like 2024-01-31'
 
 /** A day of the calendar, without a time or a zone. RFC 3339, full-date */
-export const dateKind: Kind<'date', true> = {
+export const dateKind: Kind = {
   name: 'date',
   allowed: ALLOWED,
   columnType: 'date',

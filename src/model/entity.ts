@@ -93,11 +93,6 @@ export interface Entity {
   readonly schema: TSchema
 }
 
-/** An entity with the fields of its declaration, whose types those of a client follow from. */
-export interface Declared<Of extends Fields = Fields> extends Entity {
-  readonly fields: Of
-}
-
 export function isGroup(member: Property | Group): member is Group {
   return 'properties' in member
 }
@@ -110,11 +105,11 @@ interface Options {
 }
 
 /** Declares an entity: its routes, SQL, filters, sorts, body checks and JSON all follow from this. */
-export function defineEntity<Of extends Fields>(name: string, fields: Of, options: Options = {}): Declared<Of> {
+export function defineEntity(name: string, fields: Fields, options: Options = {}): Entity {
   const plural = options.plural ?? pluralOf(name)
   checkDeclaration(name, plural, fields)
   const table = snakeCase(name)
-  const members = Object.entries<Fields[string]>(fields).map(([key, field]) =>
+  const members = Object.entries(fields).map(([key, field]) =>
     'group' in field ? toGroup(table, key, field.group) : toProperty(table, [key], field, fields),
   )
   const properties = members.flatMap((member) => (isGroup(member) ? member.properties : [member]))

@@ -1,12 +1,12 @@
 import { dateKind } from './dateKind.ts'
 import { booleanKind, decimalKind, instantKind, integerKind, type Kind, textKind } from './kinds.ts'
 import { checkedRange, numberKind, type Range } from './numberKind.ts'
-import { type OneOfKind, oneOfKind } from './oneOfKind.ts'
+import { oneOfKind } from './oneOfKind.ts'
 
-/** What a declaration says of one property. Its type says, too, what the value is in JSON and whether clients write it. */
-export interface Field<Of extends Kind = Kind, ReadOnly extends boolean = boolean> {
-  readonly kind: Of
-  readonly readOnly: ReadOnly
+/** What a declaration says of one property. */
+export interface Field {
+  readonly kind: Kind
+  readonly readOnly: boolean
   readonly examples?: readonly string[]
   readonly indexed?: boolean
   readonly required?: boolean
@@ -18,13 +18,11 @@ export interface Field<Of extends Kind = Kind, ReadOnly extends boolean = boolea
 }
 
 /** What a declaration says of an object among the properties. */
-export interface FieldGroup<Parts extends Readonly<Record<string, Field>> = Readonly<Record<string, Field>>> {
-  readonly group: Parts
+export interface FieldGroup {
+  readonly group: Readonly<Record<string, Field>>
 }
 
 export type Fields = Readonly<Record<string, Field | FieldGroup>>
-
-type Text<ReadOnly extends boolean> = Field<Kind<'text', true>, ReadOnly>
 
 /** What every property may say of itself, but ids and references: by those, rows of others look for it. */
 interface Indexing {
@@ -33,9 +31,9 @@ interface Indexing {
 }
 
 /** What a property that clients write may say of itself. */
-interface Requiring<Required extends boolean = boolean> {
+interface Requiring {
   /** `true`: no row is without a value. */
-  required?: Required
+  required?: boolean
 }
 
 interface Unique {
@@ -43,82 +41,60 @@ interface Unique {
   unique?: boolean
 }
 
-/** Whether values may be null: where the option `required` does not say otherwise. */
-type Nullable<Required extends boolean> = true extends Required ? false : true
-
-type Writable<Name extends Kind['name'], Required extends boolean> = Field<Kind<Name, Nullable<Required>>, false>
-
 const SCALE_MAX = 20
 // Two names of 200 and the space between.
 const READ_ONLY_LENGTH_MAX = 401
 
 /** The field with its options. */
-function writable<Name extends Kind['name'], Required extends boolean>(
-  kind: Kind<Name, true>,
-  options: { required?: Required },
-): Writable<Name, Required> {
-  return { kind: kindOf<Kind<Name, Nullable<Required>>>(kind, options), readOnly: false, ...options }
+function writable(kind: Kind, options: Requiring): Field {
+  return { kind: kindOf(kind, options), readOnly: false, ...options }
 }
 
 /** Of a required property, the kind without null; an empty text is no value either. */
-function kindOf<Of extends Kind>(kind: Kind, { required = false }: { required?: boolean }): Of {
+function kindOf(kind: Kind, { required = false }: Requiring): Kind {
+  if (!required) return kind
   const [some] = kind.schema.anyOf
-  const schema = kind.emptyIsNoValue ? { ...some, minLength: 1 } : some
-  return (required ? { ...kind, nullable: false, schema } : kind) as Of
+  return { ...kind, nullable: false, schema: kind.emptyIsNoValue ? { ...some, minLength: 1 } : some }
 }
 
 /** The id that the service generates on creation. */
-export const identity = (): Field<Kind<'integer', false>, true> => ({ kind: integerKind(false), readOnly: true })
+export const identity = (): Field => ({ kind: integerKind(false), readOnly: true })
 
 /** Text of at most `lengthMax` (200) code points. */
-export const text = <Required extends boolean = false>({
+export const text = ({
   lengthMax = 200,
   ...options
-}: { lengthMax?: number; examples?: string[] } & Indexing & Requiring<Required> & Unique = {}): Writable<
-  'text',
-  Required
-> => writable(textKind(lengthMax), options)
+}: { lengthMax?: number; examples?: string[] } & Indexing & Requiring & Unique = {}): Field =>
+  writable(textKind(lengthMax), options)
 
 /** One of these texts, in this spelling: `oneOf(['Requested', 'Approved'])`. */
-export const oneOf = <const Value extends string, Required extends boolean = false>(
-  values: readonly Value[],
-  options: Indexing & Requiring<Required> = {},
-): Field<OneOfKind<Value, Nullable<Required>>, false> => ({
-  kind: kindOf(oneOfKind(values), options),
-  readOnly: false,
-  ...options,
-})
+export const oneOf = (values: readonly string[], options: Indexing & Requiring = {}): Field =>
+  writable(oneOfKind(values), options)
 
 /** True or false, never null. */
-export const boolean = (options: Indexing = {}): Field<Kind<'boolean', false>, false> => ({
+export const boolean = (options: Indexing = {}): Field => ({
   kind: booleanKind,
   readOnly: false,
   ...options,
 })
 
 /** An integer from `min` to `max`, which are those that JSON's numbers keep in all languages. */
-export const integer = <Required extends boolean = false>({
+export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
   ...options
-}: Partial<Range> & Indexing & Requiring<Required> & Unique = {}): Writable<'integer', Required> =>
+}: Partial<Range> & Indexing & Requiring & Unique = {}): Field =>
   writable(numberKind(checkedRange({ min, max })), options)
 
 /** A day of the calendar, without a time. */
-export const date = <Required extends boolean = false>(
-  options: Indexing & Requiring<Required> & Unique = {},
-): Writable<'date', Required> => writable(dateKind, options)
+export const date = (options: Indexing & Requiring & Unique = {}): Field => writable(dateKind, options)
 
 /** A date-time to the second, in UTC. */
-export const instant = <Required extends boolean = false>(
-  options: Indexing & Requiring<Required> = {},
-): Writable<'instant', Required> => writable(instantKind, options)
+export const instant = (options: Indexing & Requiring = {}): Field => writable(instantKind, options)
 
 /** An exact number of 0 or more with 10 digits before the point and `scale` after it. */
-export const decimal = <Required extends boolean = false>(
-  scale: number,
-  options: Indexing & Requiring<Required> = {},
-): Writable<'decimal', Required> => writable(decimalKind(10, checkedScale(scale)), options)
+export const decimal = (scale: number, options: Indexing & Requiring = {}): Field =>
+  writable(decimalKind(10, checkedScale(scale)), options)
 
 /** @throws Error where a number cannot have so many digits behind its point */
 function checkedScale(scale: number): number {
@@ -127,13 +103,13 @@ function checkedScale(scale: number): number {
 }
 
 /** The id of a row of `entity`. */
-export const reference = <Required extends boolean = false>(
-  entity: string,
-  options: Requiring<Required> & Unique = {},
-): Writable<'integer', Required> => ({ ...writable(integerKind(true), options), reference: entity })
+export const reference = (entity: string, options: Requiring & Unique = {}): Field => ({
+  ...writable(integerKind(true), options),
+  reference: entity,
+})
 
 /** Read-only: the property `source` of the row that the property `reference` names, kept right by the database. */
-export const copied = (reference: string, source: string, options: Indexing = {}): Text<true> => ({
+export const copied = (reference: string, source: string, options: Indexing = {}): Field => ({
   kind: textKind(READ_ONLY_LENGTH_MAX),
   readOnly: true,
   copied: { reference, source },
@@ -144,7 +120,7 @@ export const copied = (reference: string, source: string, options: Indexing = {}
  * Read-only text that the database makes from other properties of the row, which `from` names: what they have, with a space
  * between; or what the SQL expression `by` makes of their columns, which must be immutable.
  */
-export const computed = (from: readonly string[], { by, ...options }: { by?: string } & Indexing = {}): Text<true> => ({
+export const computed = (from: readonly string[], { by, ...options }: { by?: string } & Indexing = {}): Field => ({
   kind: textKind(READ_ONLY_LENGTH_MAX),
   readOnly: true,
   computedFrom: from,
@@ -153,6 +129,6 @@ export const computed = (from: readonly string[], { by, ...options }: { by?: str
 })
 
 /** An object: its parts are properties of their own, with a dot in the name. */
-export const group = <Parts extends Readonly<Record<string, Field>>>(parts: Parts): FieldGroup<Parts> => ({
+export const group = (parts: FieldGroup['group']): FieldGroup => ({
   group: parts,
 })

@@ -23,8 +23,8 @@ export function isText(name: KindName): name is 'text' | 'oneOf' {
 }
 
 /** A type of property: how it is read from JSON and from a filter, kept in PostgreSQL, and written as JSON. */
-export interface Kind<Name extends KindName = KindName, Nullable extends boolean = boolean> {
-  readonly name: Name
+export interface Kind {
+  readonly name: KindName
   /** All values that there may be; without it they are without number. */
   readonly values?: readonly string[]
   /** The least and the greatest number that there may be. */
@@ -38,7 +38,7 @@ export interface Kind<Name extends KindName = KindName, Nullable extends boolean
   /** The JSON value in a response. */
   readonly schema: TSchema
   /** False: never null, and `default` stands in. Spec 4.1, rule 2. */
-  readonly nullable: Nullable
+  readonly nullable: boolean
   readonly default: string | null
   /** Whether `<` and its like mean something. */
   readonly ordered: boolean
@@ -57,7 +57,7 @@ export interface Kind<Name extends KindName = KindName, Nullable extends boolean
 }
 
 /** Text of at most `lengthMax` code points, ordered as people order names. */
-export function textKind(lengthMax: number): Kind<'text', true> {
+export function textKind(lengthMax: number): Kind {
   const allowed = `a text of at most ${lengthMax} characters`
   return {
     name: 'text',
@@ -100,7 +100,7 @@ function longerThan(text: string, lengthMax: number): boolean {
   return false
 }
 
-export const booleanKind: Kind<'boolean', false> = {
+export const booleanKind: Kind = {
   name: 'boolean',
   allowed: 'true or false',
   columnType: 'boolean',
@@ -129,7 +129,7 @@ const INTEGER_FILTER = /^-?\d+$/
 const PLAIN_INTEGER = /^[1-9]\d{0,17}$/
 
 /** Ids, and references to them. Printed as numbers, from 1 to 2^53-1. */
-export function integerKind<Nullable extends boolean>(nullable: Nullable): Kind<'integer', Nullable> {
+export function integerKind(nullable: boolean): Kind {
   return {
     name: 'integer',
     allowed: 'an integer',
@@ -165,7 +165,7 @@ export function parseIntegerFilter(text: string): string {
 const INTEGER_SCHEMA = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 /** A date-time to the second, in UTC. */
-export const instantKind: Kind<'instant', true> = {
+export const instantKind: Kind = {
   name: 'instant',
   allowed: 'a date-time like 2024-01-31T09:00:00Z',
   columnType: 'timestamp(0) with time zone',
@@ -218,7 +218,7 @@ function secondsText(ms: number): string {
 const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
 /** A number of 0 or more with `digits` before and `scale` after the point, exact and printed with all `scale`. */
-export function decimalKind(digits: number, scale: number): Kind<'decimal', true> {
+export function decimalKind(digits: number, scale: number): Kind {
   const allowed = `a number of 0 or more with up to ${digits} digits before and ${scale} after the point`
   return {
     name: 'decimal',

@@ -17,7 +17,7 @@ export function checkedRange({ min, max }: Range): Range {
 }
 
 /** An integer of a range. */
-export function numberKind({ min, max }: Range): Kind<'integer', true> {
+export function numberKind({ min, max }: Range): Kind {
   const allowed = `an integer from ${min} to ${max}`
   return {
     name: 'integer',
