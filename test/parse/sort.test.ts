@@ -11,52 +11,7 @@ function parsed(entity: Entity, ...texts: string[]): string[] {
   return sorts.map(({ property, direction }) => `${property.name} ${direction}`)
 }
 
-test('spec 4.2, Sorting 2 and 3: signs give the direction, commas the order', () => {
-  expect(parsed(company, '-Enabled,+Name')).toEqual(['Enabled descending', 'Name ascending'])
-})
-
-test('D4: a space is a + that was decoded; D27: no sign is ascending', () => {
-  expect(parsed(company, ' Name,Id')).toEqual(['Name ascending', 'Id ascending'])
-})
-
-test('spec 4.2, Sorting 4: only the first reference of a property counts', () => {
-  expect(parsed(company, '+Name,-Enabled,-Name,+enabled')).toEqual(['Name ascending', 'Enabled descending'])
-})
-
-test('D27: sort given twice is concatenated, the first reference counting across both', () => {
-  expect(parsed(company, '-Name', 'Name,Id')).toEqual(['Name descending', 'Id ascending'])
-})
-
-test('D27: an empty sort is as if absent', () => {
-  expect(parsed(company, '')).toEqual([])
-  expect(parsed(company, '', 'Name')).toEqual(['Name ascending'])
-})
-
-test('D1, D27: names in any case, parts of objects with a dot', () => {
-  expect(parsed(absence, '-period.DAYS')).toEqual(['Period.Days descending'])
-})
-
 describe('InvalidSort', () => {
-  for (const [text, message] of [
-    ['Nmae', 'Companies cannot be sorted by "Nmae". Did you mean Name?'],
-    ['--Name', 'Companies cannot be sorted by "-Name". Did you mean Name?'],
-    ['+', 'one of them is empty'],
-    ['-', 'one of them is empty'],
-    [',', 'one of them is empty'],
-    ['Name,', 'one of them is empty'],
-    ['Name,,Id', 'one of them is empty'],
-    ['constructor', 'cannot be sorted by "constructor"'],
-    ['Name Id', 'cannot be sorted by'],
-  ] as const)
-    test(JSON.stringify(text), () => {
-      expect(() => parsed(company, text)).toThrow(message)
-      try {
-        parsed(company, text)
-      } catch (error) {
-        expect(error).toMatchObject({ code: 'InvalidSort', target: 'sort' })
-      }
-    })
-
   for (const [text, hint] of [
     ['name:desc', 'Descending is -Name.'],
     ['name desc', 'Descending is -Name.'],
