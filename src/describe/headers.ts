@@ -38,12 +38,6 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       },
       example: '2026-11-22T18:00:30Z',
     },
-    'Server-Timing': {
-      description:
-        'Where a request with a key asks for it by `X-Roster-Timing`: milliseconds, in all, and of them waiting for the database.',
-      schema: { type: 'string', pattern: '^total;dur=[0-9]+[.][0-9]{2}, db;dur=[0-9]+[.][0-9]{2}$' },
-      example: 'total;dur=1.84, db;dur=1.21',
-    },
     'Cache-Control': {
       description: 'Data is not to be kept; a page may be kept, or asked for again by its ETag.',
       schema: { type: 'string' },
@@ -146,12 +140,7 @@ export function headersOf(
   own: Readonly<Record<string, string>>,
   { isUnlimited }: { isUnlimited: boolean },
 ): Record<string, Schema> {
-  const names = [
-    'X-Request-Id',
-    'X-Content-Type-Options',
-    ...(isUnlimited ? [] : [...LIMITS, 'Server-Timing']),
-    'Cache-Control',
-  ]
+  const names = ['X-Request-Id', 'X-Content-Type-Options', ...(isUnlimited ? [] : LIMITS), 'Cache-Control']
   const all = { ...Object.fromEntries(names.map((name) => [name, name])), ...own }
   return Object.fromEntries(Object.entries(all).map(([header, schema]) => [header, refTo('headers', schema)]))
 }

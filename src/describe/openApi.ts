@@ -123,7 +123,7 @@ function pathsOf(
 
 function pathParameters(path: string): Schema[] {
   const own = path.includes('/{id}') ? [refTo('parameters', 'Id')] : path.endsWith('/{code}') ? [CODE] : []
-  return [...own, refTo('parameters', 'RequestId'), refTo('parameters', 'Timing')]
+  return [...own, refTo('parameters', 'RequestId')]
 }
 
 const CODE: Schema = {

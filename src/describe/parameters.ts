@@ -64,13 +64,6 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'string' },
     example: '4bf92f35-77b3',
   },
-  Timing: {
-    name: 'X-Roster-Timing',
-    in: 'header',
-    description: '`on`: the answer says in `Server-Timing` what it took. Any other text has no effect.',
-    schema: { type: 'string' },
-    example: 'on',
-  },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',

@@ -1,7 +1,6 @@
 import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
-import { waitingFor } from './databaseTime.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { Marks } from './marks.ts'
 import { Meter, type MeterOptions } from './meter.ts'
@@ -64,7 +63,7 @@ export class Database {
 
   /** Runs a statement that changes nothing, again after a lost connection. @throws ApiError 500, 503 */
   read(statement: Batchable): Promise<Row[]> {
-    return waitingFor(this.admit(() => this.reads.ask(statement)))
+    return this.admit(() => this.reads.ask(statement))
   }
 
   /**
@@ -83,7 +82,7 @@ export class Database {
     const ask = statement.batch
       ? () => this.writes.ask(statement, observe, sending)
       : () => this.run(workOf(statement, observe, performance.now() + this.queryMsMax, true, sending))
-    return waitingFor(this.admit(ask, sending, statement))
+    return this.admit(ask, sending, statement)
   }
 
   /** What is under way: asked of it, and handed to the driver. */

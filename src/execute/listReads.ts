@@ -4,7 +4,6 @@ import type { Batchable } from '../model/batch.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Database } from './database.ts'
-import { waitingFor } from './databaseTime.ts'
 import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
 import { isCancelled, isTooCostly } from './sqlstate.ts'
 import { Turns } from './turns.ts'
@@ -98,7 +97,7 @@ export class ListReads {
    * null. @throws ApiError 500, 503; Abandoned; TooCostly
    */
   async read(statement: Batchable, asker: Asker, owner: string | null = null): Promise<Row[]> {
-    if (owner === null || !statement.batch || this.slow.get(owner)) return waitingFor(this.inTurn(statement, asker))
+    if (owner === null || !statement.batch || this.slow.get(owner)) return this.inTurn(statement, asker)
     const startMs = performance.now()
     try {
       return await this.options.quick.read(statement)

@@ -1,19 +1,18 @@
 import { Elysia } from 'elysia'
 import type { Admission } from '../admit/admission.ts'
 import { ApiError } from '../errors.ts'
-import { withDatabaseTime } from '../execute/databaseTime.ts'
 import type { Log } from '../log.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
-import { addIfRoom, fitHead } from '../respond/head.ts'
+import { fitHead } from '../respond/head.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
 import { bearerKey, bearerTextOf } from './bearer.ts'
 import { type Charged, chargeMore } from './chargeMore.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
-import { type Exchange, idsOf, noteAnswer, timeAsked, timingOf } from './exchange.ts'
+import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, requireFree } from './ownRoutes.ts'
 import { inPieces } from './pieces.ts'
 import { chargeKey, confirmKey, readmit } from './readmit.ts'
@@ -64,7 +63,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
     .onError(async ({ request, error, server }) => {
       const [startMs, requestId] = [performance.now(), requestIdOf(request)]
       const rateLimit = await parts.admission.charge(null, request, server)
-      const call = { request, server, requestId, startMs, location: null, key: null, rateLimit, databaseTime: null }
+      const call = { request, server, requestId, startMs, location: null, key: null, rateLimit }
       return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
     })
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
@@ -116,13 +115,10 @@ async function respond(
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
   const asked = isUnlimited ? UNLIMITED : parts.admission.admit(text, request, server, location?.endpoint.isOpen)
   const { key, isConfirmed, rateLimit } = asked instanceof Promise ? await asked : asked
-  const databaseTime = timeAsked(request, key)
-  const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit, databaseTime }
+  const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit }
   let reply: Reply
   try {
-    reply = await (databaseTime
-      ? withDatabaseTime(databaseTime, () => answer(parts, router, call))
-      : answer(parts, router, call))
+    reply = await answer(parts, router, call)
   } catch (error) {
     reply = failure(parts, call, error)
   }
@@ -214,7 +210,6 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
   if (cors !== null) cors.addTo(headers, request.headers.get('origin'))
   if (isDraining() || isArriving || request.method === 'CONNECT') headers.Connection = 'close'
   fitHead(reply)
-  if (call.databaseTime !== null) addIfRoom(reply, 'Server-Timing', timingOf(call, call.databaseTime))
   const { status, body } = reply
   if (isStreamed(body)) return new Response(streamed(parts, call, status, body), { status, headers })
   const bytes = body === null || request.method === 'HEAD' ? 0 : Buffer.byteLength(body)

@@ -9,10 +9,10 @@ export interface Cors {
 
 /** All that the server reads of a client and a browser asks leave for, the headers that the 401 names, and Cache-Control, which pages send often. */
 const REQUEST_HEADERS =
-  'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, X-Roster-Timing, traceparent'
+  'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, traceparent'
 /** All that the server writes and a browser would keep from the page. Fetch standard, CORS-safelisted response-header name */
 const EXPOSED =
-  'Location, Link, ETag, Idempotency-Replayed, X-Total-Count, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RetryAfter, Retry-After, X-Request-Id, Server-Timing, Allow, WWW-Authenticate'
+  'Location, Link, ETag, Idempotency-Replayed, X-Total-Count, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RetryAfter, Retry-After, X-Request-Id, Allow, WWW-Authenticate'
 /** Chromium keeps the answer to a preflight for two hours at most, Firefox for a day. */
 const PREFLIGHT_SECONDS = 86_400
 

@@ -1,7 +1,6 @@
 import type { Admission, PeerAddresses } from '../admit/admission.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
-import { DatabaseTime } from '../execute/databaseTime.ts'
 import type { Log, LogFields } from '../log.ts'
 import { countRequest } from '../metrics/counts.ts'
 import type { KindOfRequest } from '../metrics/metric.ts'
@@ -21,19 +20,6 @@ export interface Exchange {
   readonly key: Key | null
   /** Null: nothing is charged here. As of the last request that it was charged. */
   rateLimit: RateLimitStatus | null
-  /** Null: it is not asked for. */
-  readonly databaseTime: DatabaseTime | null
-}
-
-/** Where a client with a key asks how long its answer has taken. D64 */
-export function timeAsked({ headers }: Request, key: Key | null): DatabaseTime | null {
-  return key !== null && headers.get('x-roster-timing') === 'on' ? new DatabaseTime() : null
-}
-
-/** How long it has taken until now, and for how long of that the database was waited for, in milliseconds. Server Timing, 3 */
-export function timingOf(call: Exchange, databaseTime: DatabaseTime): string {
-  const ms = performance.now() - call.startMs
-  return `total;dur=${ms.toFixed(2)}, db;dur=${Math.min(ms, databaseTime.ms).toFixed(2)}`
 }
 
 /** What is known of an answer when it has been made, or sent as far as it comes. */

@@ -48,12 +48,6 @@ export function fitHead(reply: Reply): void {
   }
 }
 
-/** Adds a header where the head of a list keeps within 4 KiB with it. */
-export function addIfRoom(reply: Reply, name: string, value: string): void {
-  reply.headers[name] = value
-  if (reply.headers.Location !== undefined && headBytes(reply) > HEAD_BYTES_MAX) delete reply.headers[name]
-}
-
 function replaceBy(headers: Reply['headers'], name: string, value: string) {
   if (headers[name] !== undefined) headers[name] = value
 }

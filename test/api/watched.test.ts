@@ -38,56 +38,6 @@ describe('traceparent', () => {
   })
 })
 
-describe('Server-Timing', () => {
-  const FORM = /^total;dur=(\d+\.\d\d), db;dur=(\d+\.\d\d)$/
-  const timed = (path: string, headers = {}) => server.get(path, { 'x-roster-timing': 'on', ...headers })
-  const timesOf = (answer: { headers: Headers }) => {
-    const [, total, database] = FORM.exec(answer.headers.get('server-timing') ?? '') ?? []
-    return { total: Number(total), database: Number(database) }
-  }
-
-  test('D64: says how long a row took, and for how long of that the database was waited for', async () => {
-    const { id } = await createRow(server, '/Companies', { Name: 'Timed' })
-    const { total, database } = timesOf(await timed(`/Companies/${id}`))
-    expect(database).toBeGreaterThan(0)
-    expect(total).toBeGreaterThanOrEqual(database)
-  })
-
-  test('D64: of a list that is not in memory too, and of a write', async () => {
-    const list = timesOf(await timed('/Companies?Name=Timed&sort=-Name'))
-    expect([list.database > 0, list.total >= list.database]).toEqual([true, true])
-    const write = await server.send('POST', '/Companies', { Name: 'Written' }, { 'x-roster-timing': 'on' })
-    expect(timesOf(write).database).toBeGreaterThan(0)
-  })
-
-  test('D64: requests beside each other each have their own', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, n) =>
-        n % 2 === 0 ? timed(`/Companies/${n + 1}`) : server.get(`/Companies/${n + 1}`),
-      ),
-    )
-    expect(answers.map(({ headers }) => headers.has('server-timing'))).toEqual(answers.map((_, n) => n % 2 === 0))
-    for (const answer of answers.filter((_, n) => n % 2 === 0)) {
-      const { total, database } = timesOf(answer)
-      expect(total).toBeGreaterThanOrEqual(database)
-    }
-  })
-
-  test('D64: stands on refusals too, and not where nothing or something else asks, or no key', async () => {
-    expect((await timed('/Companies?Nam=x')).headers.get('server-timing')).toMatch(FORM)
-    const untimed = [
-      await server.get('/Companies'),
-      await server.get('/Companies', { 'x-roster-timing': 'yes' }),
-      await timed('/Companies', { authorization: 'ApiKey none-of-these-keys-0123' }),
-    ]
-    expect(untimed.map(({ status, headers }) => [status, headers.has('server-timing')])).toEqual([
-      [200, false],
-      [200, false],
-      [401, false],
-    ])
-  })
-})
-
 test('a slow statement is logged by its shape, without a value', async () => {
   const { id } = await createRow(server, '/Companies', { Name: 'Slow' })
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
