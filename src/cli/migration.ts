@@ -26,7 +26,8 @@ export async function writeMigration(config: Config, name?: string): Promise<voi
   const next = await compare(config)
   for (const remark of next.remarks) console.error(`roster: ${remark}`)
   if (next.text === '') {
-    console.error('roster: the tables are as the entities declare them; no migration is needed')
+    const isAlike = next.remarks.length === 0
+    console.error(`roster: ${isAlike ? 'the tables are as the entities declare them' : 'nothing is to be added'}`)
     return
   }
   const file = join(folder, `${nextNumber(folder)}_${name ?? nameOf(next)}.sql`)

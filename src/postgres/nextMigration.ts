@@ -1,8 +1,7 @@
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
-import { findObstacles } from './obstacles.ts'
-import { type FoundTable, readTables } from './tableCatalog.ts'
+import { readTables } from './tableCatalog.ts'
 import { alterText, constraintText, indexText, TableDifference } from './tableDifference.ts'
 import { undone } from './undone.ts'
 
@@ -12,12 +11,12 @@ export interface NextMigration {
   readonly text: string
   /** The tables that it makes or changes. */
   readonly tables: readonly string[]
-  /** What the database has and no entity declares, or declares otherwise: it is left as it is. */
+  /** Differences for which no SQL is written, each with what the developer has to do. */
   readonly remarks: readonly string[]
 }
 
 /**
- * Compares tables with the declarations, and writes what makes them alike. Nothing is dropped that has values. The
+ * Compares tables with the declarations, and writes SQL that adds what is lacking; nothing is changed or dropped. The
  * transaction is left as it was, but for a lock of nothing that is served. `others`: tables of which nothing is said.
  */
 export async function nextMigration(
@@ -40,9 +39,6 @@ export async function nextMigration(
     first: difference.first(),
     last: difference.last(),
   }))
-  const obstacles: string[] = []
-  for (const { table, demands } of differences)
-    obstacles.push(...(await findObstacles(sql, table, found.get(table) as FoundTable, demands, quote)))
   const isChanged = (name: string) =>
     changes.some(({ table, first, last }) => table === name && first.length + last.length > 0)
   const silent = names.filter((table) => !found.get(table)?.notifies)
@@ -57,7 +53,6 @@ export async function nextMigration(
     tables: names.filter((table) => silent.includes(table) || isChanged(table)),
     remarks: [
       ...differences.flatMap(({ remarks }) => remarks),
-      ...obstacles,
       ...(await undeclaredTables(sql, [...names, ...others])),
     ],
   }
