@@ -8,7 +8,7 @@ const VERSION = '1'
 const SIGNS = { behind: '>', before: '<' } as const
 /** Characters of an HMAC-SHA256 in base64url: 132 bits, which cannot be guessed either. */
 const MAC_LENGTH = 22
-/** Proxies take heads of 4 KiB; what else is in one decides whether there is room. */
+/** In a head of 4 KiB, a link with a cursor of this length stays within the longest target that the server takes. */
 const LENGTH_MAX = 2_048
 /** Eight properties and the id: the SQL for a position grows with the square of it. */
 const KEYS_MAX = 9

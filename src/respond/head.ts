@@ -1,40 +1,25 @@
 import { isStreamed, type Reply } from './reply.ts'
 
-/**
- * The longest head that nginx takes by default (`proxy_buffer_size`). Node's fetch takes 16 KiB, which is more than four
- * links of a target of 3 KiB, on an address of 128, with a page's number and all that stands beside them: under 14,000.
- */
-export const HEAD_BYTES_MAX = 4 * 1024
+/** The longest head that nginx takes by default (`proxy_buffer_size`). */
+const HEAD_BYTES_MAX = 4 * 1024
 
 const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
 /** What the server adds, but for the digits of the body's length. */
 const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
 
-const CORS_SHORTEST = 'Vary: Origin\r\nAccess-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: *\r\n'.length
-/** With an origin of 267 characters, and the names of all headers that are exposed. */
-const CORS_LONGEST = CORS_SHORTEST + 267 + 220
-
-/** In turn: content type; its certainty; caching; tag; total; limit's period, what remains of it, reset; request id; connection. */
-const OWN_BYTES_MAX = 47 + 33 + 25 + 25 + 33 + (28 + 32 + 41) + 144 + 19
-
-/** The most that a list's head has to have beside `Location`: also the server's own, and up to 8 digits of a length. */
-export const OTHER_BYTES_MAX = SERVER_BYTES + 8 + OWN_BYTES_MAX + CORS_SHORTEST
-
-/** `Location` has one relation that is longer by so much: `previous` for `prev`. */
-const LONGER_BYTES = 4
-const NAMES_BYTES = 'Location: \r\nLink: \r\n'.length
-/** Shorter ones fit twice in any head. */
-const LINKS_LENGTH_SAFE =
-  (HEAD_BYTES_MAX - OTHER_BYTES_MAX - (CORS_LONGEST - CORS_SHORTEST) - NAMES_BYTES - LONGER_BYTES) / 2
+/** Shorter links fit twice into any head: all other headers together are less than 2 KiB. */
+const LINKS_LENGTH_SAFE = 1024
 
 /**
- * What a head over 4 KiB loses, in turn, until it fits. `*` names all headers for pages that send no cookies, as all do
- * whom we answer; it comes first, since a page can then still read `Link`, which is the second copy of the links. A page
- * whose origin may read the answer may read it by `*` too; it comes last, since it says less.
+ * What a head over 4 KiB loses, in turn, until it fits. `*` names all headers for pages that send no cookies, which are all
+ * that get an answer. `Link` repeats `Location`. Without a cursor a link leads to its page by the page's number; the next
+ * page keeps its cursor longest. A page whose origin may read the answer may read it by `*` too.
  */
 const SHORTENINGS: readonly ((headers: Reply['headers']) => void)[] = [
   (headers) => replaceBy(headers, 'Access-Control-Expose-Headers', '*'),
   (headers) => delete headers.Link,
+  dropFirstCursor,
+  dropFirstCursor,
   (headers) => replaceBy(headers, 'Access-Control-Allow-Origin', '*'),
 ]
 
@@ -46,6 +31,10 @@ export function fitHead(reply: Reply): void {
     if (headBytes(reply) <= HEAD_BYTES_MAX) return
     shorten(reply.headers)
   }
+}
+
+function dropFirstCursor(headers: Reply['headers']) {
+  headers.Location = (headers.Location as string).replace(/&cursor=[\w-]+/, '')
 }
 
 function replaceBy(headers: Reply['headers'], name: string, value: string) {
