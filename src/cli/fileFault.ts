@@ -1,7 +1,7 @@
-/** A file that cannot be read as what it is, from this line on. */
+/** A file that cannot be read as what it is. `line`: where; null: as a whole. */
 export class FileFault extends Error {
   constructor(
-    readonly line: number,
+    readonly line: number | null,
     message: string,
   ) {
     super(message)

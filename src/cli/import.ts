@@ -4,7 +4,7 @@ import { suggest } from '../model/nearest.ts'
 import { loadEntities } from '../registry.ts'
 import type { FileRow } from './jsonText.ts'
 import { counted, progress } from './progress.ts'
-import { type FileFormat, formatOf, RowsFile } from './rowsFile.ts'
+import { type FileFormat, FORMATS, formatOf, RowsFile } from './rowsFile.ts'
 import { CommandError, print } from './run.ts'
 import { OutcomeUnknown, type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
 
@@ -16,19 +16,19 @@ interface Options {
 }
 
 const PIECE_ROWS = 1_000
-/** Under what a server takes. */
-const PIECE_LENGTH_MAX = 2 * 1024 * 1024
+/** What a server takes. */
+const PIECE_BYTES_MAX = 2 * 1024 * 1024
 /** A file of nothing but faults shall not fill the screen. */
 const FAULTS_SHOWN = 100
 
 /** `import employees people.csv`: creates the rows of a file on a server that runs. `readKey`: ROSTER_KEY; `readEntitiesDir`: ENTITIES_DIR. */
 export function importCommand(readKey: () => string | undefined, readEntitiesDir: () => string | null): Command {
   return new Command('import')
-    .description('Create the rows of a CSV or NDJSON, on a server that runs. The key is ROSTER_KEY.')
+    .description('Create the rows of a CSV, NDJSON or JSON file, on a server that runs. The key is ROSTER_KEY.')
     .argument('<entity>', 'as in its address: employees')
     .argument('<file>', 'with a header of property names, as an export has it; - for stdin')
     .option('--url <address>', 'the address of the server', 'http://127.0.0.1:3000')
-    .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(['csv', 'ndjson']))
+    .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(FORMATS))
     .option('--piece <rows>', 'rows of one request, which are created all or none', parsePiece, PIECE_ROWS)
     .option('--dry-run', 'check all rows, and create none')
     .showHelpAfterError('(--help says more)')
@@ -68,15 +68,16 @@ function entityNamed(name: string, entities: readonly Entity[]): Entity {
 /** The same rows make the same pieces each time. */
 async function* piecesOf(rows: AsyncIterable<FileRow>, most: number): AsyncGenerator<FileRow[]> {
   let piece: FileRow[] = []
-  let length = 0
+  let sum = 0
   for await (const row of rows) {
-    if (piece.length === most || (piece.length > 0 && length + row.json.length > PIECE_LENGTH_MAX)) {
+    const bytes = Buffer.byteLength(row.json) + 1
+    if (piece.length === most || (piece.length > 0 && sum + bytes > PIECE_BYTES_MAX)) {
       yield piece
       piece = []
-      length = 0
+      sum = 0
     }
     piece.push(row)
-    length += row.json.length + 1
+    sum += bytes
   }
   if (piece.length > 0) yield piece
 }
@@ -86,14 +87,14 @@ interface Outcome {
   readonly rows: number
   /** Created by an earlier run. */
   readonly before: number
-  /** The last of them; null: none is. */
-  readonly lastLine: number | null
+  /** The place of the last of them; null: there is none. */
+  readonly last: string | null
   readonly faults: readonly RowFault[]
 }
 
 /** Sends pieces until one is refused; in a dry run all of them. @throws CommandError that says how far it came */
 async function sendAll(target: Target, pieces: AsyncIterable<FileRow[]>): Promise<Outcome> {
-  let outcome: Outcome = { rows: 0, before: 0, lastLine: null, faults: [] }
+  let outcome: Outcome = { rows: 0, before: 0, last: null, faults: [] }
   let [isFirst, sent] = [true, [] as readonly FileRow[]]
   const shown = progress((rows) => counted(rows, 'row'))
   try {
@@ -116,30 +117,30 @@ async function sendAll(target: Target, pieces: AsyncIterable<FileRow[]>): Promis
 function after(outcome: Outcome, piece: readonly FileRow[], sent: Sent): Outcome {
   if ('faults' in sent) return { ...outcome, faults: [...outcome.faults, ...sent.faults] }
   const before = outcome.before + (sent.wasThere ? sent.rows : 0)
-  return { ...outcome, rows: outcome.rows + sent.rows, before, lastLine: piece.at(-1)?.line ?? null }
+  return { ...outcome, rows: outcome.rows + sent.rows, before, last: piece.at(-1)?.at ?? null }
 }
 
 function faultsText(name: string, outcome: Outcome, isDry: boolean): string {
   const shown = outcome.faults.slice(0, FAULTS_SHOWN)
-  const lines = shown.map(({ line, message }) => `${name}, line ${line}: ${message}`)
+  const lines = shown.map(({ at, message }) => `${name}, ${at}: ${message}`)
   if (outcome.faults.length >= FAULTS_SHOWN) lines.push('There may be more faults; these are the first.')
   return [...lines, isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)].join('\n')
 }
 
 /** `unknown`: the piece behind, where it is not known whether it was created. */
-function extentText({ rows, lastLine }: Outcome, unknown: readonly FileRow[] = []): string {
-  const [first, last] = [unknown[0], unknown.at(-1)]
-  if (lastLine === null && !first) return 'No row was imported.'
+function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
+  const first = unknown[0]
+  if (last === null && !first) return 'No row was imported.'
   const extent =
-    lastLine === null
+    last === null
       ? 'No row was imported'
-      : `${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} imported, up to line ${lastLine}`
-  const behind = first ? `but those of lines ${first.line} to ${last?.line} may have been` : 'and none behind'
+      : `${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} imported, up to ${last}`
+  const behind = first ? `but those of ${first.at} to ${unknown.at(-1)?.at} may have been` : 'and none behind'
   return `${extent}, ${behind}.\n${AGAIN}`
 }
 
 const AGAIN =
-  'To go on, leave these lines as they are and run it again, with the same key and --piece: within a day, none of them is created twice.'
+  'To go on, leave these rows as they are and run it again, with the same key and --piece: within a day, none of them is created twice.'
 
 function doneText({ rows, before }: Outcome, { plural }: Entity, isDry: boolean): string {
   if (isDry) return `${counted(rows, 'row')} of ${plural} ${rows === 1 ? 'is' : 'are'} right; nothing was created.`

@@ -3,10 +3,11 @@ import type { Entity } from '../model/entity.ts'
 import { csvWriter } from './csvRows.ts'
 import { csvRecords } from './csvText.ts'
 import { FileFault } from './fileFault.ts'
-import { type FileRow, jsonRows } from './jsonText.ts'
+import { type FileRow, jsonArray, jsonLines } from './jsonText.ts'
 import { CommandError } from './run.ts'
 
-export type FileFormat = 'csv' | 'ndjson'
+export const FORMATS = ['csv', 'ndjson', 'json'] as const
+export type FileFormat = (typeof FORMATS)[number]
 
 /** The rows of a file, which is read as they are taken, so that it may have any length. */
 export class RowsFile {
@@ -36,12 +37,11 @@ export class RowsFile {
   async *rows(onLeftOut: (names: readonly string[]) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
       if (this.format === 'csv') yield* csvRows(this.text(), this.entity, onLeftOut)
-      else yield* jsonRows(this.text())
+      else yield* this.format === 'json' ? jsonArray(this.text()) : jsonLines(this.text())
     } catch (error) {
       if (!(error instanceof FileFault)) throw error
-      throw new CommandError(
-        `${this.name}, line ${error.line}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`,
-      )
+      const place = error.line === null ? '' : `, line ${error.line}`
+      throw new CommandError(`${this.name}${place}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`)
     }
   }
 
@@ -65,8 +65,9 @@ export class RowsFile {
 /** By the name's end; `-` has none. @throws CommandError */
 export function formatOf(path: string): FileFormat {
   if (/\.csv$/i.test(path)) return 'csv'
-  if (/\.(?:ndjson|jsonl|json)$/i.test(path)) return 'ndjson'
-  throw new CommandError(`${nameOf(path)} may be a CSV or NDJSON: say which by --format csv or --format ndjson.`)
+  if (/\.(?:ndjson|jsonl)$/i.test(path)) return 'ndjson'
+  if (/\.json$/i.test(path)) return 'json'
+  throw new CommandError(`${nameOf(path)} may be a CSV, NDJSON or JSON: say which by --format csv, ndjson or json.`)
 }
 
 function nameOf(path: string): string {
@@ -83,7 +84,7 @@ async function* csvRows(
     if (writer === null) {
       writer = csvWriter(entity, record)
       onLeftOut(writer.readOnly)
-    } else yield { line: record.line, json: writer.write(record) }
+    } else yield { at: `line ${record.line}`, json: writer.write(record) }
   }
   if (writer === null) throw new FileFault(1, 'there must be a header with the names of properties')
 }

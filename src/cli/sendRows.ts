@@ -21,7 +21,8 @@ export type Sent =
   | { readonly faults: readonly RowFault[] }
 
 export interface RowFault {
-  readonly line: number
+  /** The place of its row in the file. */
+  readonly at: string
   readonly message: string
 }
 
@@ -82,7 +83,7 @@ function requestOf({ address, plural, key, isDry }: Target, piece: readonly File
 
 /** Of a piece at its place in a file: as long as both are the same, it is one. */
 function keyOf(plural: string, piece: readonly FileRow[], body: string): string {
-  const place = JSON.stringify([plural, piece[0]?.line, piece.length])
+  const place = JSON.stringify([plural, piece[0]?.at, piece.length])
   return `import-${new Bun.CryptoHasher('sha256').update(place).update(body).digest('hex')}`
 }
 
@@ -141,10 +142,11 @@ const TOO_MUCH = [408, 413]
 /** What the server says of single rows. @throws CommandError for what it says of all */
 function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
   const faults = detailsOf(text).flatMap((detail) => {
-    const row = piece[Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])]
-    return row ? [{ line: row.line, message: messageOfRow(piece, detail) }] : []
+    const index = Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])
+    const row = piece[index]
+    return row ? [{ index, at: row.at, message: messageOfRow(piece, detail) }] : []
   })
-  if (faults.length > 0) return { faults: faults.sort((one, other) => one.line - other.line) }
+  if (faults.length > 0) return { faults: faults.sort((one, other) => one.index - other.index) }
   // Behind the first piece, others would be other pieces of what is there already.
   const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
   throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
@@ -156,14 +158,14 @@ interface Detail {
   readonly Message: string
 }
 
-/** With lines of the file where the server names rows of the piece. */
+/** With places in the file where the server names rows of the piece. */
 function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): string {
   const message = Message.replace(/^\[\d+\]: /, '').replace(/^\[\d+\]/, 'The row')
   // Of two rows with one value, the later one names the earlier one.
   if (Code !== 'AlreadyExists') return message
   return message.replace(/\[(\d+)\](?= has this value\.$)/, (own, at) => {
     const other = piece[Number(at)]
-    return other ? `line ${other.line}` : own
+    return other?.at ?? own
   })
 }
 

@@ -1,4 +1,5 @@
 import { JsonNumber } from '../model/kinds.ts'
+import { shown } from '../model/shown.ts'
 
 /** What is smaller is parsed so soon that it need not be looked at before. */
 const SMALL_LENGTH = 16 * 1024
@@ -35,6 +36,11 @@ export function isExcessive(text: string): boolean {
 /** A JSON text's value, with each number as it was written. @throws SyntaxError, RangeError */
 export function parseJson(text: string): unknown {
   return JSON.parse(text, withNumbersAsWritten)
+}
+
+/** What the parser says of a text that is not JSON: continues "it is not JSON". `error`: of JSON.parse. */
+export function faultOf(error: unknown): string {
+  return shown((error as Error).message.replace('JSON Parse error: ', ''))
 }
 
 /** Whether a value of JSON is an object. */
