@@ -34,7 +34,7 @@ export const createSchemas: Readonly<Record<string, Schema>> = {
 export function createBody(entity: Entity): Schema {
   const row = refTo('schemas', bodyNameOf(entity, true))
   const description =
-    'One JSON object in UTF-8, not compressed, of up to 1 MiB; or an array of 1 to 1,000 of them, of up to 8 MiB, which are all created or none; `application/<any>+json` is taken too.'
+    'One JSON object in UTF-8, not compressed, of up to 1 MiB; or an array of 1 to 1,000 of them, of up to 2 MiB, which are all created or none; `application/<any>+json` is taken too.'
   const lines = { type: 'string', description: 'The same rows as an array has, an object a line.' }
   return {
     required: true,

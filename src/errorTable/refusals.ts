@@ -87,7 +87,7 @@ export const refusals = {
     status: 413,
     title: 'The body is too large',
     explanation:
-      'A body may have up to 1 MiB; one of several rows that are created, up to 8 MiB, and each row up to 1 MiB.',
+      'A body may have up to 1 MiB; one of several rows that are created, up to 2 MiB, and each row up to 1 MiB.',
     remedy: 'Send less, or rows by several requests; no entity needs as much.',
   },
   UriTooLong: {

@@ -16,7 +16,7 @@ interface Kind {
 export const STREAMS: Kind = { places: 16, ofOne: 4, named: 'streams', remedy: ', or ask for pages' }
 /** Streams of what changes: they stay, so they have places of their own. D62 */
 export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8 }
-/** Bodies of several rows, each of which may be 8 MiB. D59 */
+/** Bodies of several rows, each of which may be 2 MiB. D59 */
 export const BODIES: Kind = { places: 8, ofOne: 4, named: 'bodies of several rows', remedy: '' }
 
 /** How much of a kind a process has at a time, of all keys and of each. */

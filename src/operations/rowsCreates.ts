@@ -62,10 +62,10 @@ export class RowsCreates {
 
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
     const { entity, repeats, publishing, chargeMore } = this.parts
-    const places = await findRows(body)
-    const requests = Math.ceil(places.length / 2 / ROWS_OF_REQUEST)
+    const texts = findRows(body)
+    const requests = Math.ceil(texts.length / ROWS_OF_REQUEST)
     if (requests > 1) await chargeMore?.(call.exchange, requests - 1)
-    const rows = await parseRows(entity, body, places)
+    const rows = await parseRows(entity, texts)
     requireDistinct(entity, rows)
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)

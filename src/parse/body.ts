@@ -1,8 +1,7 @@
 import { ApiError } from '../errors.ts'
 import { shown } from '../model/shown.ts'
-import { BODY_MS_MAX, invalidJson, readText } from './bodyBytes.ts'
-import { isExcessive, isObject, parseJson } from './json.ts'
-import { findJsonFault } from './jsonFault.ts'
+import { BODY_BYTES_MAX, BODY_MS_MAX, invalidJson, ROWS_BYTES_MAX, readText, tooLarge } from './bodyBytes.ts'
+import { faultOf, isExcessive, isObject, parseJson } from './json.ts'
 import { RowsText } from './rowTexts.ts'
 
 const MEDIA_TYPE = /^application\/(json|[\w!#$&^.+-]+\+json)[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
@@ -16,7 +15,7 @@ type JsonObject = Record<string, unknown>
  */
 export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject> {
   requireType(request, MEDIA_TYPE, 'application/json')
-  return parseObject(await readText(request, 'row', msMax))
+  return parseObject(await readText(request, BODY_BYTES_MAX, msMax))
 }
 
 /**
@@ -36,9 +35,10 @@ export async function readBodies(
     return release
   }
   try {
-    const text = await readText(request, isLines ? 'rows' : 'either', msMax, begin)
-    if (isLines) return new RowsText(text, 'lines', begin())
-    return ARRAY.test(text) ? new RowsText(text, 'array', begin()) : parseObject(text)
+    const text = await readText(request, ROWS_BYTES_MAX, msMax, begin)
+    if (isLines || ARRAY.test(text)) return new RowsText(text, isLines ? 'lines' : 'array', begin())
+    if (release) throw tooLarge(BODY_BYTES_MAX)
+    return parseObject(text)
   } catch (error) {
     release?.()
     throw error
@@ -69,15 +69,8 @@ function parseObject(text: string): JsonObject {
   try {
     value = parseJson(text)
   } catch (error) {
-    // A RangeError is JSON nested deeper than the parser's stack; no entity is.
-    const isDeep = error instanceof RangeError
-    throw invalidJson(isDeep ? 'The body is nested too deeply.' : `The body is not JSON${whereIn(text)}.`)
+    throw invalidJson(`The body is not JSON: ${faultOf(error)}.`)
   }
   if (!isObject(value)) throw invalidJson('The body must be a JSON object.')
   return value
-}
-
-function whereIn(text: string): string {
-  const fault = findJsonFault(text)
-  return fault === null ? '' : `: at line ${fault.line}, column ${fault.column} there must be ${fault.expected}`
 }

@@ -3,46 +3,38 @@ import { ApiError } from '../errors.ts'
 /** Of one row. */
 export const BODY_BYTES_MAX = 1024 * 1024
 /** Of several rows. */
-const ROWS_BYTES_MAX = 8 * BODY_BYTES_MAX
+export const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
 
-/** A slower sender holds a connection and a place in memory for nothing. */
+/** A slower sender holds a connection and memory for nothing. */
 export const BODY_MS_MAX = 10_000
 
 // The rest of the body is still on its way; only a closed connection stops its sender.
 const LEAVE = { Connection: 'close' }
 
-/** What a body may have: one row, several, or either, which its first character says. */
-export type Extent = 'row' | 'rows' | 'either'
-
-const ARRAY_BEGIN = 0x5b
-const SPACES = [0x20, 0x09, 0x0a, 0x0d]
-
 /** Reads a body of up to what one row may have. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
 export async function readBytes(request: Request, msMax = BODY_MS_MAX): Promise<Uint8Array> {
-  return readBody(request, 'row', msMax, () => undefined)
+  return readBody(request, BODY_BYTES_MAX, msMax, () => undefined)
 }
 
 /**
- * Reads a body as text. `onRows` is called before more is read than one row may have. @throws ApiError PayloadTooLarge,
- * RequestTimeout, InvalidJson; what `onRows` throws
+ * Reads a body of up to `bytesMax` as text. `onLarge` is called before more is read than one row may have, maybe several times.
+ * @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson; what `onLarge` throws
  */
 export async function readText(
   request: Request,
-  extent: Extent,
+  bytesMax: number,
   msMax: number,
-  onRows: () => unknown = () => undefined,
+  onLarge: () => unknown = () => undefined,
 ): Promise<string> {
-  return decodeUtf8(await readBody(request, extent, msMax, onRows))
+  return decodeUtf8(await readBody(request, bytesMax, msMax, onLarge))
 }
 
-function readBody(request: Request, extent: Extent, msMax: number, onRows: () => unknown): Promise<Uint8Array> {
+function readBody(request: Request, bytesMax: number, msMax: number, onLarge: () => unknown): Promise<Uint8Array> {
   const declared = request.headers.get('content-length')
   const bytes = Number(declared)
-  if (bytes > (extent === 'row' ? BODY_BYTES_MAX : ROWS_BYTES_MAX)) throw tooLarge(extent)
-  // A longer one may have to be refused by its first character.
-  if (extent === 'rows') onRows()
-  const isWhole = declared !== null && (bytes <= BODY_BYTES_MAX || extent === 'rows')
-  return isWhole ? readWhole(request, msMax) : readPieces(request, extent, bytes, msMax, onRows)
+  if (bytes > bytesMax) throw tooLarge(bytesMax)
+  if (bytes > BODY_BYTES_MAX) onLarge()
+  return declared === null ? readPieces(request, bytesMax, msMax, onLarge) : readWhole(request, msMax)
 }
 
 /** A body of a declared length, where HTTP ends it; a stream would cost several times as much. */
@@ -62,15 +54,13 @@ async function readWhole(request: Request, msMax: number): Promise<Uint8Array> {
 
 async function readPieces(
   request: Request,
-  extent: Extent,
-  declared: number,
+  bytesMax: number,
   msMax: number,
-  onRows: () => unknown,
+  onLarge: () => unknown,
 ): Promise<Uint8Array> {
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
-  let own = extent
   let bytes = 0
   let late = false
   const timer = setTimeout(() => {
@@ -79,10 +69,9 @@ async function readPieces(
   }, msMax)
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      if (own === 'either' && (own = extentOf(part.value)) === 'rows') onRows()
       bytes += part.value.length
-      const sum = own === 'either' ? bytes : Math.max(bytes, declared)
-      if (sum > (own === 'rows' ? ROWS_BYTES_MAX : BODY_BYTES_MAX)) throw tooLarge(own)
+      if (bytes > bytesMax) throw tooLarge(bytesMax)
+      if (bytes > BODY_BYTES_MAX) onLarge()
       chunks.push(part.value)
     }
   } catch (error) {
@@ -97,12 +86,6 @@ async function readPieces(
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
 }
 
-/** Of nothing but spaces it is not known yet. */
-function extentOf(bytes: Uint8Array): Extent {
-  for (const byte of bytes) if (!SPACES.includes(byte)) return byte === ARRAY_BEGIN ? 'rows' : 'row'
-  return 'either'
-}
-
 /** A connection that has broken may refuse even this. */
 function leave(reader: { cancel(): Promise<void> }) {
   reader.cancel().catch(() => undefined)
@@ -112,14 +95,10 @@ function tooLate(): ApiError {
   return new ApiError('RequestTimeout', 'The body took longer than 10 seconds.', { target: 'Body', headers: LEAVE })
 }
 
-const TOO_LARGE = {
-  row: 'The body may have up to 1 MiB.',
-  rows: 'A body of several rows may have up to 8 MiB.',
-  either: 'The body may have up to 1 MiB, of several rows 8 MiB.',
-}
-
-function tooLarge(extent: Extent): ApiError {
-  return new ApiError('PayloadTooLarge', TOO_LARGE[extent], { target: 'Body', headers: LEAVE })
+/** `bytesMax`: what the body may have. */
+export function tooLarge(bytesMax: number): ApiError {
+  const message = `The body may have up to 1 MiB${bytesMax > BODY_BYTES_MAX ? ', of several rows 2 MiB' : ''}.`
+  return new ApiError('PayloadTooLarge', message, { target: 'Body', headers: LEAVE })
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,7 +1,5 @@
 import { ApiError } from '../errors.ts'
-import { takeTurns } from '../os/turns.ts'
 import { invalidJson } from './bodyBytes.ts'
-import { findJsonFault, placeOf } from './jsonFault.ts'
 
 /** Rows of one body; messages say so, too. */
 const ROWS_MAX = 1_000
@@ -16,125 +14,57 @@ export class RowsText {
   ) {}
 }
 
-/** Where the JSON of each row stands in the text: its begin and its end, by turns. */
-export type RowPlaces = readonly number[]
-
 /**
- * The places of 1 to 1,000 rows. What stands there need not be JSON: no more is looked at than where one row ends and the next
- * begins, so that a body can be charged by its rows before they are parsed. @throws ApiError InvalidJson, InvalidRows
+ * Splits a body into 1 to 1,000 rows. It looks only for where rows end, so that a body can be charged by its rows before they
+ * are parsed: a row may not be JSON. @throws ApiError InvalidJson, InvalidRows
  */
-export async function findRows(rows: RowsText): Promise<RowPlaces> {
-  const places = rows.form === 'lines' ? await linesOf(rows.text) : await elementsOf(rows)
-  if (places.length === 0) throw invalidRows('The body has no rows; it may have 1 to 1,000.')
-  return places
+export function findRows({ text, form }: RowsText): readonly string[] {
+  const rows = form === 'lines' ? linesOf(text) : elementsOf(text)
+  if (rows.length === 0) throw invalidRows('The body has no rows; it may have 1 to 1,000.')
+  return rows
 }
 
-/** Lines of nothing but spaces are none. */
-async function linesOf(text: string): Promise<RowPlaces> {
-  const turn = takeTurns()
-  const places: number[] = []
-  let looked = 0
-  for (let start = 0; start < text.length; ) {
-    const at = text.indexOf('\n', start)
-    const end = at === -1 ? text.length : at
-    if (!isBlank(text, start, end)) add(places, start, end)
-    start = end + 1
-    if (start - looked < LOOK_LENGTH) continue
-    looked = start
-    const others = turn()
-    if (others !== null) await others
-  }
-  return places
+/** Lines without the spaces before them; blank lines are left out. */
+function linesOf(text: string): string[] {
+  const rows: string[] = []
+  for (const [line] of text.matchAll(/[^ \t\r\n][^\n]*/g)) add(rows, line)
+  return rows
 }
 
-function isBlank(text: string, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (!isSpace(text.charCodeAt(at))) return false
-  return true
+function add(rows: string[], row: string) {
+  if (rows.length === ROWS_MAX)
+    throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
+  rows.push(row)
 }
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
-/** After so many characters others have their turn, if it is time. */
-const LOOK_LENGTH = 64 * 1024
 
-/** Of an array that begins behind spaces. */
-async function elementsOf(rows: RowsText): Promise<RowPlaces> {
-  const { text } = rows
-  const turn = takeTurns()
-  const places: number[] = []
-  const begin = afterSpaces(text, 0)
-  let start = begin + 1
-  let depth = 0
-  let looked = 0
+/** The elements of an array. Each character is looked at once, so that no text takes longer than another. */
+function elementsOf(text: string): string[] {
+  const rows: string[] = []
+  let start = text.indexOf('[') + 1
+  let depth = 1
+  let isString = false
   for (let at = start; at < text.length; at++) {
     const unit = text.charCodeAt(at)
-    if (unit === QUOTE) at = stringEnd(text, at)
+    if (unit === QUOTE) isString = !isString
+    else if (isString) at += unit === BACKSLASH ? 1 : 0
     else if (unit === ARRAY_BEGIN || unit === OBJECT_BEGIN) depth++
-    else if (depth > 0 && (unit === ARRAY_END || unit === OBJECT_END)) depth--
-    else if (depth === 0 && (unit === COMMA || unit === ARRAY_END)) {
-      const isEmpty = unit === ARRAY_END && places.length === 0 && isBlank(text, start, at)
-      if (!isEmpty) add(places, start, at)
+    else if (unit === COMMA && depth === 1) {
+      add(rows, text.slice(start, at))
       start = at + 1
-      if (unit === ARRAY_END) {
-        const rest = afterSpaces(text, start)
-        if (rest < text.length) throw notJson(text, rest, 'nothing more')
-        return places
-      }
+    } else if ((unit === ARRAY_END || unit === OBJECT_END) && --depth === 0) {
+      if (unit === OBJECT_END || !BLANK.test(text.slice(at + 1))) break
+      const last = text.slice(start, at)
+      if (rows.length > 0 || !BLANK.test(last)) add(rows, last)
+      return rows
     }
-    if (at - looked < LOOK_LENGTH) continue
-    looked = at
-    const others = turn()
-    if (others !== null) await others
   }
-  throw rowNotJson(rows, start, text.length, 'a comma, or ]')
+  throw invalidJson('The body is not JSON: the array does not end where the body does.')
 }
 
-function add(places: number[], start: number, end: number) {
-  if (places.length === 2 * ROWS_MAX)
-    throw invalidRows(`The body has more than 1,000 rows; send the others by further requests.`)
-  places.push(start, end)
-}
-
-/** The index of the quote that ends a string; the text's length where none does. */
-function stringEnd(text: string, start: number): number {
-  for (let from = start + 1; ; ) {
-    const at = text.indexOf('"', from)
-    if (at === -1) return text.length
-    let backslashes = 0
-    while (at - backslashes > from && text.charCodeAt(at - backslashes - 1) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return at
-    from = at + 1
-  }
-}
-
-function afterSpaces(text: string, from: number): number {
-  let at = from
-  while (at < text.length && isSpace(text.charCodeAt(at))) at++
-  return at
-}
-
-/** Of JSON: space, tab, line feed, carriage return. */
-function isSpace(unit: number): boolean {
-  return unit === 0x20 || unit === 0x09 || unit === 0x0a || unit === 0x0d
-}
-
-/** The error for a row that is not JSON, which says where in the whole body it is not. `atEnd`: what there must be if nothing before is wrong. */
-export function rowNotJson(
-  { text, form }: RowsText,
-  start: number,
-  end: number,
-  atEnd: string | null = null,
-): ApiError {
-  const fault = findJsonFault(text.slice(start, end))
-  if (fault === null) return atEnd === null ? invalidJson('The body is not JSON.') : notJson(text, end, atEnd)
-  const behind = form === 'array' ? 'a comma, or ]' : 'the end of the line'
-  return notJson(text, start + fault.at, fault.expected === 'nothing more' ? behind : fault.expected)
-}
-
-function notJson(text: string, at: number, expected: string): ApiError {
-  const { line, column } = placeOf(text, at)
-  return invalidJson(`The body is not JSON: at line ${line}, column ${column} there must be ${expected}.`)
-}
+const BLANK = /^[ \t\r\n]*$/
 
 function invalidRows(message: string): ApiError {
   return new ApiError('InvalidRows', message, { target: 'Body' })

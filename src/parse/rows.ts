@@ -4,22 +4,15 @@ import type { Assignments } from '../model/query.ts'
 import { takeTurns } from '../os/turns.ts'
 import { parseComplete } from './assignments.ts'
 import { BODY_BYTES_MAX } from './bodyBytes.ts'
-import { isExcessive, isObject, parseJson } from './json.ts'
-import { type RowPlaces, type RowsText, rowNotJson } from './rowTexts.ts'
+import { faultOf, isExcessive, isObject, parseJson } from './json.ts'
 
 /** What each row of a body sets. Faults name their row by its index, from 0: `[3].Title`. D59 @throws ApiError that lists the faults of all rows */
-export async function parseRows(entity: Entity, rows: RowsText, places: RowPlaces): Promise<Assignments[]> {
+export async function parseRows(entity: Entity, rows: readonly string[]): Promise<Assignments[]> {
   const turn = takeTurns()
   const parsed: Assignments[] = []
   const faults: Fault[] = []
-  for (let index = 0; 2 * index < places.length && faults.length < FAULTS_MAX; index++) {
-    const assignments = parseRow(
-      entity,
-      rows,
-      index,
-      [places[2 * index] as number, places[2 * index + 1] as number],
-      faults,
-    )
+  for (let index = 0; index < rows.length && faults.length < FAULTS_MAX; index++) {
+    const assignments = parseRow(entity, rows[index] as string, index, faults)
     if (assignments !== null) parsed.push(assignments)
     const others = turn()
     if (others !== null) await others
@@ -28,29 +21,23 @@ export async function parseRows(entity: Entity, rows: RowsText, places: RowPlace
   return parsed
 }
 
-/** Null: the row has faults. @throws ApiError where the body is not JSON */
-function parseRow(
-  entity: Entity,
-  rows: RowsText,
-  index: number,
-  [start, end]: readonly [number, number],
-  faults: Fault[],
-): Assignments | null {
-  if (end - start > BODY_BYTES_MAX)
-    throw new ApiError('PayloadTooLarge', `[${index}]: A row may have up to 1 MiB.`, { target: `[${index}]` })
-  const text = rows.text.slice(start, end)
+/** Null: the row has faults. @throws ApiError where the row is not JSON, or too large */
+function parseRow(entity: Entity, text: string, index: number, faults: Fault[]): Assignments | null {
+  const target = `[${index}]`
+  if (text.length > BODY_BYTES_MAX)
+    throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
   if (isExcessive(text)) {
-    const message = `[${index}] has more values or escapes, or is nested more deeply, than any entity.`
-    throw new ApiError('InvalidJson', message, { target: `[${index}]` })
+    const message = `${target} has more values or escapes, or is nested more deeply, than any entity.`
+    throw new ApiError('InvalidJson', message, { target })
   }
   let value: unknown
   try {
     value = parseJson(text)
-  } catch {
-    throw rowNotJson(rows, start, end)
+  } catch (error) {
+    throw new ApiError('InvalidJson', `${target} is not JSON: ${faultOf(error)}.`, { target })
   }
   if (!isObject(value)) {
-    faults.push({ code: 'InvalidValue', target: `[${index}]`, message: `[${index}] must be an object.` })
+    faults.push({ code: 'InvalidValue', target, message: `${target} must be an object.` })
     return null
   }
   try {

@@ -135,28 +135,29 @@ describe('D59: all rows or none', () => {
     ['[{"name":"A]', 'InvalidJson', 400],
     [`[{"name":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`, 'InvalidJson', 400],
     [`[{"name":[${'1,'.repeat(100_000)}1]}]`, 'InvalidJson', 400],
-    [`[{}${' '.repeat(8 * 1_024 * 1_024)}]`, 'PayloadTooLarge', 413],
+    [`[{}${' '.repeat(2 * 1_024 * 1_024)}]`, 'PayloadTooLarge', 413],
     [`[{"name":"${'x'.repeat(1_024 * 1_024)}"}]`, 'PayloadTooLarge', 413],
   ])('%.20s… is %s', async (text, code, status) => {
     expect(errorOf(await server.send('POST', '/Companies', text))).toMatchObject({ status, code })
     expect(await count('company')).toBe(0)
   })
 
-  test('what is no JSON is named by its line and column in the whole body', async () => {
+  test('what is no JSON is named by its index', async () => {
     const { body } = await server.send('POST', '/Companies', '[\n  {"name": "A"},\n  {"name" "B"}\n]')
-    expect(body.Error.Message).toBe('The body is not JSON: at line 3, column 11 there must be a colon.')
+    expect([body.Error.Target, body.Error.Message]).toEqual([
+      '[1]',
+      expect.stringContaining("[1] is not JSON: Expected ':'"),
+    ])
     const lines = await server.send('POST', '/Companies', '{"name":"A"}\n{"name":"B"} {}\n', NDJSON)
-    expect(lines.body.Error.Message).toBe(
-      'The body is not JSON: at line 2, column 14 there must be the end of the line.',
-    )
+    expect(lines.body.Error.Message).toStartWith('[1] is not JSON: ')
   })
 
-  test('a body of 8 MiB is read, and of one byte more is not', async () => {
-    const row = `{"name":"x"${' '.repeat(83_000)}}`
+  test('a body of 2 MiB is read, and of one byte more is not', async () => {
+    const row = `{"name":"x"${' '.repeat(20_000)}}`
     const rows = Array(100).fill(row).join()
     const padded = (bytes: number) => `[${rows}${' '.repeat(bytes - rows.length - 2)}]`
-    expect((await server.send('POST', '/Companies', padded(8 * 1_024 * 1_024))).status).toBe(201)
-    expect((await server.send('POST', '/Companies', padded(8 * 1_024 * 1_024 + 1))).status).toBe(413)
+    expect((await server.send('POST', '/Companies', padded(2 * 1_024 * 1_024))).status).toBe(201)
+    expect((await server.send('POST', '/Companies', padded(2 * 1_024 * 1_024 + 1))).status).toBe(413)
     const lines = `${Array(100).fill(row).join('\n')}\n`
     const stream = new Blob([lines]).stream()
     const headers = { authorization: `ApiKey ${KEY}`, ...NDJSON }
@@ -321,7 +322,9 @@ test('a process is at 8 bodies of several rows at a time, of one key 4', async (
     const answer = fetch(`${second.url}/Companies`, { method: 'POST', headers, body: readable }).then(
       ({ status }) => status,
     )
-    await writer.write(new TextEncoder().encode('[{"name":"A"}'))
+    // A larger body than one row may have takes its place before it is read to its end.
+    const rows = Array(60).fill(`{"name":"A"${' '.repeat(20_000)}}`)
+    await writer.write(new TextEncoder().encode(`[${rows.join()}`))
     return {
       answer,
       end: async () => {

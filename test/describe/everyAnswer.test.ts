@@ -137,7 +137,7 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   RequestTimeout: () => ({ headers: { 'Content-Length': '1000' } }),
   ReferenceNotFound: (operation) => ({ body: bodyOf([referenceKey(operation), 999_999]) }),
   StillReferenced: () => ({}),
-  PayloadTooLarge: () => ({ headers: { 'Content-Length': '1048577' } }),
+  PayloadTooLarge: () => ({ headers: { 'Content-Length': '2097153' } }),
   UriTooLong: () => ({ query: `?${'x'.repeat(3_072)}` }),
   UnsupportedMediaType: () => ({ headers: { 'Content-Type': 'text/plain' } }),
   ServiceUnavailable: () => ({ from: alone }),
