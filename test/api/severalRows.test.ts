@@ -327,16 +327,21 @@ test('a process is at 8 bodies of several rows at a time, of one key 4', async (
     await writer.write(new TextEncoder().encode(`[${rows.join()}`))
     return {
       answer,
+      // One that was refused takes no more.
       end: async () => {
-        await writer.write(new TextEncoder().encode(']'))
-        await writer.close()
+        await writer.write(new TextEncoder().encode(']')).catch(() => undefined)
+        await writer.close().catch(() => undefined)
       },
     }
   }
   const own = { authorization: `ApiKey ${KEY}` }
   const held = await Promise.all([own, own, own, own].map(open))
   const taken = async () => (await second.send('POST', '/Companies', companies(1))).status
-  while ((await taken()) !== 503) await Bun.sleep(5)
+  // The body that was asked for meanwhile may have come before one of these, which is refused then.
+  while ((await taken()) !== 503) {
+    held.push(await open(own))
+    await Bun.sleep(50)
+  }
   const refused = await second.send('POST', '/Companies', companies(1))
   expect(errorOf(refused)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })
   expect(refused.headers.get('retry-after')).toBe('5')
@@ -344,7 +349,8 @@ test('a process is at 8 bodies of several rows at a time, of one key 4', async (
   expect((await second.send('POST', '/Companies', companies(1), twelve.headers)).status).not.toBe(503)
   expect((await second.post('/Companies', { name: 'One' })).status).toBe(201)
   for (const { end } of held) await end()
-  expect(await Promise.all(held.map(({ answer }) => answer))).toEqual([201, 201, 201, 201])
+  const answers = await Promise.all(held.map(({ answer }) => answer))
+  expect(answers.filter((status) => status !== 503)).toEqual([201, 201, 201, 201])
   expect(await taken()).toBe(201)
 })
 
