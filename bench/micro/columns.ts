@@ -3,12 +3,10 @@ import type { Change } from '../../src/changes/change.ts'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Kernel } from '../../src/columns/kernel.ts'
 import absence from '../../src/entities/absence.ts'
-import { compilePredicate } from '../../src/model/predicate.ts'
-import type { Filter } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { Random } from '../../test/support/random.ts'
-import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
+import { type Case, measure, printCosts } from './measure.ts'
 
 const ROWS = 1_000_000
 /** Lines that are added at once. */
@@ -45,57 +43,36 @@ const lists: Record<string, (turn: number) => string> = {
   'four conditions, latest first': (turn) =>
     `Status=!=Declined&Type=Holiday&Period.Days=>=2.5&${range(turn)}&sort=-Start`,
   'a status and an id': (turn) => `Status=Approved&Id=>=${1 + turn}`,
-  'a status and an id, latest first': (turn) => `Status=Approved&Id=>=${1 + turn}&sort=-Start`,
   'all rows, by days': () => 'sort=Period.Days',
 }
 
-/** Of each list: its count, its first page and one in its middle; the same count by a loop; a change; a line of a load. */
+/** Of each list: its count, its first page and one in its middle; a change of a row; a line of a load. */
 export function columnCases(rows = ROWS): Case[] {
-  const [table, clustered] = [0, 1].map(() => new ColumnTable(absence, new Kernel(2 ** 30))) as [
-    ColumnTable,
-    ColumnTable,
-  ]
+  const table = new ColumnTable(absence, new Kernel(2 ** 30))
   const few: Row[] = []
   for (let id = 1; id <= rows; id++) {
     const row = rowOf(id, rows)
     if (id <= LINES) few.push(row)
-    for (const one of [table, clustered]) one.add(row)
+    table.add(row)
   }
-  const byStart = clustered.clusters.begin(absence.properties.findIndex(({ column }) => column === 'start'))
-  while (clustered.takeOver(byStart, LINES));
-  const same = [...few]
-  const name = `of ${rows} rows`
   return [
-    ...Object.entries(lists).flatMap(([list, text]) => [
-      ...listCases(`${list}, ${name}`, table, few, text),
-      ...listCases(`${list}, ${name} by their start`, clustered, few, text).slice(0, -1),
-    ]),
+    ...Object.entries(lists).flatMap(([list, text]) => listCases(`${list}, of ${rows} rows`, table, text)),
     { name: 'changes', operation: 'take', work: (turn) => table.take([changeOf(few, turn)]) },
-    {
-      name: 'changes of rows by their start',
-      operation: 'take',
-      work: (turn) => clustered.take([changeOf(same, turn)]),
-    },
-    ...loadCases(few),
+    loadCase(few),
   ]
 }
 
-function listCases(name: string, table: ColumnTable, few: readonly Row[], text: (turn: number) => string): Case[] {
+function listCases(name: string, table: ColumnTable, text: (turn: number) => string): Case[] {
   const filtersOf = (turn: number) => parseList(absence, text(turn))
   const pageAt = (turn: number, offset: number) => {
     const { filters, sorts } = filtersOf(turn)
     return table.page(filters, sorts, offset, PAGE_SIZE)
   }
   const middle = Math.floor((table.count(filtersOf(0).filters) as number) / 2)
-  const loop = (filters: readonly Filter[]) => {
-    const matches = compilePredicate(absence, filters) as (row: Row) => boolean
-    return few.reduce((sum, row) => sum + Number(matches(row)), 0)
-  }
   return [
     { name, operation: 'count', work: (turn) => table.count(filtersOf(turn).filters) },
     { name, operation: 'first page', work: (turn) => pageAt(turn, 0) },
     { name, operation: 'page in the middle', work: (turn) => pageAt(turn, middle) },
-    { name, operation: `predicate on ${few.length} rows`, work: (turn) => loop(filtersOf(turn).filters) },
   ]
 }
 
@@ -108,37 +85,20 @@ function changeOf(few: Row[], turn: number): Change {
   return { transaction: turn, before, after }
 }
 
-function loadCases(few: readonly Row[]): Case[] {
-  const lines = few.map(lineOf)
-  const bytes = new TextEncoder().encode(lines.join('\n'))
+function loadCase(few: readonly Row[]): Case {
+  const bytes = new TextEncoder().encode(few.map(lineOf).join('\n'))
   const kernel = new Kernel(2 ** 28)
-  const name = `a load of ${few.length} rows`
-  return [
-    {
-      name,
-      operation: 'addLine',
-      work: () => {
-        const table = new ColumnTable(absence, kernel)
-        for (let from = 0, to = 0; to < bytes.length; from = to + 1) {
-          to = bytes.indexOf(10, from)
-          if (to < 0) to = bytes.length
-          table.addLine(bytes, from, to)
-        }
-        table.release()
-        return table.rows
-      },
-    },
-    {
-      name,
-      operation: 'add',
-      work: () => {
-        const table = new ColumnTable(absence, kernel)
-        for (const row of few) table.add(row)
-        table.release()
-        return table.rows
-      },
-    },
-  ]
+  const load = () => {
+    const table = new ColumnTable(absence, kernel)
+    for (let from = 0, to = 0; to < bytes.length; from = to + 1) {
+      to = bytes.indexOf(10, from)
+      if (to < 0) to = bytes.length
+      table.addLine(bytes, from, to)
+    }
+    table.release()
+    return table.rows
+  }
+  return { name: `a load of ${few.length} rows`, operation: 'addLine', work: load }
 }
 
-if (import.meta.main) printCosts(await measure(columnCases(), ROUND_MS, ROUNDS))
+if (import.meta.main) printCosts(measure(columnCases()))

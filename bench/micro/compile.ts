@@ -10,7 +10,7 @@ import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Assignments, ListQuery } from '../../src/model/query.ts'
 import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { parseList } from '../../src/parse/list.ts'
-import { type Case, measure, printCosts, ROUND_MS, ROUNDS } from './measure.ts'
+import { type Case, measure, printCosts } from './measure.ts'
 
 const VALUES = 64
 /** Several times what the compiler remembers. */
@@ -75,4 +75,4 @@ function updateCase(entity: Entity, body: Record<string, unknown>): Case {
   return { name, operation: 'compileUpdate', work: (turn) => compileUpdate(entity, String(turn), changes) }
 }
 
-if (import.meta.main) printCosts(await measure(compileCases(), ROUND_MS, ROUNDS))
+if (import.meta.main) printCosts(measure(compileCases()))
