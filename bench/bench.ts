@@ -1,117 +1,103 @@
-import { measureColumns } from './columns.ts'
+import postgres from 'postgres'
+import { restore } from './data/restore.ts'
 import { type Cluster, type Database, openCluster } from './database.ts'
-import { exhaust, makeExhaustedKey } from './exhaustedKey.ts'
-import { startBare, startConstant, startUncounted } from './floors/servers.ts'
-import { type SqlFloor, sqlFloor } from './floors/sql.ts'
-import type { HttpTarget } from './httpTarget.ts'
+import type { Ending } from './ending.ts'
+import { startConstant } from './floor.ts'
 import { runLoad } from './load.ts'
-import type { Operation } from './operation.ts'
 import type { Options } from './options.ts'
 import { checkPeers, type Peer, startPeers } from './peers.ts'
 import { checkAnswers } from './reference.ts'
-import type { ColumnsRound } from './results.ts'
-import { isRefusal, readsOf, type Scenario } from './scenarios.ts'
+import { type Operation, readsOf, type Scenario } from './scenarios.ts'
 import { type Server, startServer } from './server.ts'
-import { silenceOthers } from './silence.ts'
 import { seedOf } from './suite.ts'
-import { type Asked, overHttp, sqlTarget, type Target } from './targets.ts'
+import { type Asked, type HttpTarget, overHttp, serversTarget, stayRunning, type Target } from './targets.ts'
 
-/** All that runs while the suite measures. */
+/** All that runs while scenarios are measured. */
 export interface Bench {
   readonly cluster: Cluster
   readonly database: Database
-  readonly server: Server
-  /** The same without the list cache. */
-  readonly noCache: Server
+  /** The server as it runs by itself, and the same without the list cache. */
+  readonly ours: readonly [roster: HttpTarget, noCache: HttpTarget]
   readonly peers: readonly Peer[]
   /** The database of those peers that have more indexes; null: there are none. */
   readonly indexed: Database | null
-  /** What absences in columns cost; null: not measured. */
-  readonly columns: readonly ColumnsRound[] | null
-  readonly sqlFloor: SqlFloor
-  /** With a key whose limit is used up. */
-  readonly exhausted: Readonly<Record<string, string>>
 }
 
-type Load = Pick<Scenario, 'operations' | 'background'>
-
-/** More than both servers, the floors and all peers have open at once. */
-const CONNECTIONS_OF_SERVERS = 500
 const WARM_UP_SECONDS_MAX = 5
 const WARM_UP_ROUNDS = 3
+/** A server listens to writes soon after it serves. */
+const LISTENS_MS_MAX = 10_000
+const LOOK_MS = 50
 
-const stayRunning = async () => undefined
-
-/** What has to be stopped, the last one first. */
-export type Started = { stop(): Promise<void> }[]
-
-/**
- * Starts PostgreSQL with its rows, the server with the list cache and without, and the peers, and notes each in `started`
- * once it runs.
- * @throws Error when one of them does not come up
- */
-export async function startBench(options: Options, scenarios: readonly Scenario[], started: Started): Promise<Bench> {
-  const connections = CONNECTIONS_OF_SERVERS + options.connections // pgbench has as many as the load
-  const cluster = await openCluster({ dataDir: options.data, settings: { max_connections: String(connections) } })
-  started.push(cluster)
-  const database = await cluster.database(options.rows)
-  const hasIndexed = options.peers.length > 0 && scenarios.some(({ isNew }) => isNew)
-  const indexed = hasIndexed ? await cluster.indexedDatabase(options.rows) : null
-  // Before the others start: a write of a server tells those that listen beside it, which costs it more than columns do.
-  const columns = options.columns ? await columnsOrNull({ cluster, database }, options) : null
-  const exhausted = await makeExhaustedKey(database.url)
-  const server = await startServer({ databaseUrl: database.url, workers: options.workers })
-  started.push(server)
-  await exhaust(server.url, exhausted)
+/** Starts PostgreSQL with its rows, the server with the list cache and without, and the peers. @throws Error when one does not start */
+export async function startBench(options: Options, scenarios: readonly Scenario[], ending: Ending): Promise<Bench> {
+  const { peers: names, workers, rows } = options
+  const cluster = await openCluster(options.data)
+  ending.add(cluster.stop)
+  const database = await cluster.database(rows)
+  const hasIndexed = names.length > 0 && scenarios.some(({ isNew }) => isNew)
+  const indexed = hasIndexed ? await cluster.indexedDatabase(rows) : null
+  const start = async (name: string, listCache: boolean) => {
+    const server = await startServer({ databaseUrl: database.url, workers, listCache })
+    ending.add(server.stop)
+    return targetOf(name, server)
+  }
+  const roster = await start('roster', true)
   await silenceOthers(database.url)
-  const noCache = await startServer({ databaseUrl: database.url, workers: options.workers, listCache: false })
-  started.push(noCache)
-  const processes = server.workerPids().length || options.workers
+  const noCache = await start('no-cache', false)
   const peers: Peer[] = []
   for (const [on, isIndexed] of [[database, false] as const, [indexed, true] as const])
-    if (on && options.peers.length > 0)
-      peers.push(...(await startPeers({ databaseUrl: on.url, names: options.peers, processes, isIndexed })))
-  started.push(...peers)
-  return { cluster, database, server, noCache, peers, indexed, columns, sqlFloor: sqlFloor(), exhausted }
+    if (on && names.length > 0)
+      peers.push(...(await startPeers({ databaseUrl: on.url, names, processes: workers, isIndexed })))
+  return { cluster, database, ours: [roster, noCache], peers, indexed }
 }
 
-/** Null where there are none to be had, with a line that says why: of more rows than fit into memory, for one. */
-async function columnsOrNull(place: Pick<Bench, 'cluster' | 'database'>, options: Options) {
+/**
+ * From now on connections to the database write as the server does that listens: without a notification, which would cost
+ * peers much. `restore` must undo what they write before that server is asked again. @throws Error when no server listens
+ */
+async function silenceOthers(databaseUrl: string): Promise<void> {
+  const sql = postgres(databaseUrl, { max: 1 })
   try {
-    return await measureColumns(place, options)
-  } catch (error) {
-    console.log(`VOID: absences in columns: ${(error as Error).message}`)
-    return null
+    const untilMs = performance.now() + LISTENS_MS_MAX
+    let machine: string | undefined
+    while (!machine && performance.now() < untilMs) {
+      machine = (await sql`select machine from change_listener`)[0]?.machine
+      if (!machine) await Bun.sleep(LOOK_MS)
+    }
+    if (!machine) throw new Error('the server listens to no writes')
+    const [row] =
+      await sql`select format('alter database %I set roster.machine = %L', current_database(), ${machine}::text) as text`
+    await sql.unsafe(row?.text)
+  } finally {
+    await sql.end()
   }
 }
 
 /** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */
-export async function checkBench(bench: Bench, scenarios: readonly Scenario[]): Promise<void> {
-  const { server, database, peers } = bench
-  await checkAnswers(ourTargets(bench), database.url, readsOf(scenarios))
-  for (const isIndexed of [false, true]) {
-    const asked = peers.filter((peer) => peer.isIndexed === isIndexed)
-    if (asked.length > 0) await checkPeers(asked, server.url, server.key, readsOf(askedOf(isIndexed, scenarios)))
-  }
+export async function checkBench({ ours, database, peers }: Bench, scenarios: readonly Scenario[]): Promise<void> {
+  const servers = ours.map(({ name, urls, headers }) => ({ name, url: urls[0] as string, headers }))
+  await checkAnswers(servers, database.url, readsOf(scenarios))
+  for (const peer of peers) await checkPeers([peer], ours[0], readsOf(askedOf(peer, scenarios)))
 }
 
-/** What peers can be asked, and those with more indexes are. */
-function askedOf(isIndexed: boolean, scenarios: readonly Scenario[]): Scenario[] {
+/** What the peer can be asked, and is. */
+function askedOf({ isIndexed }: Peer, scenarios: readonly Scenario[]): Scenario[] {
   return scenarios.filter(({ isOurs = false, isNew = false }) => !isOurs && (isNew || !isIndexed))
 }
 
 /** Code is compiled and connections are made before anything is counted. */
-export async function warmUp(bench: Bench, scenarios: readonly Scenario[], options: Options): Promise<void> {
-  const all = readsOf(scenarios)
-  const seconds = Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds)
+export async function warmUp({ ours, peers }: Bench, scenarios: readonly Scenario[], options: Options): Promise<void> {
   const { connections } = options
+  const seconds = Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds)
   const seed = seedOf(options.seed, 'warm-up', 0)
-  const warm = async ({ url, headers }: HttpTarget, operations: readonly Operation[]) => {
-    if (operations.length > 0) await runLoad({ url, headers, operations, connections, seconds, seed })
+  const warm = async ({ urls, headers }: HttpTarget, operations: readonly Operation[]) => {
+    if (operations.length > 0)
+      await runLoad({ url: urls[0] as string, headers, operations, connections, seconds, seed })
   }
-  for (const target of ourTargets(bench)) await warm(target, all)
-  for (const peer of bench.peers) {
-    const operations = readsOf(askedOf(peer.isIndexed, scenarios))
+  for (const target of ours) await warm(target, readsOf(scenarios))
+  for (const peer of peers) {
+    const operations = readsOf(askedOf(peer, scenarios))
     await warm(
       peerTarget(peer),
       operations.flatMap((operation) => peer.translate(operation) ?? []),
@@ -119,60 +105,48 @@ export async function warmUp(bench: Bench, scenarios: readonly Scenario[], optio
   }
 }
 
-/** The server with the list cache and without, the floors of the scenario, and the peers that can do it. */
-export async function openTargets(bench: Bench, scenario: Scenario): Promise<Target[]> {
-  const operations = [...scenario.operations, ...(scenario.background?.operations ?? [])]
-  const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, bench.cluster.postmasterPid)
-  const { prepare: _, ...load } = scenario
-  const [roster, noCache] = ourTargets(bench).map((target) => ({
-    ...target,
-    headers: headersFor(bench, scenario),
-  })) as [HttpTarget, HttpTarget]
-  const constant = on(await startConstant(roster, operations), load)
-  if (isRefusal(scenario)) return [on(roster, scenario), constant]
-  const ours = [on(roster, scenario), on(noCache, scenario), constant]
-  return scenario.isOurs ? ours : [...ours, ...(await openOthers(bench, scenario, operations))]
-}
-
-/** The floors with the SQL of the scenario, and the peers that can do it. */
-async function openOthers(bench: Bench, scenario: Scenario, operations: readonly Operation[]): Promise<Target[]> {
-  const { cluster, database, sqlFloor } = bench
-  const on = (target: HttpTarget, load: Load = scenario) => overHttp(target, load, cluster.postmasterPid)
-  const bare = on(await startBare(database.url, operations))
-  const uncounted = scenario.hasUncounted ? [on(await startUncounted(database.url, operations))] : []
-  const sql = await sqlTarget(sqlFloor, database.url, scenario, cluster.postmasterPid)
-  const asked = bench.peers.filter((peer) => askedOf(peer.isIndexed, [scenario]).length > 0)
-  const peers = asked.flatMap((peer) => {
-    const load = translate(peer, scenario)
-    return load ? [on(peerTarget(peer), load)] : []
+/** The server with the list cache and without, the floor, and the peers that can do the scenario. */
+export async function openTargets({ cluster, ours, peers }: Bench, scenario: Scenario): Promise<Target[]> {
+  const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, cluster.postmasterPid)
+  const constant = await startConstant(ours[0], [...scenario.operations, ...(scenario.background?.operations ?? [])])
+  const others = peers.flatMap((peer) => {
+    const asked = askedOf(peer, [scenario]).length > 0 ? translate(peer, scenario) : null
+    return asked ? [on(peerTarget(peer), asked)] : []
   })
-  return [bare, ...uncounted, sql, ...peers]
+  return [...[...ours, constant].map((target) => on(target, scenario)), ...others]
 }
 
-/** Both servers of ours, as something to load; they go on when their targets stop. */
-export function ourTargets({
-  server,
-  noCache,
-}: Pick<Bench, 'server' | 'noCache'>): [roster: HttpTarget, noCache: HttpTarget] {
-  return [targetOf('roster', server), targetOf('no-cache', noCache)]
+/** Sets back what a round of the target has written. */
+export async function restoreAfter(
+  { database, indexed }: Bench,
+  { isIndexed }: Pick<Target, 'isIndexed'>,
+): Promise<void> {
+  const { url, rows } = (isIndexed && indexed) || database
+  await restore(url, rows)
 }
 
-/** The server as something to load; it goes on when its target stops. */
-export function rosterTarget({ server }: Pick<Bench, 'server'>): HttpTarget {
-  return targetOf('roster', server)
+/** One server, and several that share its workers: each is started for its round. */
+export function layoutsOf(
+  cluster: Cluster,
+  { url }: Database,
+  scenario: Asked,
+  { servers, workers }: Options,
+): Target[] {
+  const count = servers ?? 1
+  return [1, count].map((each) => serversTarget(each, Math.max(count, workers), url, scenario, cluster.postmasterPid))
 }
 
 function targetOf(name: string, { url, headers, pid }: Server): HttpTarget {
-  return { name, url, headers, pids: () => [pid], stop: stayRunning }
+  return { name, urls: [url], headers, pids: () => [pid], stop: stayRunning }
 }
 
 export function peerTarget(peer: Peer): HttpTarget {
   const { name, url, isIndexed } = peer
-  return { name, url, isIndexed, headers: {}, pids: () => peer.pids(), stop: stayRunning }
+  return { name, urls: [url], isIndexed, headers: {}, pids: () => peer.pids(), stop: stayRunning }
 }
 
 /** What a peer has to be asked; null: it cannot do all of it. */
-export function translate(peer: Peer, { operations, background }: Load): Load | null {
+export function translate(peer: Peer, { operations, background }: Asked): Asked | null {
   const all = translateAll(peer, operations)
   const beside = background && translateAll(peer, background.operations)
   if (!all || beside === null) return null
@@ -182,9 +156,4 @@ export function translate(peer: Peer, { operations, background }: Load): Load | 
 function translateAll(peer: Peer, operations: readonly Operation[]): Operation[] | null {
   const translated = operations.flatMap((operation) => peer.translate(operation) ?? [])
   return translated.length === operations.length ? translated : null
-}
-
-function headersFor({ server, exhausted }: Bench, { key }: Scenario): Readonly<Record<string, string>> {
-  if (key === 'none') return {}
-  return key === 'exhausted' ? exhausted : server.headers
 }

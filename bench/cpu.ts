@@ -54,7 +54,7 @@ export function rssMb(pid: number): number | null {
 }
 
 /** The processes themselves and all that they have started. */
-export function descendants(roots: readonly number[]): number[] {
+function descendants(roots: readonly number[]): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
     const pid = Number(name)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { startChild } from './children.ts'
 import { BUCKET_GROWTH, type Buckets } from './latency.ts'
-import type { Operation } from './operation.ts'
+import type { Operation } from './scenarios.ts'
 
 export interface LoadOptions {
   readonly url: string
@@ -56,6 +56,27 @@ export async function runLoad({ onBegin, onEnd, ...options }: LoadOptions): Prom
   const code = await startChild(['node', PROGRAM], { input: JSON.stringify(job), onLine }).ended
   if (!result) throw new Error(`the load program ended with ${code} and no result`)
   return result
+}
+
+/** What several servers have answered at the same time. */
+export function mergeLoads([first, ...others]: readonly Load[]): Load {
+  if (!first) throw new Error('nothing was loaded')
+  return others.reduce(
+    (sum, load) => ({
+      requests: sum.requests + load.requests,
+      seconds: Math.max(sum.seconds, load.seconds),
+      errors: sum.errors + load.errors,
+      unexpected: addCounts(sum.unexpected, load.unexpected),
+      buckets: addCounts(sum.buckets, load.buckets),
+    }),
+    first,
+  )
+}
+
+function addCounts(one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>) {
+  const sums: Record<string, number> = { ...one }
+  for (const [key, count] of Object.entries(other)) sums[key] = (sums[key] ?? 0) + count
+  return sums
 }
 
 /** A connection that sends less than once a second would look to autocannon like one that waits for an answer. */

@@ -3,7 +3,6 @@ import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { version } from '../package.json'
-import { pgbenchVersion } from './floors/pgbench.ts'
 import type { Results } from './results.ts'
 
 const ROOT = join(import.meta.dir, '..')
@@ -18,9 +17,8 @@ export function describeMachine(): Results['machine'] {
   }
 }
 
-/** Of all that takes part, by name; what is not there is left out. */
+/** Of all that takes part, by name. */
 export async function readVersions(databaseUrl: string): Promise<Record<string, string>> {
-  const pgbench = pgbenchVersion()
   const autocannon = JSON.parse(readFileSync(join(ROOT, 'node_modules/autocannon/package.json'), 'utf8'))
   return {
     Roster: version,
@@ -28,7 +26,6 @@ export async function readVersions(databaseUrl: string): Promise<Record<string, 
     Node: outputOf(['node', '--version']).replace(/^v/, ''),
     PostgreSQL: await postgresVersion(databaseUrl),
     autocannon: autocannon.version,
-    ...(pgbench ? { pgbench } : {}),
   }
 }
 

@@ -3,26 +3,23 @@ import { join } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { DATA_DIR } from './database.ts'
 
-/** What a run of the suite is asked to do. */
+/** What a run is asked to do. */
 export interface Options {
   /** Absences; the other tables follow. */
   readonly rows: number
   readonly seconds: number
-  /** A run that is to be short: scenarios that say little more than others are left out. */
-  readonly quick: boolean
   readonly connections: number
   readonly rounds: number
   /** Names of scenarios; none: all. */
   readonly only: readonly string[]
   /** Names of peers; none: no peers. */
   readonly peers: readonly string[]
+  /** So many servers are compared with one, and with nothing else; null: no such comparison. */
+  readonly servers: number | null
   readonly workers: number
   /** Of all random values. */
   readonly seed: number
   readonly curves: boolean
-  readonly columns: boolean
-  /** Nothing is measured: the server runs until it is interrupted, for load programs of others. */
-  readonly serve: boolean
   /** Nothing is measured: this file of an earlier run is published; null: none. */
   readonly publish: string | null
   /** Folder of the results. */
@@ -31,12 +28,10 @@ export interface Options {
   readonly data: string
 }
 
-/** About a minute on two quiet cores; what it says of speed is rough. */
-const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false, columns: false }
+/** About a minute on two quiet processors; what it says of speed is rough. */
+const QUICK = { rows: 20_000, seconds: 0.3, rounds: 1, curves: false }
 /** The database and the load have the others. */
 const WORKERS = Math.max(1, availableParallelism() >> 1)
-const DEFAULTS = { rows: 1_000_000, seconds: 4, connections: 32, rounds: 3 }
-
 const SEED_MAX = 999_999
 
 export const WRONG_USAGE = 2
@@ -45,79 +40,63 @@ const ROOT = join(import.meta.dir, '..')
 
 /** Reads the command line; ends the process where it cannot be read. */
 export function readOptions(args: readonly string[], peerNames: readonly string[]): Options {
-  const command = new Command('bench')
-    .description('Measures the server, the floors beneath it, and others like it, in one run.')
-    .addOption(count('--rows <n>', 'absences; employees and companies follow', DEFAULTS.rows, 100, 10_000_000))
-    .addOption(amount('--seconds <n>', 'how long each target is loaded in each round', DEFAULTS.seconds, 3_600))
-    .addOption(count('--connections <n>', 'of the load', DEFAULTS.connections, 1, 1_000))
-    .addOption(count('--rounds <n>', 'of each scenario; targets take turns', DEFAULTS.rounds, 1, 1_000))
-    .addOption(
-      new Option('--only <names>', 'these scenarios, comma-separated').argParser(parseNames).default([], 'all'),
-    )
+  const command = loadOptions(
+    new Command('bench').description('Measures the server, a floor beneath it, and others like it, in one run.'),
+    { seconds: 4, rounds: 3 },
+  )
     .option(
       '--quick',
-      `the main scenarios in about a minute: ${QUICK.rows} rows, ${QUICK.seconds} s, ${QUICK.rounds} round`,
+      `a run of about a minute: ${QUICK.rows} rows, ${QUICK.seconds} s, ${QUICK.rounds} round, no curves`,
     )
     .option('--peers [names]', `other servers too: ${peerNames.join(', ')}, comma-separated; default: all`)
-    .addOption(count('--workers <n>', 'of the server, and processes of each peer', WORKERS, 1, 256))
-    .addOption(count('--seed <n>', 'of all random values, to repeat those of a run', null, 0, SEED_MAX))
-    .option('--no-curves', 'leave out cost by depth, rows, connections and load')
-    .option('--no-columns', 'leave out what a table in columns costs to read, to keep true and in memory')
-    .option(
-      '--serve',
-      'measure nothing: run the loaded server until Ctrl-C, and print how to load it with wrk, oha and k6',
-    )
-    .option(
-      '--publish <file>',
-      'measure nothing: copy this JSON of a run to bench/published, and its figures to the README',
-    )
+    .option('--servers <n>', 'compare so many servers that share the workers with one', numberIn(2, 8, true))
+    .option('--workers <n>', 'of the server, and processes of each peer', numberIn(1, 256, true), WORKERS)
+    .option('--seed <n>', 'of all random values, to repeat those of a run', numberIn(0, SEED_MAX, true))
+    .option('--no-curves', 'leave out cost by depth and by connections')
+    .option('--publish <file>', 'measure nothing: publish this JSON of a run')
     .option('--output <folder>', 'of the results', join(ROOT, 'bench/results'))
-    .option('--data <folder>', 'of PostgreSQL, kept for the next run', DATA_DIR)
-    .showHelpAfterError('(--help tells more)')
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_USAGE))
-    .parse(args, { from: 'user' })
-  const given = command.opts()
+  const given = readCommand(command, args)
   const peers = given.peers === true ? peerNames : parseNames(given.peers ?? '')
   const unknown = peers.find((name) => !peerNames.includes(name))
   if (unknown) command.error(`error: there is no peer ${unknown}; there are ${peerNames.join(', ')}`)
-  return {
-    quick: false,
-    // Another one in each run: no list is one that the programs were made fast for.
-    seed: Math.floor(Math.random() * (SEED_MAX + 1)),
-    serve: false,
-    publish: null,
-    ...given,
-    ...(given.quick ? quick(command) : {}),
-    peers,
-  } as unknown as Options
+  // What is asked for by itself counts more than `--quick`.
+  const isFree = (name: string) => given.quick && command.getOptionValueSource(name) !== 'cli'
+  const quick = Object.fromEntries(Object.entries(QUICK).filter(([name]) => isFree(name)))
+  // Another seed in each run: no list is one that the programs were made fast for.
+  const seed = Math.floor(Math.random() * (SEED_MAX + 1))
+  return { seed, servers: null, publish: null, ...given, ...quick, peers } as Options
 }
 
-/** What is asked for by itself counts more than `--quick`. */
-function quick(command: Command): Partial<Options> {
-  return Object.fromEntries(Object.entries(QUICK).filter(([name]) => command.getOptionValueSource(name) !== 'cli'))
+/** Adds the options that every bench has. */
+export function loadOptions(command: Command, defaults: { seconds: number; rounds: number }): Command {
+  return command
+    .addOption(
+      new Option('--only <names>', 'these scenarios, comma-separated').argParser(parseNames).default([], 'all'),
+    )
+    .option('--rows <n>', 'absences; employees and companies follow', numberIn(100, 10_000_000, true), 1_000_000)
+    .option('--seconds <n>', 'how long each target is loaded in each round', numberIn(0.1, 3_600), defaults.seconds)
+    .option('--rounds <n>', 'of each scenario; targets take turns', numberIn(1, 1_000, true), defaults.rounds)
+    .option('--connections <n>', 'of the load', numberIn(1, 1_000, true), 32)
+    .option('--data <folder>', 'of PostgreSQL, kept for the next run', DATA_DIR)
 }
 
-function count(flags: string, meaning: string, fallback: number | null, min: number, max: number): Option {
-  const allowed = `It must be an integer from ${min} to ${max}.`
-  return withDefault(new Option(flags, meaning), fallback).argParser((text) => {
-    const value = Number(text)
-    if (!/^\d+$/.test(text) || value < min || value > max) throw new InvalidArgumentError(allowed)
-    return value
-  })
-}
-
-function amount(flags: string, meaning: string, fallback: number | null, max: number): Option {
-  return withDefault(new Option(flags, meaning), fallback).argParser((text) => {
-    const value = Number(text)
-    if (!(value >= 0.1 && value <= max)) throw new InvalidArgumentError(`It must be a number from 0.1 to ${max}.`)
-    return value
-  })
-}
-
-function withDefault(option: Option, fallback: number | null): Option {
-  return fallback === null ? option : option.default(fallback)
+// biome-ignore lint/suspicious/noExplicitAny: commander types its values so
+export function readCommand(command: Command, args: readonly string[]): Record<string, any> {
+  return command
+    .showHelpAfterError('(--help tells more)')
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : WRONG_USAGE))
+    .parse(args, { from: 'user' })
+    .opts()
 }
 
 function parseNames(text: string): string[] {
   return text.split(',').flatMap((name) => name.trim() || [])
+}
+
+export function numberIn(min: number, max: number, isWhole = false): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() !== '' && value >= min && value <= max && (!isWhole || Number.isInteger(value))) return value
+    throw new InvalidArgumentError(`It must be ${isWhole ? 'an integer' : 'a number'} from ${min} to ${max}.`)
+  }
 }

@@ -1,60 +1,48 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { allBlock, FOLDER, NotPublished, requireShown, speedBlock } from './publishedTables.ts'
-import { writePage } from './report/page.ts'
-import { fileNameOf, type Results } from './results.ts'
+import { figureText } from './report/figure.ts'
+import { ratePlot } from './report/page.ts'
+import { bestOf, isIndexed, isPeer, NO_CACHE, type Row, ratioOf, rowsOf, SUBJECT, targetsOf } from './report/summary.ts'
+import { INDEXED, type Results, type ScenarioResult, writeJson } from './results.ts'
 
-const BEGIN = '<!-- bench:begin -->'
-const END = '<!-- bench:end -->'
-const BLOCK = new RegExp(`${BEGIN}\n([\\s\\S]*?)${END}`, 'g')
-/** The pages that show figures of the run, and what each shows between its markers. */
-const PAGES = [
-  { path: 'README.md', blockFor: speedBlock },
-  { path: 'docs/benchmarks.md', blockFor: allBlock },
+/** A run that is not fit to be published, or a page without a place for it; the message says why. */
+export class NotPublished extends Error {}
+
+export const PUBLISHED = 'bench/published.json'
+const PICTURE = 'docs/images/bench.svg'
+const BLOCK = /(<!-- bench:begin -->\n)[\s\S]*?(<!-- bench:end -->)/
+/** The scenarios that the README shows. */
+const SHOWN = ['one-by-id', 'new-lists', 'filter-sort']
+
+/** A file of the project that shows figures of the published run; `textFor` makes it anew from the text before. */
+interface Page {
+  readonly path: string
+  textFor(results: Results, before: string): string
+}
+
+/** All that shows figures of the published run: a test compares them with it. */
+export const pages: readonly Page[] = [
+  { path: 'README.md', textFor: (results, before) => withBlock('README.md', before, readmeBlock(results)) },
+  {
+    path: 'docs/benchmarks.md',
+    textFor: (results, before) => withBlock('docs/benchmarks.md', before, fullBlock(results)),
+  },
+  { path: PICTURE, textFor: picture },
 ]
 
-/**
- * Makes the run of this JSON file the published one: the file and its page lie in bench/published, alone, and the README
- * and docs/benchmarks.md show its figures between two markers. Nothing is written where the run is not fit.
- * @throws NotPublished
- */
+/** Makes the run of this JSON file the published one. Nothing is written where the run is not fit. @throws NotPublished */
 export function publish(file: string, root: string): void {
   const results = readResults(file)
-  requireShown(results)
-  const pages = PAGES.map(({ path, blockFor }) => {
-    const page = join(root, path)
-    return { page, text: replaceBlock(path, readFileSync(page, 'utf8'), blockFor(results)) }
+  if (results.commit.endsWith('+'))
+    throw new NotPublished(`the run is of ${results.commit}, a checkout with changes of its own`)
+  const texts = pages.map(({ path, textFor }) => {
+    const isMade = path === PICTURE
+    return [path, textFor(results, isMade ? '' : readFileSync(join(root, path), 'utf8'))] as const
   })
-  const folder = join(root, FOLDER)
-  const json = readFileSync(file)
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  const path = join(folder, fileNameOf(results))
-  writeFileSync(`${path}.json`, json)
-  writeFileSync(`${path}.html`, writePage(results))
-  for (const { page, text } of pages) writeFileSync(page, text)
+  for (const [path, text] of [...texts, [PUBLISHED, writeJson(results)] as const]) writeFileSync(join(root, path), text)
 }
 
-/** The text between the markers; null where there are none. */
-export function blockOf(page: string): string | null {
-  return [...page.matchAll(BLOCK)][0]?.[1] ?? null
-}
-
-function replaceBlock(path: string, page: string, block: string): string {
-  if ([...page.matchAll(BLOCK)].length !== 1)
-    throw new NotPublished(`${path} must have one line ${BEGIN}, and after it one line ${END}`)
-  return page.replace(BLOCK, () => `${BEGIN}\n${block}${END}`)
-}
-
-/** The published run; null where there is none. @throws Error where there are several */
-export function publishedRun(root: string): Results | null {
-  const folder = join(root, FOLDER)
-  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
-  if (files.length > 1) throw new Error(`${FOLDER} has ${files.length} runs`)
-  return files[0] === undefined ? null : readResults(join(folder, files[0]))
-}
-
-function readResults(file: string): Results {
+export function readResults(file: string): Results {
   try {
     const results = JSON.parse(readFileSync(file, 'utf8')) as Results
     if (!Array.isArray(results.scenarios) || typeof results.commit !== 'string') throw new Error('it is no run')
@@ -62,4 +50,101 @@ function readResults(file: string): Results {
   } catch (error) {
     throw new NotPublished(`${file} cannot be read as a run: ${(error as Error).message}`)
   }
+}
+
+function withBlock(path: string, page: string, block: string): string {
+  if (!BLOCK.test(page))
+    throw new NotPublished(`${path} must have <!-- bench:begin --> and, after it, <!-- bench:end -->`)
+  return page.replace(BLOCK, (_, begin: string, end: string) => begin + block + end)
+}
+
+/** Some scenarios beside the best peers, and the picture of all that was measured in them. */
+function readmeBlock(results: Results): string {
+  const heads = ['requests/s', 'Roster', 'best peer', 'best peer with an index made for it', 'p99 ms']
+  const lines = shownOf(results).map(({ title, rows, subject }) => {
+    const best = [isPeer, isIndexed].map((isMeant) => bestOf(rows, isMeant))
+    const others = best.map((row) => (row ? `${rateText(row)} (${row.target.replace(INDEXED, '')})` : '–'))
+    return [title, spreadText(subject), ...others, figureText(subject.p99Ms)]
+  })
+  return `${markdown(heads, lines)}
+![Requests/s of Roster and its peers in these scenarios](${PICTURE})
+
+${circumstances(results, PUBLISHED)}`
+}
+
+/** Every scenario, beside every peer. */
+function fullBlock(results: Results): string {
+  const peers = targetsOf(results).filter(isPeer)
+  const duels = ['vs. best peer', 'vs. best with its index']
+  const heads = ['requests/s', 'Roster', 'no cache', ...peers, ...duels, 'p50, p99 ms', 'CPU µs: server, PostgreSQL']
+  const lines = results.scenarios.map((scenario) => {
+    const rows = rowsOf(scenario)
+    const rowOf = (target: string) => rows.find((row) => row.target === target)
+    const subject = rowOf(SUBJECT)
+    const ratios = [isPeer, isIndexed].map((isMeant) => ratioOf(subject, bestOf(rows, isMeant)))
+    return [
+      ...[scenario.title, subject?.void === null ? spreadText(subject) : cellOf(subject)],
+      ...[NO_CACHE, ...peers].map((target) => cellOf(rowOf(target))),
+      ...ratios.map((ratio) => (ratio === null ? '–' : `${figureText(ratio)} ×`)),
+      `${figureText(subject?.p50Ms)}, ${figureText(subject?.p99Ms)}`,
+      `${figureText(subject?.serverCpuUs)}, ${figureText(subject?.postgresCpuUs)}`,
+    ]
+  })
+  const versions = Object.entries(results.versions).map(
+    ([name, text]) => `${name}${text.includes(',') ? ':' : ''} ${text}`,
+  )
+  return `\`${results.command}\`. ${versions.join('; ')}.
+
+${markdown(heads, lines)}
+${circumstances(results, '../bench/published.json')}`
+}
+
+function picture(results: Results): string {
+  return ratePlot(
+    shownOf(results).map(({ title, rows }) => {
+      return { title, rows: rows.filter(({ target }) => target === SUBJECT || isPeer(target) || isIndexed(target)) }
+    }),
+  )
+}
+
+/** @throws NotPublished where the run lacks one of these scenarios, or its figures */
+function shownOf(results: Results): (ScenarioResult & { rows: Row[]; subject: Row })[] {
+  return SHOWN.map((name) => {
+    const scenario = results.scenarios.find((found) => found.name === name)
+    const rows = scenario ? rowsOf(scenario) : []
+    const subject = rows.find(({ target }) => target === SUBJECT)
+    if (!scenario || !subject) throw new NotPublished(`the run has no scenario ${name}`)
+    if (subject.void !== null) throw new NotPublished(`the run has no figures for ${name}: ${subject.void}`)
+    return { ...scenario, rows, subject }
+  })
+}
+
+function circumstances(
+  { machine, rows, date, commit, rounds, seconds, connections, workers }: Results,
+  link: string,
+): string {
+  const load = `${figureText(rows.absences)} absences, ${connections} connections, ${workers} ${workers === 1 ? 'worker' : 'workers'}`
+  return `Requests/s are the median of ${rounds} rounds of ${seconds} s, with the least and the most; ${load}.
+Commit ${commit} on ${date.slice(0, 10)}: ${machine.cpu}, ${machine.cores} cores for server, PostgreSQL and load,
+${machine.memoryGb} GB, ${machine.os}. [All figures as JSON](${link}).
+`
+}
+
+/** `void`: its figures do not count. */
+function cellOf(row: Row | undefined): string {
+  if (!row) return '–'
+  return row.void === null ? rateText(row) : 'void'
+}
+
+function markdown(heads: readonly string[], lines: readonly (readonly string[])[]): string {
+  return [heads, heads.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+}
+
+function rateText({ requestsPerSecond }: Row): string {
+  return figureText(requestsPerSecond?.middle)
+}
+
+function spreadText(row: Row): string {
+  const { least, greatest } = row.requestsPerSecond ?? {}
+  return `${rateText(row)} (${figureText(least)}–${figureText(greatest)})`
 }

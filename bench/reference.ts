@@ -1,8 +1,8 @@
 import postgres from 'postgres'
 import { Random } from '../test/support/random.ts'
 import { fillDraws, rangesOf } from './load/draws.mjs'
-import type { Operation } from './operation.ts'
 import { type Reference, type Row, referenceOf } from './referenceSql.ts'
+import type { Operation } from './scenarios.ts'
 
 /** How often a path with random values is asked. */
 const FILLS = 5
@@ -30,11 +30,11 @@ export async function checkAnswers(
 ): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, fetch_types: false })
   try {
-    for (const { method, path, headers, status } of operations) {
+    for (const { method, path, status } of operations) {
       if (method !== 'GET' || status !== 200) continue
       for (const filled of fillsOf(path)) {
         const stored = await readStored(sql, referenceOf(filled))
-        for (const server of servers) await checkServer(server, filled, headers, stored)
+        for (const server of servers) await checkServer(server, filled, stored)
       }
     }
   } finally {
@@ -42,9 +42,9 @@ export async function checkAnswers(
   }
 }
 
-async function checkServer(server: Asked, path: string, headers: Operation['headers'], stored: Stored) {
+async function checkServer(server: Asked, path: string, stored: Stored) {
   for (let time = 0; time < TIMES; time++) {
-    const answer = await ask(server.url + path, { ...server.headers, ...headers })
+    const answer = await ask(server.url + path, server.headers)
     const difference = differenceOf(answer, stored)
     if (difference) throw new Error(`GET ${path} is answered wrongly by ${server.name}: ${difference}`)
   }

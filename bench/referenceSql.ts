@@ -41,8 +41,6 @@ function readQuery(query: string) {
     const parameter = name.toLowerCase()
     if (parameter === 'sort') sorts = orders(value.split(','))
     else if (parameter === 'page') page = Number(value)
-    // As long as no client writes, it leads to the page of that number.
-    else if (parameter === 'cursor') continue
     else if (parameter === 'pagesize') pageSize = Math.min(PAGE_SIZE_MAX, Math.max(PAGE_SIZE_MIN, Number(value)))
     else filters.push(condition(name, value))
   }

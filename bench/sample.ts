@@ -1,4 +1,4 @@
-import { distribution, percentileMs } from './latency.ts'
+import { percentileMs } from './latency.ts'
 import type { Load } from './load.ts'
 import type { Sample } from './results.ts'
 
@@ -11,21 +11,16 @@ export interface Cost {
 }
 
 /** The figures of one round. */
-export function sampleOf(load: Load, { serverUs, postgresUs, rssMb }: Cost): Sample {
-  const { requests, seconds, errors, unexpected, buckets } = load
+export function sampleOf({ requests, seconds, buckets }: Load, { serverUs, postgresUs, rssMb }: Cost): Sample {
   const perRequest = (us: number | null) => (us === null || requests === 0 ? null : round(us / requests, 2))
   const percentile = (value: number) => (requests === 0 ? 0 : round(percentileMs(buckets, value), 4))
   return {
     requestsPerSecond: round(requests / seconds, 1),
     p50Ms: percentile(50),
-    p97_5Ms: percentile(97.5),
     p99Ms: percentile(99),
-    errors,
-    unexpected: Object.values(unexpected).reduce((sum, count) => sum + count, 0),
     serverCpuUs: perRequest(serverUs),
     postgresCpuUs: perRequest(postgresUs),
     rssMb: rssMb === null ? null : round(rssMb, 1),
-    latency: distribution(buckets),
   }
 }
 

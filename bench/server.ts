@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../src/os/folder.ts'
 import { type Child, startAndWait } from './children.ts'
-import { descendants } from './cpu.ts'
 
 export interface Server {
   /** Without a slash at the end. */
@@ -13,10 +12,6 @@ export interface Server {
   readonly key: string
   /** The key as every request needs it. */
   readonly headers: Readonly<Record<string, string>>
-  /** The processes that serve. Linux. */
-  workerPids(): number[]
-  /** Resolves with how the supervisor has ended. */
-  readonly ended: Promise<number | string | null>
   stop(): Promise<void>
 }
 
@@ -28,10 +23,6 @@ interface Options {
   readonly root?: string
   /** False: every list is asked of the database. Default: as the checkout has it by itself. */
   readonly listCache?: boolean
-  /** In place of those of the bench, or beside them. */
-  readonly settings?: Readonly<Record<string, string>>
-  /** Called with each line of its log. */
-  onLine?(line: string): void
 }
 
 const KEY = 'bench-key-0123456789'
@@ -53,25 +44,17 @@ const SETTINGS = {
 }
 
 /** Starts the server as a user would, with a data folder of its own. @throws Error when it does not come up */
-export async function startServer({
-  databaseUrl,
-  workers = null,
-  root = ROOT,
-  listCache,
-  settings = {},
-  onLine,
-}: Options): Promise<Server> {
+export async function startServer({ databaseUrl, workers = null, root = ROOT, listCache }: Options): Promise<Server> {
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // It ends when its launcher does, which are we.
   const launcher = { ROSTER_LAUNCHER: String(process.pid) }
   const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(listCache === false ? { LIST_CACHE: 'off' } : {}) }
-  const environment = { ...SETTINGS, ...launcher, ...own, ...settings }
+  const environment = { ...SETTINGS, ...launcher, ...own }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
     cwd: root,
     environment: workers === null ? environment : { ...environment, WORKERS: String(workers) },
-    ...(onLine === undefined ? {} : { onLine }),
   }).catch((error) => {
-    forget(dataDir)
+    removeAll(dataDir)
     throw error
   })
   return {
@@ -79,18 +62,16 @@ export async function startServer({
     key: KEY,
     pid: child.pid,
     headers: { Authorization: `ApiKey ${KEY}` },
-    workerPids: () => descendants([child.pid]).filter((pid) => pid !== child.pid),
-    ended: child.ended,
     stop: () => stop(child, dataDir),
   }
 }
 
 async function stop(child: Child, dataDir: string) {
   await child.stop()
-  forget(dataDir)
+  removeAll(dataDir)
 }
 
 /** The counts of the limits too, which a server leaves for its next start. */
-function forget(dataDir: string) {
+function removeAll(dataDir: string) {
   for (const folder of [memoryFolderOf(dataDir, 0), dataDir]) rmSync(folder, { recursive: true, force: true })
 }

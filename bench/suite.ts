@@ -19,8 +19,8 @@ export interface Plan {
 
 /**
  * The first round of a target begins with more that is not counted: statements are prepared, code is compiled. Each of new lists
- * begins with most: a table may have to be read whole beside the load, how long that takes is said by `bench/columns.ts`; and while
- * others have their turn, a program that rests for a minute gives its compiled code up, which takes seconds to be made again.
+ * begins with most: a table may have to be read whole beside the load; and while others have their turn, a program that rests
+ * for a minute gives its compiled code up, which takes seconds to be made again.
  */
 const WARM_SECONDS_MAX = 1
 const READING_SECONDS_MAX = 6
@@ -46,15 +46,16 @@ export async function runScenario(scenario: Scenario, targets: readonly Target[]
   for (let round = 1; round <= plan.rounds; round++) {
     for (const target of round % 2 === 1 ? targets : targets.toReversed()) {
       plan.onRound?.(target.name, round)
-      if (scenario.isCold && target.isStored) await plan.forget()
+      if (scenario.isCold && target.isStored !== false) await plan.forget()
       const before = results.get(target.name) as TargetResult
       const load = {
         ...plan,
+        connections: Math.min(plan.connections, scenario.connectionsMax ?? plan.connections),
         seed: seedOf(plan.seed ?? 0, scenario.name, round),
         leadInSeconds: leadInOf(scenario, plan, round),
       }
       results.set(target.name, await addRound(before, target, load, round))
-      if (isWriting(scenario) && target.isStored) await plan.restore(target)
+      if (isWriting(scenario) && target.isStored !== false) await plan.restore(target)
     }
   }
   return { name: scenario.name, title: scenario.title, targets: [...results.values()] }

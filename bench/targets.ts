@@ -1,21 +1,28 @@
 import { cpuUsBetween, largestRssMb, readCpu } from './cpu.ts'
-import { runSqlFloor, type SqlFloor } from './floors/sql.ts'
-import { statementsOf } from './floors/statement.ts'
-import { askOnce, type HttpTarget } from './httpTarget.ts'
-import { type Load, runLoad } from './load.ts'
+import { type Load, mergeLoads, runLoad } from './load.ts'
 import type { Cost } from './sample.ts'
 import type { Scenario } from './scenarios.ts'
+import { startServer } from './server.ts'
 
-/** Something that a scenario's load is put on. */
-export interface Target {
+/** A program that answers over HTTP. */
+export interface HttpTarget {
   readonly name: string
-  /** Whether its load reaches the database. */
-  readonly isStored: boolean
+  /** Whether its load reaches the database. Default: true. */
+  readonly isStored?: boolean
   /** Its rows are those of the database with more indexes. Default: false. */
   readonly isIndexed?: boolean
+  /** Of each server: they share the connections of the load. */
+  readonly urls: readonly string[]
+  readonly headers: Readonly<Record<string, string>>
+  /** The processes whose CPU is its own, with all that they have started. */
+  pids(): readonly number[]
+  stop(): Promise<void>
+}
+
+/** Something that a scenario's load is put on. */
+export interface Target extends Pick<HttpTarget, 'name' | 'isStored' | 'isIndexed' | 'stop'> {
   /** One round. */
   measure(round: Round): Promise<Measured>
-  stop(): Promise<void>
 }
 
 interface Round {
@@ -24,8 +31,6 @@ interface Round {
   /** Not counted, before the seconds that are. */
   readonly leadInSeconds: number
   readonly seed: number
-  /** Requests per second, evenly spread; default: as fast as they are answered. */
-  readonly rate?: number | null
 }
 
 export interface Measured {
@@ -39,82 +44,73 @@ const CONNECTIONS_OF_BACKGROUND = 4
 /** The background begins with the load, and must not end before it. */
 const BACKGROUND_LONGER_SECONDS = 0.5
 
-/** What a server is asked in each round. */
-export type Asked = Pick<Scenario, 'operations' | 'background' | 'prepare'>
+export const stayRunning = async () => undefined
 
-/** A server under what it is asked; `asked` is in the server's own terms. */
+/** What a target is asked, in its own terms. */
+export type Asked = Pick<Scenario, 'operations' | 'background'>
+
+/** A server under what it is asked. */
 export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): Target {
-  const { name, isStored = true, isIndexed = false, stop } = target
-  return { name, isStored, isIndexed, measure: (round) => measureHttp(target, asked, postmaster, round), stop }
+  return { ...target, measure: (round) => measureHttp(target, asked, postmaster, round) }
+}
+
+/** So many servers on one database, started for each round so that none hears what others have written. */
+export function serversTarget(
+  count: number,
+  workers: number,
+  databaseUrl: string,
+  asked: Asked,
+  postmaster: number,
+): Target {
+  const name = count === 1 ? 'roster' : `roster-${count}-servers`
+  const start = () => startServer({ databaseUrl, workers: Math.max(1, Math.floor(workers / count)) })
+  return {
+    name,
+    stop: stayRunning,
+    async measure(round) {
+      const servers = await Promise.all(Array.from({ length: count }, start))
+      const { headers = {} } = servers[0] ?? {}
+      const target = { name, urls: servers.map(({ url }) => url), headers, pids: () => servers.map(({ pid }) => pid) }
+      try {
+        return await measureHttp({ ...target, stop: stayRunning }, asked, postmaster, round)
+      } finally {
+        await Promise.all(servers.map((server) => server.stop()))
+      }
+    },
+  }
 }
 
 async function measureHttp(
-  target: HttpTarget,
-  { operations, background, prepare = [] }: Asked,
+  { urls, headers, pids }: HttpTarget,
+  { operations, background }: Asked,
   postmaster: number,
   round: Round,
 ): Promise<Measured> {
-  await askOnce(target, prepare)
-  const { url, headers, pids } = target
-  const meter = cpuMeter({ server: pids(), postgres: [postmaster] })
+  const meter = cpuMeter(pids(), [postmaster])
   let rssMb: number | null = null
   const onEnd = () => {
     meter.end()
     rssMb = largestRssMb(pids())
   }
-  const common = { url, headers, ...round }
+  const connections = Math.max(1, Math.floor(round.connections / urls.length))
+  const loads = urls.map((url, index) => {
+    const seed = round.seed * urls.length + index
+    const first = index === 0 ? { onBegin: meter.begin, onEnd } : {}
+    return runLoad({ ...round, url, headers, operations, connections, seed, ...first })
+  })
   const beside = background && {
-    ...background,
-    connections: CONNECTIONS_OF_BACKGROUND,
+    ...{ ...round, ...background, headers, url: urls[0] as string, connections: CONNECTIONS_OF_BACKGROUND },
     seconds: round.seconds + round.leadInSeconds + BACKGROUND_LONGER_SECONDS,
     leadInSeconds: 0,
   }
-  const [load, other] = await Promise.all([
-    runLoad({ ...common, operations, onBegin: meter.begin, onEnd }),
-    beside ? runLoad({ ...common, ...beside }) : null,
-  ])
+  const [other, ...all] = await Promise.all([beside ? runLoad(beside) : null, ...loads])
   const [serverUs = null, postgresUs = null] = meter.us()
-  return { load, background: other, cost: { serverUs, postgresUs, rssMb } }
-}
-
-/** The statements of the scenario without HTTP. */
-export async function sqlTarget(
-  floor: SqlFloor,
-  databaseUrl: string,
-  { operations, background }: Scenario,
-  postmaster: number,
-): Promise<Target> {
-  const statements = await statementsOf(operations)
-  const beside = background ? await statementsOf(background.operations) : null
-  return {
-    name: floor,
-    isStored: true,
-    stop: async () => undefined,
-    async measure({ connections, seconds, seed, rate = null }) {
-      const meter = cpuMeter({ postgres: [postmaster] })
-      const common = { databaseUrl, seconds, seed }
-      meter.begin()
-      const [load, other] = await Promise.all([
-        runSqlFloor(floor, { ...common, statements, connections, rate }),
-        beside && background
-          ? runSqlFloor(floor, {
-              ...common,
-              statements: beside,
-              connections: CONNECTIONS_OF_BACKGROUND,
-              rate: background.rate,
-            })
-          : null,
-      ])
-      meter.end()
-      const [postgresUs = null] = meter.us()
-      return { load, background: other, cost: { serverUs: null, postgresUs, rssMb: null } }
-    },
-  }
+  return { load: mergeLoads(all as Load[]), background: other, cost: { serverUs, postgresUs, rssMb } }
 }
 
 /** CPU time of groups of processes between two moments. */
-function cpuMeter(groups: Record<string, readonly number[]>) {
-  const read = () => Object.values(groups).map((pids) => readCpu(pids))
+function cpuMeter(...groups: (readonly number[])[]) {
+  const read = () => groups.map((pids) => readCpu(pids))
   let before = read()
   let after = before
   return {

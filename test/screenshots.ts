@@ -1,22 +1,16 @@
-// The README's images, as Chromium shows them: `npm run screenshots`, or with a page of `npm run bench` behind `--`.
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { Locator, Page } from 'playwright-core'
+// The README's image of the API reference, as Chromium shows it: `npm run screenshots`.
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { startBrowser } from './support/browser.ts'
 import { endPrograms, runMain, temporaryFolder } from './support/process.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const FOLDER = join(ROOT, 'docs/images')
-const PUBLISHED = join(ROOT, 'bench/published')
 const VIEWPORT = { width: 1280, height: 800 }
 /** A README is loaded by many who only pass by. */
 const BYTES_MAX = 200_000
 
-/** The scenario of the bench that the README shows. */
-const SCENARIO = 'filter-sort'
-
-const report = process.argv[2] ?? publishedReport()
 mkdirSync(FOLDER, { recursive: true })
 const folder = temporaryFolder()
 const browser = await startBrowser()
@@ -24,18 +18,10 @@ try {
   const server = runMain({ DATA_DIR: folder.path, LOG_LEVEL: 'warn' })
   const [, url] = await server.waitFor(/listens on (http:\S+?),/)
   await takeDocs(`${url}/docs`, readFileSync(join(folder.path, 'development.key'), 'utf8').trim())
-  if (report === null) console.log('left out: the bench, of which no run is published')
-  else await takeBench(pathToFileURL(resolve(report)).href)
 } finally {
   await browser.close()
   await endPrograms()
   folder.remove()
-}
-
-/** The page of the run that bench/published has; null without one. */
-function publishedReport(): string | null {
-  const name = existsSync(PUBLISHED) ? readdirSync(PUBLISHED).find((name) => name.endsWith('.html')) : undefined
-  return name === undefined ? null : join(PUBLISHED, name)
 }
 
 /** A filtered list, tried in the docs. */
@@ -51,13 +37,7 @@ async function takeDocs(url: string, key: string): Promise<void> {
   await take('docs', page)
 }
 
-/** The plots of one scenario. */
-async function takeBench(url: string): Promise<void> {
-  const { page } = await browser.open(url, { viewport: VIEWPORT })
-  await take('bench', page.locator('section', { has: page.locator('h2 code', { hasText: SCENARIO }) }).first())
-}
-
-async function take(name: string, shown: Page | Locator): Promise<void> {
+async function take(name: string, shown: Page): Promise<void> {
   const path = join(FOLDER, `${name}.png`)
   await shown.screenshot({ path })
   const { size } = statSync(path)

@@ -1,82 +1,113 @@
-import { availableParallelism } from 'node:os'
-import { isDeepStrictEqual } from 'node:util'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import postgres from 'postgres'
-import { copyRows } from './copy.ts'
-import { buildStructure, dropStructure, readStructure } from './indexes.ts'
-import { markLoaded } from './marker.ts'
-import type { Progress } from './progress.ts'
-import type { Rows, Table } from './table.ts'
-import { tables } from './tables.ts'
+import { MIGRATIONS, readMigrations } from '../../src/postgres/migrate.ts'
+import { seed } from '../../src/seed/seed.ts'
+import { entities, type Rows } from './rows.ts'
 
-const BUILDERS_MAX = 4
-/** What still waits after a failure is not waited for. */
-const END_SECONDS = 1
+const SEED = 1
+/** The code that decides what a database of the bench holds. */
+const MAKERS = [join(import.meta.dir, '../../src/seed'), import.meta.dir]
 
 /**
- * Fills the empty tables of a migrated database with the rows of these counts, and marks it as loaded once all indexes
- * and foreign keys are there again.
+ * Indexes that a team would make for the lists never asked before, and for nothing else: in the order of the answer, and
+ * with all columns of the conditions, so that PostgreSQL counts without reading rows.
  */
-export async function load(url: string, rows: Rows, progress: Progress): Promise<void> {
-  const sql = postgres(url, {
-    max: Math.min(BUILDERS_MAX, availableParallelism()),
-    onnotice: () => undefined,
-    // Each builder is one process: parallel ones would need shared memory, which containers have little of. A text,
-    // since the driver leaves out a number of 0.
-    connection: { maintenance_work_mem: '256MB', max_parallel_maintenance_workers: '0' },
-  })
+const INDEXES_OF_NEW_LISTS = ['absence (status, start, id)', 'absence (start, id) include (type, period_hours)']
+
+/**
+ * Fills the empty tables of a migrated database by `src/seed`, copies all rows to the schema `bench`, from which `restore`
+ * takes them, and marks the database as loaded.
+ */
+export async function load(url: string, rows: Rows): Promise<void> {
+  const sql = connect(url)
   try {
-    const structure = await readStructure(sql, NAMES)
-    await dropStructure(sql, structure)
-    for (const table of tables) await fill(sql, table, rows, progress)
-    await build(sql, structure, progress)
-    await settle(sql, rows, progress)
+    // Building an index after its rows is faster than keeping it.
+    const indexes = await sql<{ name: string; definition: string }[]>`
+      select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
+      from pg_index
+      where indrelid = any (${entities.map(({ table }) => table)}::regclass[])
+        and not exists (select from pg_constraint where conindid = indexrelid)
+      order by indrelid, indexrelid`
+    for (const { name } of indexes) await sql.unsafe(`drop index ${name}`)
+    const all = rows.absences + rows.employees + rows.companies
+    await seed(sql, entities, { rows: all, seed: SEED, onRows: () => undefined })
+    for (const { definition } of indexes) await sql.unsafe(definition)
+    await sql`create schema bench`
+    for (const { table } of entities) {
+      const columns = (await columnsOf(sql, table)).join(', ')
+      await sql.unsafe(`create table bench.${table} as select ${columns} from ${table}`)
+      await sql.unsafe(`alter table bench.${table} add primary key (id)`)
+      await sql.unsafe(`vacuum (analyze) bench.${table}`)
+    }
+    await sql`create table bench.loaded (fingerprint text not null)`
+    await mark(sql, rows)
   } finally {
-    await sql.end({ timeout: END_SECONDS })
+    await sql.end()
   }
 }
 
-const NAMES = tables.map(({ name }) => name)
-
-async function fill(sql: postgres.Sql, table: Table, rows: Rows, progress: Progress) {
-  const count = table.count(rows)
-  progress.begin(table.name)
-  await sql.begin(async (transaction) => {
-    // Only into a table that this transaction has emptied can rows be written frozen, so that no vacuum has to.
-    await transaction.unsafe(`truncate ${table.name}`)
-    const tell = (done: number) => progress.show(done, count, 'rows')
-    await copyRows(transaction, table.name, { table, rows, ids: idsTo(count), options: '(freeze)', tell })
-  })
-  progress.end(count, 'rows')
-}
-
-function* idsTo(count: number): Generator<number> {
-  for (let id = 1; id <= count; id++) yield id
-}
-
-type Built = Awaited<ReturnType<typeof readStructure>>
-
-async function build(sql: postgres.Sql, structure: Built, progress: Progress) {
-  const total = structure.indexes.length + structure.foreignKeys.length
-  progress.begin('indexes and keys')
-  await buildStructure(sql, structure, (done) => progress.show(done, total, 'built'))
-  progress.end(total, 'built')
-  const after = await readStructure(sql, NAMES)
-  const sorted = ({ indexes, foreignKeys }: Built) => [
-    indexes.map(({ definition }) => definition).sort(),
-    foreignKeys.map(({ name, definition }) => `${name} ${definition}`).sort(),
-  ]
-  if (!isDeepStrictEqual(sorted(after), sorted(structure))) throw new Error('an index or a foreign key was not rebuilt')
-}
-
-async function settle(sql: postgres.Sql, rows: Rows, progress: Progress) {
-  progress.begin('vacuum, statistics')
-  for (const [index, table] of tables.entries()) {
-    await sql`select setval(pg_get_serial_sequence(${table.name}, 'id'), ${table.count(rows)})`
-    await sql`vacuum (analyze) ${sql(table.name)}`
-    progress.show(index + 1, tables.length, 'tables')
+/** Adds indexes for the lists never asked before to a copy of a loaded database. */
+export async function addIndexes(url: string, rows: Rows): Promise<void> {
+  const sql = connect(url)
+  try {
+    // A server that has ended would be one that listens elsewhere: each write would notify it.
+    await sql`delete from change_listener`
+    for (const index of INDEXES_OF_NEW_LISTS) await sql.unsafe(`create index on ${index}`)
+    await sql`vacuum (analyze) absence`
+    await sql`delete from bench.loaded`
+    await mark(sql, rows)
+  } finally {
+    await sql.end()
   }
-  await markLoaded(sql, rows)
+}
+
+/** Whether the database was loaded to its end with these rows, by today's migrations and makers. */
+export async function isLoaded(url: string, rows: Rows): Promise<boolean> {
+  const sql = connect(url)
+  try {
+    const [there] = await sql`select to_regclass('bench.loaded') is not null as yes`
+    if (!there?.yes) return false
+    const [loaded] = await sql`select fingerprint from bench.loaded`
+    return loaded?.fingerprint === fingerprintOf(rows)
+  } finally {
+    await sql.end()
+  }
+}
+
+/** The columns that are written, the id first: generated ones are not among them. */
+export async function columnsOf(sql: postgres.ISql, table: string): Promise<string[]> {
+  const columns = await sql<{ name: string }[]>`
+    select quote_ident(attname) as name from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+    order by attname <> 'id', attnum`
+  return columns.map(({ name }) => name)
+}
+
+/** The mark has a later transaction than all rows, and an earlier one than what is written from now on. */
+async function mark(sql: postgres.Sql, rows: Rows) {
+  await sql`insert into bench.loaded values (${fingerprintOf(rows)})`
   // What is written out here, the shutdown and the first scenario need not write.
   await sql`checkpoint`
-  progress.end(tables.length, 'tables')
+}
+
+function fingerprintOf(rows: Rows): string {
+  const hash = createHash('sha256').update(JSON.stringify(rows))
+  for (const { checksum } of readMigrations(MIGRATIONS)) hash.update(checksum)
+  for (const folder of MAKERS)
+    for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)))
+  return hash.digest('hex')
+}
+
+/** Triggers do not fire: of foreign keys neither, since `src/seed` names rows and copies names as they are. */
+function connect(url: string): postgres.Sql {
+  const connection = {
+    session_replication_role: 'replica',
+    synchronous_commit: 'off',
+    maintenance_work_mem: '256MB',
+    // Parallel workers would need shared memory, which containers have little of. The driver leaves out a number of 0.
+    max_parallel_maintenance_workers: '0',
+  }
+  return postgres(url, { max: 1, onnotice: () => undefined, connection: connection as object })
 }

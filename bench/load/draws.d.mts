@@ -13,8 +13,4 @@ export type DrawRange =
 
 export function rangesOf(text: string): DrawRange[]
 
-export function partsOf(text: string): string[]
-
 export function fillDraws(text: string, draw: (range: DrawRange, place: number) => number): string
-
-export function instantText(seconds: number): string

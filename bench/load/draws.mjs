@@ -15,17 +15,6 @@ export function rangesOf(text) {
   return [...text.matchAll(DRAWN)].map((match) => rangeOf(match))
 }
 
-/** The text between its random values: one part more than there are of them. */
-export function partsOf(text) {
-  const parts = []
-  let from = 0
-  for (const { index, 0: drawn } of text.matchAll(DRAWN)) {
-    parts.push(text.slice(from, index))
-    from = index + drawn.length
-  }
-  return [...parts, text.slice(from)]
-}
-
 /** The text with its random values: `draw(range, place)` gives the number of each, from `low` to `high` of its range. */
 export function fillDraws(text, draw) {
   let seconds = 0
@@ -40,7 +29,7 @@ export function fillDraws(text, draw) {
 }
 
 /** `2026-01-05T08:00:00Z` */
-export function instantText(seconds) {
+function instantText(seconds) {
   return new Date(seconds * 1_000).toISOString().replace('.000Z', 'Z')
 }
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../operation.ts'
+import type { Operation } from '../scenarios.ts'
 
 /** A request as autocannon takes it, and the status that it must be answered with. */
 export interface DrawnRequest {

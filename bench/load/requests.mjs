@@ -2,13 +2,12 @@
 import { fillDraws, rangesOf } from './draws.mjs'
 
 /**
- * Draws requests from the operations by weight, their random values filled: each call of the result gives so many more.
+ * Draws requests from the operations, their random values filled: each call of the result gives so many more.
  * The same for the same seed. Each has the status that it must be answered with.
  */
 export function requestSource(operations, seed) {
   const random = randomFrom(seed)
-  const total = operations.reduce((sum, { weight = 1 }) => sum + weight, 0)
-  const next = () => drawRequest(drawOperation(operations, random() * total), random)
+  const next = () => drawRequest(operations[Math.floor(random() * operations.length)], random)
   return (count) => Array.from({ length: count }, next)
 }
 
@@ -22,14 +21,9 @@ export function isRandom({ path, body = '' }) {
   return rangesOf(path + body).length > 0
 }
 
-function drawOperation(operations, place) {
-  let end = 0
-  return operations.find(({ weight = 1 }) => place < (end += weight)) ?? operations.at(-1)
-}
-
-function drawRequest({ method, path, body, headers, status }, random) {
+function drawRequest({ method, path, body, status }, random) {
   const fill = (text) => fillDraws(text, ({ low, high }) => low + Math.floor(random() * (high - low + 1)))
-  const request = { method, path: fill(path), headers: { ...headers }, status }
+  const request = { method, path: fill(path), headers: {}, status }
   if (body !== undefined) {
     request.body = fill(body)
     request.headers['Content-Type'] = 'application/json'

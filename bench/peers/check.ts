@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Random } from '../../test/support/random.ts'
 import { fillDraws, rangesOf } from '../load/draws.mjs'
-import type { Operation } from '../operation.ts'
+import type { Operation } from '../scenarios.ts'
+import type { HttpTarget } from '../targets.ts'
 import type { Peer } from './peer.ts'
 
 /** So many values of each random one. */
@@ -22,13 +23,12 @@ interface Answer {
  */
 export async function checkPeers(
   peers: readonly Peer[],
-  rosterUrl: string,
-  key: string,
+  { urls, headers }: Pick<HttpTarget, 'urls' | 'headers'>,
   operations: readonly Operation[],
 ): Promise<void> {
   const reads = operations.filter(({ method, status }) => method === 'GET' && status === 200)
   for (const operation of reads.flatMap((read) => draw(read))) {
-    const expected = await ask(rosterUrl + operation.path, { Authorization: `ApiKey ${key}`, ...operation.headers })
+    const expected = await ask(urls[0] + operation.path, headers)
     for (const peer of peers) await checkPeer(peer, operation, expected)
   }
 }
@@ -36,7 +36,7 @@ export async function checkPeers(
 async function checkPeer(peer: Peer, operation: Operation, expected: Answer) {
   const translated = peer.translate(operation)
   if (!translated) return
-  const answer = await ask(peer.url + translated.path, translated.headers)
+  const answer = await ask(peer.url + translated.path)
   const body = answer.status === expected.status ? peer.readBody(answer.body) : answer.body
   const difference = firstDifference({ ...answer, body }, expected, 'answer')
   if (difference) throw new Error(`${peer.name} does not answer ${translated.path} as Roster does: ${difference}`)

@@ -35,19 +35,9 @@ const COLUMNS = {
   },
 }
 
-const WRITABLE = [
-  ...['employeeNumber', 'title', 'firstName', 'middleName', 'lastName', 'knownAs', 'workEmail', 'workPhone'],
-  ...['workMobile', 'companyId', 'department', 'division', 'location', 'jobTitle', 'jobLevel', 'managerId', 'type'],
-  ...['status', 'started', 'continuousStart', 'contractEnd', 'employmentEnd'],
-]
-COLUMNS.employee = Object.fromEntries(
-  ['id', ...WRITABLE, 'displayName', 'company', 'manager'].map((key) => [key, columnOf(key)]),
-)
-
 const SELECTED = {
   company: selected('company'),
   absence: selected('absence'),
-  employee: selected('employee'),
 }
 
 const text = { type: 'string', nullable: true }
@@ -69,12 +59,6 @@ const SCHEMAS = {
     },
   },
 }
-SCHEMAS.employee = {
-  type: 'object',
-  properties: Object.fromEntries(
-    Object.keys(COLUMNS.employee).map((key) => [key, /^id$|Id$/.test(key) ? number : text]),
-  ),
-}
 const ID = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } }
 const BODIES = {
   company: bodyOf({ Name: { type: 'string', nullable: true, maxLength: 200 }, Enabled: { type: 'boolean' } }),
@@ -88,7 +72,6 @@ await runProcesses(async (port) => {
   addReads(app, '/Companies', 'company')
   addReads(app, '/Absences', 'absence')
   addCreate(app)
-  addCreateEmployee(app)
   addUpdate(app, '/Companies', 'company')
   addUpdate(app, '/Absences', 'absence')
   const address = await app.listen({ port, host: '127.0.0.1' })
@@ -119,29 +102,6 @@ function addCreate(app) {
     reply.code(201).header('Location', `/Companies/${rows[0].id}`)
     return rows[0]
   })
-}
-
-/** With the copies that the foreign keys check. */
-function addCreateEmployee(app) {
-  const place = (key) => `$${WRITABLE.indexOf(key) + 1}`
-  const columns = [...WRITABLE.map(columnOf), 'company_key', 'manager_key']
-  const copies = [
-    `(select name_key from company where id = ${place('companyId')})`,
-    `(select display_name_key from employee where id = ${place('managerId')})`,
-  ]
-  const values = [...WRITABLE.map(place), ...copies]
-  const create = named(`insert into employee (${columns}) values (${values}) returning ${SELECTED.employee}`)
-  const bodyKey = (key) => key[0].toUpperCase() + key.slice(1)
-  const body = bodyOf(Object.fromEntries(WRITABLE.map((key) => [bodyKey(key), SCHEMAS.employee.properties[key]])))
-  app.post('/Employees', { schema: { body, response: { 201: SCHEMAS.employee } } }, async (request, reply) => {
-    const { rows } = await pool.query({ ...create, values: WRITABLE.map((key) => request.body[bodyKey(key)] ?? null) })
-    reply.code(201).header('Location', `/Employees/${rows[0].id}`)
-    return rows[0]
-  })
-}
-
-function columnOf(key) {
-  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 function addUpdate(app, path, table) {

@@ -32,39 +32,7 @@ const absence = pgTable('absence', {
   hours: numeric('period_hours', { mode: 'number' }),
 })
 
-const employee = pgTable('employee', {
-  id: bigint({ mode: 'number' }).generatedAlwaysAsIdentity().primaryKey(),
-  employeeNumber: text('employee_number'),
-  title: text(),
-  firstName: text('first_name'),
-  middleName: text('middle_name'),
-  lastName: text('last_name'),
-  knownAs: text('known_as'),
-  displayName: text('display_name'),
-  workEmail: text('work_email'),
-  workPhone: text('work_phone'),
-  workMobile: text('work_mobile'),
-  companyId: bigint('company_id', { mode: 'number' }),
-  company: text(),
-  department: text(),
-  division: text(),
-  location: text(),
-  jobTitle: text('job_title'),
-  jobLevel: text('job_level'),
-  managerId: bigint('manager_id', { mode: 'number' }),
-  manager: text(),
-  type: text(),
-  status: text(),
-  started: instant(),
-  continuousStart: instant('continuous_start'),
-  contractEnd: instant('contract_end'),
-  employmentEnd: instant('employment_end'),
-  companyKey: text('company_key'),
-  managerKey: text('manager_key'),
-})
-
 const TABLES = { company, absence }
-const MADE_BY_DATABASE = ['id', 'displayName', 'company', 'manager', 'companyKey', 'managerKey']
 const OPERATORS = { '=': eq, '<': lt, '<=': lte, '>': gt, '>=': gte, '!=': (a, b) => sql`${a} is distinct from ${b}` }
 const present = { company: presentCompany, absence: presentAbsence }
 
@@ -76,7 +44,6 @@ const app = new Hono()
 addReads('/Companies', 'company')
 addReads('/Absences', 'absence')
 addCreate()
-addCreateEmployee()
 addUpdate('/Companies', 'company', ['Name', 'Enabled'])
 addUpdate('/Absences', 'absence', ['Status', 'Type', 'Reason'])
 app.onError((error, c) => c.json({ error: error.message }, error.statusCode ?? 500))
@@ -106,24 +73,6 @@ function addCreate() {
     const { Name = null, Enabled = false } = await c.req.json()
     const [created] = await create.execute({ name: Name, enabled: Enabled })
     return c.json(created, 201, { Location: `/Companies/${created.id}` })
-  })
-}
-
-/** With the copies that the foreign keys check. */
-function addCreateEmployee() {
-  const { companyKey: _, managerKey: __, ...printed } = getTableColumns(employee)
-  const keys = Object.keys(printed).filter((key) => !MADE_BY_DATABASE.includes(key))
-  const row = {
-    ...Object.fromEntries(keys.map((key) => [key, sql.placeholder(key)])),
-    companyKey: sql`(select name_key from company where id = ${sql.placeholder('companyId')})`,
-    managerKey: sql`(select display_name_key from employee where id = ${sql.placeholder('managerId')})`,
-  }
-  const create = db.insert(employee).values(row).returning(printed).prepare('createEmployee')
-  app.post('/Employees', async (c) => {
-    const body = await c.req.json()
-    const given = keys.map((key) => [key, body[key[0].toUpperCase() + key.slice(1)] ?? null])
-    const [created] = await create.execute(Object.fromEntries(given))
-    return c.json(created, 201, { Location: `/Employees/${created.id}` })
   })
 }
 

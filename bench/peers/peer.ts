@@ -1,4 +1,4 @@
-import type { Operation } from '../operation.ts'
+import type { Operation } from '../scenarios.ts'
 
 /** Another server on the same tables. */
 export interface Peer {

@@ -1,86 +1,76 @@
-import type { Results } from '../results.ts'
-import { columnsTable } from './columns.ts'
-import { curvePlot } from './curvePlot.ts'
-import { figureText } from './figure.ts'
-import { goalsOf, goalsTable } from './goals.ts'
-import { html, Markup } from './markup.ts'
-import { scenarioPlots } from './scenarioPlots.ts'
-import { styleAt } from './seriesStyle.ts'
-import { stylesheet } from './stylesheet.ts'
-import { type Section, summarise, targetsOf } from './summary.ts'
-import { score, summaryTable } from './summaryTable.ts'
+import type { Results, ScenarioResult } from '../results.ts'
+import { type Row, rowsOf } from './summary.ts'
+import { dotPlot, linePlot } from './svg.ts'
+import { COLUMNS } from './table.ts'
 
-/** One HTML page that needs nothing else: no script, no font, no address. Its tags are well-formed XML. */
+const STYLE = `body { max-width: 60rem; margin: 1rem auto; padding: 0 1rem; font: 1rem/1.5 sans-serif; overflow-wrap: anywhere }
+table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums }
+th, td { padding: .2rem .5rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #ddd }
+th:first-child { text-align: left } .scroll { overflow-x: auto } svg { display: block; width: 100%; height: auto }
+.void { text-decoration: line-through } .reason { text-align: left; white-space: normal }
+@media (prefers-color-scheme: dark) { body { background: #14171a; color: #e8eaed } }`
+
+const escaped = Bun.escapeHTML
+
+/** One HTML page that needs nothing else: no script, no font, no address. */
 export function writePage(results: Results): string {
-  const sections = summarise(results)
-  const targets = targetsOf(results)
-  const styleOf = (target: string) => styleAt(targets.indexOf(target))
-  return html`${new Markup('<!doctype html>')}
+  const { machine, rows, versions, seconds, rounds, connections, workers, seed, command, commit, date } = results
+  const facts = {
+    ...{ date, commit, command },
+    machine: `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.os}`,
+    versions: Object.entries(versions)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', '),
+    rows: `${rows.absences} absences, ${rows.employees} employees, ${rows.companies} companies`,
+    load: `${connections} connections, ${rounds} rounds of ${seconds} s, ${workers} workers, seed ${seed}`,
+  }
+  const list = Object.entries(facts).map(([name, value]) => `<li>${name}: ${escaped(value)}</li>`)
+  const curves = results.curves.map((curve) => `<h2>${escaped(curve.title)}</h2>\n${linePlot(curve)}`)
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8" />
 <meta name="viewport" content="width=device-width, initial-scale=1" />
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'" />
-<meta name="color-scheme" content="light dark" />
-<title>Roster bench ${results.date}</title>
-<style>${new Markup(stylesheet)}</style>
+<title>Roster bench ${date}</title>
+<style>${STYLE}</style>
 </head>
 <body>
-<header><h1>Roster bench</h1>
-${facts(results)}</header>
-<main>
-<section><h2>Summary</h2>
-${score(sections)}
-${summaryTable(results, sections)}
-${HOW_TO_READ}</section>
-${goalsTable(goalsOf(results, sections))}${sections.map((section, index) => chapter(section, index, styleOf))}
-${columnsTable(results)}${curves(results)}
-</main>
+<h1>Roster bench</h1>
+<ul>${list.join('\n')}</ul>
+<p>Every figure is the median of its rounds. Figures of a target that is struck out do not count.</p>
+${[...results.scenarios.map(chapter), ...curves].join('\n')}
 </body>
 </html>
-`.text
-}
-
-function facts(results: Results): Markup {
-  const { machine, rows } = results
-  const { seconds, rounds, connections, workers } = results
-  const entries: Record<string, string> = {
-    date: results.date,
-    commit: results.commit,
-    command: results.command,
-    machine: `${machine.cpu}, ${machine.cores} cores, ${figureText(machine.memoryGb)} GB, ${machine.os}`,
-    versions: Object.entries(results.versions)
-      .map(([name, version]) => `${name} ${version}`)
-      .join(', '),
-    rows: `${grouped(rows.absences)} absences, ${grouped(rows.employees)} employees, ${grouped(rows.companies)} companies`,
-    load: `${connections} connections, ${rounds} rounds of ${seconds} s for each target, ${workers} workers`,
-    ...(results.seed === undefined ? {} : { seed: String(results.seed) }),
-  }
-  return html`<dl>${Object.entries(entries).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
-}
-
-function grouped(count: number): string {
-  return count.toLocaleString('en-US')
-}
-
-const HOW_TO_READ = html`<p>Every figure is the median of its rounds; rounds of the targets alternate. <code>roster</code>
-is the server with the list cache, which is how it runs by itself; <code>no-cache</code> is the same with <code>LIST_CACHE=off</code>.
-<em>× no-cache</em>, <em>× constant</em>, <em>× bare</em>, <em>× uncounted</em>, <em>× pgbench</em> and <em>× loop</em>
-are requests/s divided by those of the server without the list cache and of the floors: a server that does nothing, a handler with
-the same SQL and nothing else, the same without the total, and the same SQL without a server. <em>Server CPU ×</em> is CPU
-time of a request and <em>p50 ×</em> the median time of an answer, so less is better. <em>× best peer</em> divides by
-the fastest other server; where the rounds of both overlap, this run does not tell who is faster. Servers whose names end with
-<code>-indexed</code> are on tables with an index made for the list, and <em>× best peer with its index</em> divides by the fastest of them. A void row is struck
-out, and nothing is compared with it. The server logs warnings only (<code>LOG_LEVEL=warn</code>). Compare figures of one run only.</p>`
-
-function chapter(section: Section, index: number, styleOf: Parameters<typeof scenarioPlots>[2]): Markup {
-  const { title, name } = section.scenario
-  return html`<section id="scenario-${index}"><h2>${title} <code>${name}</code></h2>
-${scenarioPlots(section, `p${index}`, styleOf)}</section>
 `
 }
 
-function curves({ curves: all }: Results): Markup {
-  if (all.length === 0) return html``
-  return html`<section id="curves"><h2>Curves</h2><div class="plots">${all.map((curve, index) => curvePlot(curve, `c${index}`))}</div></section>`
+function chapter(scenario: ScenarioResult): string {
+  const rows = rowsOf(scenario)
+  const heads = ['target', ...COLUMNS.map(({ head }) => head)].map((head) => `<th scope="col">${escaped(head)}</th>`)
+  return `<h2>${escaped(scenario.title)} <code>${scenario.name}</code></h2>
+${ratePlot([{ title: '', rows }])}
+<div class="scroll"><table><thead><tr>${heads.join('')}</tr></thead>
+<tbody>${rows.map((row) => line(row, rows)).join('\n')}</tbody></table></div>`
+}
+
+function line(row: Row, all: readonly Row[]): string {
+  const cells = COLUMNS.map(({ text }) => `<td>${escaped(text(row, all))}</td>`).join('')
+  const head = `<th scope="row">${escaped(row.target)}</th>`
+  if (row.void === null) return `<tr>${head}${cells}</tr>`
+  const reason = `<tr><td class="reason" colspan="${COLUMNS.length + 1}">${escaped(row.void)}</td></tr>`
+  return `<tr class="void">${head}${cells}</tr>${reason}`
+}
+
+/** The requests/s of all whose figures count. */
+export function ratePlot(groups: readonly { readonly title: string; readonly rows: readonly Row[] }[]): string {
+  return dotPlot({
+    axis: 'requests/s',
+    groups: groups.map(({ title, rows }) => ({
+      title,
+      dots: rows.flatMap(({ target, requestsPerSecond, void: reason }) =>
+        requestsPerSecond && reason === null ? [{ name: target, ...requestsPerSecond }] : [],
+      ),
+    })),
+  })
 }

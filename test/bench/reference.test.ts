@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { load } from '../../bench/data/load.ts'
-import { Progress } from '../../bench/data/progress.ts'
 import { restore } from '../../bench/data/restore.ts'
-import { rowsFor } from '../../bench/data/table.ts'
-import { followLinks } from '../../bench/links.ts'
-import type { Operation } from '../../bench/operation.ts'
+import { rowsFor } from '../../bench/data/rows.ts'
 import { checkAnswers } from '../../bench/reference.ts'
+import type { Operation } from '../../bench/scenarios.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
 
@@ -18,7 +16,7 @@ let otherUrl: string
 let other: postgres.Sql
 beforeAll(async () => {
   const urls = [await createDatabase(), await createDatabase()] as const
-  for (const url of urls) await load(url, rows, new Progress({ write: () => undefined }))
+  for (const url of urls) await load(url, rows)
   server = await startServer({ databaseUrl: urls[0] })
   otherUrl = urls[1]
   other = connect(otherUrl)
@@ -40,7 +38,7 @@ const check = (...paths: string[]) =>
 describe('answers that are right pass', () => {
   for (const path of [
     '/Absences/{1..1000}',
-    '/Companies/{1..200}', // half of them are not there
+    '/Companies/{1..80}', // half of them are not there
     '/Employees/{1..200}',
     '/Absences',
     '/Absences?Status=Approved&sort=-Start&PageSize=50',
@@ -49,7 +47,7 @@ describe('answers that are right pass', () => {
     '/Absences?page={2..60}',
     '/Absences?sort=-Reason,+Employee&page=3&PageSize=2',
     '/Absences?sort=Period.Days,-End',
-    '/Absences?Period.Days=>2.5&Type==Holiday&PageSize=75',
+    '/Absences?Period.Days=>2.5&Type=Holiday&PageSize=75',
     '/Absences?Reason=!=Cold&PageSize=50',
     '/Absences?Period.Hours=>=16&Type=!=Holiday&Start=>={2017-01-01..2024-01-01}&Start=<{60d..400d}&sort=-Start',
     '/Companies?sort=Name',
@@ -60,18 +58,42 @@ describe('answers that are right pass', () => {
     test(path, () => check(path))
 })
 
+test('rows are as many as asked for, the same after each load, and set back whole', async () => {
+  expect(rows).toEqual({ absences: 1_000, employees: 200, companies: 40 })
+  const contents = async (sql: postgres.Sql) => {
+    const sums = ['company', 'employee', 'absence'].map((table) =>
+      sql.unsafe(`select count(*)::int, md5(string_agg(t::text, chr(10) order by id)) as rows from ${table} as t`),
+    )
+    return (await Promise.all(sums)).map(([sum]) => sum)
+  }
+  const url = await createDatabase()
+  await load(url, rows)
+  const first = connect(url)
+  const before = await contents(other)
+  expect(await contents(first)).toEqual(before)
+  await first.end()
+  expect(before.map((sum) => sum?.count)).toEqual([40, 200, 1_000])
+  await other`update company set name = 'Bench' where id < 20`
+  await other`insert into employee (first_name) values ('Ada')`
+  expect(await contents(other)).not.toEqual(before)
+  await restore(otherUrl, rows)
+  expect(await contents(other)).toEqual(before)
+  const [added] = await other`insert into employee (first_name) values ('Ada') returning id::int`
+  expect(added?.id).toBe(201)
+  await restore(otherUrl, rows)
+})
+
 describe('a difference is found', () => {
   for (const [what, write, path, message] of [
     ['of a value', `update absence set reason = 'Planted' where id = 7`, '/Absences', 'id 7, reason: the server says'],
     ['of a part of a group', 'update absence set period_hours = 99 where id = 7', '/Absences/7', 'id 7, period_hours:'],
-    ['of a group', 'update absence set period_hours = 1 where id = 7', '/Absences/7', 'id 7, period_hours:'],
     [
       'of an instant',
       'update absence set "end" = \'2030-01-01Z\' where id = 7',
       '/Absences',
       'id 7, end: the server says',
     ],
-    ['of a total', 'delete from absence where id = 900', '/Absences', 'X-Total-Count: the server says "1000"'],
+    ['of a total', 'insert into absence default values', '/Absences', 'X-Total-Count: the server says "1000"'],
     [
       'of an order',
       `update absence set start = '2010-01-01Z' where id = 900`,
@@ -84,8 +106,7 @@ describe('a difference is found', () => {
       '/Employees?sort=-Company',
       'ids: the server says',
     ],
-    ['of a row that is not there', 'delete from absence where id = 7', '/Absences/7', 'status: the server says 200'],
-    ['of a row that is there', 'insert into company default values', '/Companies/101', 'status: the server says 404'],
+    ['of a row that is there', 'insert into company default values', '/Companies/41', 'status: the server says 404'],
   ] as const)
     test(what, async () => {
       await other.unsafe(write)
@@ -100,14 +121,6 @@ describe('a difference is found', () => {
   })
 })
 
-test('a page by its cursor is that of its number', async () => {
-  for (const path of ['/Absences?sort=Start&page=7', '/Absences?Status=Approved&sort=-Reason,End&PageSize=10&page=2']) {
-    const { operations } = await followLinks(asked(), { operations: [{ ...get(path), link: 'next' }] })
-    expect(operations[0]?.path).toMatch(/page=\d+&cursor=./)
-    await checkAnswers([asked()], otherUrl, operations)
-  }
-})
-
 test('every server is asked, each twice, and a wrong answer is the fault of who gave it', async () => {
   const { headers } = asked()
   const { text: right } = await server.get('/Companies')
@@ -115,7 +128,7 @@ test('every server is asked, each twice, and a wrong answer is the fault of who 
   const other = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: () => Response.json(++times === 1 ? JSON.parse(right) : [], { headers: { 'X-Total-Count': '100' } }),
+    fetch: () => Response.json(++times === 1 ? JSON.parse(right) : [], { headers: { 'X-Total-Count': '40' } }),
   })
   const both = [asked(), { name: 'no-cache', url: other.url.origin, headers }]
   const checking = checkAnswers(both, otherUrl, [get('/Companies')])
