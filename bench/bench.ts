@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { stopChildren } from './children.ts'
 import { restore } from './data/restore.ts'
 import { type Cluster, type Database, openCluster } from './database.ts'
 import type { Ending } from './ending.ts'
@@ -33,7 +34,8 @@ const LOOK_MS = 50
 export async function startBench(options: Options, scenarios: readonly Scenario[], ending: Ending): Promise<Bench> {
   const { peers: names, workers, rows } = options
   const cluster = await openCluster(options.data)
-  ending.add(cluster.stop)
+  // Peers and servers end before PostgreSQL does.
+  ending.add(cluster.stop, stopChildren)
   const database = await cluster.database(rows)
   const hasIndexed = names.length > 0 && scenarios.some(({ isNew }) => isNew)
   const indexed = hasIndexed ? await cluster.indexedDatabase(rows) : null

@@ -24,7 +24,6 @@ import type { Target } from './targets.ts'
 const ROOT = join(import.meta.dir, '..')
 const options = readOptions(process.argv.slice(2), peerNames)
 const ending = new Ending()
-ending.add(stopChildren)
 try {
   if (options.publish !== null) publish(options.publish, ROOT)
   else {
@@ -52,7 +51,7 @@ async function run(scenarios: readonly Scenario[]) {
 
 async function compareLayouts(scenarios: readonly Scenario[]) {
   const cluster = await openCluster(options.data)
-  ending.add(cluster.stop)
+  ending.add(cluster.stop, stopChildren)
   const database = await cluster.database(options.rows)
   const head = await describeRun(database, [])
   const open = async (scenario: Scenario) => layoutsOf(cluster, database, scenario, options)

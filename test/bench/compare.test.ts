@@ -171,7 +171,7 @@ describe('the command', () => {
   }, 20_000)
 
   test('compares two commits on one database, and cleans up', async () => {
-    const options = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4']
+    const options = ['--rows', '1000', '--seconds', '0.5', '--rounds', '1', '--connections', '4']
     // On a busy machine so short a run tells nothing of speed, so none is a loss.
     const judged = ['--threshold', '100', '--data', join(folder.path, 'data')]
     copyCluster(join(folder.path, 'data'))
