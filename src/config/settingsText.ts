@@ -7,9 +7,14 @@ const INDENT = '      '
 
 const all: [name: string, setting: Setting][] = Object.entries(settings)
 
-/** The table of the README. */
-export function settingsTable(): string {
-  const rows = all.map(([name, { default: fallback, meaning }]) => {
+/** The settings that most operators set; the README has them. */
+const MAIN =
+  /^(DATABASE_URL|DATA_DIR|HOST|PORT|WORKERS|PUBLIC_URL|BOOTSTRAP_API_KEY|RATE_LIMITS|TRUSTED_PROXIES|ADMIN_PORT)$/
+
+/** A table in Markdown, of all settings or of the main ones. */
+export function settingsTable(isMain = false): string {
+  const shownOnes = isMain ? all.filter(([name]) => MAIN.test(name)) : all
+  const rows = shownOnes.map(([name, { default: fallback, meaning }]) => {
     const shown = fallback === null ? '' : `\`${fallback}\``
     return `| \`${name}\` | ${shown} | ${meaning.replaceAll('|', '\\|')} |`
   })

@@ -32,10 +32,10 @@ describe('the file of a secret', () => {
     }
   })
 
-  test('there is one for each secret, and the README names all of them', async () => {
-    const readme = await Bun.file(join(import.meta.dir, '../../README.md')).text()
+  test('there is one for each secret, and the operator’s page names all of them', async () => {
+    const page = await Bun.file(join(import.meta.dir, '../../docs/operations.md')).text()
     expect(secretFileNames).toContain('DATABASE_URL_FILE')
-    expect(secretFileNames.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
+    expect(secretFileNames.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
   })
 
   test('beside the setting itself is a fault', () => {
