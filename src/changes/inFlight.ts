@@ -55,11 +55,6 @@ export function noteTransaction({ words }: Region, transaction: number): void {
   if (newest === 0 || ((transaction - newest) | 0) > 0) store(words, NEWEST, transaction | 0)
 }
 
-/** Another number once a write was published, by whichever process or machine. */
-export function newestTransaction({ words }: Region): number {
-  return load(words, NEWEST)
-}
-
 /** Another database may have fewer transactions than the one before. */
 export function forgetTransactions({ words }: Region): void {
   store(words, NEWEST, 0)

@@ -9,7 +9,6 @@ import type { Copy, Stranger } from './catalog.ts'
 import type { Choice } from './choice.ts'
 import { wasUsed } from './demand.ts'
 import type { FollowHandlers, Following } from './follow.ts'
-import { newestTransaction } from './inFlight.ts'
 import { changeLogWords } from './layout.ts'
 import { listenForChanges } from './listener.ts'
 import type { Ask } from './listenerStatements.ts'
@@ -145,11 +144,6 @@ export class ChangeLogOwner {
       isWanted: () => wasUsed(this.region, USED_MS) || this.rings.unknownOutcomes.length > 0,
       attend: (ask) => this.settle(ask),
     }
-  }
-
-  /** Another number once a write was published, by whichever process. */
-  get newestWrite(): number {
-    return newestTransaction(this.region)
   }
 
   get isFollowing(): boolean {

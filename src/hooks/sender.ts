@@ -11,8 +11,6 @@ import { type Hook, type HookStates, Session } from './session.ts'
 export interface SenderOptions {
   readonly allowed: AllowedTargets
   readonly log: Log
-  /** Another number once a write was done, as far as this machine knows; null: it does not know. */
-  readonly newest: (() => number) | null
   readonly backOff?: BackOff
   readonly delivery?: Partial<DeliveryOptions>
   readonly pauses?: Partial<Pauses>
@@ -143,8 +141,8 @@ export class HookSender {
 
   private partsOf(session: Session): RunParts {
     const { entities, options } = this
-    const { newest, log, allowed, backOff = BACK_OFF, nowMs = Date.now, random = Math.random } = options
-    const waits = new ChangeWaits(entities, session, { newest, isDraining: () => session.lost.aborted })
+    const { log, allowed, backOff = BACK_OFF, nowMs = Date.now, random = Math.random } = options
+    const waits = new ChangeWaits(entities, session, { isDraining: () => session.lost.aborted })
     const changes = new Changes(entities, session, { hasValues: false }, waits, null)
     const delivery = { timeoutMs: TIMEOUT_MS, ...options.delivery, allowed }
     return {

@@ -25,8 +25,6 @@ export interface EndpointParts extends ResourceParts {
   isDraining(): boolean
   /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
   isWaiting(): boolean
-  /** Another number after each write; null, or not there: no other process reports its writes. */
-  readonly newestWrite?: (() => number) | null
   /** The keys of requests that wait; not there: none ever ends. */
   readonly keysInUse?: KeysInUse & { serial(): number }
 }
@@ -103,9 +101,8 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
 
 /** What has changed, of all rows and of each. */
 function addChanges(router: Router<ResourceRequest>, parts: EndpointParts): void {
-  const { entities, database, memory, trail = null, newestWrite = null, isDraining, keysInUse = null } = parts
+  const { entities, database, memory, trail = null, isDraining, keysInUse = null } = parts
   const waits = new ChangeWaits(entities, database, {
-    newest: newestWrite,
     isDraining,
     keysSerial: keysInUse && (() => keysInUse.serial()),
   })

@@ -22,8 +22,6 @@ interface Waiter extends Wait {
 }
 
 interface Options {
-  /** Another number after each write that this process knows of; null: it knows of no writes, and asks each second. */
-  readonly newest: (() => number) | null
   isDraining(): boolean
   /** Another number once keys have come, gone or changed; null, or not there: they never do. */
   readonly keysSerial?: (() => number) | null
@@ -35,25 +33,16 @@ interface Options {
 const WAITERS_MAX = 500
 /** Of one key: so that several can wait, however many one of them asks for. */
 const WAITERS_OF_KEY_MAX = 100
-/** How often memory is looked at, and deadlines are. */
-const TICK_MS = 50
-/** Between two looks into the database: short after a write, which others that still run may hold back for a moment. */
-const LOOK_MS_MIN = 50
-const LOOK_MS_MAX = 1_000
+/** Between two looks into the database. */
+const LOOK_MS = 100
 
-/**
- * Those who wait for changes in this process. One statement looks for all of them: at once after a write that the process
- * hears of, by whichever server, and once a second for writes that it does not hear of. Nothing runs while there are none.
- */
+/** Requests of this process that wait for changes. While there are any, one statement looks for all of them every 100 ms. */
 export class ChangeWaits {
   private readonly waiters = new Set<Waiter>()
   /** By key, how many there are. */
   private readonly ofKeys = new Map<string, number>()
   private timer: Timer | null = null
-  private seen = 0
   private keysSeen = 0
-  private pauseMs = LOOK_MS_MAX
-  private lookedMs = 0
   private isLooking = false
 
   constructor(
@@ -84,9 +73,8 @@ export class ChangeWaits {
       this.waiters.add(waiter)
       this.ofKeys.set(wait.key, (this.ofKeys.get(wait.key) ?? 0) + 1)
       if (this.timer !== null) return
-      this.lookSoon()
       this.keysSeen = this.options.keysSerial?.() ?? 0
-      this.timer = setInterval(() => this.tick(), TICK_MS)
+      this.timer = setInterval(() => this.tick(), LOOK_MS)
     })
   }
 
@@ -107,12 +95,6 @@ export class ChangeWaits {
     return this.options.isDraining()
   }
 
-  /** There may be a line soon. */
-  private lookSoon() {
-    this.pauseMs = LOOK_MS_MIN
-    this.lookedMs = 0
-  }
-
   private tick() {
     const nowMs = performance.now()
     for (const waiter of this.waiters) if (nowMs >= waiter.untilMs || this.options.isDraining()) waiter.end(false)
@@ -122,10 +104,7 @@ export class ChangeWaits {
       this.timer = null
       return
     }
-    const newest = this.options.newest?.() ?? 0
-    if (newest !== this.seen) this.lookSoon()
-    this.seen = newest
-    if (!this.isLooking && nowMs - this.lookedMs >= this.pauseMs) this.look(nowMs)
+    if (!this.isLooking) this.look()
   }
 
   private lookAtKeys() {
@@ -135,10 +114,8 @@ export class ChangeWaits {
     for (const waiter of this.waiters) if (waiter.isAdmitted?.() === false) waiter.end(false)
   }
 
-  private async look(nowMs: number) {
+  private async look() {
     this.isLooking = true
-    this.lookedMs = nowMs
-    this.pauseMs = Math.min(2 * this.pauseMs, LOOK_MS_MAX)
     try {
       for (const [table, position, number] of await this.database.read(compileNewest(this.entities))) {
         const place = { position: position as string, number: number as string }

@@ -1,4 +1,3 @@
-import type { ChangeLogOwner } from '../changes/owner.ts'
 import { type Config, isPooled } from '../config/config.ts'
 import { HookSender, type HookUse } from '../hooks/sender.ts'
 import type { Log } from '../log.ts'
@@ -8,8 +7,6 @@ import { OldRows, oldAnswers, oldChanges } from '../postgres/oldRows.ts'
 
 interface Surroundings {
   readonly entities: readonly Entity[]
-  /** Null: nothing is known of writes as they are done. */
-  readonly changes: ChangeLogOwner | null
   readonly log: Log
 }
 
@@ -19,15 +16,12 @@ export class Chores {
   private readonly hooks: HookSender | null
 
   /** `directUrl`: the database, past a pooler. */
-  constructor(config: Config, directUrl: string, { entities, changes, log }: Surroundings) {
+  constructor(config: Config, directUrl: string, { entities, log }: Surroundings) {
     const { changesDays, hooksAllow } = config
     this.oldRows = new OldRows(directUrl, changesDays > 0 ? [oldAnswers, oldChanges(changesDays)] : [oldAnswers])
     // Without lines there is nothing to post; behind a pooler the lock of the sender would be that of any client.
     const hasHooks = changesDays > 0 && (!isPooled(config) || config.databaseDirectUrl !== null)
-    const newest = changes && (() => changes.newestWrite)
-    this.hooks = hasHooks
-      ? new HookSender(directUrl, entities, { allowed: parseTargets(hooksAllow), newest, log })
-      : null
+    this.hooks = hasHooks ? new HookSender(directUrl, entities, { allowed: parseTargets(hooksAllow), log }) : null
   }
 
   /** Null: this server posts no webhooks. */

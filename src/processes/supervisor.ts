@@ -205,7 +205,7 @@ export class Supervisor {
       if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orFail)
-      this.chores ??= new Chores(config, url, { entities, changes, log })
+      this.chores ??= new Chores(config, url, { entities, log })
       this.cursorSecret = cursorSecret
       return true
     } catch (error) {

@@ -1,6 +1,5 @@
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { onWake } from '../changes/demand.ts'
-import { newestTransaction } from '../changes/inFlight.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
 import { type Config, isPooled } from '../config/config.ts'
@@ -142,7 +141,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     cursors,
     memory,
     trail: config.changesDays === 0 ? null : { hasValues: config.changesValues },
-    newestWrite: region && (() => newestTransaction(region)),
     migrationFiles,
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
     log,

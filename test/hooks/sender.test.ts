@@ -54,7 +54,7 @@ afterAll(async () => {
 function send(options: Partial<SenderOptions> = {}): HookSender {
   const allowed = parseTargets('127.0.0.0/8')
   const sender = new HookSender(server.databaseUrl, entities, {
-    ...{ allowed, log, newest: null, backOff: QUICK, pauses: PAUSES },
+    ...{ allowed, log, backOff: QUICK, pauses: PAUSES },
     ...options,
   })
   senders.add(sender)

@@ -3,7 +3,6 @@ import type postgres from 'postgres'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
-import type { Statement } from '../../src/model/sql.ts'
 import { ChangeWaits } from '../../src/operations/changeWaits.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -27,7 +26,7 @@ const leave = (table: string) => sql`
   insert into entity_change (position, entity, id, action, key, changed)
   values (change_position(), ${table}, 1, 'u', 'k', '{}')`
 const waitsOf = (options: Partial<ConstructorParameters<typeof ChangeWaits>[2]> = {}) =>
-  new ChangeWaits(ENTITIES, database, { newest: null, isDraining: () => false, ...options })
+  new ChangeWaits(ENTITIES, database, { isDraining: () => false, ...options })
 const never = new AbortController().signal
 const behind = { position: '9'.repeat(18), number: '0' }
 /** For a line of either entity that never comes; an hour. */
@@ -90,21 +89,10 @@ test('one key takes its share of the places at most, and a place that is left is
   expect(await waiting).toBe(false)
 })
 
-test('news of another process is looked at, and a database that is away ends no wait', async () => {
-  let newest = 1
+test('a database that is away ends no wait', async () => {
   const away = { read: () => Promise.reject(new Error('away')) } as unknown as Database
-  let looks = 0
-  const counting = {
-    read(statement: Statement) {
-      looks++
-      return database.read(statement)
-    },
-  } as Database
-  const lost = new ChangeWaits(ENTITIES, away, { newest: null, isDraining: () => false })
+  const lost = new ChangeWaits(ENTITIES, away, { isDraining: () => false })
   expect(await lost.wait({ ...forNothing(), after: START, untilMs: performance.now() + 300 })).toBe(false)
-  const waits = new ChangeWaits(ENTITIES, counting, { newest: () => newest++, isDraining: () => false })
-  await waits.wait({ ...forNothing(), untilMs: performance.now() + 1_000 })
-  expect(looks).toBeGreaterThan(1)
 })
 
 test('who waits with a key that has ended waits no longer, and others wait on', async () => {

@@ -95,7 +95,7 @@ export class ListProcess {
       places: options.poolSize,
       mayCancel: true,
     })
-    const waits = new ChangeWaits(entities, this.database, { newest: null, isDraining: () => false })
+    const waits = new ChangeWaits(entities, this.database, { isDraining: () => false })
     const fence = memory && new ReadFence(this.database, memory.inFlight, memory.inclusion)
     this.feed = new Changes(entities, this.database, { hasValues: false }, waits, fence)
     const resourceOf = (entity: (typeof entities)[number]) =>
