@@ -8,7 +8,6 @@ import { errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown, unavaila
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { type DriverQuery, Sending } from './sending.ts'
-import { Shortage } from './shortage.ts'
 import { classify, type Verdict } from './sqlstate.ts'
 import { type Work, workOf } from './work.ts'
 import type { Observe, WriteObserver } from './writeObserver.ts'
@@ -28,6 +27,8 @@ const READING_MS_MAX = 500
 const WRITING_MS_MAX = 100
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 const PAUSES_MS = [50, 150, 450]
+/** Between attempts while PostgreSQL has no more connections for us. */
+const CROWDED_PAUSE_MS = 50
 /** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
 
@@ -39,7 +40,6 @@ export class Database {
   private readonly shapes: PreparedShapes
   private readonly reads: Batcher
   private readonly writes: Batcher
-  private readonly shortage = new Shortage()
   private readonly meter: Meter
   /** Null: connections name the machine, or none is to be named. */
   private readonly marks: Marks | null
@@ -48,6 +48,8 @@ export class Database {
   private stuck = 0
   private hasWritten = false
   private isEnded = false
+  /** What PostgreSQL has said while statements wait for it to have a connection; null: none waits. */
+  private refusal: unknown = null
 
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
@@ -96,7 +98,6 @@ export class Database {
     while (this.inFlight > 0 && performance.now() < untilMs) await Bun.sleep(5)
     this.isEnded = true
     this.deadlines.stop()
-    this.shortage.end()
     closePool(this.pool)
     await this.pool.closed
   }
@@ -134,9 +135,8 @@ export class Database {
 
   private async run(work: Work): Promise<Row[]> {
     const { statement, observe, repeatable, untilMs, sending } = work
-    let refusal = this.shortage.isOn ? await this.shortage.wait(untilMs) : null
     for (let attempt = 1; ; attempt++) {
-      if (performance.now() >= untilMs) throw errorFor(missedDeadline(refusal), 'refused', work, this.hasWritten)
+      if (performance.now() >= untilMs) throw errorFor(missedDeadline(this.refusal), 'refused', work, this.hasWritten)
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
@@ -145,7 +145,7 @@ export class Database {
         const rows = await this.attempt(work, pool, prepare)
         const settling = observer?.settle(rows)
         if (settling) await settling
-        if (this.shortage.isOn) this.shortage.freed()
+        this.refusal = null
         return rows
       } catch (error) {
         const verdict = this.verdictOn(error, sending)
@@ -156,12 +156,12 @@ export class Database {
         if (verdict === 'crowded') {
           const { spare } = this.options
           if (spare && pool.running === 0) return spare.run(work)
-          refusal = await this.shortage.waitAgain(untilMs, error)
+          // Nothing was sent: a connection that another statement leaves does for this one.
+          this.refusal = error
+          await Bun.sleep(CROWDED_PAUSE_MS)
           attempt--
           continue
         }
-        if (verdict === 'lost' || verdict === 'notSent') this.shortage.end()
-        else this.shortage.freed()
         // The driver can take many seconds to replace a lost connection; a new pool takes none.
         if (verdict === 'lost' && this.pool === pool) this.renew()
         const again = verdict === 'rolledBack' || verdict === 'notSent' || (verdict === 'lost' && repeatable)
@@ -205,9 +205,9 @@ export class Database {
 
   private missed(pool: Pool, sending: Sending | null, statement: Batchable | null): Error {
     if (sending) this.withdraw(sending)
-    const cause = this.shortage.isOn ? this.shortage.error : new Error('a query missed its deadline')
+    const cause = this.refusal ?? new Error('a query missed its deadline')
     // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
-    if (!this.shortage.isOn && this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
+    if (this.refusal === null && this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
     return sending?.mayBeDone ? outcomeUnknown(cause, Boolean(statement?.once)) : missedDeadline(cause)
   }
 
