@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 
 /** `ApiKey`, in any case, one space or more, the key. Spec 5, rule 1; RFC 9110, 11.1. */
 const AUTHORIZATION = /^ApiKey +([\x21-\x7e]+)$/i
@@ -45,4 +47,20 @@ function randomText(length: number): string {
     for (const byte of randomBytes(2 * length))
       if (byte < 248 && text.length < length) text += ALPHABET[byte % ALPHABET.length]
   return text
+}
+
+/** Where the key is kept; an absolute path. */
+export function developmentKeyFile(dataDir: string): string {
+  return resolve(dataDir, 'development.key')
+}
+
+/** The same at every start, so that a command copied yesterday works today. */
+export function readDevelopmentKey(dataDir: string): string {
+  const file = developmentKeyFile(dataDir)
+  mkdirSync(dataDir, { recursive: true })
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.part`, `roster_dev_${randomBytes(24).toString('hex')}`, { mode: 0o600 })
+    renameSync(`${file}.part`, file) // whole or not at all
+  }
+  return readFileSync(file, 'utf8').trim()
 }

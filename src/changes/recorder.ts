@@ -1,4 +1,4 @@
-import type { WriteObserver } from '../execute/writeObserver.ts'
+import type { WriteObserver } from '../execute/work.ts'
 import { copiedProperties } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'

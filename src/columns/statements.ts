@@ -1,4 +1,4 @@
-import { columns } from '../compile/columns.ts'
+import { columns } from '../compile/parts.ts'
 import type { Entity } from '../model/entity.ts'
 import { integer, join, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 

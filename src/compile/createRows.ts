@@ -2,13 +2,11 @@ import type { Batchable } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
-import { insertParts, list, operandsOf, paramsOf } from './assigned.ts'
 import { allFound, columnOf, type InsertParts, lookup, type Operand, rowsOf } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'
+import { freeOfNew, insertParts, list, operandsOf, type Publishing, paramsOf } from './parts.ts'
 import { ShapeCache } from './shapes.ts'
 import { askerOf, imageNames, linesOf, reachedBy, type Trail } from './trail.ts'
-import { freeOfNew } from './unique.ts'
-import type { Publishing } from './written.ts'
 
 const shapes = new ShapeCache(200)
 

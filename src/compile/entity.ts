@@ -4,7 +4,6 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { assignments, insertParts, list, operandsOf, paramsOf, sourcesOf } from './assigned.ts'
 import {
   batchInsert,
   batchQuery,
@@ -16,13 +15,24 @@ import {
   type Source,
   type UpdateParts,
 } from './batch.ts'
-import { columns } from './columns.ts'
 import { compileOnceInsert, compileOnceUpdate } from './once.ts'
+import {
+  aloneIfUnique,
+  assignments,
+  columns,
+  freeOf,
+  insertParts,
+  list,
+  operandsOf,
+  type Publishing,
+  paramsOf,
+  sourcesOf,
+  unlessTaken,
+  written,
+} from './parts.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 import { reachedBy, type Trail } from './trail.ts'
 import { trailedInsert, trailedUpdate, withKey } from './trailed.ts'
-import { aloneIfUnique, freeOf, unlessTaken } from './unique.ts'
-import { type Publishing, written } from './written.ts'
 
 // The most frequent statement of all, and its text is always the same.
 const shapes = new ShapeCache(2_000)

@@ -2,9 +2,7 @@ import type { Entity } from '../model/entity.ts'
 import { opposite, order } from '../model/order.ts'
 import type { Filter, ListQuery, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { columns } from './columns.ts'
-import { conditionsOf, where } from './condition.ts'
-import { orderBy } from './order.ts'
+import { columns, conditionsOf, orderBy, where } from './parts.ts'
 import { ShapeCache, shapeOfFilters, shapeOfSorts } from './shapes.ts'
 
 const shapes = new ShapeCache(1_000)

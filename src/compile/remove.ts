@@ -4,11 +4,10 @@ import type { Entity } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { isAmong, PATIENCE } from './batch.ts'
-import { columns } from './columns.ts'
 import { onceRemove } from './once.ts'
+import { columns, type Publishing, written } from './parts.ts'
 import type { Trail } from './trail.ts'
 import { trailedRemove, withKey } from './trailed.ts'
-import { type Publishing, written } from './written.ts'
 
 type Compiled = { readonly text: string; readonly batch: Batch }
 /** By what the text depends on beside the entity. */

@@ -2,7 +2,7 @@ import type { Batchable } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { name, param, sql, toStatement } from '../model/sql.ts'
 import { batchQuery } from './batch.ts'
-import { columns } from './columns.ts'
+import { columns } from './parts.ts'
 import type { Compiled } from './shapes.ts'
 
 const compiled = new Map<Entity, Compiled>()

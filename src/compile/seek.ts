@@ -2,8 +2,7 @@ import type { Entity } from '../model/entity.ts'
 import { type OrderKey, opposite, order } from '../model/order.ts'
 import type { ListQuery, Seek, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
-import { where } from './condition.ts'
-import { orderBy } from './order.ts'
+import { orderBy, where } from './parts.ts'
 
 /** Where rows lie beside a position, and an order that they have there, for which there is an index. */
 interface Range {

@@ -3,11 +3,10 @@ import { Value } from '@sinclair/typebox/value'
 import type { LogFormat, LogLevel } from '../log.ts'
 import { parseRules, type Rule } from '../model/limits.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
-import { ENDED, RENAMED } from './formerSettings.ts'
 import { readSecretFiles } from './secretFiles.ts'
 import type { Setting } from './setting.ts'
 import { isSecret, type SettingName, settings } from './settings.ts'
-import { unknownLines } from './strays.ts'
+import { FORMER, unknownLines } from './strays.ts'
 
 /** The settings, checked. */
 export interface Config {
@@ -90,8 +89,7 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     const text = read<string>(name)
     return faultOf(parseRules, text) === null ? parseRules(text) : []
   }
-  for (const [old, name] of Object.entries(RENAMED)) if (environment[old]) faults.push(`${old} is called ${name} now`)
-  for (const [name, remedy] of Object.entries(ENDED)) if (environment[name]) faults.push(`${name} has ended: ${remedy}`)
+  for (const [name, remedy] of Object.entries(FORMER)) if (environment[name]) faults.push(`${name} ${remedy}`)
   faults.push(...unknownLines(files))
   const publicUrl = read<string | null>('PUBLIC_URL')
   const databaseUrl = read<string | null>('DATABASE_URL')

@@ -1,7 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 import { suggest } from '../model/nearest.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
-import { ENDED, RENAMED } from './formerSettings.ts'
 import { secretFileNames } from './secretFiles.ts'
 import { settings } from './settings.ts'
 
@@ -9,6 +8,19 @@ import { settings } from './settings.ts'
 export interface NearMiss {
   readonly name: string
   readonly meant: string
+}
+
+const NO_STANDBYS = 'has ended: lists come from memory or from DATABASE_URL; delete the line'
+
+/**
+ * Settings of earlier versions, each with what to do now. They stop the start by name: ignored, they would leave an operator with
+ * less than was asked for. A secret's variable for a file (`..._FILE`) has an entry of its own.
+ */
+export const FORMER: Readonly<Record<string, string>> = {
+  VIEWS: 'is called LIST_CACHE now',
+  VIEWS_MB: 'is called LIST_CACHE_MB now',
+  DATABASE_READ_URLS: NO_STANDBYS,
+  DATABASE_READ_URLS_FILE: NO_STANDBYS,
 }
 
 const NAMES = Object.keys(settings)
@@ -19,12 +31,11 @@ const LENGTH_MIN = 7
 
 /** A fault for each line that sets nothing the server knows: a misspelt setting would leave its default in force. */
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
-  // Earlier names and ended settings have faults of their own.
+  // Former settings have faults of their own.
   const known = new Set([
     ...NAMES,
     ...secretFileNames,
-    ...Object.keys(RENAMED),
-    ...Object.keys(ENDED),
+    ...Object.keys(FORMER),
     ...files.flatMap(({ references }) => references),
   ])
   const isKnown = (name: string) => known.has(name) || OF_OTHERS.test(name)

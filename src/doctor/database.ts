@@ -7,11 +7,8 @@ import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
 import { type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
-import { clockOff } from './clock.ts'
-import { advice, type Finding, fault, ok } from './finding.ts'
-import { examineHeldChanges } from './heldChanges.ts'
-import { refusalOf } from './refusal.ts'
-import { examineTables } from './tables.ts'
+import { advice, clockOff, type Finding, fault, ok, refusalOf } from './finding.ts'
+import { examineHeldChanges, examineTables } from './tables.ts'
 
 const [VERSION_MIN, VERSION_MAX] = [14, 18]
 /** Of the supervisor, beside what the workers have. */
@@ -188,4 +185,27 @@ async function changes(url: string, config: Config, entities: readonly Entity[],
     'writes of others',
     `lists come from the database because of ${causes}: see docs/cache.md, "What turns it off"`,
   )
+}
+
+/** Looks at DATABASE_URL where it leads through a pooler to the database of `url`, which is looked at closely elsewhere. */
+export async function examinePooled(url: string | null, config: Config): Promise<Finding[]> {
+  const { databaseUrl, databaseDirectUrl } = config
+  if (url === null || databaseDirectUrl === null || databaseUrl === null) return []
+  const check = 'pooled database'
+  const main = await withConnection(url, runOf).catch(() => null)
+  try {
+    const run = await withConnection(databaseUrl, runOf)
+    if (run === main || main === null) return [ok(check, 'DATABASE_URL answers')]
+    return [fault(check, 'DATABASE_URL leads to another database than DATABASE_DIRECT_URL: name the same in both')]
+  } catch (error) {
+    return [fault(check, refusalOf(error, 'DATABASE_URL'))]
+  }
+}
+
+/** Reads what no two databases have in common; null: there are no tables, or none to read. */
+async function runOf(sql: postgres.Sql): Promise<string | null> {
+  const [there] = await sql`select to_regclass('change_feed') is not null as yes`
+  if (!there?.yes) return null
+  const [row] = await sql`select run from change_feed`
+  return row?.run ?? null
 }

@@ -4,10 +4,9 @@ import { formatTable } from '../cli/table.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import { runningPostgres } from '../postgres/postmaster.ts'
 import { DeclarationError, loadEntities } from '../registry.ts'
-import { examineDatabase } from './database.ts'
+import { examineDatabase, examinePooled } from './database.ts'
 import { type Finding, fault, ok } from './finding.ts'
 import { examineMachine } from './machine.ts'
-import { examinePooled } from './pooled.ts'
 import { examineRedis } from './redis.ts'
 
 const MARKS = { ok: 'OK', advice: 'ADVICE', fault: 'FAULT' }

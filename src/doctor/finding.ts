@@ -1,3 +1,5 @@
+import { classify } from '../execute/sqlstate.ts'
+
 /** What the doctor has found in one respect. `advice`: a server runs, and could do so better or more safely. */
 export interface Finding {
   readonly check: string
@@ -9,3 +11,41 @@ export interface Finding {
 export const ok = (check: string, text: string): Finding => ({ check, state: 'ok', text })
 export const advice = (check: string, text: string): Finding => ({ check, state: 'advice', text })
 export const fault = (check: string, text: string): Finding => ({ check, state: 'fault', text })
+
+/** Keys end and limits are reset by the clock; a smaller difference shows nowhere. */
+const OFF_MS_MAX = 2_000
+
+/** Whether another machine's clock, asked between two moments of this one's, goes as this one does. */
+export function clockOff(check: string, thereMs: number, fromMs: number, toMs: number): Finding {
+  const offMs = thereMs < fromMs ? fromMs - thereMs : Math.max(0, thereMs - toMs)
+  const seconds = (offMs / 1_000).toFixed(1)
+  if (offMs <= OFF_MS_MAX) return ok(check, 'goes as this machine’s')
+  const way = thereMs < fromMs ? 'behind' : 'ahead'
+  return fault(check, `${seconds} s ${way} of this machine’s: set both by NTP`)
+}
+
+/** What the driver calls an end of the connection before TLS, and what a certificate may lack. */
+const TLS = /before secure TLS|certificate|SSL|TLS/i
+const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
+
+/** Why a database could not be used, and what to do; it says what PostgreSQL or the network said, which names no password. `setting`: that has its address. */
+export function refusalOf(error: unknown, setting: string): string {
+  const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
+  const said = message || String(error)
+  const sqlstate = String(code)
+  if (sqlstate.startsWith('28'))
+    return `it refuses the role (${said}): mend the name or password in ${setting}, or let it in`
+  if (sqlstate === '3D000') return `it answers, and has no such database (${said}): make it, or mend ${setting}`
+  if (sqlstate === '53300') return `it has no connection left (${said}): raise max_connections, or end others`
+  if (sqlstate === '57P03') return `it is starting or recovering (${said}): wait`
+  if (TLS.test(said) || CERTIFICATE.test(sqlstate))
+    return `TLS with it does not come about (${said}): mend its certificate, or sslmode in ${setting}`
+  if (isUnreached(error)) return `it cannot be reached (${said}): start it, or mend ${setting}`
+  return `it answers with an error (${said})`
+}
+
+/** No connection came about, or it broke. */
+function isUnreached(error: unknown): boolean {
+  const verdict = classify(error)
+  return verdict === 'notSent' || verdict === 'lost'
+}

@@ -1,7 +1,6 @@
 import { RedisClient } from 'bun'
 import { withDeadline } from '../os/deadline.ts'
-import { clockOff } from './clock.ts'
-import { type Finding, fault, ok } from './finding.ts'
+import { clockOff, type Finding, fault, ok } from './finding.ts'
 
 const MS_MAX = 5_000
 const VERSION_MIN = 7

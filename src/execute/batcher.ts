@@ -1,8 +1,7 @@
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Batch, Batchable } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
-import { Sending } from './sending.ts'
-import type { Observe } from './writeObserver.ts'
+import { type Observe, Sending } from './work.ts'
 
 interface Run {
   readonly statement: Batchable

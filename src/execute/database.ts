@@ -7,10 +7,8 @@ import { Meter, type MeterOptions } from './meter.ts'
 import { errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown, unavailable } from './outcomes.ts'
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
-import { type DriverQuery, Sending } from './sending.ts'
 import { classify, type Verdict } from './sqlstate.ts'
-import { type Work, workOf } from './work.ts'
-import type { Observe, WriteObserver } from './writeObserver.ts'
+import { type DriverQuery, type Observe, Sending, type Work, type WriteObserver, workOf } from './work.ts'
 
 export interface DatabaseOptions extends PoolOptions, MeterOptions {
   /** Waiting for a connection included; default: 5 s. */

@@ -3,7 +3,7 @@ import type { Batchable } from '../model/batch.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/deadline.ts'
 import { Database, type DatabaseOptions } from './database.ts'
-import type { Observe, WriteObserver } from './writeObserver.ts'
+import type { Observe, WriteObserver } from './work.ts'
 
 /** The limits of every other statement, for these. */
 const LONG_STATEMENT_MS_MAX = 60_000

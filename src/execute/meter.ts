@@ -1,5 +1,5 @@
 import { cellOf, count, countStatement, failureCells } from '../metrics/counts.ts'
-import type { KindOfStatement } from '../metrics/metric.ts'
+import type { KindOfStatement } from '../metrics/declared.ts'
 
 /** How statements of a pool are watched. */
 export interface MeterOptions {

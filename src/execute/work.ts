@@ -1,6 +1,5 @@
 import type { Batchable } from '../model/batch.ts'
-import type { Follower, Sending } from './sending.ts'
-import type { Observe } from './writeObserver.ts'
+import type { Row } from '../model/sql.ts'
 
 /** A statement on its way. */
 export interface Work {
@@ -43,4 +42,85 @@ export function workOf(
   sending: Sending | null,
 ): Work {
   return sending ? writeOf(statement, observe, untilMs, mayWait, sending) : readOf(statement, untilMs)
+}
+
+/** Follows one write from before it is sent. */
+export interface WriteObserver {
+  /** Its transaction, where that is learnt while it runs. */
+  identify(transaction: number): void
+  /**
+   * Called once with its outcome, as soon as that is known, whether or not a client still waits for it: the rows that it
+   * returned, which are none when it did nothing; or null, when it is not known whether it was done, or will be. A promise:
+   * the client is answered when that has resolved; it never rejects.
+   */
+  settle(rows: readonly Row[] | null): Promise<void> | void
+}
+
+/** Called each time before a write is sent, alone or with others as a batch. */
+export type Observe = () => WriteObserver
+
+/** A statement as the driver has it. */
+export interface DriverQuery {
+  /** Null until a connection has taken the statement. */
+  readonly state: { readonly pid: number | null } | null
+  /** Rejects it at once where no connection has taken it, which none does then. */
+  cancel(): void
+}
+
+/** Follows a statement through the driver. */
+interface Follower {
+  /** Called each time that it is handed to the driver, for one of these connections. */
+  handOver(query: DriverQuery, connections: object): void
+}
+
+/** What is known of a write, for the answer to a client that waits no longer. */
+export class Sending implements Follower {
+  /** Whether it was sent and may have been done, though the answer was lost. */
+  isUnknown = false
+  /** The batch that it is part of at the moment. */
+  private batch: Sending | null = null
+  private query: DriverQuery | null = null
+  private connections: object | null = null
+
+  /** Of these as one batch. */
+  static together(parts: readonly { readonly sending: Sending | null }[]): Sending {
+    const batch = new Sending()
+    for (const { sending } of parts) if (sending) sending.batch = batch
+    return batch
+  }
+
+  /** The batch has ended; where it did nothing, its parts may be sent by themselves. */
+  separate(): void {
+    if (this.batch?.isUnknown) this.isUnknown = true
+    this.batch = null
+  }
+
+  handOver(query: DriverQuery, connections: object): void {
+    this.query = query
+    this.connections = connections
+  }
+
+  /** It was answered, or it is known what has become of it. */
+  end(): void {
+    this.query = null
+  }
+
+  /** Whether the driver has it, and no connection has taken it. */
+  get isUnsent(): boolean {
+    return this.query !== null && this.query.state === null
+  }
+
+  /** Takes it back where no connection has taken it. Returns those that it was for; null: there is nothing to take back. */
+  withdraw(): object | null {
+    if (this.batch) return this.batch.withdraw()
+    if (!this.isUnsent) return null
+    this.query?.cancel()
+    this.query = null
+    return this.connections
+  }
+
+  /** Whether it may have been done, or may still be. */
+  get mayBeDone(): boolean {
+    return this.isUnknown || this.query !== null || this.batch?.mayBeDone === true
+  }
 }

@@ -8,18 +8,23 @@ import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
 import { fitHead } from '../respond/head.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
-import { bearerKey, bearerTextOf } from './bearer.ts'
-import { type Charged, chargeMore } from './chargeMore.ts'
+import {
+  bearerKey,
+  databaseIsAway,
+  keyChecks,
+  notFound,
+  rateLimitExceeded,
+  requireRight,
+  unauthorized,
+  unconfirmed,
+} from './authentication.ts'
 import { type Cors, isPreflight, respondPreflight } from './cors.ts'
 import { createRouter, type EndpointParts } from './endpoints.ts'
 import { type Exchange, idsOf, noteAnswer } from './exchange.ts'
 import { type OwnRoute, ownEndpoint, requireFree } from './ownRoutes.ts'
-import { inPieces } from './pieces.ts'
-import { chargeKey, confirmKey, readmit } from './readmit.ts'
-import { databaseIsAway, notFound, rateLimitExceeded, requireRight, unauthorized, unconfirmed } from './refusals.ts'
 import type { Router } from './router.ts'
 import { type Route, routesOf } from './routes.ts'
-import { streamBody } from './streamBody.ts'
+import { inPieces, streamBody } from './streamBody.ts'
 import { readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
 
@@ -39,14 +44,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const { admission } = parts
   const router = createRouter({
     ...parts,
-    readmit: (request, plural) => readmit(admission, request, app.server, plural),
-    keysInUse: {
-      of: (request) => admission.keyOf(bearerTextOf(request)),
-      rightsOf: async (request) => (await confirmKey(admission, request)).rights,
-      charge: async (request) => (await chargeKey(admission, request, app.server)).rights,
-      serial: () => admission.keysSerial,
-    },
-    chargeMore: (exchange, count) => chargeMore(admission, exchange as Charged, count),
+    ...keyChecks(admission, () => app.server),
   })
   const app = new Elysia({
     name: 'roster',

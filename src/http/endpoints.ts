@@ -9,9 +9,9 @@ import type { ResourceParts } from '../operations/resourceParts.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { createPages } from '../pages/pages.ts'
 import { type Reply, respondJson } from '../respond/reply.ts'
+import { databaseIsAway } from './authentication.ts'
 import { createOpenApi, type Limits } from './openApi.ts'
 import { createReadiness } from './readiness.ts'
-import { databaseIsAway } from './refusals.ts'
 import { defineEndpoint, Router } from './router.ts'
 
 /** What the endpoints need to answer. */

@@ -3,12 +3,11 @@ import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import type { Log, LogFields } from '../log.ts'
 import { countRequest } from '../metrics/counts.ts'
-import type { KindOfRequest } from '../metrics/metric.ts'
+import type { KindOfRequest } from '../metrics/declared.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
 import { noteAnswered } from '../operations/streamPace.ts'
 import type { Location } from './router.ts'
 import { pathOf } from './target.ts'
-import { readTraceParent } from './traceParent.ts'
 
 /** A request, and what its answer and its line in the log need of it. */
 export interface Exchange {
@@ -65,4 +64,24 @@ function logRequest({ admission, log }: { admission: Admission; log: Log }, call
   if (location !== null) fields.route = location.endpoint.route
   if (key !== null) fields.key = key.id
   log.info(`${request.method} ${pathOf(request.url)} ${to.status}`, fields)
+}
+
+/** A request's place in a trace of several programs. */
+export interface TraceContext {
+  readonly traceId: string
+  /** Of the client's part. */
+  readonly spanId: string
+}
+
+const PATTERN = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
+const FIRST_VERSION = '00'
+
+/** What the header `traceparent` says; null where there is none, or one that is to be ignored. Trace Context, 2.2.2 */
+export function readTraceParent({ headers }: Request): TraceContext | null {
+  const text = headers.get('traceparent')
+  if (text === null) return null
+  const [, traceId, spanId, more] = PATTERN.exec(text) ?? []
+  if (traceId === undefined || spanId === undefined) return null
+  // Later versions may say more.
+  return more !== undefined && text.startsWith(FIRST_VERSION) ? null : { traceId, spanId }
 }

@@ -1,12 +1,15 @@
 import type postgres from 'postgres'
+import { ApiError } from '../errors.ts'
 import { connectTo } from '../execute/connect.ts'
+import type { Database } from '../execute/database.ts'
 import { QUERY_MS_MAX, STATEMENT_MS_MAX } from '../execute/deadlines.ts'
 import { classify } from '../execute/sqlstate.ts'
-import type { KeyRecord } from '../model/key.ts'
+import type { KeyRecord, KeySource } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/deadline.ts'
 import * as statements from './statements.ts'
+import { selectCurrent, selectVersion } from './statements.ts'
 
 /** The change does not fit the keys that there are; the message is for an operator. */
 export class KeyRefused extends Error {}
@@ -151,4 +154,17 @@ function close({ sql }: Connection) {
 /** Never prepared: behind a pooler in transaction mode the next statement may be on another connection. */
 function send<T>(on: postgres.Sql | postgres.TransactionSql, { text, values }: Statement): Promise<T[]> {
   return on.unsafe(text, values as string[], { prepare: false }) as unknown as Promise<T[]>
+}
+
+/** Reads keys over the connections that requests are answered with: a process that serves also learns of revocations. */
+export function keySource(database: Database): KeySource {
+  return {
+    version: async () => (await database.read(selectVersion))[0]?.[0] ?? '',
+    current: async () =>
+      (await database.read(selectCurrent)).map(
+        ([id, name, hash, rights, limits]) => ({ id, name, hash, rights, limits }) as KeyRecord,
+      ),
+    // A database that refuses this statement, or is slow, may still answer others.
+    isAway: (error) => error instanceof ApiError && ['lost', 'notSent'].includes(classify(error.cause)),
+  }
 }

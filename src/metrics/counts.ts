@@ -1,13 +1,14 @@
-import { type MetricName, metrics } from './declared.ts'
 import {
   type KindOfRequest,
   type KindOfStatement,
   METHODS,
   type Metric,
+  type MetricName,
+  metrics,
   NO_ROUTE,
   type Sample,
   STATUSES,
-} from './metric.ts'
+} from './declared.ts'
 
 /** The values of a process by metric. */
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>

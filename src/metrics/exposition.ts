@@ -1,5 +1,4 @@
-import { type MetricName, metrics } from './declared.ts'
-import type { Metric, Sample } from './metric.ts'
+import { type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
 /** The type of what `writeMetrics` writes. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'

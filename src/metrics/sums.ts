@@ -1,6 +1,5 @@
 import type { Samples } from './counts.ts'
-import { type MetricName, metrics } from './declared.ts'
-import type { Metric, Sample } from './metric.ts'
+import { type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
 /** The processes that have had one number, one after the other. */
 interface Slot {

@@ -4,7 +4,7 @@ import type { Trail } from '../compile/trail.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
-import type { Observe } from '../execute/writeObserver.ts'
+import type { Observe } from '../execute/work.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Rule } from '../model/entity.ts'
@@ -12,7 +12,6 @@ import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { inProgress, type Repeats } from './repeats.ts'
-import { missingReference, takenValue } from './rowFaults.ts'
 import type { VersionAsked } from './rowVersions.ts'
 
 /** A write may be refused each time for what is no longer so. */
@@ -150,4 +149,19 @@ export function conflict(cause?: ConstraintViolation): ApiError {
 function brokenRule({ later, earlier }: Rule): ApiError {
   const [target, message] = [later.name, `${later.name} must not be before ${earlier.name}.`]
   return faultsError([{ code: 'InvalidValue', target, message }])
+}
+
+/** The reference in this column names no row. */
+export function missingReference(column: string, assignments: Assignments): Fault {
+  const [property, value] = [...assignments].find(([candidate]) => candidate.column === column) ?? []
+  const message = `${property?.name} names no ${property?.reference?.entity}${value === '0' ? '' : `: there is none with id ${value}`}.`
+  return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
+}
+
+/** What the constraint of a unique property says of its value; null: it is another constraint. */
+export function takenValue({ name, properties }: Entity, constraint: string): Fault | null {
+  const property = properties.find(({ unique }) => unique === constraint)
+  if (!property) return null
+  const message = `${property.name} is not free: another ${name} has this value.`
+  return { code: 'AlreadyExists', target: property.name, message }
 }

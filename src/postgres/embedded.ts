@@ -1,10 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../os/lock.ts'
-import { initialize } from './initdb.ts'
 import { logOf, openLog, tail } from './postgresLog.ts'
 import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
 import { type Access, FEED, ROLES, secure } from './rights.ts'
@@ -191,4 +190,31 @@ function freePort(): Promise<number> {
       probe.close(() => done(typeof address === 'object' && address ? address.port : 0))
     })
   })
+}
+
+const LOCALE = ['--encoding=UTF8', '--locale=C']
+const LOCALE_BUILTIN = [...LOCALE, '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+
+/** Makes the cluster, under another name first: a folder under its own name is whole. @throws Error */
+async function initialize(runner: Runner, dataDir: string) {
+  const part = `${runner.cluster}.part`
+  rmSync(part, { recursive: true, force: true })
+  mkdirSync(part, { mode: 0o700 })
+  runner.give(part)
+  const { path, file } = openLog(dataDir)
+  const locale = hasBuiltinLocale(runner.native) ? LOCALE_BUILTIN : LOCALE
+  // No role gets in before there is a role to serve.
+  const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale]
+  const code = await endOf(runner.launch('initdb', args, file))
+  closeSync(file)
+  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${tail(path)}`)
+  renameSync(part, runner.cluster)
+}
+
+function hasBuiltinLocale(native: string): boolean {
+  return existsSync(join(native, 'share/postgresql/postgres.bki')) && majorVersion(native) >= 17
+}
+
+function majorVersion(native: string): number {
+  return Number(/PostgreSQL (\d+)/.exec(readFileSync(join(native, 'share/postgresql/postgres.bki'), 'utf8'))?.[1])
 }

@@ -62,7 +62,7 @@ export async function applyPending(transaction: postgres.TransactionSql, migrati
 }
 
 /** @throws Error that names the encoding there is */
-export async function requireUtf8(sql: postgres.TransactionSql) {
+async function requireUtf8(sql: postgres.TransactionSql) {
   const [row] = await sql`select current_setting('server_encoding') as encoding`
   if (row?.encoding !== 'UTF8') throw new Error(`the database must be encoded in UTF8, not in ${row?.encoding}`)
 }
@@ -100,4 +100,19 @@ export function pendingOf(
   const late = pending.find(({ file }) => last && file < last.file)
   if (late) throw new Error(`${late.file} comes before ${last?.file}, which is applied already: give it a later number`)
   return pending
+}
+
+/** The files of `folder` that `migrate` would apply. @throws Error as it does, and writes nothing */
+export async function pendingMigrations(url: string, folder: string): Promise<string[]> {
+  const migrations = readMigrations(folder)
+  return withConnection(url, (sql) =>
+    sql.begin('read only', async (transaction) => {
+      await requireUtf8(transaction)
+      const [there] = await transaction`select to_regclass('migration') is not null as yes`
+      const applied = there?.yes
+        ? await transaction<{ file: string; checksum: string }[]>`select file, checksum from migration`
+        : []
+      return pendingOf(migrations, applied).map(({ file }) => file)
+    }),
+  )
 }

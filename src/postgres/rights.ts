@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { withConnection } from '../execute/connect.ts'
+import type { Log } from '../log.ts'
 import { openLog, tail } from './postgresLog.ts'
 import { endOf, type Runner } from './runner.ts'
 
@@ -136,4 +138,18 @@ async function runAlone(runner: Runner, dataDir: string, commands: readonly stri
   const code = await endOf(runner.launch('postgres', args, file, input))
   closeSync(file)
   if (code !== 0) throw new Error(`PostgreSQL did not start:\n${tail(path)}`)
+}
+
+/** Says so where the address leads in as a superuser, which no server needs. */
+export async function warnOfSuperuser(url: string, log: Pick<Log, 'warn'>): Promise<void> {
+  const role = await superuserOf(url)
+  if (role !== null) log.warn('the role of DATABASE_URL is a superuser: give it rights on its tables alone', { role })
+}
+
+/** The role that the address leads in as, if it is a superuser; else null. */
+async function superuserOf(url: string): Promise<string | null> {
+  return withConnection(url, async (sql) => {
+    const [row] = await sql`select current_user::text as role, current_setting('is_superuser') = 'on' as is`
+    return row?.is ? (row.role as string) : null
+  })
 }

@@ -1,12 +1,11 @@
 import { writeSync } from 'node:fs'
 import { version } from '../../package.json'
-import { developmentKeyFile } from '../admit/developmentKey.ts'
+import { developmentKeyFile } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'
 import type { NearMiss } from '../config/strays.ts'
 import { createLog, formatFor, type Log } from '../log.ts'
 import { StartError } from './startError.ts'
-import type { Started } from './started.ts'
-import { Supervisor } from './supervisor.ts'
+import { type Started, Supervisor } from './supervisor.ts'
 
 /** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
 const SAME_SIGNAL_MS = 1_000

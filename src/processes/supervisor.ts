@@ -1,4 +1,4 @@
-import { readDevelopmentKey } from '../admit/developmentKey.ts'
+import { readDevelopmentKey } from '../admit/apiKey.ts'
 import { ChangeLogOwner } from '../changes/owner.ts'
 import { sweepListeners } from '../changes/sweepListeners.ts'
 import { type Config, isPooled } from '../config/config.ts'
@@ -10,8 +10,8 @@ import { takeMemoryFolder } from '../os/folder.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
 import { checkChanges } from '../postgres/oldRows.ts'
+import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadSample } from '../postgres/sample.ts'
-import { warnOfSuperuser } from '../postgres/superuser.ts'
 import { loadEntities } from '../registry.ts'
 import { Certificates } from './certificates.ts'
 import { Chores } from './chores.ts'
@@ -21,9 +21,19 @@ import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
 import { asStartError, orStartError, portTaken, readForStart, StartError, takePorts } from './startError.ts'
-import type { Started } from './started.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
+
+/** What there is to say of a server that has started. */
+export interface Started {
+  readonly url: string
+  /** Null: there is no port for metrics. */
+  readonly adminUrl: string | null
+  readonly workers: number
+  /** To be shown to a developer; null where the operator makes the keys. */
+  readonly developmentKey: string | null
+  readonly hasKeys: boolean
+}
 
 /** Between attempts to reach a database that is away. */
 const AGAIN_MS = 250

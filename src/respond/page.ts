@@ -6,8 +6,7 @@ import type { Row } from '../model/sql.ts'
 import { type CodedRows, codedWriter } from './codedRows.ts'
 import { choiceWriter, writeEntity } from './json.ts'
 import { JsonWriter, markOf } from './jsonWriter.ts'
-import { addLinks, type LinkCursors } from './links.ts'
-import { pageLinksOf } from './pageLinks.ts'
+import { addLinks, type LinkCursors, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
 /** What was found for a list: rows with something in front, then the entity's columns. */

@@ -1,10 +1,10 @@
-import { chooseAll } from '../model/choice.ts'
+import { type Choice, chooseAll } from '../model/choice.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { takesGzip } from '../model/preferences.ts'
 import type { StreamQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { csvHeader, csvWriter } from './csv.ts'
-import { ndjsonWriter } from './ndjson.ts'
+import { choiceWriter } from './json.ts'
 import { NDJSON_TYPE, NO_STORE } from './reply.ts'
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: NDJSON_TYPE } as const
@@ -38,4 +38,10 @@ export function streamHeaders({ plural }: Entity, form: keyof typeof TYPES, requ
   if (form === 'csv') headers['Content-Disposition'] = `attachment; filename="${plural}.csv"`
   if (takesGzip(request.get('accept-encoding'))) headers['Content-Encoding'] = 'gzip'
   return headers
+}
+
+/** Writes rows that have these columns as lines of JSON. */
+function ndjsonWriter(choice: Choice, columns: readonly Property[]): (row: Row) => string {
+  const write = choiceWriter(choice, columns)
+  return (row) => `${write(row, 0)}\n`
 }

@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { RedisClient } from 'bun'
-import { type RedisEvents, RedisWindows } from '../../src/admit/redis.ts'
-import { readDecision, ringArguments, ringScript } from '../../src/admit/redisScript.ts'
+import { type RedisEvents, RedisWindows, readDecision, ringArguments, ringScript } from '../../src/admit/redis.ts'
 import { type Decision, parseRules, type Rule } from '../../src/model/limits.ts'
 import { Oracle } from '../prove/limiterOracle.ts'
 import { freePort, until } from '../support/process.ts'
@@ -145,7 +144,7 @@ function ruleTests() {
   test('four processes that ask for the same client are admitted exactly as often as its limit says', async () => {
     const folder = `${import.meta.dir}/../../src`
     const script = `
-      import { ringArguments, ringScript } from '${folder}/admit/redisScript.ts'
+      import { ringArguments, ringScript } from '${folder}/admit/redis.ts'
       import { parseRules } from '${folder}/model/limits.ts'
       const redis = new Bun.RedisClient('${server.url}')
       const command = [ringScript, ...ringArguments('contended', parseRules('5000/12h,1000/1h'))]

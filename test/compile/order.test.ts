@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { orderBy } from '../../src/compile/order.ts'
+import { orderBy } from '../../src/compile/parts.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Entity } from '../../src/model/entity.ts'

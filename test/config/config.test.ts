@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { availableParallelism } from 'node:os'
 import { ConfigError, defaultWorkers, readConfig } from '../../src/config/config.ts'
-import { ENDED } from '../../src/config/formerSettings.ts'
 import { settings } from '../../src/config/settings.ts'
+import { FORMER } from '../../src/config/strays.ts'
 import { parseRules } from '../../src/model/limits.ts'
 
 const faults = (environment: Record<string, string>): string[] => {
@@ -234,14 +234,9 @@ test('a fault repeats the value, unless it is a secret', () => {
   expect(secrets.join()).not.toContain('hunter2')
 })
 
-test('a setting under its earlier name is refused with the name of now', () => {
-  expect(() => readConfig({ VIEWS: 'off' })).toThrow('VIEWS is called LIST_CACHE now')
-  expect(() => readConfig({ VIEWS_MB: '8' })).toThrow('VIEWS_MB is called LIST_CACHE_MB now')
-})
-
-test('a setting that has ended is refused by its name, with what to do and without its value', () => {
-  for (const [name, remedy] of Object.entries(ENDED))
-    expect(faults({ [name]: 'hunter2' })).toEqual([`${name} has ended: ${remedy}`])
+test('a former setting is refused by its name, with what to do and without its value', () => {
+  for (const [name, remedy] of Object.entries(FORMER))
+    expect(faults({ [name]: 'hunter2' })).toEqual([`${name} ${remedy}`])
 })
 
 test('an address past the pooler without that of the pooler is refused, and is not repeated', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { parseEnvironmentFile } from '../../src/config/environmentFiles.ts'
-import { ENDED } from '../../src/config/formerSettings.ts'
 import { settings } from '../../src/config/settings.ts'
-import { nearMisses, unknownLines } from '../../src/config/strays.ts'
+import { FORMER, nearMisses, unknownLines } from '../../src/config/strays.ts'
 
 const faultsOf = (text: string) => unknownLines([parseEnvironmentFile('.env', text)])
 const missesOf = (...names: string[]) =>
@@ -10,7 +9,7 @@ const missesOf = (...names: string[]) =>
 
 describe('a line of a file', () => {
   test('that is a setting is fine, an earlier name and an ended setting have faults of their own', () => {
-    const all = [...Object.keys(settings), ...Object.keys(ENDED), 'VIEWS'].map((name) => `${name}=x`)
+    const all = [...Object.keys(settings), ...Object.keys(FORMER)].map((name) => `${name}=x`)
     expect(faultsOf(all.join('\n'))).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Batcher } from '../../src/execute/batcher.ts'
-import type { Observe } from '../../src/execute/writeObserver.ts'
+import type { Observe } from '../../src/execute/work.ts'
 import type { Batch, Batchable } from '../../src/model/batch.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
 import { observing } from '../support/observing.ts'

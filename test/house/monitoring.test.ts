@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { metrics } from '../../src/metrics/declared.ts'
-import type { Metric } from '../../src/metrics/metric.ts'
+import { type Metric, metrics } from '../../src/metrics/declared.ts'
 import { hasPrometheus, promtool } from '../support/prometheus.ts'
 
 const FOLDER = join(import.meta.dir, '../../docs/monitoring')

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { inPieces } from '../../src/http/pieces.ts'
+import { inPieces } from '../../src/http/streamBody.ts'
 import { usePlace } from '../support/place.ts'
 import { workersOf } from '../support/process.ts'
 import { resourcesOf } from '../support/resources.ts'

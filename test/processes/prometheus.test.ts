@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'bun:test'
-import { metrics } from '../../src/metrics/declared.ts'
-import type { Metric } from '../../src/metrics/metric.ts'
+import { type Metric, metrics } from '../../src/metrics/declared.ts'
 import { usePlace } from '../support/place.ts'
 import { until } from '../support/process.ts'
 import { hasPrometheus, promtool, type RunningPrometheus, startPrometheus } from '../support/prometheus.ts'

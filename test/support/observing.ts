@@ -1,4 +1,4 @@
-import type { WriteObserver } from '../../src/execute/writeObserver.ts'
+import type { WriteObserver } from '../../src/execute/work.ts'
 
 /** An observer of the outcome alone. */
 export function observing(settle: WriteObserver['settle']): WriteObserver {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
-import { bearerKey } from '../../src/http/bearer.ts'
+import { bearerKey } from '../../src/http/authentication.ts'
 
 const app = new Elysia().use(bearerKey).get('/', ({ request, keyTextOf }) => JSON.stringify(keyTextOf(request) ?? null))
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readTraceParent } from '../../src/http/traceParent.ts'
+import { readTraceParent } from '../../src/http/exchange.ts'
 
 const [TRACE, SPAN] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
 const read = (traceparent: string) => readTraceParent(new Request('http://localhost', { headers: { traceparent } }))

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Cursors } from '../../src/model/cursor.ts'
 import { decimal, defineEntity, identity, text } from '../../src/model/entity.ts'
-import { narrowing } from '../../src/operations/narrowing.ts'
+import { narrowing } from '../../src/operations/lists.ts'
 import { parseList } from '../../src/parse/list.ts'
 
 const thing = defineEntity('Thing', {

@@ -1,0 +1,156 @@
+import type { Entity, Property } from '../model/entity.ts'
+import type { OrderKey } from '../model/order.ts'
+import type { Filter } from '../model/query.ts'
+import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
+import type { InsertParts, Operand, Source } from './batch.ts'
+import type { Compiled } from './shapes.ts'
+
+// What statements that set properties have in common.
+
+/** A value for each, which its statement gets later. */
+export function operandsOf(changed: readonly Property[]): Operand[] {
+  return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
+}
+
+/** A reference brings along the copy that its foreign key checks, which `copied` finds. */
+export function assignments(
+  changed: readonly Property[],
+  operands: readonly Operand[],
+  copied: (source: Source) => Sql,
+) {
+  const sources = sourcesOf(changed, operands)
+  return changed.flatMap(({ column, reference }, index) => {
+    const { param } = operands[index] as Operand
+    const own = { column, value: sql`${param}` }
+    const source = sources.find(({ id }) => id === param)
+    return source && reference?.copy ? [own, { column: reference.copy.keyColumn, value: copied(source) }] : [own]
+  })
+}
+
+/** The rows that the changed references name. */
+export function sourcesOf(changed: readonly Property[], operands: readonly Operand[]): Source[] {
+  return changed.flatMap(({ reference }, index) => {
+    if (!reference) return []
+    const copied = reference.copy ? name(reference.copy.sourceColumn) : sql`true`
+    const as = sql`"K${integer(index + 1)}"`
+    return [{ table: name(reference.table), id: (operands[index] as Operand).param, copied, as }]
+  })
+}
+
+/** A new row that sets these properties. `values` are of a row `b`, which has what they copy. */
+export function insertParts(
+  entity: Entity,
+  changed: readonly Property[],
+  operands: readonly Operand[],
+  publishing: Publishing,
+): InsertParts {
+  const assigned = assignments(changed, operands, ({ as }) => sql`b.${as}`)
+  const targets = list(assigned.map(({ column }) => name(column)))
+  return {
+    insert: sql`insert into ${name(entity.table)} (${targets})`,
+    values: list(assigned.map(({ value }) => value)),
+    returning: sql`returning ${columns(entity)}, ${written(sql``, publishing)}`,
+    sources: sourcesOf(changed, operands),
+    matches: changed.flatMap((property, value) =>
+      property.reference ? [{ value, column: entity.properties.indexOf(property) }] : [],
+    ),
+  }
+}
+
+export function paramsOf(operands: readonly Operand[]): Param[] {
+  return operands.map((operand) => operand.param)
+}
+
+export function list(parts: readonly Sql[]): Sql {
+  return join(parts, sql`, `)
+}
+
+/** The columns of every property, in the order in which the JSON writers take them; of `table` where two have them. */
+export function columns(entity: Entity, table?: Sql): Sql {
+  const prefix = table ? sql`${table}.` : sql``
+  return join(
+    entity.properties.map((property) => sql`${prefix}${name(property.column)}`),
+    sql`, `,
+  )
+}
+
+/** A condition for each filter. Filters without a value take no operand; the others take `operands` in their order. */
+export function conditionsOf(filters: readonly Filter[], operands: readonly Param[]): Sql[] {
+  let next = 0
+  return filters.map(({ property, operator, value }) => {
+    const column = name(property.column)
+    if (value !== null) return operator.compile(column, operands[next++] as Param)
+    if (!operator.compileEmpty) throw new Error(`operator ${operator.prefix} without a value`)
+    return operator.compileEmpty(column, property.kind.emptyIsNoValue)
+  })
+}
+
+/** ` where ...`, or nothing. */
+export function where(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`` : sql` where ${join(conditions, sql` and `)}`
+}
+
+/**
+ * PostgreSQL's own placing of nulls is the one we want (last ascending, first descending), and the collation is the
+ * column's, so each single-property order is that of the index on (column, id), or of that index read backwards.
+ */
+export function orderBy(keys: readonly OrderKey[]): Sql {
+  return join(
+    keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))),
+    sql`, `,
+  )
+}
+
+/** A row with a value that another one has is left out, also where that is written at the same time: nothing has to fail. */
+export function unlessTaken(changed: readonly Property[]): Sql {
+  return changed.some(({ unique }) => unique !== null) ? sql`on conflict do nothing ` : sql``
+}
+
+/**
+ * Writes of unique values are not batched: what of a batch was left out could not be told from what was written, and two
+ * updates of one batch, neither of which sees the other, would leave it to the constraint to refuse them. D65
+ */
+export function aloneIfUnique(changed: readonly Property[], compiled: Compiled): Compiled {
+  return changed.some(({ unique }) => unique !== null) ? { ...compiled, batch: null } : compiled
+}
+
+/** That no row has a unique value of a new one; of those that are under way at the same time the constraint refuses one. */
+export function freeOfNew(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql[] {
+  return changed.flatMap(({ column, unique }, index) => {
+    if (unique === null) return []
+    const value = sql`taken.${name(column)} = ${(operands[index] as Operand).param}`
+    return [sql`not exists (select from ${name(entity.table)} as taken where ${value})`]
+  })
+}
+
+/** That no other row has a unique value that is changed; of two updates at the same time the constraint refuses one. */
+export function freeOf(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql[] {
+  const id = (operands.at(-1) as Operand).param
+  return changed.flatMap(({ column, unique }, index) => {
+    if (unique === null) return []
+    const value = sql`taken.${name(column)} = ${(operands[index] as Operand).param}`
+    return [sql`not exists (select from ${name(entity.table)} as taken where ${value} and taken.id <> ${id})`]
+  })
+}
+
+const MACHINE = sql`current_setting('roster.machine', true)`
+const XID = sql`pg_current_xact_id()::text`
+
+/** Whether this machine publishes the row that a write leaves; and whether others may copy what has changed in it. */
+export type Publishing = 'unpublished' | 'published' | 'renamed'
+
+/**
+ * What every write returns behind the columns of each row: its transaction, since who reads the row later must know whether it
+ * saw this one. Over connections that name a machine it also says in the database's log, right behind the row's own record,
+ * that this machine publishes the row by itself: `changes/slotFeed.ts` reads it there. `isRename`: others may copy what has
+ * changed. `row`: what goes before the names of the row's columns.
+ *
+ * Where nothing is kept in memory, no one asks for more than the row's version, which is the transaction modulo 2^32; and no
+ * function is called then, since databases that spread rows over servers call none in `returning`.
+ */
+export function written(row: Sql, publishing: Publishing): Sql {
+  if (publishing === 'unpublished') return sql`${row}xmin::text`
+  const what = publishing === 'renamed' ? sql` || ' renamed'` : sql``
+  const mark = sql`pg_logical_emit_message(true, 'roster', ${MACHINE} || ' ' || ${row}tableoid || ' ' || ${row}id${what})`
+  return sql`case when coalesce(${MACHINE}, '') = '' then ${XID} when ${mark} is null then null else ${XID} end`
+}
