@@ -213,7 +213,7 @@ export class ChangeLogOwner {
 }
 
 /** What the database changes along with a row; `WriteRecorder` publishes it. */
-export function copiesOf(entities: readonly Entity[]): Copy[] {
+function copiesOf(entities: readonly Entity[]): Copy[] {
   return entities.flatMap(({ table, properties }) =>
     properties.flatMap(({ reference }) =>
       reference?.copy ? [{ table, source: reference.table, column: reference.copy.sourceColumn }] : [],

@@ -1,11 +1,7 @@
 import type postgres from 'postgres'
-import { survey } from '../changes/catalog.ts'
-import { chooseWay } from '../changes/choice.ts'
-import { copiesOf } from '../changes/owner.ts'
 import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Row } from '../model/sql.ts'
 import { type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { advice, clockOff, type Finding, fault, ok, refusalOf } from './finding.ts'
 import { examineHeldChanges, examineTables } from './tables.ts'
@@ -44,7 +40,7 @@ export async function examineDatabase(
       const tables = await examineTables(sql, entities)
       const mayRead = tables.every(({ check, state }) => check !== 'rights' || state !== 'fault')
       const held = mayRead && config.changesDays > 0 ? [await examineHeldChanges(sql, entities)] : []
-      return [...common, ...tables, await changes(url, config, entities, sql), ...held]
+      return [...common, ...tables, ...held]
     })
   } catch (error) {
     return [fault('database', refusalOf(error, setting))]
@@ -158,33 +154,6 @@ async function examineMigrations(sql: postgres.Sql, config: Config): Promise<Fin
   } catch (error) {
     return fault('migrations', (error as Error).message)
   }
-}
-
-/** How writes of others become known, and whether they do. */
-async function changes(url: string, config: Config, entities: readonly Entity[], sql: postgres.Sql): Promise<Finding> {
-  if (!config.listCache || config.changes === 'off') return ok('writes of others', 'the list cache is off')
-  // The role that reads its log is one of its own.
-  if (config.databaseUrl === null) return ok('writes of others', 'the embedded one lets its log be read')
-  const tables = entities.map(({ table }) => table)
-  const { way, reason } =
-    config.changes === 'notify' ? { way: 'notify', reason: '' } : await chooseWay('auto', { url, feedUrl: url }, tables)
-  if (way === 'slot') return ok('writes of others', 'they are read from the database’s log')
-  if (config.changes === 'slot')
-    return fault('writes of others', `CHANGES=slot, and ${reason}: mend that, or set CHANGES=auto`)
-  const ask = async (text: string, values: readonly string[] = []) =>
-    (await sql.unsafe(text, values as string[]).values()) as unknown as Row[]
-  const { notifying, strangers } = await survey(ask, tables, copiesOf(entities))
-  const silent = tables.filter((table) => !notifying.has(table))
-  if (silent.length > 0) {
-    const calls = silent.map((table) => `select notify_changes_of('${table}')`).join('; ')
-    return fault('writes of others', `triggers of ${silent.join(', ')} are missing or disabled: ${calls}`)
-  }
-  if (strangers.length === 0) return ok('writes of others', 'triggers notify of them')
-  const causes = strangers.map(({ kind, name, place }) => `${kind} ${name} of ${place}`).join(', ')
-  return advice(
-    'writes of others',
-    `lists come from the database because of ${causes}: see docs/cache.md, "What turns it off"`,
-  )
 }
 
 /** Looks at DATABASE_URL where it leads through a pooler to the database of `url`, which is looked at closely elsewhere. */

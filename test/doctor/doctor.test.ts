@@ -59,7 +59,7 @@ test(
     const checks = findings.map(({ check }) => check)
     for (const check of ['settings', 'versions', 'shared memory', 'port', 'database', 'migrations', 'indexes'])
       expect(checks).toContain(check)
-    for (const check of ['rights', 'writes', 'writes of others', 'connections', 'encoding', 'database clock', 'tls'])
+    for (const check of ['rights', 'writes', 'connections', 'encoding', 'database clock', 'tls'])
       expect(checks).toContain(check)
     expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
   },
@@ -254,12 +254,6 @@ describe('of the database it finds', () => {
     ])
   })
 
-  test('triggers that are disabled', async () => {
-    expect(await faultsAfter('alter table company disable trigger user')).toEqual([
-      "writes of others: triggers of company are missing or disabled: select notify_changes_of('company')",
-    ])
-  })
-
   test('a transaction of another database that holds back what has changed, open or prepared', async () => {
     const [url, otherUrl] = [await createDatabase(), await createDatabase('empty')]
     const [sql, other] = [connect(url), connect(otherUrl)]
@@ -285,12 +279,6 @@ describe('of the database it finds', () => {
     holder.release()
     expect(await heldIn()).toEqual(nothing)
     await Promise.all([sql.end(), other.end()])
-  })
-
-  test('that its log cannot be read, where CHANGES asks for that', async () => {
-    const [fault = '', ...more] = await faultsAfter('select 1', { CHANGES: 'slot' })
-    expect(more).toEqual([])
-    expect(fault).toMatch(/^writes of others: CHANGES=slot, and .+: mend that, or set CHANGES=auto$/)
   })
 
   test('too few connections', async () => {
