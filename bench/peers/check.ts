@@ -43,7 +43,7 @@ async function checkPeer(peer: Peer, operation: Operation, expected: Answer) {
 }
 
 /** The operation once, or with several random values; the same each time. */
-export function draw(operation: Operation): Operation[] {
+function draw(operation: Operation): Operation[] {
   const { path } = operation
   if (rangesOf(path).length === 0) return [operation]
   const random = new Random(SEED)
@@ -63,7 +63,7 @@ async function ask(url: string, headers: Readonly<Record<string, string>> = {}):
 }
 
 /** `answer.body[3].start is "x" instead of "y"`; null: there is none. `place` is how the values are called. */
-export function firstDifference(actual: unknown, expected: unknown, place: string): string | null {
+function firstDifference(actual: unknown, expected: unknown, place: string): string | null {
   if (isDeepStrictEqual(actual, expected)) return null
   if (!isObject(actual) || !isObject(expected) || Array.isArray(actual) !== Array.isArray(expected))
     return `${place} is ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`

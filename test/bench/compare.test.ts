@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CheckoutError, checkOut } from '../../bench/compare/checkout.ts'
+import { checkOut } from '../../bench/compare/checkout.ts'
 import { type Comparison, comparisonLine, comparisonOf, isFailure } from '../../bench/compare/lines.ts'
 import { changeOf, isLoss } from '../../bench/compare/verdict.ts'
 import type { Sample } from '../../bench/results.ts'
@@ -23,27 +23,11 @@ describe('a change', () => {
     })
   })
 
-  test('of an even number of blocks is the mean of the two in the middle, so that no loss hides', () => {
-    expect(changeOf([1, 1, 1, 1], [0.5, 0.5, 1, 1])?.ratio).toBe(0.75)
-    expect(changeOf([1, 1, 1, 1, 1, 1, 1, 1], [4, 4, 0.5, 0.5, 1, 1, 0, 0])?.ratio).toBe(0.75)
-  })
-
   test('is none where the machine drifts evenly', () => {
     // The runs in their order, A B B A A B B A: each a tenth slower than the first.
     const speed = [10, 9, 8, 7, 6, 5, 4, 3]
     const at = (...places: number[]) => places.map((place) => speed[place] as number)
     expect(changeOf(at(0, 3, 4, 7), at(1, 2, 5, 6))).toMatchObject({ ratio: 1, least: 1, greatest: 1 })
-  })
-
-  test('leaves out blocks that were not measured whole', () => {
-    expect(changeOf([100, 100, null, 100, 100], [50, 50, 1, 1, 1])).toMatchObject({
-      ratio: 0.5,
-      least: 0.5,
-      greatest: 0.5,
-    })
-    for (const before of [[], [null, null], [0, 0], [100], [Number.NaN, 100]])
-      expect(changeOf(before, [1, 1])).toBeNull()
-    expect(changeOf([1, 1], [])).toBeNull()
   })
 
   test('is a loss beyond the threshold, not at it', () => {
@@ -68,20 +52,6 @@ describe('a comparison', () => {
       targets: [measured('before', 12_000), measured('after', after)],
     })
   }
-
-  test('has both targets, ratio and spread, of throughput and CPU', () => {
-    const line = comparisonLine(compare(11_400), 10)
-    expect(line.split(/ {2,}/)).toEqual([
-      'create',
-      '12,000 → 11,400',
-      '0.950 (0.950 – 0.950)',
-      '40.0 → 40.0',
-      '1.000 (1.000 – 1.000)',
-    ])
-    expect(comparisonLine(compare(11_400, {}, null), 10)).toEndWith(
-      '(0.950 – 0.950)                 –                       –',
-    )
-  })
 
   test('fails by a loss of throughput, or when the working tree answers wrongly', () => {
     const fault = 'round 1: 9 answers of 500 instead of 200'
@@ -130,23 +100,6 @@ describe('a checkout', () => {
     expect(existsSync(join(root, 'node_modules'))).toBe(true)
     expect(git('status', '--porcelain', '--ignored')).toBe(before)
     expect(git('worktree', 'list').split('\n')).toHaveLength(1)
-  })
-
-  test('installs dependencies of its own when the lockfile is another', () => {
-    const checkout = checkOut(root, 'HEAD~1')
-    expect(readFileSync(join(checkout.root, 'src/main.ts'), 'utf8')).toBe('// 1.0.0\n')
-    const modules = lstatSync(join(checkout.root, 'node_modules'), { throwIfNoEntry: false })
-    expect(modules?.isSymbolicLink() ?? false).toBe(false)
-    checkout.remove()
-  })
-
-  test('is refused for what names no commit', () => {
-    const file = join(folder.path, 'written')
-    for (const ref of ['nowhere', 'HEAD~2', '', `--output=${file}`, 'HEAD:src', 'main main'])
-      expect(() => checkOut(root, ref)).toThrow(
-        new CheckoutError(`there is no commit ${ref} in ${root}; one that a remote has must be fetched first`),
-      )
-    expect(existsSync(file)).toBe(false)
   })
 })
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { selectionOf, sumOf, touches } from '../../src/cache/selection.ts'
+import { selectionOf } from '../../src/cache/selection.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 
 const of = (entity: Entity, query: string) => selectionOf(entity, parseList(entity, query).filters, 1)
@@ -24,34 +23,5 @@ describe('the key of a selection', () => {
     const keys = queries.map((query) => of(company, query).key)
     expect(new Set(keys).size).toBe(queries.length)
     expect(of(absence, '').key).not.toBe(of(company, '').key)
-  })
-})
-
-describe('what a change does to a selection', () => {
-  const row = (name: string | null): Row => ['1', name, 'f']
-  const change = (before: Row | null, after: Row | null) => ({ transaction: 1, before, after })
-
-  test('a row that matches comes, goes, stays, or is none of it', () => {
-    const named = of(company, 'Name=a')
-    for (const [before, after, more, isTouched] of [
-      [null, row('a'), 1, true],
-      [row('b'), row('a'), 1, true],
-      [row('a'), null, -1, true],
-      [row('a'), row(null), -1, true],
-      [row('a'), row('a'), 0, true],
-      [null, row('b'), 0, false],
-      [row('b'), row(null), 0, false],
-    ] as const) {
-      expect(sumOf(named, [change(before, after)])).toBe(more)
-      expect(touches(named, change(before, after))).toBe(isTouched)
-    }
-    expect(sumOf(named, [change(null, row('a')), change(row('a'), null), change(null, row('a'))])).toBe(1)
-  })
-
-  test('is not known where TypeScript cannot decide; no change stays no change', () => {
-    const untestable = of(company, 'Name=>a')
-    expect(sumOf(untestable, [change(null, row('a'))])).toBe(null)
-    expect(touches(untestable, change(null, row('a')))).toBe(true)
-    expect(sumOf(untestable, [])).toBe(0)
   })
 })
