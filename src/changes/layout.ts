@@ -3,7 +3,7 @@ import { HEADER_WORDS, type Region } from '../os/region.ts'
 /** The length of one process's ring. */
 export const RING_WORDS = 1 << 16
 /** That of the owner's, which writes what others have written: a transaction of theirs may have a thousand long rows. */
-export const OWNER_RING_WORDS = 1 << 19
+const OWNER_RING_WORDS = 1 << 19
 /** How many writes of one process have a flag of their own; more share the last one. */
 export const FLAGS_MAX = 64
 

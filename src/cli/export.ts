@@ -2,7 +2,6 @@ import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { progress } from './progress.ts'
 import { CommandError } from './run.ts'
-import { messageOf } from './serverError.ts'
 
 interface Options {
   readonly url: string
@@ -132,4 +131,13 @@ function opened(path: string): number {
 
 function collect(value: string, before: readonly string[]): string[] {
   return [...before, value]
+}
+
+/** What a server says of a request that it does not answer as asked. */
+export function messageOf(text: string, status: number): string {
+  try {
+    return JSON.parse(text).Error.Message
+  } catch {
+    return `the server answered with status ${status}, but not as Roster does`
+  }
 }

@@ -1,12 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { generateKey, hashKey, idOf } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'
+import type { ListedKey } from '../keys/store.ts'
 import { formatRules, parseRules, UNIT_MS } from '../model/limits.ts'
 import { formatRights, parseRights } from '../model/rights.ts'
 import { loadEntities } from '../registry.ts'
-import { formatKeys } from './keyTable.ts'
 import { withKeys } from './openStores.ts'
 import { print } from './run.ts'
+import { formatTable } from './table.ts'
 
 interface Common {
   name: string
@@ -148,4 +149,22 @@ function parseOverlap(text: string): number {
   if (!(overlapMs <= OVERLAP_MS_MAX))
     throw new InvalidArgumentError('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
   return overlapMs
+}
+
+const HEADS = ['NAME', 'ID', 'RIGHTS', 'LIMITS', 'CREATED', 'LAST USED', 'STATE']
+
+/** A table of keys, or a sentence where there are none. */
+function formatKeys(keys: readonly ListedKey[]): string {
+  if (keys.length === 0) return 'There are no keys.\n'
+  return formatTable([HEADS, ...keys.map(cellsOf)])
+}
+
+function cellsOf({ name, id, rights, limits, created, lastUsed, ...rest }: ListedKey): string[] {
+  return [name, id, rights, limits ?? 'default', created, lastUsed ?? 'never', stateOf(rest)]
+}
+
+function stateOf({ state, expires, revoked }: Pick<ListedKey, 'state' | 'expires' | 'revoked'>): string {
+  if (state === 'revoked') return `revoked ${revoked}`
+  if (state === 'active') return 'active'
+  return `${state === 'expired' ? 'expired' : 'expires'} ${expires}`
 }

@@ -1,6 +1,6 @@
+import { messageOf } from './export.ts'
 import type { FileRow } from './jsonText.ts'
 import { CommandError } from './run.ts'
-import { messageOf } from './serverError.ts'
 
 /** Where rows are sent. */
 export interface Target {

@@ -1,6 +1,6 @@
 import type { Entity } from '../model/entity.ts'
 import { CHANGES_PAGE_DEFAULT, CHANGES_PAGE_MAX, WAIT_SECONDS_MAX } from '../parse/changes.ts'
-import { refTo, type Schema } from './schema.ts'
+import { refTo, type Schema } from './headers.ts'
 
 const token: Schema = { type: 'string', minLength: 1, pattern: '^[A-Za-z0-9_-]+$' }
 

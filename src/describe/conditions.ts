@@ -1,7 +1,7 @@
 import type { Kind, PlainName } from '../model/kinds.ts'
 import { type Operator, operators } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
-import { refTo, type Schema } from './schema.ts'
+import { refTo, type Schema } from './headers.ts'
 
 // Patterns are in the part of regular expressions that JavaScript, Python and RE2 share, and say exactly what the parser
 // takes: programs make requests of them, valid ones and others.

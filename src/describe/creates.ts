@@ -1,6 +1,6 @@
 import type { Entity } from '../model/entity.ts'
+import { refTo, type Schema } from './headers.ts'
 import { bodyNameOf } from './rows.ts'
-import { refTo, type Schema } from './schema.ts'
 
 // Several rows by one request. D59
 

@@ -1,8 +1,7 @@
 import { type ErrorCode, errorTable } from '../errors.ts'
 import { exampleBody } from './errorExamples.ts'
-import { headersOf } from './headers.ts'
+import { headersOf, refTo, type Schema } from './headers.ts'
 import type { Operation } from './operations.ts'
-import { refTo, type Schema } from './schema.ts'
 
 type ErrorRow = (typeof errorTable)[ErrorCode]
 const rows = new Map(Object.entries(errorTable) as [ErrorCode, ErrorRow][])

@@ -1,8 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
-import { changeExamples } from './changeExamples.ts'
-import { createExamples } from './createExamples.ts'
 import { about, api, type ErrorExample, fault } from './errorExample.ts'
-import { repeatExamples } from './repeatExamples.ts'
+import { changeExamples, createExamples, repeatExamples } from './moreErrorExamples.ts'
 
 const FILTERS = Array.from({ length: 33 }, (_, index) => `Id=!=${index + 1}`).join('&')
 const COMPANY = '{"Name": "Blue Moon", "Enabled": true}'

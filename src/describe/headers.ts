@@ -1,5 +1,4 @@
 import { formatRules, longestOf, type Rule } from '../model/limits.ts'
-import { refTo, type Schema } from './schema.ts'
 
 /** Headers of answers. `limits`: those that hold for a key without its own. */
 export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Schema> {
@@ -146,3 +145,11 @@ export function headersOf(
 }
 
 const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+
+/** A JSON Schema, as OpenAPI 3.1 has it: draft 2020-12. */
+export type Schema = Readonly<Record<string, unknown>>
+
+/** Of `components`: `refTo('schemas', 'Error')`. */
+export function refTo(section: 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples', name: string): Schema {
+  return { $ref: `#/components/${section}/${name}` }
+}

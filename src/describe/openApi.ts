@@ -6,7 +6,7 @@ import { filterSchemas } from './conditions.ts'
 import { createBody, createParameters, createSchemas } from './creates.ts'
 import { ErrorAnswers, errorExampleValues, errorSchemas } from './errorAnswers.ts'
 import { describeResource, gettingStarted } from './guide.ts'
-import { headerSchemas } from './headers.ts'
+import { headerSchemas, refTo, type Schema } from './headers.ts'
 import { type Operation, operationsOf } from './operations.ts'
 import {
   fieldNameOf,
@@ -28,7 +28,6 @@ import {
   writeNameOf,
   writeSchema,
 } from './rows.ts'
-import { refTo, type Schema } from './schema.ts'
 import { successesOf } from './successes.ts'
 
 /** What the document says of this server. */

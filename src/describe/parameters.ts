@@ -3,7 +3,7 @@ import type { Kind } from '../model/kinds.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.ts'
 import { filterSchema, operatorsFor } from './conditions.ts'
-import { refTo, type Schema } from './schema.ts'
+import { refTo, type Schema } from './headers.ts'
 
 /** What `parse/idempotencyKey.ts` takes. */
 const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'

@@ -1,7 +1,7 @@
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN, INSTANT_PATTERN } from './conditions.ts'
-import { refTo, type Schema } from './schema.ts'
+import { refTo, type Schema } from './headers.ts'
 
 /** `AbsenceWrite`: what the schema of an entity's bodies is called. */
 export function writeNameOf({ name }: Entity): string {

@@ -1,10 +1,9 @@
 import type { Entity } from '../model/entity.ts'
 import { PAGE_SIZE_MAX } from '../parse/page.ts'
 import { createdContent } from './creates.ts'
-import { headersOf } from './headers.ts'
+import { headersOf, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
 import { choiceNameOf } from './rows.ts'
-import { refTo, type Schema } from './schema.ts'
 
 const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
 const row = (name: string) => refTo('schemas', name)

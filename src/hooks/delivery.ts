@@ -1,8 +1,8 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import { version } from '../../package.json'
 import type { AllowedTargets } from '../model/targets.ts'
 import { withDeadline } from '../os/deadline.ts'
 import { AddressRefused, addressFor, hostOf, type Resolve } from './address.ts'
-import { sign } from './signature.ts'
 
 /** What is posted. */
 export interface Message {
@@ -107,4 +107,19 @@ function failed(status: string): Outcome {
 function reasonOf(error: Error & { code?: string }): string {
   if (error instanceof AddressRefused) return error.message
   return error.code ? `failed (${error.code})` : 'failed'
+}
+
+const PREFIX = 'whsec_'
+/** Of the 24 to 64 that Standard Webhooks allows. */
+const SECRET_BYTES = 32
+
+/** A new secret, as Standard Webhooks writes them. */
+export function makeSecret(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
+}
+
+/** The value of `webhook-signature`: over the id, the time in seconds, and the body to the letter. */
+export function sign(secret: string, id: string, seconds: number, body: string): string {
+  const key = Buffer.from(secret.slice(PREFIX.length), 'base64')
+  return `v1,${createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')}`
 }

@@ -1,7 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { compareDecimals, DIGITS_MAX, decimalsOf, plainDecimal, printDecimal } from './decimal.ts'
-import { instantHint } from './instantHint.ts'
-import { plainInstantOf } from './plainInstant.ts'
+import { instantHint, plainInstantOf } from './plainInstant.ts'
 import { type Compare, compareCodes, compareInstants, compareIntegers } from './printed.ts'
 
 /** A value that does not fit a kind; `message` continues a sentence that begins with the property's name. */

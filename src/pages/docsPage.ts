@@ -1,6 +1,5 @@
 import type { StoredBody } from '../respond/storedBody.ts'
-import { html, Markup } from './html.ts'
-import { hashSource, htmlDocument } from './layout.ts'
+import { hashSource, html, htmlDocument, Markup } from './layout.ts'
 import { SCALAR_FILE } from './scalar.ts'
 
 /**

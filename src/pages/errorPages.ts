@@ -3,8 +3,7 @@ import { errorExamples, exampleBody } from '../describe/errorExamples.ts'
 import { type ErrorCode, errorTable } from '../errors.ts'
 import { JSON_TYPE } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
-import { html, type Markup } from './html.ts'
-import { layOut, PAGE_CACHE } from './layout.ts'
+import { html, layOut, type Markup, PAGE_CACHE } from './layout.ts'
 
 /** All that a page says of an error, but for its example. */
 interface ErrorKind {

@@ -2,8 +2,7 @@ import { version } from '../../package.json'
 import { firstRequest } from '../describe/guide.ts'
 import type { Entity } from '../model/entity.ts'
 import type { StoredBody } from '../respond/storedBody.ts'
-import { html } from './html.ts'
-import { layOut } from './layout.ts'
+import { html, layOut } from './layout.ts'
 
 /** What a reader finds at the server's address: what it serves, a request to paste, and where to read on. */
 export function landingPage(entities: readonly Entity[], baseUrl: string, root: string): StoredBody {

@@ -3,8 +3,7 @@ import type { Choice } from '../model/choice.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
-import type { Filter, ListQuery, Sort, StreamQuery } from '../model/query.ts'
-import { parseCursor } from './cursor.ts'
+import type { Filter, ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
 import { parseFields } from './fields.ts'
 import { FILTERS_MAX, parseFilter } from './filter.ts'
 import type { StreamForm } from './form.ts'
@@ -121,4 +120,17 @@ function compilePurposes({ properties }: Entity): Names<Purpose> {
     ...properties.map(({ name }) => [name, 'filter'] as const),
     ...RESERVED_PARAMETERS.map((name) => [name, name] as const),
   ])
+}
+
+/** The place that a cursor names in this list. @throws ApiError InvalidCursor */
+function parseCursor(
+  entity: Entity,
+  list: Pick<ListQuery, 'filters' | 'sorts'>,
+  text: string,
+  cursors: Cursors | null,
+): Seek {
+  const seek = cursors?.read(entity, list, text)
+  if (seek) return seek
+  const message = 'The cursor is not one of this list: it was altered, or the filters or the sort were.'
+  throw new ApiError('InvalidCursor', message, { target: 'cursor' })
 }

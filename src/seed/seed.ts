@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
+import { sharesOf } from './draws.ts'
 import { compileSeed, type Ids, type Making, nextOwn, rowsMax } from './insertRows.ts'
-import { sharesOf } from './shares.ts'
 
 /** Each piece is a transaction of its own, so that others who write, or wait for what has changed, do not wait for all of it. */
 const PIECE_ROWS = 10_000

@@ -1,9 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startConstant } from '../../bench/floor.ts'
-import { mergeLoads } from '../../bench/load.ts'
-import { formatHead, formatScenario } from '../../bench/report/table.ts'
+import { formatScenario } from '../../bench/report/table.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
 import type { Operation, Scenario } from '../../bench/scenarios.ts'
 import { runScenario, seedOf } from '../../bench/suite.ts'
@@ -127,23 +125,6 @@ describe('a scenario', () => {
     )
   })
 
-  test('goes on where a target cannot be measured', async () => {
-    const broken: Target = {
-      name: 'bare',
-      isStored: true,
-      measure: () => Promise.reject(new Error('it broke')),
-      stop: stay,
-    }
-    const target = listen(() => new Response('[]'))('roster')
-    const one = scenario([get])
-    const result = await runScenario(one, [broken, overHttp(target, one, process.pid)], { ...plan, rounds: 1 })
-    await target.stop()
-    expect(result.targets.map((target) => [target.target, target.rounds.length, target.void])).toEqual([
-      ['bare', 0, 'round 1: it broke'],
-      ['roster', 1, null],
-    ])
-  })
-
   test('has other random values in each round, in each run of another seed, and than any other scenario', async () => {
     const seeds: number[] = []
     const measure = async ({ seed }: { seed: number }) => {
@@ -161,18 +142,6 @@ describe('a scenario', () => {
     expect(again).toEqual(rounds)
     expect(new Set(rounds).size).toBe(6)
     expect(rounds[0]).toBe(seedOf(7, 'one', 1))
-  })
-
-  test('of new lists has a lead-in in each round in which a table can be read, and code be compiled again', async () => {
-    const leads: number[] = []
-    const measure = async ({ leadInSeconds }: { leadInSeconds: number }) => {
-      leads.push(leadInSeconds)
-      throw new Error('unmeasured')
-    }
-    const target: Target = { name: 'a', isStored: true, measure, stop: stay }
-    for (const isNew of [false, true])
-      await runScenario({ ...scenario([get]), isNew }, [target], { ...plan, seconds: 4, rounds: 2 })
-    expect(leads).toEqual([1, 0.15, 6, 6])
   })
 
   test('is measured in turns, and set back where a target has written', async () => {
@@ -194,57 +163,4 @@ describe('a scenario', () => {
     await runScenario(scenario([create]), targets, { ...plan, rounds: 1, restore })
     expect(order.join(' ')).toBe('a restore b c restore indexed')
   })
-
-  test('begins each round without what was learned before, where it is to be cold', async () => {
-    const order: string[] = []
-    const measure = async () => {
-      order.push('round')
-      throw new Error('unmeasured')
-    }
-    const forget = async () => void order.push('forget')
-    const target: Target = { name: 'a', isStored: true, measure, stop: stay }
-    await runScenario({ ...scenario([get]), isCold: true }, [target], { ...plan, rounds: 2, forget })
-    expect(order).toEqual(['forget', 'round', 'forget', 'round'])
-    order.length = 0
-    await runScenario(scenario([get]), [target], { ...plan, rounds: 2, forget })
-    expect(order).toEqual(['round', 'round'])
-  })
-
-  test('the constant floor answers as the server has, each method with its own', async () => {
-    const answer = ({ method, url }: Request) =>
-      new Response(`"${method} ${new URL(url).pathname}"`, { status: method === 'POST' ? 201 : 200 })
-    const target = listen(answer)('roster')
-    const create: Operation = { method: 'POST', path: '/Companies', body: '{}', status: 201 }
-    const constant = await startConstant(target, [{ ...get, path: '/Companies/{7..9}' }, create])
-    const ask = async (method: string) => {
-      const response = await fetch(`${constant.urls[0]}/Companies/9`, { method })
-      return [response.status, await response.text()]
-    }
-    expect([await ask('GET'), await ask('POST')]).toEqual([
-      [200, '"GET /Companies/7"'],
-      [201, '"POST /Companies"'],
-    ])
-    await constant.stop()
-    await target.stop()
-  })
-})
-
-test('what several servers have answered counts together', () => {
-  const load = { requests: 3, seconds: 1, errors: 1, unexpected: { a: 1 }, buckets: { 5: 2, 6: 1 } }
-  expect(mergeLoads([load, { ...load, seconds: 1.5, unexpected: { b: 2 } }])).toEqual({
-    ...{ requests: 6, seconds: 1.5, errors: 2, unexpected: { a: 1, b: 2 }, buckets: { 5: 4, 6: 2 } },
-  })
-})
-
-test('the table has medians, and the ratio to each other target', () => {
-  const target = (name: string, ...rates: number[]): TargetResult => {
-    const sample = { p50Ms: 1, p99Ms: 3, serverCpuUs: 30, postgresCpuUs: null, rssMb: 80 }
-    return { target: name, void: null, rounds: rates.map((requestsPerSecond) => ({ ...sample, requestsPerSecond })) }
-  }
-  const targets = [target('roster', 1_000, 3_000, 2_000), target('constant', 8_000)]
-  const [, roster = '', constant = ''] = formatScenario({ name: 'one', title: 'one', targets }).split('\n')
-  const figures = ['1.00', '3.00', '30.0', '–', '80.0']
-  expect(formatHead()).toEndWith('roster ÷ it')
-  expect(roster.trim().split(/ {2,}/)).toEqual(['roster', '2,000', '1,000 – 3,000', ...figures, '–'])
-  expect(constant.trim().split(/ {2,}/)).toEqual(['constant', '8,000', '8,000 – 8,000', ...figures, '0.250'])
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import openWabt from 'wabt'
-import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
+import { Kernel } from '../../src/columns/kernel.ts'
 import { Random } from '../support/random.ts'
 
 const FOLDER = join(import.meta.dir, '../../src/columns')
@@ -55,57 +55,4 @@ describe('a range is the same with vectors and without', () => {
         }
       }
     })
-})
-
-describe('memory', () => {
-  test('is 0 at first and when it is used again, and is kept when more is taken', () => {
-    const kernel = new Kernel(8 * MEBIBYTE)
-    const first = kernel.reserve(100)
-    expect(first).toBeGreaterThan(0)
-    kernel.octets.fill(7, first, first + 100)
-    const second = kernel.reserve(4 * MEBIBYTE)
-    expect(kernel.octets.subarray(first, first + 100).every((byte) => byte === 7)).toBe(true)
-    kernel.free(first, 100)
-    expect(kernel.reserve(50)).toBe(first)
-    expect(kernel.octets.subarray(first, first + 100).every((byte) => byte === 0)).toBe(true)
-    expect(second).toBeGreaterThan(first)
-  })
-
-  test(`of random sizes never overlaps and is never lost; SEED=${SEED}`, () => {
-    const random = new Random(SEED)
-    const kernel = new Kernel(4 * MEBIBYTE)
-    const before = kernel.bytes
-    const pieces: { address: number; bytes: number; mark: number }[] = []
-    let refused = 0
-    for (let turn = 0; turn < 600; turn++) {
-      if (pieces.length > 0 && random.chance(30)) {
-        const [{ address, bytes, mark }] = pieces.splice(random.below(pieces.length), 1) as [(typeof pieces)[0]]
-        expect([kernel.octets[address], kernel.octets[address + bytes - 1]]).toEqual([mark, mark])
-        kernel.free(address, bytes)
-        continue
-      }
-      const bytes = 1 + random.below(300_000)
-      try {
-        const address = kernel.reserve(bytes)
-        const mark = 1 + (turn % 255)
-        kernel.octets.fill(mark, address, address + bytes)
-        pieces.push({ address, bytes, mark })
-      } catch (error) {
-        expect(error).toBeInstanceOf(KernelFull)
-        refused++
-      }
-    }
-    for (const { address, bytes } of pieces) kernel.free(address, bytes)
-    expect(kernel.bytes).toBe(before)
-    expect(refused).toBeGreaterThan(0)
-    expect(kernel.reserve(4 * MEBIBYTE - before)).toBe(before)
-  })
-
-  test('that is not allowed is refused, and what was there stays', () => {
-    const kernel = new Kernel(MEBIBYTE)
-    const first = kernel.reserve(128 * 1_024)
-    expect(() => kernel.reserve(MEBIBYTE)).toThrow(KernelFull)
-    kernel.octets.fill(1, first, first + 10)
-    expect(kernel.reserve(128 * 1_024)).toBeGreaterThan(first)
-  })
 })

@@ -41,26 +41,6 @@ function listed(query: string) {
   return found && { total: found.total, ids: found.ids }
 }
 
-test('a list that compares or sorts no text has nothing to wait for', () => {
-  for (const query of ['', 'Name=b', 'Name=!=b', 'Name=', 'Enabled=true', 'Id=>=2', 'sort=-Id'])
-    expect(texts.prepare(parseList(company, query))).toBeNull()
-})
-
-test('one that does has waited once, and is right then', async () => {
-  for (const [query, ids] of [
-    ['sort=Name', [3, 1, 2, 4]],
-    ['sort=-Name', [4, 2, 1, 3]],
-    ['Name=>=b&sort=Id', [1, 2]],
-    ['Name=<b&sort=Id', [3]],
-    ['Name=>B&Name=<=zz&sort=-Name', [2]],
-  ] as const) {
-    const own = parseList(company, query)
-    if (texts.prepare(own) !== null) await texts.prepare(own)
-    expect({ query, ...listed(query) }).toEqual({ query, total: ids.length, ids: [...ids] })
-    expect(texts.prepare(own)).toBeNull()
-  }
-})
-
 test('many new texts are not waited for, but soon known', async () => {
   for (let id = 5; id < 1_000; id++) table.add(rowOf(id, `name ${id}`))
   expect(texts.prepare(parseList(company, 'sort=Name'))).toBeNull()

@@ -52,26 +52,6 @@ describe('errors as PostgreSQL sends them', () => {
     expect(classify(await fault(own`select 1`))).toBe('refused')
     await own.end({ timeout: 1 })
   })
-
-  test('where no server listens, nothing was sent', async () => {
-    const own = postgres(Object.assign(new URL(url), { port: '9' }).href, { max: 1 })
-    expect(classify(await fault(own`select 1`))).toBe('notSent')
-    await own.end({ timeout: 1 })
-  })
-
-  test('of two that wait for each other one is rolled back', async () => {
-    const [first, second] = await sql`insert into company (name) values ('a'), ('b') returning id`
-    const rename = (ids: unknown[]) =>
-      sql.begin(async (transaction) => {
-        for (const id of ids) {
-          await transaction`update company set name = 'c' where id = ${id as string}`
-          await transaction`select pg_sleep(0.1)`
-        }
-      })
-    const answers = await Promise.allSettled([rename([first?.id, second?.id]), rename([second?.id, first?.id])])
-    const failed = answers.flatMap((answer) => (answer.status === 'rejected' ? [classify(answer.reason)] : []))
-    expect(failed).toEqual(['rolledBack'])
-  })
 })
 
 describe('errors that a test cannot cause', () => {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createServer, type Server } from 'node:net'
-import { type DeliveryOptions, deliver } from '../../src/hooks/delivery.ts'
-import { makeSecret } from '../../src/hooks/signature.ts'
+import { type DeliveryOptions, deliver, makeSecret } from '../../src/hooks/delivery.ts'
 import { parseTargets } from '../../src/model/targets.ts'
 import { hasOpenssl, makeCertificate } from '../support/certificate.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { makeSecret } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
-import { makeSecret } from '../../src/hooks/signature.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import type { Log } from '../../src/log.ts'
 import type { Entity } from '../../src/model/entity.ts'

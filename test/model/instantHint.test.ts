@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { instantHint } from '../../src/model/instantHint.ts'
 import { instantKind } from '../../src/model/kinds.ts'
+import { instantHint } from '../../src/model/plainInstant.ts'
 
 const NEARLY = [
   ['2024-01-31', '2024-01-31T00:00:00Z'],

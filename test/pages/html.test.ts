@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { html, Markup } from '../../src/pages/html.ts'
+import { html, Markup } from '../../src/pages/layout.ts'
 
 test('texts are escaped, markup is not, lists are joined', () => {
   const items = ['a', '<b>'].map((item) => html`<li title="${item}">${item}</li>`)

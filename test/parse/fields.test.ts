@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import absence from '../../src/entities/absence.ts'
-import { parseFields, parseRowFields } from '../../src/parse/fields.ts'
+import { parseFields } from '../../src/parse/fields.ts'
 
 const chosen = (text: string) => parseFields(absence, text).properties.map(({ name }) => name)
 
@@ -25,17 +25,5 @@ describe('D56: fields', () => {
     ['Id,', 'fields is names of properties with commas between; one of them is empty.'],
   ])('%s is refused', (text, message) => {
     expect(() => parseFields(absence, text)).toThrow(message)
-  })
-})
-
-describe('D56: the address of a row', () => {
-  test('takes fields in any case, once', () => {
-    expect(parseRowFields(absence, 'FIELDS=Id')?.properties.length).toBe(1)
-    expect(parseRowFields(absence, '')).toBeNull()
-    expect(() => parseRowFields(absence, 'fields=Id&Fields=Id')).toThrow('fields is given twice.')
-  })
-
-  test('takes nothing else', () => {
-    expect(() => parseRowFields(absence, 'fields=Id&Id=1')).toThrow('takes no query parameter but fields')
   })
 })

@@ -1,4 +1,4 @@
-import { makeSecret } from '../../src/hooks/signature.ts'
+import { makeSecret } from '../../src/hooks/delivery.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { until } from '../support/process.ts'

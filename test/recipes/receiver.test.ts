@@ -1,6 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { makeSecret, sign } from '../../src/hooks/delivery.ts'
 import { HookSender } from '../../src/hooks/sender.ts'
-import { makeSecret, sign } from '../../src/hooks/signature.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { createLog } from '../../src/log.ts'
 import { parseTargets } from '../../src/model/targets.ts'

@@ -1,0 +1,41 @@
+import { ApiError, type ErrorCode } from '../errors.ts'
+import type { Choice } from '../model/choice.ts'
+import type { Entity } from '../model/entity.ts'
+import { shown } from '../model/shown.ts'
+import { parseFields } from './fields.ts'
+import { parseQueryString } from './queryString.ts'
+
+// The query strings of addresses that are no lists: of a row, and of a create.
+
+/** For addresses that take no query parameters: one that is there was meant to do something. @throws ApiError UnknownParameter */
+export function parseNoParameters(query: string): void {
+  read(query, null, 'This address takes no query parameters.')
+}
+
+/** Whether rows that are sent shall only be checked: `dryRun=1`. Nothing else is taken there. D59 @throws ApiError */
+export function parseDryRun(query: string): boolean {
+  const parameter = { name: 'dryRun', code: 'InvalidDryRun' } as const
+  const text = read(query, parameter, 'To create takes no query parameter but dryRun.') ?? '0'
+  if (text !== '1' && text !== '0') throw new ApiError(parameter.code, 'dryRun is 1 or 0.', { target: parameter.name })
+  return text === '1'
+}
+
+/** The query string of one row's address: what `fields` chooses; null: everything. @throws ApiError */
+export function parseRowFields(entity: Entity, query: string): Choice | null {
+  const parameter = { name: 'fields', code: 'InvalidFields' } as const
+  const text = read(query, parameter, 'The address of a row takes no query parameter but fields.')
+  return text === null ? null : parseFields(entity, text)
+}
+
+/** The value of the one parameter that an address takes; null: it is not there. `others`: the message about any other one. */
+function read(query: string, allowed: { name: string; code: ErrorCode } | null, others: string): string | null {
+  if (query === '') return null
+  let found: string | null = null
+  for (const { name, value } of parseQueryString(query)) {
+    if (allowed === null || name.toLowerCase() !== allowed.name.toLowerCase())
+      throw new ApiError('UnknownParameter', others, { target: shown(name) })
+    if (found !== null) throw new ApiError(allowed.code, `${allowed.name} is given twice.`, { target: allowed.name })
+    found = value
+  }
+  return found
+}

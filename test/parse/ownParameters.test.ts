@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test'
+import absence from '../../src/entities/absence.ts'
+import { parseDryRun, parseNoParameters, parseRowFields } from '../../src/parse/ownParameters.ts'
+
+const codeOf = (parse: () => unknown): unknown => {
+  try {
+    return parse()
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+test('D59: rows are only checked where dryRun is 1', () => {
+  const read = (query: string) => codeOf(() => parseDryRun(query))
+  expect(['', '&', 'dryRun=0', 'DryRun=1', 'dry%52un=1'].map(read)).toEqual([false, false, false, true, true])
+  expect(['dryRun', 'dryRun=true', 'dryRun=1&dryRun=1'].map(read)).toEqual(Array(3).fill('InvalidDryRun'))
+  expect(['name=1', 'dryRun=%zz'].map(read)).toEqual(['UnknownParameter', 'InvalidQueryString'])
+})
+
+test('D21: an address without parameters refuses the first one', () => {
+  for (const query of ['', '&', '&&']) expect(codeOf(() => parseNoParameters(query))).toBeUndefined()
+  expect(() => parseNoParameters('N%61me=x&b=1')).toThrow('This address takes no query parameters.')
+  expect(codeOf(() => parseNoParameters('a=%ZZ'))).toBe('InvalidQueryString')
+})
+
+test('D56: the address of a row takes fields in any case, once, and nothing else', () => {
+  expect(parseRowFields(absence, 'FIELDS=Id')?.properties.length).toBe(1)
+  expect(parseRowFields(absence, '')).toBeNull()
+  expect(() => parseRowFields(absence, 'fields=Id&Fields=Id')).toThrow('fields is given twice.')
+  expect(() => parseRowFields(absence, 'fields=Id&Id=1')).toThrow('takes no query parameter but fields')
+})
