@@ -2,8 +2,10 @@ import { type FlagReader, isIdentified, type WriteFlag } from './inFlight.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { ChangeSubscriber } from './subscriber.ts'
 
-/** Most writes need a millisecond. On a busy machine they need more, but a count would make it busier still. */
+/** How long rows that a rename has reached are waited for: most are there within a millisecond, on a busy machine later. */
 const PATIENCE_MS = 250
+/** How long an answer waits for a write in flight that it may show; then lists come from the database until that has ended. */
+const ANSWER_PATIENCE_MS = 25
 /** The subscriber remembers of so many transactions whether they were published. */
 const RANGE_MAX = 4_096
 
@@ -103,7 +105,7 @@ export class InFlightWrites {
   }
 
   private async wait(flags: readonly WriteFlag[], seen: Seen): Promise<boolean> {
-    const untilMs = performance.now() + PATIENCE_MS
+    const untilMs = performance.now() + ANSWER_PATIENCE_MS
     for (let left = flags; left.some(isWaitedFor); left = this.shown(this.flags.still(left), seen)) {
       if (performance.now() > untilMs) {
         this.flags.declareOverdue(left)

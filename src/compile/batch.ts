@@ -109,6 +109,8 @@ export interface UpdateParts {
   readonly sources: readonly Source[]
   /** The versions that the row may have, an array as PostgreSQL writes it; null: any. */
   readonly among: Param | null
+  /** Locks rows before all others, and is never null; not there: none. */
+  readonly first?: Sql | null
 }
 
 /**
@@ -141,11 +143,13 @@ export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly 
 
 /** The same, for these runs. */
 export function updateRuns(
-  { table, sets, returning, columns, sources, among, conditions, rules }: UpdateParts & Conditions,
+  { table, sets, returning, columns, sources, among, first = null, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],
-  { from, arrays, patience }: Runs,
+  { from, arrays, patience: ready }: Runs,
 ): Sql {
   const value = columnOf(operands)
+  const patience = first ? sql`(select "Is" from "Locked")` : ready
+  const locked = first ? [sql`"Locked" as materialized (select ${first} as "Is")`] : []
   const id = value((operands.at(-1) as Operand).param)
   const arrayOf = (param: Param) => arrays[operands.findIndex((operand) => operand.param === param)] as Sql
   const found = sources.map(
@@ -164,7 +168,8 @@ export function updateRuns(
     ...sources.map(({ id, as }) => sql` and (${value(id)} is null or ${as}.id is not null)`),
     ...rules.map((rule) => sql` and ${replaceParams(rule, value)}`),
   ]
-  const head = sources.length === 0 ? sql`` : sql`with ${list(found)} `
+  const steps = [...locked, ...found]
+  const head = steps.length === 0 ? sql`` : sql`with ${list(steps)} `
   return sql`${head}update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id}${join(joins, sql``)} where t.id = before.id${join(isMet, sql``)} ${returning}, b."N"`
 }
 

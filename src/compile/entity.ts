@@ -1,5 +1,5 @@
 import type { Batchable } from '../model/batch.ts'
-import type { ReferringColumn } from '../model/copies.ts'
+import { copiedProperties, copyingColumns, type ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
@@ -142,12 +142,13 @@ export function compileUpdate(
     const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
     const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
     const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
+    const first = lockedInOrder(entity, changed, operands)
     if (once)
       return aloneIfUnique(
         changed,
-        compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX) }, batched], operands, lines),
+        compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX), first }, batched], operands, lines),
       )
-    const one = updateOne({ ...parts, sets: setsBy(selected) }, operands, rules(sql``), copying)
+    const one = updateOne({ ...parts, sets: setsBy(selected), first }, operands, rules(sql``), copying)
     if (lines) return aloneIfUnique(changed, trailedUpdate(entity, one, batched, operands, lines))
     const { text } = toStatement(one, paramsOf(operands))
     return aloneIfUnique(changed, { text, batch: batchUpdate(batched, operands) })
@@ -163,7 +164,7 @@ export function compileUpdate(
  * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
  */
 function updateOne(
-  { table, sets, returning, columns, sources, among }: UpdateParts,
+  { table, sets, returning, columns, sources, among, first = null }: UpdateParts,
   operands: readonly Operand[],
   rules: readonly Sql[],
   copying: readonly ReferringColumn[],
@@ -175,11 +176,32 @@ function updateOne(
   const few = copying.map((copies) => areFew(copies, id, COPIES_MAX))
   const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
   const conditions = join(
-    [...version, ...locks, ...rules, ...few].map((condition) => sql` and ${condition}`),
+    [...(first ? [sql`${first} is not null`] : []), ...version, ...locks, ...rules, ...few].map(
+      (condition) => sql` and ${condition}`,
+    ),
     sql``,
   )
   const before = sql`(select ${columns} from ${table} where id = ${id}${conditions} for no key update) as before`
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
+}
+
+/**
+ * Locks all rows of the table that a rename reaches, in the order of their ids, where rows of an entity copy from others of it: the row
+ * itself, those that it refers to, and those that refer to it. So two renames that reach each other's rows queue. Null: it need not.
+ */
+function lockedInOrder(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql | null {
+  const copying = copyingColumns(entity, [entity])
+  const copied = copiedProperties(entity, [entity])
+  const isChanged = ({ column, computedFrom }: Property) =>
+    changed.some((property) => property.column === column || computedFrom.includes(property.column))
+  if (!copied.some(isChanged)) return null
+  const id = (operands.at(-1) as Operand).param
+  const others = changed.flatMap(({ reference }, index) =>
+    reference?.table === entity.table ? [(operands[index] as Operand).param] : [],
+  )
+  const referring = copying.map(({ column }) => sql` or ${name(column)} = ${id}`)
+  const rows = sql`id in (${list([id, ...others].map((param) => sql`${param}::bigint`))})${join(referring, sql``)}`
+  return sql`(select count(*) from (select from ${name(entity.table)} where ${rows} order by id for update) as locked)`
 }
 
 /** What the changes must meet of a row's other values; two that are changed both are held against each other before. */

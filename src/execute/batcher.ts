@@ -135,8 +135,9 @@ export class Batcher {
     const kind = sending === null ? 'read' : 'write'
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)
-    const { once } = statement
-    const rows = await this.execution.together({ text, values, once }, observe, untilMs, whole)
+    const { once, asker } = statement
+    const whose = runs.every((run) => run.statement.asker === asker) ? asker : ''
+    const rows = await this.execution.together({ text, values, once, asker: whose }, observe, untilMs, whole)
     for (const run of runs) run.sending?.separate()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)

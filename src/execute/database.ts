@@ -4,11 +4,12 @@ import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { Marks } from './marks.ts'
 import { Meter, type MeterOptions } from './meter.ts'
-import { errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown, unavailable } from './outcomes.ts'
+import { busyWithWrites, errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown } from './outcomes.ts'
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { classify, type Verdict } from './sqlstate.ts'
 import { type DriverQuery, type Observe, Sending, type Work, type WriteObserver, workOf } from './work.ts'
+import { WriteTurns } from './writeTurns.ts'
 
 export interface DatabaseOptions extends PoolOptions, MeterOptions {
   /** Waiting for a connection included; default: 5 s. */
@@ -25,8 +26,8 @@ const READING_MS_MAX = 500
 const WRITING_MS_MAX = 100
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 const PAUSES_MS = [50, 150, 450]
-/** Between attempts while PostgreSQL has no more connections for us. */
-const CROWDED_PAUSE_MS = 50
+/** Of the time that a write has, the part in which it may be sent: later its outcome could be unknown at the deadline. */
+const SENT_SHARE = 0.6
 /** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
 
@@ -38,6 +39,7 @@ export class Database {
   private readonly shapes: PreparedShapes
   private readonly reads: Batcher
   private readonly writes: Batcher
+  private readonly turns: WriteTurns
   private readonly meter: Meter
   /** Null: connections name the machine, or none is to be named. */
   private readonly marks: Marks | null
@@ -52,12 +54,13 @@ export class Database {
   constructor(private readonly options: DatabaseOptions) {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
+    this.turns = new WriteTurns(options.poolSize)
     this.meter = new Meter(options)
     const { changes, prepare, isPooled = !prepare } = options
     this.marks = changes && isPooled ? new Marks(changes.machine) : null
     this.reads = this.batcher(true)
     this.writes = this.batcher(false)
-    this.pool = this.open()
+    this.pool = openPool(this.options, this.pools++)
     this.shapes = new PreparedShapes(options.prepare)
   }
 
@@ -72,16 +75,16 @@ export class Database {
    */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const follower = { handOver: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
-    const work = { statement, observe: null, repeatable: true, untilMs, mayWait: true, sending: null, follower }
-    return this.admit(() => this.run(work))
+    return this.admit(() => this.run({ ...workOf(statement, null, untilMs, true, null), mayWait: true, follower }))
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
-  write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
+  async write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
+    this.turns.requireRoom(statement.asker ?? '')
     const sending = new Sending()
     const ask = statement.batch
       ? () => this.writes.ask(statement, observe, sending)
-      : () => this.run(workOf(statement, observe, performance.now() + this.queryMsMax, true, sending))
+      : () => this.run(workOf(statement, observe, performance.now() + SENT_SHARE * this.queryMsMax, true, sending))
     return this.admit(ask, sending, statement)
   }
 
@@ -111,7 +114,9 @@ export class Database {
             throw error
           }),
       },
-      { waitMsMax: this.queryMsMax, runningMsMax: repeatable ? READING_MS_MAX : WRITING_MS_MAX },
+      repeatable
+        ? { waitMsMax: this.queryMsMax, runningMsMax: READING_MS_MAX }
+        : { waitMsMax: SENT_SHARE * this.queryMsMax, runningMsMax: WRITING_MS_MAX },
     )
   }
 
@@ -121,7 +126,7 @@ export class Database {
     sending: Sending | null = null,
     statement: Batchable | null = null,
   ): Promise<Row[]> {
-    if (this.inFlight >= QUERIES_MAX) throw unavailable(new Error('too many queries wait for the database'))
+    if (this.inFlight >= QUERIES_MAX) throw missedDeadline(new Error('too many queries wait for the database'))
     this.inFlight++
     const { pool } = this
     try {
@@ -133,14 +138,21 @@ export class Database {
 
   private async run(work: Work): Promise<Row[]> {
     const { statement, observe, repeatable, untilMs, sending } = work
+    let locked: unknown = null
     for (let attempt = 1; ; attempt++) {
-      if (performance.now() >= untilMs) throw errorFor(missedDeadline(this.refusal), 'refused', work, this.hasWritten)
+      const release = sending ? await this.turns.take(statement.asker ?? '', sending) : null
+      if (performance.now() >= untilMs) {
+        release?.()
+        const cause = locked ?? missedDeadline(this.refusal)
+        throw errorFor(cause, locked === null ? 'refused' : 'locked', work, this.hasWritten)
+      }
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
       const observer = observe?.()
       try {
-        const rows = await this.attempt(work, pool, prepare)
+        const sent = this.attempt(work, pool, prepare)
+        const rows = await (release === null ? sent : sent.finally(release))
         const settling = observer?.settle(rows)
         if (settling) await settling
         this.refusal = null
@@ -151,12 +163,14 @@ export class Database {
         else observer?.settle([])
         sending?.end()
         if (this.isEnded) throw errorFor(error, verdict, work, this.hasWritten)
-        if (verdict === 'crowded') {
+        const isLocked = verdict === 'locked' && (sending === null || work.mayWait)
+        if (isLocked || verdict === 'crowded') {
           const { spare } = this.options
-          if (spare && pool.running === 0) return spare.run(work)
-          // Nothing was sent: a connection that another statement leaves does for this one.
-          this.refusal = error
-          await Bun.sleep(CROWDED_PAUSE_MS)
+          if (!isLocked && spare && pool.running === 0) return spare.run(work)
+          // Nothing was done: another statement may leave its lock, or its connection.
+          if (isLocked) locked = error
+          else this.refusal = error
+          await this.turns.pause(sending)
           attempt--
           continue
         }
@@ -172,7 +186,7 @@ export class Database {
   private async attempt({ statement, mayWait, sending, follower }: Work, pool: Pool, prepare: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
     const text = sending && this.marks ? this.marks.of(statement.text) : statement.text
-    const options = (mayWait ? { ...HOLDING, prepare } : { simple: false, prepare }) as object
+    const options = (mayWait || sending ? { ...HOLDING, prepare } : { simple: false, prepare }) as object
     const query = pool.sql.unsafe(text, statement.values as string[], options)
     follower?.handOver(query as unknown as DriverQuery, pool)
     pool.running++
@@ -202,6 +216,7 @@ export class Database {
   }
 
   private missed(pool: Pool, sending: Sending | null, statement: Batchable | null): Error {
+    if (sending?.isHeldUp) return busyWithWrites()
     if (sending) this.withdraw(sending)
     const cause = this.refusal ?? new Error('a query missed its deadline')
     // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
@@ -209,30 +224,20 @@ export class Database {
     return sending?.mayBeDone ? outcomeUnknown(cause, Boolean(statement?.once)) : missedDeadline(cause)
   }
 
-  /**
-   * A connection that opens for a statement that was taken back stays without use, so the pool is replaced: the one that has
-   * the statement now, not the one that was there when it was asked for.
-   */
+  /** A connection that opens for a statement that was taken back stays without use, so the statement's pool is replaced. */
   private withdraw(sending: Sending) {
     if (sending.withdraw() === this.pool && !this.isEnded) this.renew()
   }
 
-  /**
-   * Replaces the connections; the old ones end when the last of their queries has. Not before: the driver would open a
-   * connection for each query that still waits, and forget it.
-   */
+  /** Replaces the connections. The old ones end with their last query: else the driver would open new ones for those that wait. */
   private renew() {
     this.meter.noteRenewal()
     this.stuck = 0
     this.shapes.forget()
     const old = this.pool
-    this.pool = this.open()
+    this.pool = openPool(this.options, this.pools++)
     old.isRetired = true
     if (old.running === 0) closePool(old)
-  }
-
-  private open(): Pool {
-    return openPool(this.options, this.pools++)
   }
 
   /** For a write with an unknown outcome: PostgreSQL may have done it, or may still do it, and the answer is lost. */

@@ -9,7 +9,7 @@ export function isUndone(error: unknown): boolean {
     return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
   if (error.code === 'OutcomeUnknown') return false
   const verdict = classify(error.cause)
-  return verdict === 'rolledBack' || verdict === 'refused'
+  return verdict === 'rolledBack' || verdict === 'refused' || verdict === 'locked'
 }
 
 /** Whether a statement that was sent may have been done all the same. */
@@ -25,6 +25,13 @@ export function missedDeadline(cause?: unknown): ApiError {
 /** Certainly nothing was done. */
 export function unavailable(cause: unknown): ApiError {
   const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
+}
+
+/** Writes of the same rows, or of the same key, have left it no time: certainly nothing was done. */
+export function busyWithWrites(cause?: unknown): ApiError {
+  const message =
+    'Other writes of these rows, or of this key, are under way; nothing was written: retry after the seconds in Retry-After.'
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
 }
 
@@ -55,5 +62,6 @@ export function errorFor(error: unknown, verdict: Verdict, { sending, statement 
   if (verdict === 'fault' && !(error instanceof ApiError)) return error as Error
   const cause = error instanceof ApiError ? error.cause : error
   if (sending?.isUnknown) return outcomeUnknown(cause, Boolean(statement.once))
+  if (sending && verdict === 'locked') return busyWithWrites(error)
   return error instanceof ApiError ? error : unavailable(error)
 }

@@ -17,10 +17,10 @@ const KINDS: Record<string, 'check' | 'foreignKey'> = { '23514': 'check', '23503
 /**
  * What an error of the driver means for the statement:
  * it never left (`notSent`), nor did it as PostgreSQL has no connection left (`crowded`), it was undone (`rolledBack`), its
- * outcome is unknown (`lost`), PostgreSQL cannot serve now (`refused`), a constraint said no (`constraint`), or we are wrong
- * (`fault`).
+ * outcome is unknown (`lost`), PostgreSQL cannot serve now (`refused`), another transaction holds a lock (`locked`), a constraint
+ * said no (`constraint`), or we are wrong (`fault`).
  */
-export type Verdict = 'notSent' | 'crowded' | 'rolledBack' | 'lost' | 'refused' | 'constraint' | 'fault'
+export type Verdict = 'notSent' | 'crowded' | 'rolledBack' | 'lost' | 'refused' | 'locked' | 'constraint' | 'fault'
 
 const BY_CODE: Record<string, Verdict> = {
   ECONNREFUSED: 'notSent',
@@ -37,6 +37,7 @@ const BY_CODE: Record<string, Verdict> = {
   '40001': 'rolledBack', // serialization failure
   '40P01': 'rolledBack', // deadlock
   '53300': 'crowded', // of PostgreSQL, of the database or of the role; comes when a connection is opened
+  '55P03': 'locked', // lock timeout
   '57014': 'refused', // statement timeout
   '57P01': 'lost', // shutdown; can also be the previous connection's, so the outcome is unknown
   '57P02': 'lost',

@@ -79,6 +79,7 @@ export class Sending implements Follower {
   isUnknown = false
   /** The batch that it is part of at the moment. */
   private batch: Sending | null = null
+  private isWaiting = false
   private query: DriverQuery | null = null
   private connections: object | null = null
 
@@ -93,6 +94,16 @@ export class Sending implements Follower {
   separate(): void {
     if (this.batch?.isUnknown) this.isUnknown = true
     this.batch = null
+  }
+
+  /** `isWaiting`: for a turn or for a lock, in this process, so that nothing of it is with the database. */
+  wait(isWaiting: boolean): void {
+    this.isWaiting = isWaiting
+  }
+
+  /** Whether other writes hold it up. */
+  get isHeldUp(): boolean {
+    return this.isWaiting || this.batch?.isHeldUp === true
   }
 
   handOver(query: DriverQuery, connections: object): void {

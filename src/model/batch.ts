@@ -22,4 +22,6 @@ export interface Batchable extends Statement {
   readonly batch?: Batch | null | undefined
   /** Where it is there, the statement does nothing the second time, so that it may be sent again. */
   readonly once?: Once | null | undefined
+  /** The id of the key that asks for it, for turns; '': several do, or none. */
+  readonly asker?: string | undefined
 }

@@ -113,7 +113,8 @@ export class Resource {
     if (isDry) return this.many.check(call, [assignments])
     const once = this.repeats.begin(call, '', assignments)
     const statement = compileCreate(this.entity, assignments, once, this.publishing, this.trailOf(call))
-    const create = () => this.rows.write(statement, null, assignments, null, this.writes?.create)
+    const create = () =>
+      this.rows.write({ ...statement, asker: call.key }, null, assignments, null, this.writes?.create)
     return this.repeats.answer(once, create, (row) => this.created(call, row))
   }
 
@@ -140,7 +141,7 @@ export class Resource {
     const once = this.repeats.begin(call, id, null)
     const remove = async () => {
       const asked = await this.asked(call, id, once)
-      return this.rows.remove(id, this.referring, asked, once, this.writes?.remove, this.trailOf(call))
+      return this.rows.remove(id, this.referring, asked, once, this.writes?.remove, this.trailOf(call), call.key)
     }
     return this.repeats.answer(once, remove, () => respondEmpty())
   }
@@ -162,7 +163,7 @@ export class Resource {
     }
     const row = this.copies.reachedBy(assignments)
       ? await this.rename(call, id, assignments, asked, once)
-      : await this.set(id, assignments, asked, once, this.trailOf(call))
+      : await this.set(call, id, assignments, asked, once)
     const { length } = this.entity.properties
     // What it has found, another write may have left.
     await this.reads.published(row, 2 * length + 1)
@@ -170,14 +171,15 @@ export class Resource {
   }
 
   private set(
+    call: ResourceRequest,
     id: string,
     assignments: Assignments,
     asked: VersionAsked | null,
     once: Once | null,
-    trail: Trail | null,
   ): Promise<Row> {
+    const trail = this.trailOf(call)
     const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.publishing, trail)
-    return this.rows.write(statement, id, assignments, asked, this.writes?.update)
+    return this.rows.write({ ...statement, asker: call.key }, id, assignments, asked, this.writes?.update)
   }
 
   private trailOf({ key }: ResourceRequest): Trail | null {
@@ -203,8 +205,10 @@ export class Resource {
   ): Promise<Row> {
     const observe = this.writes?.rename
     const publishing = this.writes === null ? 'unpublished' : 'renamed'
-    const compile = (copying: readonly ReferringColumn[]) =>
-      compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, publishing, this.trailOf(call))
+    const compile = (copying: readonly ReferringColumn[]) => ({
+      ...compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, publishing, this.trailOf(call)),
+      asker: call.key,
+    })
     const whole = compile([])
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
     const few = compile(this.copies.copying)

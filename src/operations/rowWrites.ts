@@ -64,8 +64,9 @@ export class RowWrites {
     once: Once | null,
     observe: Observe | null = null,
     trail: Trail | null = null,
+    asker = '',
   ): Promise<Row> {
-    const statement = compileRemove(
+    const compiled = compileRemove(
       this.entity,
       id,
       referring,
@@ -74,7 +75,7 @@ export class RowWrites {
       observe === null ? 'unpublished' : 'published',
       trail,
     )
-    const [row] = await this.repeats.run(this.database, statement, observe).catch((error) => {
+    const [row] = await this.repeats.run(this.database, { ...compiled, asker }, observe).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })
     if (row) return row

@@ -70,7 +70,8 @@ export class RowsCreates {
     if (conditions !== null) requireList(conditions)
     if (isDry) return this.check(call, rows)
     const once = await repeats.beginRows(call, rows)
-    const statement = compileCreateRows(entity, await this.arraysOf(rows), once, publishing, trail)
+    const compiled = compileCreateRows(entity, await this.arraysOf(rows), once, publishing, trail)
+    const statement = { ...compiled, asker: call.key }
     return repeats.answer(
       once,
       () => this.write(statement, rows),

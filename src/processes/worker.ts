@@ -72,8 +72,10 @@ const OWN_FILES = 16
 const SETTLE_MS = 50
 /** The same with TLS, whose handshake comes before. */
 const SETTLE_TLS_MS = 500
+/** A statement waits so long for a lock over its connection, and then, where there is time, outside of it. */
+const LOCK_MS_MAX = 100
 /** A list that waits for a table's lock is another fault than one that costs too much: by less than a statement may take. */
-const LOCK_MS_MAX = 2_000
+const LISTS_LOCK_MS_MAX = 2_000
 /** Less than a statement may take: an operator's stop does not wait for slow ones. */
 const FINISH_MS = 1_000
 
@@ -98,7 +100,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       closed.then(() => surroundings.onOutcomeUnknown?.(connections))
     },
   }
-  const database = new Database(options)
+  const database = new Database({ ...options, lockMsMax: LOCK_MS_MAX })
   const longWrites = new LongWrites(database, options)
   const lists = new Database({
     ...options,
@@ -107,7 +109,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     changes: null,
     name: `${options.name}/lists`,
     spare: database,
-    lockMsMax: LOCK_MS_MAX,
+    lockMsMax: LISTS_LOCK_MS_MAX,
   })
   const listReads = new ListReads({
     quick: database,

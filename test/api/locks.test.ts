@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { connect } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { createRow } from '../support/rows.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { errorOf, makeKey, startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 let other: postgres.Sql
@@ -17,8 +17,9 @@ afterAll(async () => {
 })
 
 /** How many backends wait for a lock. */
-async function waiting(): Promise<number> {
-  const rows = await server.sql`
+const waiting = () => waitingIn(server)
+async function waitingIn({ sql }: TestServer): Promise<number> {
+  const rows = await sql`
     select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   return rows.length
 }
@@ -57,4 +58,75 @@ test('while a write waits for a lock of another program, others are answered ove
   let events: string[] | null = null
   await until(async () => (events = await attempt(locked, id)) !== null)
   expect(events as unknown).toEqual(['at once 200', 'at once 201', 'late 200'])
+})
+
+describe('D69: a key that writes what is locked', () => {
+  const [greedy, other] = [makeKey(), makeKey()]
+  let busy: TestServer
+  let blocker: postgres.Sql
+  beforeAll(async () => {
+    busy = await startServer({ keys: [greedy.record, other.record] })
+    blocker = connect(busy.databaseUrl)
+  })
+  afterAll(async () => {
+    await blocker.end()
+    await busy.stop()
+  })
+
+  test.each([
+    ['PATCH', '/Companies/ID', { Name: 'Mine' }],
+    ['PUT', '/Companies/ID', { Name: 'Mine', Enabled: true }],
+    ['DELETE', '/Companies/ID', undefined],
+    ['POST', '/Employees', { CompanyId: 'ID' }],
+    ['POST', '/Employees', [{ CompanyId: 'ID' }, { CompanyId: 'ID' }]],
+  ])('%s %s holds up its own writes alone, and each is done or refused', async (method, path, body) => {
+    const { id } = await createRow(busy, '/Companies', { Name: 'Locked' })
+    const fill = (text: string) => text.replaceAll('"ID"', String(id)).replaceAll('ID', String(id))
+    const sent = body === undefined ? undefined : JSON.parse(fill(JSON.stringify(body)))
+    const headersOf = (index: number) => ({
+      ...greedy.headers,
+      ...(index % 2 === 0 ? {} : { 'Idempotency-Key': `"${crypto.randomUUID()}"` }),
+    })
+    let own: Promise<unknown[]> = Promise.resolve([])
+    await blocker.begin(async (transaction) => {
+      await transaction`select from company where id = ${id} for update`
+      const writes = Array.from({ length: 24 }, async (_, index) => {
+        const answer = await busy.send(method, fill(path), sent, headersOf(index))
+        return answer.status < 400 ? 'done' : errorOf(answer).code
+      })
+      own = Promise.all(writes)
+      await until(async () => (await waitingIn(busy)) > 0)
+      const others = [
+        busy.get(`/Companies/${id}`, other.headers),
+        busy.get('/Companies?sort=-Name', other.headers),
+        busy.get('/readyz'),
+        busy.send('POST', '/Companies', { Name: 'Free' }, other.headers),
+      ]
+      const statuses = (await Promise.all(others)).map(({ status }) => status)
+      expect(statuses).toEqual([200, 200, 200, 201])
+      expect(await waitingIn(busy)).toBeLessThanOrEqual(3)
+    })
+    const known = ['done', 'ServiceUnavailable', 'InProgress', 'NotFound', 'ReferenceNotFound', 'StillReferenced']
+    for (const answer of await own) expect(known).toContain(answer as string)
+  })
+
+  test('of employees who are each other’s managers is done, without a deadlock', async () => {
+    const ids = await Promise.all(
+      Array.from(
+        { length: 4 },
+        async (_, index) => (await createRow(busy, '/Employees', { LastName: `L${index}` })).id,
+      ),
+    )
+    const deadlocks = async () => {
+      const [row] = await busy.sql`select deadlocks::int from pg_stat_database where datname = current_database()`
+      return row?.deadlocks
+    }
+    const before = await deadlocks()
+    const writes = Array.from({ length: 24 }, (_, index) => {
+      const body = { LastName: `Name ${index}`, ManagerId: ids[(index * 3 + 1) % 4] }
+      return busy.send('PATCH', `/Employees/${ids[index % 4]}`, body, greedy.headers)
+    })
+    expect(new Set((await Promise.all(writes)).map(({ status }) => status))).toEqual(new Set([200]))
+    expect(await deadlocks()).toBe(before)
+  })
 })

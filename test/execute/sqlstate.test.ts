@@ -63,7 +63,7 @@ describe('errors that a test cannot cause', () => {
     ['57P02', 'lost'],
     ['08006', 'lost'],
     ['40001', 'rolledBack'],
-    ['55P03', 'refused'],
+    ['55P03', 'locked'],
     ['CONNECTION_DESTROYED', 'lost'],
     ['CONNECT_TIMEOUT', 'notSent'],
     ['EMFILE', 'notSent'],

@@ -6,7 +6,7 @@ import { migrate } from '../../src/postgres/migrate.ts'
 import { loadMany } from '../support/manyRows.ts'
 import { connect, MIGRATIONS } from '../support/postgres.ts'
 import { type RunningProgram, run } from '../support/process.ts'
-import { PAUSE_MS, statusOf } from './greedyClients.ts'
+import { CONTENDED, PAUSE_MS, statusOf, type Writes } from './greedyClients.ts'
 
 interface Options {
   readonly absences: number
@@ -17,13 +17,16 @@ interface Options {
   readonly leaveMs?: number | null
   /** With 0, PostgreSQL finds each of these lists; null: as the server does by default. */
   readonly columnsMb?: number | null
+  /** What the keys write in place of asking for lists. */
+  readonly writes?: Writes | null
   readonly seconds: number
 }
 
-/** What others got: of requests by id, of lists, and of readiness. */
+/** What others got: of requests by id, of lists, of creates, and of readiness. */
 export interface Served {
   readonly byId: Latencies
   readonly lists: Latencies
+  readonly creates: Latencies
   readonly ready: Latencies
   /** By status; 0: no answer. */
   readonly statuses: Readonly<Record<number, number>>
@@ -38,8 +41,8 @@ interface Latencies {
 
 const OTHERS = 4
 
-/** Serves four clients alone, and then beside keys that ask for costly lists within their limits. */
-export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; costly: number }> {
+/** Serves four clients alone, and then beside keys that ask for costly lists, or write the same rows, within their limits. */
+export async function proveFairness(options: Options): Promise<{ alone: Served; beside: Served; greedy: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-fairness-'))
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
   try {
@@ -49,7 +52,7 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
     const program = (words: readonly string[]) =>
       run([process.execPath, '--no-env-file', 'src/main.ts', ...words], { ...settings, LOG_FORMAT: 'pretty' })
     const keyOf = async (name: string) => {
-      const made = program(['keys', 'create', '--name', name, '--rights', '*:read'])
+      const made = program(['keys', 'create', '--name', name, '--rights', '*:read,*:write'])
       await made.ended
       return made.output().trim().split('\n').at(-1) as string
     }
@@ -66,8 +69,7 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
       const beside = await serveOthers(url, others, options.seconds)
       attack.kill('SIGTERM')
       await attack.ended
-      const [costly] = attack.output().match(/\d+(?= were asked for)/) ?? ['0']
-      return { alone, beside, costly: Number(costly) }
+      return { alone, beside, greedy: attack.output().match(/\d+ were asked for.*/)?.[0] ?? '' }
     } finally {
       server.kill('SIGTERM')
       await server.ended
@@ -83,14 +85,19 @@ async function fill(folder: string, absences: number) {
   await migrate(embedded.url, MIGRATIONS)
   const sql = connect(embedded.url)
   await loadMany(sql, { company: 1_000, employee: 5_000, absence: absences })
+  // Names that many rows copy.
+  await sql`
+    update absence set employee_id = e.id, employee_key = e.display_name_key
+    from employee as e where absence.id <= ${950 * CONTENDED} and e.id = 1 + absence.id % ${CONTENDED}`
   await sql.unsafe('vacuum analyze company, employee, absence')
   await sql.end()
   await embedded.stop()
 }
 
 /** Asks for lists that no index helps with, each of them once, from a process of its own. Ends when it is killed. */
-function beginAttack(url: string, keys: readonly string[], { connections, leaveMs = null }: Options): RunningProgram {
-  const settings = { URL: url, KEYS: keys.join(), CONNECTIONS: String(connections), LEAVE_MS: String(leaveMs ?? '') }
+function beginAttack(url: string, keys: readonly string[], { connections, leaveMs, writes }: Options): RunningProgram {
+  const clients = { CONNECTIONS: String(connections), LEAVE_MS: String(leaveMs ?? ''), WRITES: writes ?? '' }
+  const settings = { URL: url, KEYS: keys.join(), ...clients }
   // Bun's own limit of requests at once is 256.
   const environment = { ...settings, BUN_CONFIG_MAX_HTTP_REQUESTS: String(2 * connections) }
   return run([process.execPath, '--no-env-file', 'test/prove/greedyClients.ts'], environment)
@@ -99,10 +106,11 @@ function beginAttack(url: string, keys: readonly string[], { connections, leaveM
 async function serveOthers(url: string, keys: readonly string[], seconds: number): Promise<Served> {
   const endMs = performance.now() + seconds * 1_000
   const statuses: Record<number, number> = {}
-  const taken = { byId: [] as number[], lists: [] as number[], ready: [] as number[] }
+  const taken = { byId: [] as number[], lists: [] as number[], creates: [] as number[], ready: [] as number[] }
   const ask = async (kind: keyof typeof taken, path: string, key: string) => {
     const startMs = performance.now()
-    const status = await statusOf(url + path, key, AbortSignal.timeout(10_000))
+    const write = kind === 'creates' ? { method: 'POST', body: { Name: `Company ${number}` } } : undefined
+    const status = await statusOf(url + path, key, AbortSignal.timeout(10_000), write)
     taken[kind].push(performance.now() - startMs)
     statuses[status] = (statuses[status] ?? 0) + 1
   }
@@ -116,9 +124,11 @@ async function serveOthers(url: string, keys: readonly string[], seconds: number
   await Promise.all([
     ...keys.map((key) => repeat('byId', 2 * PAUSE_MS, key, () => `/Employees/${1 + (number++ % 5_000)}`)),
     ...keys.map((key) => repeat('lists', 10 * PAUSE_MS, key, () => `/Companies?Name=>C${number++}&PageSize=5`)),
+    ...keys.map((key) => repeat('creates', 10 * PAUSE_MS, key, () => '/Companies')),
     repeat('ready', 100, '', () => '/readyz'),
   ])
-  return { byId: summary(taken.byId), lists: summary(taken.lists), ready: summary(taken.ready), statuses }
+  const { byId, lists, creates, ready } = taken
+  return { byId: summary(byId), lists: summary(lists), creates: summary(creates), ready: summary(ready), statuses }
 }
 
 function summary(taken: readonly number[]): Latencies {

@@ -1,11 +1,33 @@
+/** What greedy keys write. All of it meets the rows of eight employees. */
+export const WRITES = ['opposite', 'renames', 'all'] as const
+export type Writes = (typeof WRITES)[number]
+
+/** Of the employees that greedy keys write. */
+export const CONTENDED = 8
+
 /** Below the default limit of 750 a minute. */
 export const PAUSE_MS = 85
 
+/** A request to write something. */
+interface Write {
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+  readonly headers?: Record<string, string>
+}
+
 /** The status of an answer that was read to its end; 0: the client left, or the connection broke. */
-export async function statusOf(url: string, key: string, signal: AbortSignal | null): Promise<number> {
-  const headers: Record<string, string> = key === '' ? {} : { authorization: `ApiKey ${key}` }
+export async function statusOf(
+  url: string,
+  key: string,
+  signal: AbortSignal | null,
+  { method, body, headers: own }: Omit<Write, 'path'> = { method: 'GET', body: undefined },
+): Promise<number> {
+  const headers = { ...own, ...(key === '' ? {} : { authorization: `ApiKey ${key}` }) }
+  const content = body === undefined ? {} : { body: JSON.stringify(body) }
+  if (body !== undefined) Object.assign(headers, { 'content-type': 'application/json' })
   try {
-    const response = await fetch(url, { headers, ...(signal ? { signal } : {}) })
+    const response = await fetch(url, { method, headers, ...content, ...(signal ? { signal } : {}) })
     await response.text()
     return response.status
   } catch {
@@ -13,21 +35,43 @@ export async function statusOf(url: string, key: string, signal: AbortSignal | n
   }
 }
 
+/** The next write of an attack; each is another one. */
+function writeOf(kind: Writes, number: number): Write {
+  const one = () => 1 + Math.floor(Math.random() * CONTENDED)
+  const name = `Last ${number} ${Math.random()}`
+  if (kind === 'renames') return { method: 'PATCH', path: '/Employees/1', body: { LastName: name } }
+  const opposite = { method: 'PATCH', path: `/Employees/${one()}`, body: { LastName: name, ManagerId: one() } }
+  if (kind === 'opposite') return opposite
+  const rows = Array.from({ length: 20 }, () => ({ EmployeeId: one(), Status: name }))
+  const writes: Write[] = [
+    opposite,
+    { ...opposite, method: 'PUT' },
+    { method: 'POST', path: '/Absences', body: rows },
+    { method: 'POST', path: '/Absences', body: rows[0] },
+    { method: 'DELETE', path: `/Employees/${one()}`, body: undefined },
+  ]
+  const write = writes[number % writes.length] as Write
+  return number % 2 === 0 ? write : { ...write, headers: { 'idempotency-key': `"${crypto.randomUUID()}"` } }
+}
+
 if (import.meta.main) {
-  const { URL = '', KEYS = '', CONNECTIONS, LEAVE_MS } = process.env
+  const { URL = '', KEYS = '', CONNECTIONS, LEAVE_MS, WRITES: kind } = process.env
   const [keys, connections] = [KEYS.split(','), Number(CONNECTIONS)]
   let asked = 0
+  const statuses: Record<number, number> = {}
   const client = async (number: number) => {
     for (;;) {
       const list = `/Absences?Reason=!=x${asked}&Type=!=Type 3&sort=Employee,-Period.Hours,Reason&page=${++asked}`
       const signal = LEAVE_MS ? AbortSignal.timeout(Number(LEAVE_MS)) : null
-      await statusOf(URL + list, keys[number % keys.length] as string, signal)
+      const { path = list, ...write } = kind ? writeOf(kind as Writes, asked) : { method: 'GET', body: undefined }
+      const status = await statusOf(URL + path, keys[number % keys.length] as string, signal, write)
+      statuses[status] = (statuses[status] ?? 0) + 1
       // All clients of a key together send as many as its limit admits.
       await Bun.sleep((PAUSE_MS * connections) / keys.length)
     }
   }
   process.on('SIGTERM', () => {
-    console.log(`${asked} were asked for`)
+    console.log(`${asked} were asked for, with ${JSON.stringify(statuses)}`)
     process.exit(0)
   })
   for (let number = 0; number < connections; number++) client(number)

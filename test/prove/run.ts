@@ -13,6 +13,7 @@ import { KEY as TEST_KEY } from '../support/server.ts'
 import { proveChanges } from './changes.ts'
 import { proveContention } from './contention.ts'
 import { proveFairness } from './fairness.ts'
+import { WRITES } from './greedyClients.ts'
 import { fillForHostile, proveHostile } from './hostile.ts'
 import { ask, watch } from './http.ts'
 import { proveImports } from './imports.ts'
@@ -123,20 +124,21 @@ const ATTACKS = [
   { keys: 1, connections: 40, leaveMs: 200 },
   { keys: 8, connections: 400, leaveMs: null },
 ]
+/** Writes of the same eight rows by one key within its limits. */
+const WRITE_ATTACKS = WRITES.map((writes) => ({ keys: 1, connections: 24, leaveMs: null, columnsMb: null, writes }))
 
 /** Costly lists of keys within their limits, over so many connections together; some leave before they are answered. */
+const LIST_ATTACKS = [null, 0].flatMap((columnsMb) => ATTACKS.map((attack) => ({ ...attack, columnsMb, writes: null })))
 const fairness: Record<string, Proof> = Object.fromEntries(
-  [null, 0]
-    .flatMap((columnsMb) => ATTACKS.map((attack) => ({ ...attack, columnsMb })))
-    .map((attack) => [
-      `others beside ${attack.keys} greedy keys, ${attack.leaveMs === null ? 'which stay' : 'which leave'}${attack.columnsMb === 0 ? ', without columns' : ''}`,
-      async () => {
-        const { beside, ...more } = await proveFairness({ absences: 200_000, seconds: 20, ...attack })
-        const { 200: served = 0, ...others } = beside.statuses
-        if (Object.keys(others).length > 0) throw new Differing(`others were not served: ${JSON.stringify(others)}`, 1)
-        return { served, beside, ...more }
-      },
-    ]),
+  [...WRITE_ATTACKS, ...LIST_ATTACKS].map((attack) => [
+    `others beside ${attack.keys} greedy keys, ${attack.writes ?? (attack.leaveMs === null ? 'which stay' : 'which leave')}${attack.columnsMb === 0 ? ', without columns' : ''}`,
+    async () => {
+      const { beside, ...more } = await proveFairness({ absences: 200_000, seconds: 20, ...attack })
+      const { 200: served = 0, 201: created = 0, ...others } = beside.statuses
+      if (Object.keys(others).length > 0) throw new Differing(`others were not served: ${JSON.stringify(others)}`, 1)
+      return { served: served + created, beside, ...more }
+    },
+  ]),
 )
 
 /** Requests that no client should send, over HTTP and sockets, to a real server. */
