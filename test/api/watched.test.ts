@@ -20,7 +20,7 @@ const log = {
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ log, environment: { SLOW_STATEMENT_MS: '1' } })
+  server = await startServer({ log, environment: { SLOW_STATEMENT_MS: '30' } })
 })
 afterAll(() => server.stop())
 
@@ -53,7 +53,7 @@ test('a slow statement is logged by its shape, without a value', async () => {
     const [row] = await server.sql`select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock'`
     return row?.n > 0
   })
-  await Bun.sleep(5)
+  await Bun.sleep(50)
   release()
   await holding
   expect((await writing).status).toBe(200)

@@ -31,11 +31,14 @@ test('its transaction is learnt while it runs', async () => {
   let identified = 0
   let settled: readonly Row[] | null = null
   const { promise, resolve } = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
   const [{ id } = {}] = await sql`insert into company (name) values ('locked') returning id`
   const locked = sql.begin(async (transaction) => {
     await transaction`select from company where id = ${id} for update`
+    held.resolve()
     await promise
   })
+  await held.promise
   const statement = {
     text: 'update company set name = pg_current_xact_id()::text from (select pg_current_xact_id()) as begun where id = $1::bigint returning name',
     values: [id],

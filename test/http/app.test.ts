@@ -113,11 +113,15 @@ test.each([
 ])('a %s that does not end in time is answered 503 %s when the server stops', async (method, code) => {
   const stopping = await startServer()
   const { body: company } = await stopping.post('/Companies', { Name: 'Acme' })
-  const holder = connect(stopping.databaseUrl)
   const held = Promise.withResolvers<void>()
   const ready = Promise.withResolvers<void>()
+  // A write would wait for a lock outside of its connection, too, where its outcome is known.
+  await stopping.sql`
+    create function nap() returns trigger language plpgsql as 'begin perform pg_sleep(20); return new; end'`
+  await stopping.sql`create trigger nap before update on company for each row execute function nap()`
+  const holder = connect(stopping.databaseUrl)
   const lock = holder.begin(async (sql) => {
-    await sql`lock table company in access exclusive mode`
+    if (method === 'GET') await sql`lock table company in access exclusive mode`
     ready.resolve()
     await held.promise
   })
