@@ -1,6 +1,6 @@
 import type { BlockList } from 'node:net'
 import type { Rule } from '../model/limits.ts'
-import { addressBehind, type Client, clientOf } from './address.ts'
+import { addressBehind, clientOf } from './address.ts'
 import { idOf } from './apiKey.ts'
 import type { KeyRefresh } from './keyRefresh.ts'
 import type { Key, Keyring } from './keyring.ts'
@@ -49,19 +49,14 @@ export class Admission {
    * unknown key the address is charged first, and then the database is asked whether its keys have changed. `isOpen`: no key is needed,
    * so the database is not asked.
    */
-  admit(
-    text: string | undefined,
-    request: Request,
-    server: PeerAddresses | null,
-    isOpen = false,
-  ): Admitted | Promise<Admitted> {
+  admit(text: string | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
     const refresh = isOpen ? null : this.refresh
     const key = this.keyring.find(text)
     if (key === null && refresh !== null && text !== undefined && idOf(text) !== '')
-      return this.admitUnknown(text, refresh, request, server)
+      return this.admitUnknown(text, refresh, address)
     const isConfirmed = key?.isStored && refresh ? refresh.confirm() : true
-    if (isConfirmed === true) return this.charged({ key, isConfirmed }, request, server)
-    return this.confirm(text).then((confirmed) => this.charged(confirmed, request, server))
+    if (isConfirmed === true) return this.charged({ key, isConfirmed }, address)
+    return this.confirm(text).then((confirmed) => this.charged(confirmed, address))
   }
 
   /** The key with this text once it is known whether it is still valid; charges nothing. */
@@ -71,9 +66,9 @@ export class Admission {
     return { key: this.keyring.find(text), isConfirmed }
   }
 
-  /** Charges a request to its key, or to its address. */
-  charge(key: Key | null, request: Request, server: PeerAddresses | null): RateLimitStatus | Promise<RateLimitStatus> {
-    if (key === null) return this.limiters.anonymous.charge(this.clientBehind(request, server))
+  /** Charges a request to its key, or to the address that it comes from. */
+  charge(key: Key | null, address: string): RateLimitStatus | Promise<RateLimitStatus> {
+    if (key === null) return this.limiters.anonymous.charge(clientOf(address))
     return this.limiters.of(key).charge(key.client)
   }
 
@@ -88,37 +83,28 @@ export class Admission {
   }
 
   /** Has the key looked up where the address may still try one, and charges it, too, where it is found. */
-  private async admitUnknown(
-    text: string,
-    refresh: KeyRefresh,
-    request: Request,
-    server: PeerAddresses | null,
-  ): Promise<Admitted> {
-    const rateLimit = await this.charge(null, request, server)
+  private async admitUnknown(text: string, refresh: KeyRefresh, address: string): Promise<Admitted> {
+    const rateLimit = await this.charge(null, address)
     if (!rateLimit.admitted) return { key: null, isConfirmed: true, rateLimit }
     const isConfirmed = await refresh.refresh().then(
       () => true,
       () => false,
     )
     const key = this.keyring.find(text)
-    return { key, isConfirmed, rateLimit: key === null ? rateLimit : await this.charge(key, request, server) }
+    return { key, isConfirmed, rateLimit: key === null ? rateLimit : await this.charge(key, address) }
   }
 
-  private charged(confirmed: Confirmed, request: Request, server: PeerAddresses | null): Admitted | Promise<Admitted> {
+  private charged(confirmed: Confirmed, address: string): Admitted | Promise<Admitted> {
     const { key, isConfirmed } = confirmed
-    const rateLimit = this.charge(key, request, server)
+    const rateLimit = this.charge(key, address)
     if (rateLimit instanceof Promise) return rateLimit.then((status) => ({ key, isConfirmed, rateLimit: status }))
     return { key, isConfirmed, rateLimit }
   }
 
-  /** The address that a request comes from, behind trusted proxies; '' where its connection has gone. */
+  /** The address that a request comes from, behind trusted proxies; '' where its client has left already. To be read as it arrives. */
   addressOf(request: Request, server: PeerAddresses | null): string {
     const peer = server?.requestIP(request)?.address ?? ''
     if (this.trustedProxies === null) return peer
     return addressBehind(this.trustedProxies, peer, request.headers.get('x-forwarded-for'))
-  }
-
-  private clientBehind(request: Request, server: PeerAddresses | null): Client {
-    return clientOf(this.addressOf(request, server))
   }
 }

@@ -11,6 +11,7 @@ import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } f
 import {
   bearerKey,
   databaseIsAway,
+  hasLeft,
   keyChecks,
   notFound,
   rateLimitExceeded,
@@ -44,7 +45,7 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
   const { admission } = parts
   const router = createRouter({
     ...parts,
-    ...keyChecks(admission, () => app.server),
+    ...keyChecks(admission),
   })
   const app = new Elysia({
     name: 'roster',
@@ -60,8 +61,9 @@ export function createApp(parts: Parts, ownRoutes: readonly OwnRoute[] = []) {
     .use(bearerKey)
     .onError(async ({ request, error, server }) => {
       const [startMs, requestId] = [performance.now(), requestIdOf(request)]
-      const rateLimit = await parts.admission.charge(null, request, server)
-      const call = { request, server, requestId, startMs, location: null, key: null, rateLimit }
+      const address = parts.admission.addressOf(request, server)
+      const rateLimit = await parts.admission.charge(null, address)
+      const call = { request, server, requestId, startMs, address, location: null, key: null, rateLimit }
       return finish(parts, call, failure(parts, call, error), hasUnreadBody(request))
     })
   // The server is asked for at each request: a getter of the framework's would be defined anew for each.
@@ -107,13 +109,15 @@ async function respond(
 ): Promise<Response> {
   const startMs = performance.now()
   const requestId = requestIdOf(request)
+  const address = parts.admission.addressOf(request, server)
   const target = readTarget(request)
   const location = route?.locate(target.path) ?? router.find(target.path)
   const isUnlimited = location?.endpoint.isUnlimited === true
+  const hasClient = server === null || address !== ''
   // Without a limit a client could try any number of keys, so unlimited endpoints do not look at them.
-  const asked = isUnlimited ? UNLIMITED : parts.admission.admit(text, request, server, location?.endpoint.isOpen)
+  const asked = isUnlimited || !hasClient ? UNLIMITED : parts.admission.admit(text, address, location?.endpoint.isOpen)
   const { key, isConfirmed, rateLimit } = asked instanceof Promise ? await asked : asked
-  const call = { request, server, requestId, startMs, target, location, key, isConfirmed, rateLimit }
+  const call = { request, server, requestId, startMs, address, target, location, key, isConfirmed, rateLimit }
   let reply: Reply
   try {
     reply = await answer(parts, router, call)
@@ -133,6 +137,7 @@ interface Call extends Exchange {
 function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Promise<Reply> | Reply {
   const { request, server, target, location, key, isConfirmed, rateLimit } = call
   const { method } = request
+  if (server !== null && call.address === '') throw hasLeft()
   if (rateLimit !== null && !rateLimit.admitted) throw rateLimitExceeded(rateLimit)
   if (parts.cors !== null && isPreflight(request)) return respondPreflight()
   if (target.fault) throw target.fault
@@ -162,6 +167,7 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
     mayRead,
     rights: key?.rights ?? null,
     key: key?.id ?? '',
+    keyName: key?.name ?? '',
     exchange: call,
   })
 }

@@ -1,6 +1,6 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
-import type { Admission, PeerAddresses } from '../admit/admission.ts'
+import type { Admission } from '../admit/admission.ts'
 import { canonicalAuthorization } from '../admit/apiKey.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
@@ -94,14 +94,19 @@ export function unconfirmed(): ApiError {
   return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
 }
 
+/** 408, for a request whose client left before it was begun: nothing is done for it. */
+export function hasLeft(): ApiError {
+  return new ApiError('RequestTimeout', 'The client left before its request was begun; nothing was done.')
+}
+
 /** 404, with the first segment that is nearest to the path's. */
 export function notFound(names: readonly string[], path: string): ApiError {
   const [first = ''] = path.slice(1).split('/')
   return new ApiError('NotFound', `There is nothing at this path.${suggest(first, names)}`)
 }
 
-/** What the endpoints ask of the keys of requests that go on. `server`: null before it listens. */
-export function keyChecks(admission: Admission, server: () => PeerAddresses | null) {
+/** What the endpoints ask of the keys of requests that go on. */
+export function keyChecks(admission: Admission) {
   const confirm = async (request: Request): Promise<Key> => {
     const { key, isConfirmed } = await admission.confirm(bearerTextOf(request))
     if (!isConfirmed) throw unconfirmed()
@@ -110,7 +115,7 @@ export function keyChecks(admission: Admission, server: () => PeerAddresses | nu
   }
   const charge = async (request: Request): Promise<Key> => {
     const key = await confirm(request)
-    const rateLimit = await admission.charge(key, request, server())
+    const rateLimit = await admission.charge(key, '')
     if (!rateLimit.admitted) throw rateLimitExceeded(rateLimit)
     return key
   }

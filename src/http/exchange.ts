@@ -1,4 +1,4 @@
-import type { Admission, PeerAddresses } from '../admit/admission.ts'
+import type { PeerAddresses } from '../admit/admission.ts'
 import type { Key } from '../admit/keyring.ts'
 import type { RateLimitStatus } from '../admit/limiter.ts'
 import type { Log, LogFields } from '../log.ts'
@@ -15,6 +15,8 @@ export interface Exchange {
   readonly server: (ResourceRequest['server'] & PeerAddresses) | null
   readonly requestId: string
   readonly startMs: number
+  /** That it came from, as of its arrival. */
+  readonly address: string
   readonly location: Location<ResourceRequest> | null
   readonly key: Key | null
   /** Null: nothing is charged here. As of the last request that it was charged. */
@@ -31,7 +33,7 @@ interface Answered {
 }
 
 /** Counts a request that was answered, and writes its line of the log. */
-export function noteAnswer(parts: { admission: Admission; log: Log }, call: Exchange, answered: Answered): void {
+export function noteAnswer({ log }: { log: Log }, call: Exchange, answered: Answered): void {
   const { location } = call
   const { method } = call.request
   const nowMs = performance.now()
@@ -39,7 +41,7 @@ export function noteAnswer(parts: { admission: Admission; log: Log }, call: Exch
   noteAnswered(nowMs)
   const kind = location === null ? 'other' : kindOf(location, method, answered.isStream === true)
   countRequest(location === null ? null : location.endpoint.route, method, answered.status, kind, ms)
-  if (parts.log.isEnabled('info')) logRequest(parts, call, answered, ms)
+  if (log.isEnabled('info')) logRequest(log, call, answered, ms)
 }
 
 function kindOf({ endpoint, id }: Location<ResourceRequest>, method: string, isStream: boolean): KindOfRequest {
@@ -56,9 +58,8 @@ export function idsOf({ request, requestId }: Exchange): LogFields {
 }
 
 /** One line: what was asked, how it was answered, by whom and for how long. */
-function logRequest({ admission, log }: { admission: Admission; log: Log }, call: Exchange, to: Answered, ms: number) {
-  const { request, location, key } = call
-  const client = admission.addressOf(request, call.server)
+function logRequest(log: Log, call: Exchange, to: Answered, ms: number) {
+  const { request, location, key, address: client } = call
   const fields: LogFields = { ms: Math.round(ms * 100) / 100, bytes: to.bytes, client, ...idsOf(call) }
   if (to.isCut) fields.cut = true
   if (location !== null) fields.route = location.endpoint.route

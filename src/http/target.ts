@@ -45,10 +45,14 @@ function unreadable(code: 'InvalidHost' | 'UriTooLong', message: string): Target
   return { path: '', query: '', fault: new ApiError(code, message) }
 }
 
-/** The path for the log: without the query string, which can hold people's data, and not longer than a line. */
+/** A key that a client has put into the path by mistake. */
+const KEYS = /roster_\w+/gi
+
+/** The path for the log: without the query string, which can hold people's data, without keys, and not longer than a line. */
 export function pathOf(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   if (start === -1) return ROOT.path
   const mark = url.indexOf('?', start)
-  return shown(mark === -1 ? url.slice(start) : url.slice(start, mark), LOGGED_LENGTH_MAX)
+  const path = mark === -1 ? url.slice(start) : url.slice(start, mark)
+  return shown(path.replace(KEYS, 'roster_...'), LOGGED_LENGTH_MAX)
 }

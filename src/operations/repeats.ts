@@ -15,8 +15,8 @@ import type { Reply } from '../respond/reply.ts'
 /** A write as a client asks for it. */
 interface Asked {
   readonly request: Request
-  /** The id of its API key. */
-  readonly key: string
+  /** The name of its API key: a client whose key was rotated repeats its own writes. */
+  readonly keyName: string
 }
 
 /** The answer to a write that has returned this row, or these. */
@@ -43,13 +43,13 @@ export class Repeats {
   ) {}
 
   /** Under what the request is to be done once; null: it names no key. `values`: null for a deletion. @throws ApiError 400 */
-  begin({ request, key: asker }: Asked, id: string, values: Assignments | null): Once | null {
+  begin({ request, keyName: asker }: Asked, id: string, values: Assignments | null): Once | null {
     const key = parseIdempotencyKey(request)
     return key === null ? null : { key: digest([asker, key]), request: this.digestOf(request.method, id, values) }
   }
 
   /** The same for several new rows, each of which sets all that clients write. @throws ApiError 400 */
-  async beginRows({ request, key: asker }: Asked, rows: readonly Assignments[]): Promise<Once | null> {
+  async beginRows({ request, keyName: asker }: Asked, rows: readonly Assignments[]): Promise<Once | null> {
     const key = parseIdempotencyKey(request)
     if (key === null) return null
     const hash = new Bun.CryptoHasher('sha256')

@@ -17,6 +17,8 @@ export interface ResourceRequest {
   readonly rights?: Rights | null
   /** The id of its key. */
   readonly key: string
+  /** The name of its key, which a rotated one has too. */
+  readonly keyName: string
   /** What the server keeps of it; not there: nothing. */
   readonly exchange?: unknown
 }

@@ -26,7 +26,7 @@ const request = (forwardedFor?: string) =>
 
 /** How many requests are left after this one. */
 async function left(admission: Admission, peer: string | null, forwardedFor?: string): Promise<number> {
-  return Number((await admission.charge(null, request(forwardedFor), from(peer))).remaining)
+  return Number((await admission.charge(null, admission.addressOf(request(forwardedFor), from(peer)))).remaining)
 }
 
 describe('D35: a request without a valid key is charged to', () => {
@@ -56,14 +56,14 @@ describe('D35: a request without a valid key is charged to', () => {
 
   test('one client for all whose peer is not known', async () => {
     expect([await left(open, null), await left(behindProxy, null, '192.0.2.7')]).toEqual([49, 48])
-    expect(Number((await open.charge(null, request(), null)).remaining)).toBe(47)
+    expect(Number((await open.charge(null, open.addressOf(request(), null))).remaining)).toBe(47)
   })
 })
 
 test('a request with a valid key is charged to the key, not to the address', async () => {
   const found = open.keyOf(key.text)
   expect(found?.id).toBe(key.record.id)
-  const status = await open.charge(found, request(), from('192.0.2.9'))
+  const status = await open.charge(found, '192.0.2.9')
   expect([status.rule.limit, status.remaining]).toEqual([9, '8'])
   expect(await left(open, '192.0.2.9')).toBe(49)
 })

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
+import type { Log, LogFields } from '../../src/log.ts'
 import { Connection } from '../support/connection.ts'
+import { until } from '../support/process.ts'
 import { createRow } from '../support/rows.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
@@ -168,4 +170,36 @@ describe('a small body of a request that is refused before it is read', () => {
     expect(statusesOf(answer)).toEqual([401])
     expect(answer).toContain('\r\nConnection: close\r\n')
   })
+})
+
+test('a client that leaves is known by its address, or nothing is done for it', async () => {
+  const lines: { message: string; fields: LogFields }[] = []
+  const note = (message: string, fields: LogFields = {}) => lines.push({ message, fields })
+  const log = { debug: note, info: note, warn: note, error: note, isEnabled: () => true, flush: async () => undefined }
+  const leaving = await startServer({ log: log as Log })
+  const { hostname, port } = new URL(leaving.url)
+  const ids: string[] = []
+  for (let number = 0; number < 8; number++) {
+    const { id } = await createRow(leaving, '/Companies', { Name: 'Kept' })
+    ids.push(String(id))
+    const request = `DELETE /Companies/${id} HTTP/1.1\r\n${AUTHORIZED}X-Request-Id: left-${id}\r\n\r\n`
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(request, () => {
+        if (number % 2 === 0) socket.resetAndDestroy()
+        else socket.destroy()
+        resolve()
+      }),
+    )
+    await promise
+  }
+  const lineOf = (id: string) => lines.find(({ fields }) => fields.requestId === `left-${id}`)
+  await until(() => ids.every((id) => lineOf(id) !== undefined))
+  for (const id of ids) {
+    const { message = '', fields } = lineOf(id) ?? {}
+    const isDone = message.endsWith(' 204')
+    expect([isDone, fields?.client === '']).toEqual([isDone, !isDone])
+    expect((await leaving.get(`/Companies/${id}`)).status).toBe(isDone ? 404 : 200)
+  }
+  await leaving.stop()
 })

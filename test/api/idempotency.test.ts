@@ -6,12 +6,14 @@ const TIMEOUT_MS = 30_000
 
 const other = makeKey({ name: 'other' })
 const writer = makeKey({ name: 'writer', rights: '*:write' })
+/** What takes the place of `other`'s key. */
+const rotated = makeKey({ name: 'other' })
 
 let server: TestServer
 /** Another worker on the same database. */
 let second: TestServer
 beforeAll(async () => {
-  const keys = [other, writer].map(({ record }) => record)
+  const keys = [other, rotated, writer].map(({ record }) => record)
   server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '5' } })
   second = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '5' }, databaseUrl: server.databaseUrl })
 })
@@ -42,6 +44,15 @@ const ABSENCE = {
   start: '2026-01-31T09:00:00+02:00',
   period: { days: 2.5, hours: 0.00000001 },
 }
+
+test('D43: a write that is repeated with a rotated key, which has the same name, is done once', async () => {
+  const key = newKey()
+  const create = ({ headers }: typeof other) => server.send('POST', '/Companies', { Name: 'Once' }, under(key, headers))
+  expect((await create(other)).status).toBe(201)
+  expect((await create(rotated)).headers.get('idempotency-replayed')).toBe('true')
+  expect((await create(writer)).headers.get('idempotency-replayed')).toBeNull()
+  expect(await count('company')).toBe(2)
+})
 
 describe('a write that is repeated with its Idempotency-Key', () => {
   test.each([

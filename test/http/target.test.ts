@@ -87,6 +87,7 @@ describe('pathOf', () => {
     ['http://api.example/Companies/1', '/Companies/1'],
     ['/Companies?Name=somebody', '/Companies'],
     ['http://api.example/?x=/y', '/'],
+    ['/Companies/roster_0123456789_abcdefghijklmnopqrstuvwxyz0123456789abcdefg/x', '/Companies/roster_.../x'],
     [`http://api.example/${'x'.repeat(500)}?y`, `/${'x'.repeat(199)}`],
     [`/${'x'.repeat(500)}`, `/${'x'.repeat(199)}`],
   ])('%s is logged as %s', (url, path) => expect(pathOf(url)).toBe(path))

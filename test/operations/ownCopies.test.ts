@@ -57,7 +57,7 @@ async function ask(method: 'create' | 'patch' | 'get', id: string, body?: object
   const headers = { 'content-type': 'application/json' }
   const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body), headers }
   const url = `http://localhost/Units/${id}`
-  const call = { request: new Request(url, init), url, query: '', id, mayRead: true, key: 'a' }
+  const call = { request: new Request(url, init), url, query: '', id, mayRead: true, key: 'a', keyName: 'a' }
   const reply = await units[method](call)
   return { tag: reply.headers.ETag as string, row: JSON.parse(String(reply.body)) as Json }
 }

@@ -128,7 +128,9 @@ export class ListProcess {
     const [plural = '', query = ''] = path.slice(1).split(/\?(.*)/s)
     const url = `${BASE}/${plural}`
     const request = new Request(url, { headers })
-    return answerOf(await this.resource(plural).list({ request, url, query, id: '', mayRead: true, key: 'a' }))
+    return answerOf(
+      await this.resource(plural).list({ request, url, query, id: '', mayRead: true, key: 'a', keyName: 'a' }),
+    )
   }
 
   /** @throws ApiError */
@@ -136,7 +138,15 @@ export class ListProcess {
     const [plural = '', id = ''] = path.slice(1).split('/')
     const url = `${BASE}${path}`
     return answerOf(
-      await this.resource(plural).get({ request: new Request(url), url, query: '', id, mayRead: true, key: 'a' }),
+      await this.resource(plural).get({
+        request: new Request(url),
+        url,
+        query: '',
+        id,
+        mayRead: true,
+        key: 'a',
+        keyName: 'a',
+      }),
     )
   }
 
@@ -145,7 +155,7 @@ export class ListProcess {
     const [plural = '', id = ''] = path.slice(1).split('/')
     const url = `${BASE}${path}/Changes`
     const rights = readRights('*:read')
-    const call = { request: new Request(url), url, query, id, mayRead: true, rights, key: 'a' }
+    const call = { request: new Request(url), url, query, id, mayRead: true, rights, key: 'a', keyName: 'a' }
     const entity = entities.find((one) => one.plural === plural)
     return answerOf(await (entity ? this.feed.history(entity, call) : this.feed.list(call)))
   }
@@ -161,7 +171,9 @@ export class ListProcess {
     const url = `${BASE}${path}`
     const headers = { 'content-type': 'application/json', ...more }
     const request = new Request(url, { method: 'POST', body: JSON.stringify(body), headers })
-    return answerOf(await this.resource(plural)[method]({ request, url, query: '', id, mayRead: true, key: 'a' }))
+    return answerOf(
+      await this.resource(plural)[method]({ request, url, query: '', id, mayRead: true, key: 'a', keyName: 'a' }),
+    )
   }
 
   /** What it reads from the database while `work` runs. */
