@@ -1,7 +1,6 @@
 import { Abandoned } from '../execute/listReads.ts'
 import type { Reply } from '../respond/reply.ts'
 import type { Baseline } from './entries.ts'
-import { copyOf } from './keptReply.ts'
 import type { ListCache } from './listCache.ts'
 import { countList } from './listCounts.ts'
 
@@ -46,4 +45,9 @@ export class EqualLists {
 function nullIfAbandoned(error: unknown): null {
   if (error instanceof Abandoned) return null
   throw error
+}
+
+/** Its headers are another object, since every answer adds its own. */
+export function copyOf(reply: Reply): Reply {
+  return { ...reply, headers: { ...reply.headers } }
 }

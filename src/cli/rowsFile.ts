@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import type { Entity } from '../model/entity.ts'
-import { csvWriter } from './csvRows.ts'
-import { csvRecords } from './csvText.ts'
+import { csvRecords, csvWriter } from './csvText.ts'
 import { FileFault } from './fileFault.ts'
 import { type FileRow, jsonArray, jsonLines } from './jsonText.ts'
 import { CommandError } from './run.ts'

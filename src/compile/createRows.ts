@@ -1,6 +1,5 @@
-import type { Batchable } from '../model/batch.ts'
+import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { Once } from '../model/once.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { allFound, columnOf, type InsertParts, lookup, type Operand, rowsOf } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'

@@ -1,7 +1,6 @@
-import type { Batchable } from '../model/batch.ts'
+import type { Batchable, Once } from '../model/batch.ts'
 import { copiedProperties, copyingColumns, type ReferringColumn } from '../model/copies.ts'
 import type { Entity, Property } from '../model/entity.ts'
-import type { Once } from '../model/once.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import {

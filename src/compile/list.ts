@@ -142,3 +142,20 @@ function nearest(entity: Entity, query: ListQuery, operands: readonly Param[]): 
   const values = filters.filter(({ value }) => value !== null).length
   return nearestRows(entity, query, seek as Seek, conditionsOf(filters, operands), operands.slice(values))
 }
+
+const rowsById = new Map<Entity, Compiled>()
+
+/** The rows with these ids that there are, in no order: each is the snapshot, then the entity's columns. */
+export function compileRowsById(entity: Entity, ids: readonly number[]): Batchable {
+  const { text, batch } = rowsById.get(entity) ?? compileByIds(entity)
+  return { text, values: [`{${ids.join()}}`], batch }
+}
+
+function compileByIds(entity: Entity): Compiled {
+  const ids = param('')
+  const rows = sql`select pg_current_snapshot()::text, ${columns(entity)} from ${name(entity.table)}`
+  const piece = sql`${rows} where id = any (${ids}::text::bigint[])`
+  const made = { text: toStatement(piece).text, batch: batchQuery(piece, [{ param: ids, type: 'text' }]) }
+  rowsById.set(entity, made)
+  return made
+}

@@ -1,6 +1,5 @@
-import type { Batch, Batchable } from '../model/batch.ts'
+import type { Batch, Batchable, Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Once } from '../model/once.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import {
   type Conditions,

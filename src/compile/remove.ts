@@ -1,7 +1,6 @@
-import type { Batch, Batchable } from '../model/batch.ts'
+import type { Batch, Batchable, Once } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
-import type { Once } from '../model/once.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { isAmong, PATIENCE } from './batch.ts'
 import { onceRemove } from './once.ts'

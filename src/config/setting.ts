@@ -1,4 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
+import { readDatabaseUrl } from '../model/databaseUrl.ts'
+import { readAuthorities } from '../os/certificate.ts'
 
 /** What a setting may be, and what is said of it. */
 export interface Setting {
@@ -10,4 +12,10 @@ export interface Setting {
   readonly meaning: string
   /** Finds faults that a pattern cannot. @throws Error that says what is wrong */
   readonly check?: (text: string) => unknown
+}
+
+/** Whether an address can be used, with the file that it names. @throws Error that says what is wrong, and repeats no value */
+export function checkDatabaseUrl(text: string): void {
+  const { authoritiesFile } = readDatabaseUrl(text)
+  if (authoritiesFile !== undefined) readAuthorities(authoritiesFile)
 }

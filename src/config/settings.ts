@@ -4,8 +4,7 @@ import { parseRules } from '../model/limits.ts'
 import { parseNetworks } from '../model/networks.ts'
 import { parseOrigins } from '../model/origins.ts'
 import { parseTargets } from '../model/targets.ts'
-import { checkDatabaseUrl } from './databaseUrls.ts'
-import type { Setting } from './setting.ts'
+import { checkDatabaseUrl, type Setting } from './setting.ts'
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))
 

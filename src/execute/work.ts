@@ -16,24 +16,7 @@ export interface Work {
   readonly follower: Follower | null
 }
 
-/** A write. */
-function writeOf(
-  statement: Batchable,
-  observe: Observe | null,
-  untilMs: number,
-  mayWait: boolean,
-  sending: Sending,
-): Work {
-  const repeatable = Boolean(statement.once)
-  return { statement, observe, repeatable, untilMs, mayWait, sending, follower: sending }
-}
-
-/** What changes nothing, and waits for no lock. */
-function readOf(statement: Batchable, untilMs: number): Work {
-  return { statement, observe: null, repeatable: true, untilMs, mayWait: false, sending: null, follower: null }
-}
-
-/** A statement's work; without `sending` it changes nothing. */
+/** A statement's work; without `sending` it changes nothing, and waits for no lock. */
 export function workOf(
   statement: Batchable,
   observe: Observe | null,
@@ -41,7 +24,9 @@ export function workOf(
   mayWait: boolean,
   sending: Sending | null,
 ): Work {
-  return sending ? writeOf(statement, observe, untilMs, mayWait, sending) : readOf(statement, untilMs)
+  const read = { statement, observe: null, repeatable: true, untilMs, mayWait: false, sending: null, follower: null }
+  if (sending === null) return read
+  return { ...read, observe, repeatable: Boolean(statement.once), mayWait, sending, follower: sending }
 }
 
 /** Follows one write from before it is sent. */

@@ -1,12 +1,10 @@
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import type { ChangesToken } from '../model/changesToken.ts'
-import { readToken } from '../model/changesToken.ts'
+import { type ChangesToken, readToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Changes } from '../operations/changes.ts'
 import type { ChangeWaits } from '../operations/changeWaits.ts'
 import { type ChangeLine, eventOf, instantOf, lineText } from '../respond/changes.ts'
-import { type BackOff, pauseAfter } from './backOff.ts'
 import type { Message, Outcome } from './delivery.ts'
 import { entitiesOf, wantsEvent } from './events.ts'
 import type { Hook, Progress, Session } from './session.ts'
@@ -227,4 +225,20 @@ function rowOf({ entity, id }: ChangeLine): string {
 function messageOf({ id }: Hook, line: ChangeLine): Message {
   const head = `"type":"${eventOf(line, '.')}","timestamp":"${instantOf(line)}"`
   return { id: `msg_${id}_${line.token}`, body: `{${head},"data":${lineText(line, false)}}` }
+}
+
+export interface BackOff {
+  /** After the first failure. */
+  readonly firstMs: number
+  readonly mostMs: number
+  /** How long deliveries of a hook may fail before it is parked. */
+  readonly parkMs: number
+}
+
+export const BACK_OFF: BackOff = { firstMs: 5_000, mostMs: 15 * 60_000, parkMs: 3 * 24 * 3_600_000 }
+
+/** How long to wait after so many failures: twice as long each time, and of that between half and all. `random`: 0 to 1. */
+export function pauseAfter(attempts: number, { firstMs, mostMs }: BackOff, random: number): number {
+  const fullMs = Math.min(firstMs * 2 ** Math.min(attempts - 1, 30), mostMs)
+  return Math.round(fullMs * (0.5 + random / 2))
 }

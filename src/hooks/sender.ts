@@ -3,9 +3,8 @@ import type { Entity } from '../model/entity.ts'
 import type { AllowedTargets } from '../model/targets.ts'
 import { Changes } from '../operations/changes.ts'
 import { ChangeWaits } from '../operations/changeWaits.ts'
-import { BACK_OFF, type BackOff } from './backOff.ts'
 import { type DeliveryOptions, deliver } from './delivery.ts'
-import { HookRun, type RunParts } from './hookRun.ts'
+import { BACK_OFF, type BackOff, HookRun, type RunParts } from './hookRun.ts'
 import { type Hook, type HookStates, Session } from './session.ts'
 
 export interface SenderOptions {

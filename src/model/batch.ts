@@ -1,4 +1,3 @@
-import type { Once } from './once.ts'
 import type { Statement } from './sql.ts'
 
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
@@ -25,3 +24,14 @@ export interface Batchable extends Statement {
   /** The id of the key that asks for it, for turns; '': several do, or none. */
   readonly asker?: string | undefined
 }
+
+/** Under what a write is done once, however often it is sent: halves of SHA-256, as hexadecimal digits. D43 */
+export interface Once {
+  /** Of the API key's id and the client's Idempotency-Key. */
+  readonly key: string
+  /** Of what is asked for: method, path, values. */
+  readonly request: string
+}
+
+/** The constraint of the table of keys that a second write under a key meets. */
+export const ONCE_CONSTRAINT = 'idempotency_key_pk'

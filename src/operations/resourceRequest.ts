@@ -1,4 +1,10 @@
+import type { CacheParts } from '../cache/cacheParts.ts'
+import type { Database } from '../execute/database.ts'
+import type { ListReads } from '../execute/listReads.ts'
+import type { LongWrites } from '../execute/longWrites.ts'
+import type { Cursors } from '../model/cursor.ts'
 import type { Rights } from '../model/rights.ts'
+import type { Places } from './places.ts'
 
 /** A request whose path is understood. */
 export interface ResourceRequest {
@@ -21,4 +27,30 @@ export interface ResourceRequest {
   readonly keyName: string
   /** What the server keeps of it; not there: nothing. */
   readonly exchange?: unknown
+}
+
+/** What the operations work with. */
+export interface ResourceParts {
+  readonly database: Database
+  readonly listReads: ListReads
+  /** Null: every rename runs as other writes do. */
+  readonly longWrites: LongWrites | null
+  readonly cursors: Cursors
+  /**
+   * For a request that goes on: looks at its key and the key's right to read the entity again, and charges it once more; not
+   * there: it goes on in any case. @throws ApiError
+   */
+  readonly readmit?: (request: Request, plural: string) => Promise<void>
+  /**
+   * For a request that is as much work as several: charges it so many times more, together; not there: it is charged once.
+   * `exchange`: the request's. @throws ApiError
+   */
+  readonly chargeMore?: (exchange: unknown, count: number) => Promise<void>
+  /** Of all entities together; not there: this entity's have places of their own. */
+  readonly streamPlaces?: Places
+  readonly bodyPlaces?: Places
+  /** Null: every list is read from the database. */
+  readonly memory: CacheParts | null
+  /** Whether lines of what writes change have values; null, or not there: no lines are left. */
+  readonly trail?: { readonly hasValues: boolean } | null
 }

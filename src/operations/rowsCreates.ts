@@ -20,8 +20,7 @@ import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { requireList } from './lists.ts'
 import { inProgress, type Repeats } from './repeats.ts'
-import type { ResourceParts } from './resourceParts.ts'
-import type { ResourceRequest } from './resourceRequest.ts'
+import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { ATTEMPTS_MAX, conflict, missingReference, takenValue } from './rowWrites.ts'
 
 /** A request is charged for each so many rows begun. */

@@ -9,8 +9,7 @@ import { parseStream } from '../parse/list.ts'
 import type { Reply } from '../respond/reply.ts'
 import { type StreamWriter, streamHeaders, streamWriter } from '../respond/stream.ts'
 import type { Places } from './places.ts'
-import type { ResourceParts } from './resourceParts.ts'
-import type { ResourceRequest } from './resourceRequest.ts'
+import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { PAID_ROWS, rowsOfPiece, TEXT_ROWS } from './streamPace.ts'
 
 /** Rows that were read at once, and one more than `size` if there are more behind them. */

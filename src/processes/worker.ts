@@ -2,7 +2,9 @@ import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { onWake } from '../changes/demand.ts'
 import { addUnknownOutcome } from '../changes/log.ts'
 import type { ChangeLogAccess } from '../changes/owner.ts'
+import { compileColumnTypes, compileProbe } from '../compile/entity.ts'
 import { type Config, isPooled } from '../config/config.ts'
+import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
 import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
@@ -12,6 +14,7 @@ import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { Log } from '../log.ts'
 import { Cursors } from '../model/cursor.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Certificate } from '../os/certificate.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
@@ -22,7 +25,6 @@ import { createAdmission } from './createAdmission.ts'
 import { type Gauged, keepGauges } from './gauges.ts'
 import { openMemory } from './listMemory.ts'
 import { ownRoutes } from './ownRoutes.ts'
-import { requireTables } from './requireTables.ts'
 import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
@@ -211,4 +213,22 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
 function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host
+}
+
+/** @throws Error that names the first entity whose table is not as declared */
+async function requireTables(entities: readonly Entity[], database: Database): Promise<void> {
+  for (const entity of entities)
+    await requireTable(entity, database).catch(async (error) => {
+      if (error instanceof ApiError) return // unreachable for the moment; requests are answered 503
+      await database.end(0)
+      throw new Error(`${entity.name} needs a migration: ${error.message}`, { cause: error })
+    })
+}
+
+async function requireTable(entity: Entity, database: Database) {
+  await database.read(compileProbe(entity))
+  const types = new Map((await database.read(compileColumnTypes(entity))).map(([name, type]) => [name, type]))
+  for (const { column, kind } of entity.properties)
+    if (types.get(column) !== kind.columnType)
+      throw new Error(`column ${column} of ${entity.table} has the type ${types.get(column)}, not ${kind.columnType}`)
 }

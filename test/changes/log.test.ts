@@ -99,15 +99,6 @@ describe('a reader that may have lost records says so, and begins again', () => 
     expect(readAll(reader)).toEqual(['after'])
   })
 
-  test('when the epoch is raised because a writer has died', () => {
-    const region = log(2)
-    const [writer, reader] = [new ChangeLogWriter(region, 1), new ChangeLogReader(region)]
-    writer.append('lost')
-    bumpEpoch(region)
-    expect(readAll(reader)).toBe(null)
-    expect(readAll(reader)).toEqual([])
-  })
-
   test('never in between: what it gives is what was appended, however it falls behind', () => {
     const region = log(2)
     const random = new Random(7)

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 import company from '../../src/entities/company.ts'
-import { BACK_OFF, pauseAfter } from '../../src/hooks/backOff.ts'
-import { HookRun, type RunParts } from '../../src/hooks/hookRun.ts'
+import { BACK_OFF, HookRun, pauseAfter, type RunParts } from '../../src/hooks/hookRun.ts'
 import type { Hook, Progress } from '../../src/hooks/session.ts'
 import { createLog } from '../../src/log.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { compileRowsById } from '../../src/compile/rowsById.ts'
+import { compileRowsById } from '../../src/compile/list.ts'
 import { arrayText } from '../../src/model/sql.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { allNodes, explain } from '../support/explain.ts'
