@@ -240,6 +240,22 @@ describe('while the first runs', () => {
     TIMEOUT_MS,
   )
 
+  test('D69: of two workers whose writes wait for a lock in turns exactly one is done', async () => {
+    const { id } = (await server.post('/Companies', { name: 'Locked' })).body
+    const key = newKey()
+    let answers: Promise<Answer[]> = Promise.resolve([])
+    await server.sql.begin(async (transaction) => {
+      await transaction`select from company where id = ${id} for update`
+      const send = (from: TestServer) => from.send('POST', '/Employees', { companyId: id }, under(key))
+      answers = Promise.all([server, second].map(send))
+      await Bun.sleep(600)
+    })
+    const statuses = (await answers).map(({ status }) => status)
+    expect(statuses).toContain(201)
+    for (const status of statuses) expect([201, 409]).toContain(status)
+    expect(await count('employee')).toBe(1)
+  })
+
   test(
     'of many at once, in batches and of two workers, exactly one is done',
     async () => {
