@@ -23,13 +23,6 @@ describe('a change', () => {
     })
   })
 
-  test('is none where the machine drifts evenly', () => {
-    // The runs in their order, A B B A A B B A: each a tenth slower than the first.
-    const speed = [10, 9, 8, 7, 6, 5, 4, 3]
-    const at = (...places: number[]) => places.map((place) => speed[place] as number)
-    expect(changeOf(at(0, 3, 4, 7), at(1, 2, 5, 6))).toMatchObject({ ratio: 1, least: 1, greatest: 1 })
-  })
-
   test('is a loss beyond the threshold, not at it', () => {
     const change = (ratio: number) => ({ before: 1, after: ratio, ratio, least: ratio, greatest: ratio })
     expect([0.5, 0.899, 0.9, 1, 2].map((ratio) => isLoss(change(ratio), 10))).toEqual([true, true, false, false, false])

@@ -91,25 +91,9 @@ describe('the load program', () => {
   })
 })
 
-describe('requests', () => {
-  const create: Operation = { method: 'POST', path: '/Companies', body: '{"Name":"{1..9}"}', status: 201 }
-
-  test('placeholders become every number of their range, and no other', () => {
-    const paths = new Set(drawRequests([get('/Absences/{3..9}')], 500, 1).map(({ path }) => path))
-    expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
-  })
-
-  test('operations come equally often, each with the status that it must be answered with', () => {
-    const requests = drawRequests([get('/'), create], 4_000, 1)
-    const posts = requests.filter(({ method }) => method === 'POST')
-    expect(posts.length).toBeWithin(1_900, 2_100)
-    for (const { status, body, headers } of posts) {
-      expect([status, headers]).toEqual([201, { 'Content-Type': 'application/json' }])
-      expect(body).toMatch(/^\{"Name":"[1-9]"\}$/)
-    }
-    for (const { method, status, headers } of requests)
-      if (method === 'GET') expect([status, headers]).toEqual([200, {}])
-  })
+test('placeholders of a request become every number of their range, and no other', () => {
+  const paths = new Set(drawRequests([get('/Absences/{3..9}')], 500, 1).map(({ path }) => path))
+  expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
 })
 
 test('percentiles of latencies are within one percent', () => {
