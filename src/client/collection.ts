@@ -55,7 +55,7 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field> {
   create(values: Write, call?: RosterCall): Promise<Row>
   /**
    * Up to 1,000 rows by one request, all or none; of an error, `details` name the rows by their index: `[3].Name`. It counts as a
-   * request for each 100 rows begun. With `dryRun`, which only checks them, there are none.
+   * request for each 100 rows or 200 KiB begun. With `dryRun`, which only checks them, there are none.
    */
   createMany(rows: readonly Write[], call?: RosterCreateMany): Promise<Row[]>
   /** Sets all properties: those left out to null, true or false to false. */

@@ -102,7 +102,7 @@ const changesOperation: Operation = {
 const LIST =
   'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages; as CSV or NDJSON, all of the rows in one answer.'
 const CREATE =
-  'Sends the properties to set; those that are left out become null, booleans false. An array, or lines of JSON, creates up to 1,000 rows, all or none; it counts as a request for each 100 rows begun. Faults name their row by its index, from 0: `[3].Name`.'
+  'Sends the properties to set; those that are left out become null, booleans false. An array, or lines of JSON, creates up to 1,000 rows, all or none; it counts as a request for each 100 rows or 200 KiB begun. Faults name their row by its index, from 0: `[3].Name`.'
 const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'

@@ -114,7 +114,7 @@ export const badRequests = {
     status: 400,
     title: 'The body has no rows, or too many',
     explanation:
-      'A body of several rows has 1 to 1,000 of them, and counts as a request for each 100 rows begun: no more of those than the limits of the key allow at a time. Nothing was written.',
+      'A body of several rows has 1 to 1,000 of them, and counts as a request for each 100 rows or 200 KiB begun: no more of those than the limits of the key allow at a time. Nothing was written.',
     remedy: 'Send the rows by several requests, each of up to 1,000.',
   },
   UnknownProperty: {

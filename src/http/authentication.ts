@@ -143,7 +143,7 @@ async function chargeMore(admission: Admission, exchange: Charged, count: number
   if (key === null) return
   const { limit, period } = admission.mostTogether(key)
   if (count >= limit) {
-    const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 for each request.`
+    const message = `The body counts as ${count + 1} requests, and the key may send ${limit} per ${period}: send fewer rows, up to 100 or 200 KiB for each request.`
     throw new ApiError('InvalidRows', message, { target: 'Body' })
   }
   const rateLimit = await admission.chargeMore(key, count)

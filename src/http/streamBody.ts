@@ -25,7 +25,7 @@ interface Watch {
  * them. A fault ends it with a line, or leaves the body without its end, so that no part of a list can be taken for the whole.
  */
 export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uint8Array> {
-  const { texts, isGzipped, release } = streamed
+  const { texts, isGzipped, place } = streamed
   const { request, stallMs = STALL_MS } = watch
   const encoder = isGzipped ? new GzipEncoder() : new TextEncoder()
   const patience = new Patience(stallMs)
@@ -39,18 +39,24 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
     patience.end()
     request.signal.removeEventListener('abort', leave)
     if (encoder instanceof GzipEncoder) encoder.close()
-    release()
+    place.release()
     texts.return(undefined).catch(() => undefined)
     watch.onEnd(bytes, isWhole)
   }
   const leave = () => end(false)
+
+  /** The client's turn. */
+  function waitFor(controller: ReadableStreamDefaultController<Uint8Array>) {
+    place.idleSinceMs = performance.now()
+    patience.begin(() => breakOff(controller))
+  }
 
   async function send(controller: ReadableStreamDefaultController<Uint8Array>, text: string) {
     const piece = await encoder.encode(text)
     if (isEnded) return
     bytes += piece.length
     controller.enqueue(piece)
-    patience.begin(() => breakOff(controller))
+    waitFor(controller)
   }
 
   async function finish(controller: ReadableStreamDefaultController<Uint8Array>, isWhole: boolean) {
@@ -80,10 +86,12 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   return new ReadableStream(
     {
       start(controller) {
-        patience.begin(() => breakOff(controller))
+        place.onLost = (error) => fail(controller, error)
+        waitFor(controller)
       },
       async pull(controller) {
         patience.end()
+        place.idleSinceMs = null
         try {
           await pace.turn()
           const startMs = performance.now()
@@ -112,7 +120,6 @@ class Patience {
     this.leftMs = STALLS_MAX * stallMs
   }
 
-  /** The client's turn. */
   begin(onOver: () => void): void {
     this.beganMs = performance.now()
     this.timer = setTimeout(onOver, Math.min(this.leftMs, this.stallMs))

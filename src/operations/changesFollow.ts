@@ -62,7 +62,7 @@ export class Followers {
     let entities = source.entitiesFor(rights, query)
     const headers = followHeaders(request.headers)
     if (request.method === 'HEAD') return { status: 200, headers, body: null }
-    const release = this.places.take(key)
+    const place = this.places.take(key)
     try {
       const first = await source.firstPage(query, entities)
       await source.settle(entities, first.seen)
@@ -80,9 +80,9 @@ export class Followers {
         isOver: () => request.signal.aborted || source.waits.isEnding,
       })
       const isGzipped = headers['Content-Encoding'] !== undefined
-      return { status: 200, headers, body: { texts, release, isGzipped, saysFault: true } }
+      return { status: 200, headers, body: { texts, place, isGzipped, saysFault: true } }
     } catch (error) {
-      release()
+      place.release()
       throw error
     }
   }

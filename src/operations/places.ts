@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts'
+import type { StreamPlace } from '../respond/reply.ts'
 
 /** What takes places. */
 interface Kind {
@@ -10,39 +11,76 @@ interface Kind {
   readonly named: string
   /** Continues "Retry after the seconds in Retry-After": what else helps. */
   readonly remedy: string
+  /** Whether nothing is lost where one is ended. */
+  readonly isResumable: boolean
 }
 
 /** Lists that are answered whole. D55 */
-export const STREAMS: Kind = { places: 16, ofOne: 4, named: 'streams', remedy: ', or ask for pages' }
+export const STREAMS: Kind = {
+  ...{ places: 16, ofOne: 4, named: 'streams' },
+  ...{ remedy: ', or ask for pages', isResumable: false },
+}
 /** Streams of what changes: they stay, so they have places of their own. D62 */
-export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8 }
+export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8, isResumable: true }
 /** Bodies of several rows, each of which may be 2 MiB. D59 */
-export const BODIES: Kind = { places: 8, ofOne: 4, named: 'bodies of several rows', remedy: '' }
+export const BODIES: Kind = { ...STREAMS, places: 8, named: 'bodies of several rows', remedy: '' }
+
+/** A client that has taken nothing for so long has its place given to another key, where all are taken. */
+const IDLE_MS = 100
+
+/** What holds a place. */
+class Place implements StreamPlace {
+  idleSinceMs: number | null = null
+  onLost: (error: ApiError) => void = () => undefined
+
+  constructor(
+    private readonly isResumable: boolean,
+    readonly release: () => void,
+  ) {}
+
+  get mayBeLost(): boolean {
+    return this.isResumable || (this.idleSinceMs !== null && performance.now() - this.idleSinceMs >= IDLE_MS)
+  }
+}
 
 /** How much of a kind a process has at a time, of all keys and of each. */
 export class Places {
-  private readonly taken = new Map<string, number>()
+  private readonly taken = new Map<string, Set<Place>>()
   private running = 0
 
   constructor(private readonly kind: Kind) {}
 
-  /** Takes a place for the key, and returns what gives it back, once. @throws ApiError ServiceUnavailable */
-  take(key: string): () => void {
-    const own = this.taken.get(key) ?? 0
-    const { places, ofOne, named, remedy } = this.kind
-    if (own >= ofOne) throw busy(`The key has ${own} ${named} under way here, which is the most for one.`, remedy)
-    if (this.running >= places) throw busy(`The server has ${places} ${named} under way, which is the most.`, remedy)
-    this.taken.set(key, own + 1)
-    this.running++
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
+  /**
+   * Takes a place for the key, until it is released. Where all are taken, a key that has two more than this one loses one whose
+   * client takes nothing. @throws ApiError ServiceUnavailable
+   */
+  take(key: string): StreamPlace {
+    const { places, ofOne, named, remedy, isResumable } = this.kind
+    const own = this.taken.get(key) ?? new Set<Place>()
+    if (own.size >= ofOne)
+      throw busy(`The key has ${own.size} ${named} under way here, which is the most for one.`, remedy)
+    if (this.running >= places && !this.endOne(own.size + 2))
+      throw busy(`The server has ${places} ${named} under way, which is the most.`, remedy)
+    const place = new Place(isResumable, () => {
+      if (!own.delete(place)) return
       this.running--
-      const left = (this.taken.get(key) as number) - 1
-      if (left === 0) this.taken.delete(key)
-      else this.taken.set(key, left)
-    }
+      if (own.size === 0) this.taken.delete(key)
+    })
+    this.taken.set(key, own.add(place))
+    this.running++
+    return place
+  }
+
+  /** Ends one of the key that has the most, if it has `atLeast`. */
+  private endOne(atLeast: number): boolean {
+    const keys = [...this.taken.values()]
+      .filter(({ size }) => size >= atLeast)
+      .sort((one, other) => other.size - one.size)
+    const lost = keys.flatMap((places) => [...places]).find(({ mayBeLost }) => mayBeLost)
+    if (!lost) return false
+    lost.release()
+    lost.onLost(busy(`The key has more ${this.kind.named} under way than others, and another asked for one.`, ''))
+    return true
   }
 }
 

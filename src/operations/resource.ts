@@ -42,7 +42,6 @@ export class Resource {
   private readonly repeats: Repeats
   private readonly rows: RowWrites
   private readonly many: RowsCreates
-  private readonly bodyPlaces: Places
   /** Null: there is no list cache. */
   private readonly writes: WriteRecorder | null
   private readonly publishing: Publishing
@@ -58,7 +57,6 @@ export class Resource {
     const { database, listReads, longWrites, cursors, memory, trail = null } = parts
     const { streamPlaces = new Places(STREAMS), bodyPlaces = new Places(BODIES) } = parts
     this.trail = trail
-    this.bodyPlaces = bodyPlaces
     this.longWrites = longWrites
     this.copies = new RowCopies(entity, entities)
     this.referring = referringColumns(entity, entities)
@@ -73,7 +71,7 @@ export class Resource {
     this.repeats = new Repeats(entity, database, () => this.reads.settled())
     this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.absent(id))
     const { repeats, writes, publishing } = this
-    this.many = new RowsCreates({ entity, database, repeats, writes, publishing, chargeMore: parts.chargeMore })
+    this.many = new RowsCreates({ ...parts, entity, repeats, writes, publishing, bodyPlaces })
     this.versions = new RowVersions(entity, this.reads)
     const source = access ? new CachedLists(entity, listReads, access) : new DatabaseLists(entity, listReads)
     this.lists = new Lists(entity, cursors, source)
@@ -104,7 +102,7 @@ export class Resource {
 
   async create(call: ResourceRequest): Promise<Reply> {
     const isDry = parseDryRun(call.query)
-    const body = await readBodies(call.request, () => this.bodyPlaces.take(call.key))
+    const body = await readBodies(call.request)
     if (body instanceof RowsText) return this.many.create(call, body, isDry, this.trailOf(call))
     const assignments = parseComplete(this.entity, body)
     const conditions = parseConditions(call.request.headers)

@@ -19,12 +19,14 @@ import { findRows, type RowsText } from '../parse/rowTexts.ts'
 import { writeWritten } from '../respond/json.ts'
 import { NDJSON_TYPE, type Reply, respondJson } from '../respond/reply.ts'
 import { requireList } from './lists.ts'
+import type { Places } from './places.ts'
 import { inProgress, type Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { ATTEMPTS_MAX, conflict, missingReference, takenValue } from './rowWrites.ts'
 
-/** A request is charged for each so many rows begun. */
+/** A request is charged for each so many rows begun, or bytes: the bytes of a body that is refused were work, too. */
 const ROWS_OF_REQUEST = 100
+const BYTES_OF_REQUEST = 200 * 1024
 /** So many rows are printed, or made a value of the statement, between two looks at the time. */
 const STEP_ROWS = 50
 
@@ -36,7 +38,8 @@ interface Parts {
   /** Null: there is no list cache. */
   readonly writes: WriteRecorder | null
   readonly publishing: Publishing
-  readonly chargeMore: ResourceParts['chargeMore']
+  readonly bodyPlaces: Places
+  readonly chargeMore?: ResourceParts['chargeMore']
 }
 
 /** Creates several rows of one entity, all or none, as visible steps. D59 */
@@ -51,18 +54,21 @@ export class RowsCreates {
   }
 
   async create(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
+    const place = this.parts.bodyPlaces.take(call.key)
     try {
       return await this.createAll(call, body, isDry, trail)
     } finally {
-      body.release()
+      place.release()
     }
   }
 
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
     const { entity, repeats, publishing, chargeMore } = this.parts
-    const texts = findRows(body)
-    const requests = Math.ceil(texts.length / ROWS_OF_REQUEST)
-    if (requests > 1) await chargeMore?.(call.exchange, requests - 1)
+    const byBytes = Math.ceil(body.bytes / BYTES_OF_REQUEST)
+    if (byBytes > 1) await chargeMore?.(call.exchange, byBytes - 1)
+    const texts = await findRows(body)
+    const byRows = Math.ceil(texts.length / ROWS_OF_REQUEST)
+    if (byRows > byBytes) await chargeMore?.(call.exchange, byRows - byBytes)
     const rows = await parseRows(entity, texts)
     requireDistinct(entity, rows)
     const conditions = parseConditions(call.request.headers)

@@ -40,14 +40,14 @@ export class Streams {
       return { status: 200, headers: { ...headers, 'Transfer-Encoding': 'chunked' }, body: null }
     const columns = streamColumns(this.entity, query)
     const writer = streamWriter(this.entity, query, columns, form)
-    const release = this.places.take(call.key)
+    const place = this.places.take(call.key)
     try {
       const first = await this.piece(call, query, columns, null, rowsOfPiece(PAID_ROWS, 0))
       const texts = this.texts(call, query, columns, writer, first)
       const isGzipped = headers['Content-Encoding'] !== undefined
-      return { status: 200, headers, body: { texts, release, isGzipped, saysFault: form === 'ndjson' } }
+      return { status: 200, headers, body: { texts, place, isGzipped, saysFault: form === 'ndjson' } }
     } catch (error) {
-      release()
+      place.release()
       throw error
     }
   }

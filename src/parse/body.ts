@@ -15,34 +15,17 @@ type JsonObject = Record<string, unknown>
  */
 export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject> {
   requireType(request, MEDIA_TYPE, 'application/json')
-  return parseObject(await readText(request, BODY_BYTES_MAX, msMax))
+  return parseObject((await readText(request, BODY_BYTES_MAX, msMax)).text)
 }
 
-/**
- * The same where there may be several rows, an array or lines of objects, which are not parsed yet. For these it takes a place by
- * `take`, before more is read than one row may have. @throws as `readBody`, `take`. D59
- */
-export async function readBodies(
-  request: Request,
-  take: () => () => void = () => () => undefined,
-  msMax = BODY_MS_MAX,
-): Promise<JsonObject | RowsText> {
+/** The same where there may be several rows, an array or lines of objects, which are not parsed yet. @throws as `readBody`. D59 */
+export async function readBodies(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject | RowsText> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
   requireType(request, isLines ? LINES_TYPE : MEDIA_TYPE, 'application/json, or application/x-ndjson')
-  let release: (() => void) | undefined
-  const begin = () => {
-    release ??= take()
-    return release
-  }
-  try {
-    const text = await readText(request, ROWS_BYTES_MAX, msMax, begin)
-    if (isLines || ARRAY.test(text)) return new RowsText(text, isLines ? 'lines' : 'array', begin())
-    if (release) throw tooLarge(BODY_BYTES_MAX)
-    return parseObject(text)
-  } catch (error) {
-    release?.()
-    throw error
-  }
+  const { text, bytes } = await readText(request, ROWS_BYTES_MAX, msMax)
+  if (isLines || ARRAY.test(text)) return new RowsText(text, isLines ? 'lines' : 'array', bytes)
+  if (bytes > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX)
+  return parseObject(text)
 }
 
 /** What begins so is no object. */

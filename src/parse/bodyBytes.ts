@@ -13,28 +13,23 @@ const LEAVE = { Connection: 'close' }
 
 /** Reads a body of up to what one row may have. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
 export async function readBytes(request: Request, msMax = BODY_MS_MAX): Promise<Uint8Array> {
-  return readBody(request, BODY_BYTES_MAX, msMax, () => undefined)
+  return readBody(request, BODY_BYTES_MAX, msMax)
 }
 
-/**
- * Reads a body of up to `bytesMax` as text. `onLarge` is called before more is read than one row may have, maybe several times.
- * @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson; what `onLarge` throws
- */
+/** Reads a body of up to `bytesMax` as text, of so many bytes. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
 export async function readText(
   request: Request,
   bytesMax: number,
   msMax: number,
-  onLarge: () => unknown = () => undefined,
-): Promise<string> {
-  return decodeUtf8(await readBody(request, bytesMax, msMax, onLarge))
+): Promise<{ text: string; bytes: number }> {
+  const body = await readBody(request, bytesMax, msMax)
+  return { text: decodeUtf8(body), bytes: body.length }
 }
 
-function readBody(request: Request, bytesMax: number, msMax: number, onLarge: () => unknown): Promise<Uint8Array> {
+function readBody(request: Request, bytesMax: number, msMax: number): Promise<Uint8Array> {
   const declared = request.headers.get('content-length')
-  const bytes = Number(declared)
-  if (bytes > bytesMax) throw tooLarge(bytesMax)
-  if (bytes > BODY_BYTES_MAX) onLarge()
-  return declared === null ? readPieces(request, bytesMax, msMax, onLarge) : readWhole(request, msMax)
+  if (Number(declared) > bytesMax) throw tooLarge(bytesMax)
+  return declared === null ? readPieces(request, bytesMax, msMax) : readWhole(request, msMax)
 }
 
 /** A body of a declared length, where HTTP ends it; a stream would cost several times as much. */
@@ -52,12 +47,7 @@ async function readWhole(request: Request, msMax: number): Promise<Uint8Array> {
   }
 }
 
-async function readPieces(
-  request: Request,
-  bytesMax: number,
-  msMax: number,
-  onLarge: () => unknown,
-): Promise<Uint8Array> {
+async function readPieces(request: Request, bytesMax: number, msMax: number): Promise<Uint8Array> {
   const reader = request.body?.getReader()
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
@@ -71,7 +61,6 @@ async function readPieces(
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       bytes += part.value.length
       if (bytes > bytesMax) throw tooLarge(bytesMax)
-      if (bytes > BODY_BYTES_MAX) onLarge()
       chunks.push(part.value)
     }
   } catch (error) {

@@ -1,36 +1,52 @@
 import { JsonNumber } from '../model/kinds.ts'
 import { shown } from '../model/shown.ts'
 
-/** What is smaller is parsed so soon that it need not be looked at before. */
-const SMALL_LENGTH = 16 * 1024
-/** No entity has a hundredth of them, and a million would hold up all other requests for a tenth of a second. */
-const VALUES_MAX = 10_000
+/** A shorter text has no more values than VALUES_MAX. */
+const SMALL_LENGTH = 2 * 1024
+/** No entity has half of them, and each takes a third of a microsecond to parse. */
+const VALUES_MAX = 1_000
 const DEPTH_MAX = 64
 /** A text of 1 MiB of escapes takes 20 ms to parse. */
 const ESCAPES_MAX = 100_000
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
 
+/** What `elementEnd` answers where there is no end. */
+export const NO_END = -1
+export const EXCESSIVE = -2
+
 /** Whether a text has so many values or escapes, or so many values within one another, that parsing it would hold up others. */
 export function isExcessive(text: string): boolean {
-  if (text.length <= SMALL_LENGTH) return false
+  return text.length > SMALL_LENGTH && elementEnd(text, 0) === EXCESSIVE
+}
+
+/**
+ * Finds where a value that begins at `from` ends: at the next comma or closing bracket that is not within it. NO_END: there is
+ * none. EXCESSIVE: the value is excessive up to there. Each character is looked at once, so that no text takes longer than another.
+ */
+export function elementEnd(text: string, from: number): number {
   let [values, depth, escapes] = [0, 0, 0]
   let isString = false
-  for (let at = 0; at < text.length; at++) {
+  for (let at = from; at < text.length; at++) {
     const unit = text.charCodeAt(at)
     if (unit === QUOTE) isString = !isString
     else if (isString) {
       if (unit !== BACKSLASH) continue
       at++
       escapes++
-    } else if (unit === COMMA) values++
-    else if (unit === ARRAY_BEGIN || unit === OBJECT_BEGIN) {
+    } else if (unit === COMMA) {
+      if (depth === 0) return at
+      values++
+    } else if (unit === ARRAY_BEGIN || unit === OBJECT_BEGIN) {
       values++
       depth++
-    } else if (unit === ARRAY_END || unit === OBJECT_END) depth--
-    if (values > VALUES_MAX || depth > DEPTH_MAX || escapes > ESCAPES_MAX) return true
+    } else if (unit === ARRAY_END || unit === OBJECT_END) {
+      if (depth === 0) return at
+      depth--
+    }
+    if (values > VALUES_MAX || depth > DEPTH_MAX || escapes > ESCAPES_MAX) return EXCESSIVE
   }
-  return false
+  return NO_END
 }
 
 /** A JSON text's value, with each number as it was written. @throws SyntaxError, RangeError */

@@ -3,8 +3,7 @@ import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { takeTurns } from '../os/turns.ts'
 import { parseComplete } from './assignments.ts'
-import { BODY_BYTES_MAX } from './bodyBytes.ts'
-import { faultOf, isExcessive, isObject, parseJson } from './json.ts'
+import { faultOf, isObject, parseJson } from './json.ts'
 
 /** What each row of a body sets. Faults name their row by its index, from 0: `[3].Title`. D59 @throws ApiError that lists the faults of all rows */
 export async function parseRows(entity: Entity, rows: readonly string[]): Promise<Assignments[]> {
@@ -21,15 +20,9 @@ export async function parseRows(entity: Entity, rows: readonly string[]): Promis
   return parsed
 }
 
-/** Null: the row has faults. @throws ApiError where the row is not JSON, or too large */
+/** Null: the row has faults. @throws ApiError where the row is not JSON */
 function parseRow(entity: Entity, text: string, index: number, faults: Fault[]): Assignments | null {
   const target = `[${index}]`
-  if (text.length > BODY_BYTES_MAX)
-    throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
-  if (isExcessive(text)) {
-    const message = `${target} has more values or escapes, or is nested more deeply, than any entity.`
-    throw new ApiError('InvalidJson', message, { target })
-  }
   let value: unknown
   try {
     value = parseJson(text)

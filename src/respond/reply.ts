@@ -1,3 +1,5 @@
+import type { ApiError } from '../errors.ts'
+
 /** An answer before it becomes bytes: the server adds what every answer carries. */
 export interface Reply {
   readonly status: number
@@ -11,7 +13,16 @@ export interface Streamed {
   readonly isGzipped: boolean
   /** Whether a fault has a line of its own; where not, the body breaks off. */
   readonly saysFault: boolean
-  /** Called when it is sent, or will not be. */
+  readonly place: StreamPlace
+}
+
+/** What a stream holds while it is sent. */
+export interface StreamPlace {
+  /** Since when the client has taken nothing; null: it is being served. */
+  idleSinceMs: number | null
+  /** Called where the place goes to another, with what its client is told. */
+  onLost: (error: ApiError) => void
+  /** To be called when it is sent, or will not be; once or more. */
   release(): void
 }
 

@@ -9,12 +9,13 @@ const reader = makeKey({ name: 'reader', rights: 'Companies:read,Companies:write
 const few = makeKey({ name: 'few', limits: '2/1h' })
 const blind = makeKey({ name: 'blind', rights: '*:write' })
 const crowd = makeKey({ name: 'crowd' })
-const keys = [reader.record, few.record, blind.record, crowd.record]
+const crowds = Array.from({ length: 8 }, (_, index) => makeKey({ name: `crowd ${index}` }))
+const keys = [reader, few, blind, crowd, ...crowds].map(({ record }) => record)
 const ADMIN = { authorization: `ApiKey ${KEY}` }
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '9' } })
+  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '17' } })
 })
 afterAll(() => server.stop())
 
@@ -108,6 +109,16 @@ test('places are bounded for one key, and given back when a client leaves', asyn
   expect([refused.response.status, refused.response.headers.get('retry-after')]).toEqual([503, '5'])
   streams[0]?.leave()
   await until(async () => (await follow('?after=now', crowd.headers)).response.status === 200)
+})
+
+test('where a few keys have taken all places, one that has none gets one', async () => {
+  const all = crowds.flatMap(({ headers }) => Array.from({ length: 8 }, () => follow('?after=now', headers)))
+  const streams = await Promise.all(all)
+  expect(new Set(streams.map(({ response }) => response.status))).toEqual(new Set([200]))
+  expect((await follow('?after=now', crowd.headers)).response.status).toBe(200)
+  await until(() => streams.some(({ isEnded }) => isEnded()))
+  const ended = streams.filter(({ isEnded }) => isEnded())
+  expect(ended.map(({ lines }) => lines.at(-1).Error.Code)).toEqual(['ServiceUnavailable'])
 })
 
 test('what pages have and streams have not is refused, and faults before the first line are answers of their own', async () => {

@@ -17,7 +17,8 @@ const two = makeKey({ name: 'two', limits: '2/1m' })
 const alsoTwo = makeKey({ name: 'also two', limits: '2/1m' })
 const ending = makeKey({ name: 'ending' })
 const losing = makeKey({ name: 'losing' })
-const KEYS = [three, alsoThree, two, alsoTwo, ending, losing].map(({ record }) => record)
+const takingNothing = Array.from({ length: 4 }, (_, index) => makeKey({ name: `takes nothing ${index}` }))
+const KEYS = [three, alsoThree, two, alsoTwo, ending, losing, ...takingNothing].map(({ record }) => record)
 
 /** Texts that a CSV could take for something else. */
 const HOSTILE = [
@@ -40,8 +41,8 @@ let server: TestServer
 let large: TestServer
 beforeAll(async () => {
   ;[server, large] = await Promise.all([
-    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '10' } }),
-    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '10' } }),
+    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '14' } }),
+    startServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '14' } }),
   ])
   await server.sql`
     insert into company (name, enabled)
@@ -323,4 +324,15 @@ describe('a client that takes its time', () => {
       await Bun.sleep(20)
     }
   })
+
+  test('loses its place to a key that has none, where a few keys have taken all', async () => {
+    const held = await Promise.all(
+      takingNothing.flatMap(({ headers }) => [1, 2, 3, 4].map(() => hold('/Companies', { ...NDJSON, ...headers }))),
+    )
+    // Sockets take some of it first.
+    while ((await large.get('/Companies?Id=1', NDJSON)).status !== 200) await Bun.sleep(50)
+    const texts = await Promise.all(held.map(({ rest }) => rest()))
+    const lost = texts.filter((text) => text.includes('{"Error":{"Code":"ServiceUnavailable"'))
+    expect([lost.length, texts.every((text) => text.endsWith('0\r\n\r\n'))]).toEqual([1, true])
+  }, 60_000)
 })

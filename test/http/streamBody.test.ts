@@ -8,6 +8,7 @@ interface End {
   readonly released: number
 }
 
+const NO_PLACE = { idleSinceMs: null, onLost: () => undefined, release: () => undefined }
 const ends: ((end: End) => void)[] = []
 let texts: (path: string) => AsyncGenerator<string>
 
@@ -23,7 +24,7 @@ const server = Bun.serve({
       texts: texts(pathname),
       isGzipped: pathname === '/gzip',
       saysFault: pathname === '/said',
-      release: () => void released++,
+      place: { ...NO_PLACE, release: () => void released++ },
     }
     const body = streamBody(streamed, {
       request,
@@ -102,7 +103,7 @@ test('D55: a client that sips is cut off before it has a thousand rows, however 
   }
   const ended = Promise.withResolvers<boolean>()
   const body = streamBody(
-    { texts: texts('/'), isGzipped: false, saysFault: false, release: () => undefined },
+    { texts: texts('/'), isGzipped: false, saysFault: false, place: NO_PLACE },
     {
       request: new Request(server.url.href),
       stallMs: 200,
@@ -126,7 +127,7 @@ test('one that takes a thousand rows in time has its time again for the next', a
     for (let index = 0; index < 1_000; index++) yield 'x'
   }
   const body = streamBody(
-    { texts: texts('/'), isGzipped: false, saysFault: false, release: () => undefined },
+    { texts: texts('/'), isGzipped: false, saysFault: false, place: NO_PLACE },
     { request: new Request(server.url.href), stallMs: 20_000, faultLine: () => '', onEnd: () => undefined },
   )
   let read = 0

@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test'
-import { Places, STREAMS } from '../../src/operations/places.ts'
+import { describe, expect, test } from 'bun:test'
+import { FOLLOWERS, Places, STREAMS } from '../../src/operations/places.ts'
 
 const refusal = (message: string) => expect.objectContaining({ code: 'ServiceUnavailable', message })
 const OWN = 'The key has 2 streams under way here, which is the most for one.'
@@ -18,9 +18,9 @@ test('a key has so many places, and all keys together so many', () => {
 
 test('what was refused has taken no place', () => {
   const places = new Places({ ...STREAMS, places: 3, ofOne: 2 })
-  const releases = [places.take('a'), places.take('a')]
+  const taken = [places.take('a'), places.take('a')]
   for (let turn = 0; turn < 5; turn++) expect(() => places.take('a')).toThrow()
-  for (const release of releases) release()
+  for (const place of taken) place.release()
   places.take('b')
   places.take('b')
   places.take('a')
@@ -28,10 +28,48 @@ test('what was refused has taken no place', () => {
 
 test('a place is given back once, however often that is said', () => {
   const places = new Places({ ...STREAMS, places: 2, ofOne: 2 })
-  const release = places.take('a')
+  const place = places.take('a')
   places.take('b')
-  release()
-  release()
+  place.release()
+  place.release()
   places.take('a')
   expect(() => places.take('a')).toThrow(refusal(`The server has 2 streams under way, which is the most. ${REMEDY}`))
+})
+
+describe('where all places are taken', () => {
+  const full = (kind: typeof STREAMS, idleSinceMs: number | null) => {
+    const places = new Places({ ...kind, places: 5, ofOne: 3 })
+    const lost: string[] = []
+    for (const key of ['a', 'a', 'b', 'b', 'b']) {
+      const place = places.take(key)
+      place.idleSinceMs = idleSinceMs
+      place.onLost = ({ message }) => lost.push(`${key}: ${message}`)
+    }
+    return { places, lost }
+  }
+  const LOST =
+    'The key has more streams under way than others, and another asked for one. Retry after the seconds in Retry-After.'
+
+  test('the key with the most loses one whose client takes nothing, until another has nearly as many', () => {
+    const { places, lost } = full(STREAMS, performance.now() - 1_000)
+    places.take('c')
+    expect(lost).toEqual([`b: ${LOST}`])
+    expect(() => places.take('c')).toThrow('The server has 5 streams')
+    places.take('d')
+    expect(lost).toEqual([`b: ${LOST}`, `a: ${LOST}`])
+  })
+
+  test('none is lost whose client was served a moment ago', () => {
+    for (const idleSinceMs of [null, performance.now()]) {
+      const { places, lost } = full(STREAMS, idleSinceMs)
+      expect(() => places.take('c')).toThrow('The server has 5 streams')
+      expect(lost).toEqual([])
+    }
+  })
+
+  test('a follower can be lost at any time, since it goes on behind its last token', () => {
+    const { places, lost } = full(FOLLOWERS, null)
+    places.take('c')
+    expect(lost).toEqual([`b: ${LOST}`])
+  })
 })

@@ -105,8 +105,8 @@ test('a large body keeps its numbers as written; one with more values than any e
   expect(await readBody(request(padded))).toEqual({ Period: { Days: new JsonNumber('9999999999.12345678') } })
   const many = readBody(request(JSON.stringify({ Name: Array(400_000).fill(1) })))
   await expect(many).rejects.toMatchObject({ code: 'InvalidJson', target: 'Body' })
-  const keys = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key${index}`, 1]))
-  expect(Object.keys(await readBody(request(JSON.stringify(keys))))).toHaveLength(5_000)
+  const keys = Object.fromEntries(Array.from({ length: 999 }, (_, index) => [`key${index}`, 1]))
+  expect(Object.keys(await readBody(request(JSON.stringify(keys))))).toHaveLength(999)
 })
 
 test.each(['late', 'too large'])(
