@@ -3,12 +3,6 @@ import { compareCodes } from './printed.ts'
 /** Longer numbers are refused, wherever they come from. */
 export const DIGITS_MAX = 200
 
-/** Digits behind the point as written, the exponent counted in: 1 of `0.10e1`. */
-export function decimalsOf(source: string): number {
-  const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
-  return (mantissa.split('.')[1]?.length ?? 0) - Number(exponent)
-}
-
 /** A number's source without exponent, leading and trailing zeros (`1.50e2` → `150`); null beyond 200 digits. */
 export function plainDecimal(source: string): string | null {
   // Also what keeps the search for trailing zeros from taking the square of a body's length.

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { compareDecimals, DIGITS_MAX, decimalsOf, plainDecimal, printDecimal } from './decimal.ts'
+import { compareDecimals, DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 import { instantHint, plainInstantOf } from './plainInstant.ts'
 import { type Compare, compareCodes, compareInstants, compareIntegers } from './printed.ts'
 
@@ -185,29 +185,35 @@ export const instantKind: Kind = {
 }
 
 const INSTANT = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+const DAY_MS = 86_400_000
 const FIRST_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
 
-/** RFC 3339 → `YYYY-MM-DDThh:mm:ssZ`; a fraction of a second is dropped. @throws Mismatch also for 2023-02-30 */
+/** RFC 3339 → `YYYY-MM-DDThh:mm:ssZ`; a fraction of a second is dropped, a leap second the next one. @throws Mismatch also for 2023-02-30 */
 function parseInstant(text: string): string {
   const plain = plainInstantOf(text)
   if (plain !== null) return plain
   const match = INSTANT.exec(text)
   if (!match) throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${instantHint(text)}`)
   const [, year, month, day, hour, minute, second, , zone] = match as unknown as string[]
-  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`
+  const isLeap = second === '60'
+  const local = `${year}-${month}-${day}T${hour}:${minute}:${isLeap ? 59 : second}Z`
   const localMs = Date.parse(local)
   // Date.parse lets some impossible days run over into the next month, so the text must come back as it went in.
   if (Number.isNaN(localMs) || secondsText(localMs) !== local) throw new Mismatch('must be a date and time that exist')
-  if (zone?.toUpperCase() === 'Z') return checkedRange(localMs, local)
-  const [zoneHour, zoneMinute] = [Number(zone?.slice(1, 3)), Number(zone?.slice(4, 6))]
-  if (zoneHour > 23 || zoneMinute > 59) throw new Mismatch('must have an offset from -23:59 to +23:59')
-  const offsetMs = (zone?.startsWith('-') ? -1 : 1) * (zoneHour * 60 + zoneMinute) * 60_000
-  return checkedRange(localMs - offsetMs)
+  const ms = localMs - offsetMsOf(zone as string) + (isLeap ? 1_000 : 0)
+  if (isLeap && ms % DAY_MS !== 0)
+    throw new Mismatch('must be a date and time that exist: a leap second ends a day in UTC')
+  const printed = secondsText(ms)
+  if (ms < FIRST_INSTANT_MS || printed.length !== 20) throw new Mismatch('must be in the years 0001 to 9999, in UTC')
+  return printed
 }
 
-function checkedRange(ms: number, text = secondsText(ms)): string {
-  if (ms < FIRST_INSTANT_MS || text.length !== 20) throw new Mismatch('must be in the years 0001 to 9999, in UTC')
-  return text
+/** @throws Mismatch */
+function offsetMsOf(zone: string): number {
+  if (zone === 'Z' || zone === 'z') return 0
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))]
+  if (hours > 23 || minutes > 59) throw new Mismatch('must have an offset from -23:59 to +23:59')
+  return (zone.startsWith('-') ? -1 : 1) * (60 * hours + minutes) * 60_000
 }
 
 function secondsText(ms: number): string {
@@ -231,9 +237,9 @@ export function decimalKind(digits: number, scale: number): Kind {
     parseJson(value) {
       if (!(value instanceof JsonNumber)) throw new Mismatch(`must be ${allowed}${orNull(this)}`)
       const plain = plainDecimal(value.source)
-      const whole = plain?.split('.')[0] ?? ''
-      const tooFine = decimalsOf(value.source) > scale
-      if (!plain || plain.startsWith('-') || whole.length > digits || tooFine) throw new Mismatch(`must be ${allowed}`)
+      const [whole = '', fraction = ''] = plain?.split('.') ?? []
+      if (!plain || plain.startsWith('-') || whole.length > digits || fraction.length > scale)
+        throw new Mismatch(`must be ${allowed}`)
       return plain
     },
     parseFilter(text) {

@@ -99,6 +99,7 @@ describe('2 Date-times', () => {
     ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00Z'],
     ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59Z'],
     ['1969-12-31T23:59:59.5Z', '1969-12-31T23:59:59Z'],
+    ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00Z'],
   ])('D15: %s is printed as %s', async (written, printed) => {
     const { body } = await server.post('/Absences', { Start: written })
     expect(body?.start).toBe(printed)

@@ -109,7 +109,9 @@ async function serveOthers(url: string, keys: readonly string[], seconds: number
   const taken = { byId: [] as number[], lists: [] as number[], creates: [] as number[], ready: [] as number[] }
   const ask = async (kind: keyof typeof taken, path: string, key: string) => {
     const startMs = performance.now()
-    const write = kind === 'creates' ? { method: 'POST', body: { Name: `Company ${number}` } } : undefined
+    const row = { Name: `Company ${number}` }
+    // Of one row, and of two.
+    const write = kind === 'creates' ? { method: 'POST', body: number++ % 2 === 0 ? row : [row, row] } : undefined
     const status = await statusOf(url + path, key, AbortSignal.timeout(10_000), write)
     taken[kind].push(performance.now() - startMs)
     statuses[status] = (statuses[status] ?? 0) + 1

@@ -1,5 +1,7 @@
-/** What greedy keys write. All of it meets the rows of eight employees. */
-export const WRITES = ['opposite', 'renames', 'all'] as const
+import { connect } from 'node:net'
+
+/** What greedy keys write. All of it meets the rows of eight employees; bodies of several rows that never come to their end meet none. */
+export const WRITES = ['opposite', 'renames', 'all', 'slow bodies'] as const
 export type Writes = (typeof WRITES)[number]
 
 /** Of the employees that greedy keys write. */
@@ -35,8 +37,24 @@ export async function statusOf(
   }
 }
 
+/** Sends the beginning of a body of several rows, and waits to be cut off. */
+function sendSlowly(url: string, key: string): Promise<number> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const lines = [
+    `POST /Companies HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ApiKey ${key}\r\n`,
+    'Content-Type: application/json\r\nContent-Length: 2000000\r\n\r\n[{"Name":"a',
+  ]
+  socket.write(lines.join(''))
+  const { promise, resolve } = Promise.withResolvers<number>()
+  let status = 0
+  socket.on('data', (piece) => (status ||= Number(piece.toString('latin1').slice(9, 12))))
+  socket.on('error', () => undefined).on('close', () => resolve(status))
+  return promise
+}
+
 /** The next write of an attack; each is another one. */
-function writeOf(kind: Writes, number: number): Write {
+function writeOf(kind: Exclude<Writes, 'slow bodies'>, number: number): Write {
   const one = () => 1 + Math.floor(Math.random() * CONTENDED)
   const name = `Last ${number} ${Math.random()}`
   if (kind === 'renames') return { method: 'PATCH', path: '/Employees/1', body: { LastName: name } }
@@ -63,8 +81,11 @@ if (import.meta.main) {
     for (;;) {
       const list = `/Absences?Reason=!=x${asked}&Type=!=Type 3&sort=Employee,-Period.Hours,Reason&page=${++asked}`
       const signal = LEAVE_MS ? AbortSignal.timeout(Number(LEAVE_MS)) : null
-      const { path = list, ...write } = kind ? writeOf(kind as Writes, asked) : { method: 'GET', body: undefined }
-      const status = await statusOf(URL + path, keys[number % keys.length] as string, signal, write)
+      const key = keys[number % keys.length] as string
+      const isSlow = kind === 'slow bodies'
+      const { path = list, ...write } =
+        kind && !isSlow ? writeOf(kind as 'all', asked) : { method: 'GET', body: undefined }
+      const status = isSlow ? await sendSlowly(URL, key) : await statusOf(URL + path, key, signal, write)
       statuses[status] = (statuses[status] ?? 0) + 1
       // All clients of a key together send as many as its limit admits.
       await Bun.sleep((PAUSE_MS * connections) / keys.length)

@@ -124,8 +124,11 @@ const ATTACKS = [
   { keys: 1, connections: 40, leaveMs: 200 },
   { keys: 8, connections: 400, leaveMs: null },
 ]
-/** Writes of the same eight rows by one key within its limits. */
-const WRITE_ATTACKS = WRITES.map((writes) => ({ keys: 1, connections: 24, leaveMs: null, columnsMb: null, writes }))
+/** Writes of the same eight rows by one key within its limits, and bodies that do not end by two. */
+const WRITE_ATTACKS = WRITES.map((writes) => {
+  const clients = writes === 'slow bodies' ? { keys: 2, connections: 28 } : { keys: 1, connections: 24 }
+  return { ...clients, leaveMs: null, columnsMb: null, writes }
+})
 
 /** Costly lists of keys within their limits, over so many connections together; some leave before they are answered. */
 const LIST_ATTACKS = [null, 0].flatMap((columnsMb) => ATTACKS.map((attack) => ({ ...attack, columnsMb, writes: null })))
