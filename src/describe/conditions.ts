@@ -15,6 +15,7 @@ const DAY = anyOf(
 )
 const LEAP_DAY = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29'
 const TIME = '[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]+)?'
+const LEAP_SECOND = '[Tt]23:59:60(?:\\.[0-9]+)?[Zz]'
 const OFFSET = '[+-](?:[01][0-9]|2[0-3]):[0-5][0-9]'
 const YEAR = anyOf('[1-9][0-9]{3}', '0[1-9][0-9]{2}', '00[1-9][0-9]', '000[1-9]')
 /** No offset takes these out of the years 1 to 9999. */
@@ -29,7 +30,7 @@ export const DATE_PATTERN = anyOf(`${YEAR}-${DAY}`, LEAP_DAY)
 /** RFC 3339, of dates that exist, in the years 1 to 9999. D15 */
 export const INSTANT_PATTERN = anyOf(
   `${DATE_PATTERN}${TIME}[Zz]`,
-  `${anyOf(`${INNER_YEAR}-${DAY}`, LEAP_DAY)}${TIME}${OFFSET}`,
+  `${anyOf(`${INNER_YEAR}-${DAY}`, LEAP_DAY)}${anyOf(`${TIME}${OFFSET}`, LEAP_SECOND)}`,
 )
 
 /** What a filter's operand may be, by the kind of its property. Text may be any, and its pattern has the operators in it. */
@@ -65,27 +66,24 @@ function literal(text: string): string {
   return text.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')
 }
 
-/** `IntegerCondition`, `IntegerFilter`: what the schemas of a kind's filters are called. */
-function filterNames({ name }: Kind): { condition: string; filter: string } {
-  const capital = name.charAt(0).toUpperCase() + name.slice(1)
-  return { condition: `${capital}Condition`, filter: `${capital}Filter` }
+/** `IntegerCondition`: what the schema of a kind's conditions is called. */
+function conditionNameOf({ name }: Kind): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}Condition`
 }
 
-/** The filter on a property of this kind; where kinds have a list of values, each has its own. */
+/**
+ * The filters on a property of this kind; where kinds have a list of values, each has its own conditions. Always an array: of a
+ * condition or an array, generated clients make one text.
+ */
 export function filterSchema(kind: Kind): Schema {
-  return kind.values ? severalOf(conditionSchema(kind)) : refTo('schemas', filterNames(kind).filter)
+  const items = kind.values ? conditionSchema(kind) : refTo('schemas', conditionNameOf(kind))
+  return { type: 'array', items, minItems: 1, maxItems: FILTERS_MAX }
 }
 
-/** The schemas of the filters on properties of these kinds. */
-export function filterSchemas(kinds: readonly Kind[]): Record<string, Schema> {
-  const schemas: Record<string, Schema> = {}
-  for (const kind of kinds) {
-    if (kind.values) continue
-    const { condition, filter } = filterNames(kind)
-    schemas[condition] ??= conditionSchema(kind)
-    schemas[filter] ??= severalOf({ $ref: `#/components/schemas/${condition}` })
-  }
-  return schemas
+/** The schemas of the conditions on properties of these kinds. */
+export function conditionSchemas(kinds: readonly Kind[]): Record<string, Schema> {
+  const shared = kinds.filter(({ values }) => !values)
+  return Object.fromEntries(shared.map((kind) => [conditionNameOf(kind), conditionSchema(kind)]))
 }
 
 function conditionSchema(kind: Kind): Schema {
@@ -93,13 +91,6 @@ function conditionSchema(kind: Kind): Schema {
     description: `${describeOperators(kind)} An empty value is none: \`=\` finds rows without one, \`!=\` the others.`,
     type: 'string',
     pattern: conditionPattern(kind),
-  }
-}
-
-function severalOf(condition: Schema): Schema {
-  return {
-    description: 'One condition, or several, all of which a row must match: a range is two.',
-    anyOf: [condition, { type: 'array', items: condition, minItems: 1, maxItems: FILTERS_MAX }],
   }
 }
 

@@ -95,14 +95,14 @@ const changesOperation: Operation = {
   ...{ operationId: 'listChanges', method: 'GET', path: '/Changes', success: 'changes' },
   ...{ summary: 'List what has changed', entity: null, isOpen: false, isUnlimited: false },
   description:
-    'A page of what was created, changed and deleted, each line behind all that are given before it; `next` leads on, and may wait for the next line.',
+    'A page of what was created, changed and deleted, each line behind all that are given before it; `next` leads on, and may wait for the next line. As NDJSON (`Accept: application/x-ndjson`) all of them, one a line, and then those that come, until the client leaves: now and then a line with `next` alone, the token behind all before; at the end a line with `Error`, where the server has ended it.',
   codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
 }
 
 const LIST =
-  'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages; as CSV or NDJSON, all of the rows in one answer.'
+  'A page of the rows that match every filter, in the order of `sort`, with the exact total, and links to other pages. As CSV (`Accept: text/csv`) or NDJSON (`Accept: application/x-ndjson`), which JSON a line is, all of the rows in one answer; where NDJSON is cut short, its last line is an error.'
 const CREATE =
-  'Sends the properties to set; those that are left out become null, booleans false. An array, or lines of JSON, creates up to 1,000 rows, all or none; it counts as a request for each 100 rows or 200 KiB begun. Faults name their row by its index, from 0: `[3].Name`.'
+  'Sends the properties to set; those that are left out become null, booleans false. An array of such objects, or lines of them (`Content-Type: application/x-ndjson`), creates up to 1,000 rows, all or none, and is answered with an array; `Accept: application/x-ndjson` asks for lines. With `?dryRun=1` all is checked, references too, and nothing is written: the answer is 200 with the number of rows that would be created, `{"rows": 1}`. It counts as a request for each 100 rows or 200 KiB begun. Faults name their row by its index, from 0: `[3].Name`.'
 const GET = 'The row with every property, null where it has no value.'
 const REPLACE = 'Sets every property; those that are left out become null, booleans false.'
 const UPDATE = 'Sets the properties that the body names, and no other; an object is merged part by part.'

@@ -119,7 +119,7 @@ export function fieldsParameter(entity: Entity): Schema {
     name: 'fields',
     in: 'query',
     description:
-      'The properties to answer, separated by commas, in the entity’s order; an object’s name stands for all its parts. Without it: all.',
+      'The properties to answer, separated by commas or each in a parameter of its own, in the entity’s order; an object’s name stands for all its parts. Without it: all.',
     style: 'form',
     explode: false,
     schema: { type: 'array', minItems: 1, items: refTo('schemas', fieldNameOf(entity)) },
@@ -142,7 +142,9 @@ function filterParameter(entity: Entity, property: Property): Schema {
   return {
     name: property.name,
     in: 'query',
-    description: `Filters ${entity.plural} by ${meaningOf(property)}. Operators: ${prefixes.join(' ')}. Up to ${FILTERS_MAX} filters in all.`,
+    description: `Filters ${entity.plural} by ${meaningOf(property)}. Operators: ${prefixes.join(' ')}. Several conditions must all match: a range is two. Up to ${FILTERS_MAX} filters in all.`,
+    style: 'form',
+    explode: true,
     schema: filterSchema(property.kind),
     examples: filterExamples(property),
   }
@@ -165,10 +167,10 @@ const sampleValues: Readonly<Record<Kind['name'], string>> = {
 
 function filterExamples({ kind, examples }: Property): Record<string, Schema> {
   const value = examples[0] ?? kind.values?.[0] ?? (sampleValues[kind.name] as string)
-  const equal = { summary: 'Equal', value }
-  if (!kind.ordered) return { equal, different: { summary: 'Different', value: `!=${value}` } }
-  const from = { summary: 'From there on', value: `>=${value}` }
-  return { equal, from, any: { summary: 'Any value', value: '!=' } }
+  const equal = { summary: 'Equal', value: [value] }
+  if (!kind.ordered) return { equal, different: { summary: 'Different', value: [`!=${value}`] } }
+  const from = { summary: 'From there on', value: [`>=${value}`] }
+  return { equal, from, any: { summary: 'Any value', value: ['!='] } }
 }
 
 /** `AbsenceSort`: what the schema of an entity's sort definitions is called. */

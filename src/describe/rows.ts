@@ -20,13 +20,6 @@ export function bodyNameOf(entity: Entity, isComplete: boolean): string {
 
 /** Schemas that those of all rows share. */
 export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
-  RowId: {
-    description: 'The answer to a write for a key that may not read.',
-    type: 'object',
-    required: ['id'],
-    additionalProperties: false,
-    properties: { id: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
-  },
   DateTime: {
     description: 'RFC 3339 with `Z` or an offset; a fraction of a second is dropped. Answers have it in UTC.',
     type: ['string', 'null'],
@@ -48,6 +41,17 @@ export function choiceNameOf({ name }: Entity): string {
 /** A row in an answer to a request with `fields`. D56 */
 export function choiceSchema(entity: Entity): Schema {
   return { description: 'What `fields` has chosen of a row.', ...withoutRequired(rowSchema(entity)) }
+}
+
+/** `AbsenceWritten`: what the schema of a row in the answer to a write is called. */
+export function writtenNameOf({ name }: Entity): string {
+  return `${name}Written`
+}
+
+/** A row in the answer to a write. One schema, since generated clients decide between several wrongly, or not at all. D34 */
+export function writtenSchema(entity: Entity): Schema {
+  const description = 'The row as it is now; for a key that may write but not read, its `id` alone.'
+  return { ...rowSchema(entity), description, required: ['id'] }
 }
 
 function withoutRequired({ required: _, ...schema }: Schema): Schema {

@@ -1,16 +1,14 @@
 import type { Entity } from '../model/entity.ts'
 import { PAGE_SIZE_MAX } from '../parse/page.ts'
-import { createdContent } from './creates.ts'
 import { headersOf, refTo, type Schema } from './headers.ts'
 import type { Operation, PageName } from './operations.ts'
-import { choiceNameOf } from './rows.ts'
+import { choiceNameOf, writtenNameOf } from './rows.ts'
 
 const json = (schema: Schema) => ({ content: { 'application/json': { schema } } })
 const row = (name: string) => refTo('schemas', name)
 /** With `fields` it has some of its properties. D56 */
 const read = (entity: Entity) => ({ anyOf: [row(entity.name), row(choiceNameOf(entity))] })
-/** A key that may write but not read learns the id alone. D34 */
-const rowOrId = (name: string) => ({ anyOf: [row(name), row('RowId')] })
+const written = (entity: Entity) => json(row(writtenNameOf(entity)))
 const LISTED = { 'X-Total-Count': 'X-Total-Count', ETag: 'ListVersion' }
 /** Streams have none. */
 const OF_PAGES = { 'X-Total-Count': 'PageTotal', ETag: 'PageVersion' }
@@ -28,24 +26,17 @@ const VERSION = { ETag: 'RowVersion' }
 export function successesOf(operation: Operation): Record<string, Schema> {
   const { success, entity, isUnlimited } = operation
   const headers = (own: Record<string, string> = {}) => ({ headers: headersOf(own, { isUnlimited }) })
-  const name = entity?.name ?? ''
   switch (success) {
     case 'list': {
       const schema = { type: 'array', items: read(entity as Entity), maxItems: PAGE_SIZE_MAX }
       return {
         200: {
-          description: 'A page, and links to others; or every row, one a line, without total, tag and links.',
+          description: 'A page, and links to others; or every row, without total, tag and links.',
           ...headers({ ...OF_PAGES, ...LINKS, ...OF_STREAMS }),
           content: {
             ...json(schema).content,
             'text/csv': {
               schema: { type: 'string', description: 'Every row, below a line with the names. RFC 4180.' },
-            },
-            'application/x-ndjson': {
-              schema: {
-                type: 'string',
-                description: 'Every row as JSON, one a line; where it is cut short, the last line is an error.',
-              },
             },
           },
         },
@@ -59,29 +50,28 @@ export function successesOf(operation: Operation): Record<string, Schema> {
       }
     case 'created':
       return {
-        200: {
-          description: 'Of `dryRun=1`: all is right, and nothing was written.',
-          ...headers(),
-          ...json(row('CheckedRows')),
-        },
         201: {
-          description: 'The new row, or the new rows in the order in which they were sent.',
+          description: 'The new row; of an array, the new rows as an array in the order in which they were sent.',
           ...headers({ Location: 'CreatedLocation', ETag: 'CreatedVersion', ...WRITTEN }),
-          content: createdContent(rowOrId(name)),
+          ...written(entity as Entity),
         },
       }
     case 'updated':
       return {
-        200: { description: 'The row as it is now.', ...headers({ ...VERSION, ...WRITTEN }), ...json(rowOrId(name)) },
+        200: {
+          description: 'The row as it is now.',
+          ...headers({ ...VERSION, ...WRITTEN }),
+          ...written(entity as Entity),
+        },
       }
     case 'deleted':
       return { 204: { description: 'The row is deleted.', ...headers(WRITTEN) } }
     case 'changes':
       return {
         200: {
-          description: 'A page of changes; or all, one a line, and those that come, until the client leaves.',
+          description: 'A page of changes.',
           ...headers({ 'Content-Encoding': 'Content-Encoding', Vary: 'Vary' }),
-          content: { ...json(row('Changes')).content, 'application/x-ndjson': { schema: FOLLOWED } },
+          ...json(row('Changes')),
         },
       }
     case 'history':
@@ -89,12 +79,6 @@ export function successesOf(operation: Operation): Record<string, Schema> {
     default:
       return pageSuccesses(success, isUnlimited)
   }
-}
-
-const FOLLOWED = {
-  type: 'string',
-  description:
-    'Each change as JSON, one a line; now and then a line with `next` alone, the token behind all before; at the end a line with `Error`, where the server has ended it.',
 }
 
 const STORED = { ETag: 'ETag', Vary: 'Vary' }
@@ -145,7 +129,7 @@ const pageSchemas: Readonly<Record<Exclude<PageName, 'docs'>, Schema>> = {
       openapi: { type: 'string', pattern: '^3[.]1[.][0-9]+$' },
       ...{
         info: { type: 'object' },
-        servers: { type: 'array' },
+        servers: { type: 'array', items: { type: 'object' } },
         paths: { type: 'object' },
         components: { type: 'object' },
       },

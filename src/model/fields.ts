@@ -1,5 +1,6 @@
 import { dateKind } from './dateKind.ts'
-import { booleanKind, decimalKind, instantKind, integerKind, type Kind, textKind } from './kinds.ts'
+import { instantKind } from './instantKind.ts'
+import { booleanKind, decimalKind, integerKind, type Kind, textKind } from './kinds.ts'
 import { checkedRange, numberKind, type Range } from './numberKind.ts'
 import { oneOfKind } from './oneOfKind.ts'
 

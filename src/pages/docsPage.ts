@@ -35,9 +35,11 @@ const start = (content) => Scalar.createApiReference('#docs', {
 const emptied = (parameter) => {
   if (parameter.$ref || parameter.in === 'path') return
   const { example, examples = example === undefined ? {} : { example: { value: example } }, schema } = parameter
-  for (const one of Object.values(examples)) one['x-disabled'] = true
+  for (const one of Object.values(examples)) Object.assign(one, { 'x-disabled': true, value: [one.value].flat().join() })
   parameter.examples = { default: { value: '' }, ...examples }
   delete parameter.example
+  // Scalar would make several filters of one with a comma.
+  if (parameter.explode) parameter.schema = schema.items
   // An empty field would be marked as too small.
   delete schema?.minimum
 }

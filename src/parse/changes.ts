@@ -35,8 +35,10 @@ export function parseChanges(query: string, entities: readonly Entity[] | null):
       throw new ApiError('UnknownParameter', `Changes have no parameter "${shown(name)}".${suggest(name, names)}`, {
         target: shown(name),
       })
-    if (texts.has(known)) throw new ApiError(CODES[known], `${known} is given twice.`, { target: known })
-    texts.set(known, value)
+    const before = texts.get(known)
+    if (before !== undefined && known !== 'entity')
+      throw new ApiError(CODES[known], `${known} is given twice.`, { target: known })
+    texts.set(known, before === undefined ? value : `${before},${value}`)
   }
   const afterText = texts.get('after') ?? null
   return {

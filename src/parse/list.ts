@@ -20,7 +20,8 @@ interface Parameters {
   pageSize?: number
   page?: number
   cursor?: string
-  fields?: Choice
+  /** Of all parameters of this name, with commas between. */
+  fields?: string
   bom?: boolean
   excel?: boolean
 }
@@ -36,7 +37,7 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
   const seek = cursor === undefined ? null : parseCursor(entity, { filters, sorts }, cursor, cursors)
   return {
     ...{ filters, sorts, pageSize: pageSize ?? PAGE_SIZE_DEFAULT, page: page ?? 1, seek, kept },
-    choice: fields ?? null,
+    choice: choiceOf(entity, fields),
   }
 }
 
@@ -50,7 +51,11 @@ export function parseStream(entity: Entity, query: string, form: StreamForm): St
     }
   if (form !== 'csv') refuseCsvOnly(read, 'NDJSON is')
   const { filters, sorts, fields, bom = false, excel = false } = read
-  return { filters, sorts, choice: fields ?? null, hasMark: bom, isForExcel: excel }
+  return { filters, sorts, choice: choiceOf(entity, fields), hasMark: bom, isForExcel: excel }
+}
+
+function choiceOf(entity: Entity, fields: string | undefined): Choice | null {
+  return fields === undefined ? null : parseFields(entity, fields)
 }
 
 /** What would have no effect was meant for another form. */
@@ -84,8 +89,7 @@ function readParameters(entity: Entity, query: string): Parameters {
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
     else if (purpose === 'PageSize')
       read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value))
-    else if (purpose === 'fields')
-      read.fields = once('InvalidFields', 'fields', read.fields, parseFields(entity, value))
+    else if (purpose === 'fields') read.fields = read.fields === undefined ? value : `${read.fields},${value}`
     else if (purpose === 'filter') read.filters.push(parseFilter(entity, parameter))
     else read[purpose] = once('InvalidForm', purpose, read[purpose], parseSwitch(purpose, value))
     if (read.filters.length > FILTERS_MAX)

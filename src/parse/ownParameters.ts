@@ -22,20 +22,28 @@ export function parseDryRun(query: string): boolean {
 
 /** The query string of one row's address: what `fields` chooses; null: everything. @throws ApiError */
 export function parseRowFields(entity: Entity, query: string): Choice | null {
-  const parameter = { name: 'fields', code: 'InvalidFields' } as const
+  const parameter = { name: 'fields', code: 'InvalidFields', isList: true } as const
   const text = read(query, parameter, 'The address of a row takes no query parameter but fields.')
   return text === null ? null : parseFields(entity, text)
 }
 
+interface Allowed {
+  readonly name: string
+  readonly code: ErrorCode
+  /** Whether it may be repeated, as its values with commas between. */
+  readonly isList?: boolean
+}
+
 /** The value of the one parameter that an address takes; null: it is not there. `others`: the message about any other one. */
-function read(query: string, allowed: { name: string; code: ErrorCode } | null, others: string): string | null {
+function read(query: string, allowed: Allowed | null, others: string): string | null {
   if (query === '') return null
   let found: string | null = null
   for (const { name, value } of parseQueryString(query)) {
     if (allowed === null || name.toLowerCase() !== allowed.name.toLowerCase())
       throw new ApiError('UnknownParameter', others, { target: shown(name) })
-    if (found !== null) throw new ApiError(allowed.code, `${allowed.name} is given twice.`, { target: allowed.name })
-    found = value
+    if (found !== null && !allowed.isList)
+      throw new ApiError(allowed.code, `${allowed.name} is given twice.`, { target: allowed.name })
+    found = found === null ? value : `${found},${value}`
   }
   return found
 }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeApi } from '../../src/describe/openApi.ts'
 import { parseRules } from '../../src/model/limits.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { pythonPrograms } from '../python/environment.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { KEY, startServer, type TestServer } from '../support/server.ts'
@@ -16,7 +17,15 @@ const file = (name: string) => join(folder.path, name)
 const QUIET = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' }
 
 async function run(program: string, ...words: string[]) {
-  const environment = { PATH: process.env.PATH, HOME: folder.path, ...QUIET, ROSTER_URL: server.url, ROSTER_KEY: KEY }
+  const { url: ROSTER_URL } = server
+  const environment = {
+    PATH: process.env.PATH,
+    HOME: folder.path,
+    ...QUIET,
+    ROSTER_URL,
+    ROSTER_KEY: KEY,
+    PYTHONPATH: 'python',
+  }
   const child = Bun.spawn([program, ...words], { cwd: folder.path, env: environment, stdout: 'pipe', stderr: 'pipe' })
   const [output, complaints] = await Promise.all(
     [child.stdout, child.stderr].map((stream) => new Response(stream).text()),
@@ -36,6 +45,46 @@ const compilerOptions = {
   },
 }
 
+const { bin: pythonBin, lack: pythonLack } = await pythonPrograms()
+const python = (name: string) => join(pythonBin as string, name)
+const openapiGenerator = (generator: string, ...words: string[]) => [
+  ...[python('openapi-generator-cli'), 'generate', '-i', 'openapi.json', '-g', generator, '-o', ...words],
+  '--skip-validate-spec',
+]
+/** What makes a client of the document, and the program that uses it. */
+const GENERATORS: Record<string, { make(): string[]; use: string }> = {
+  'openapi-generator, typescript-fetch': {
+    make: () => openapiGenerator('typescript-fetch', 'typescript-fetch'),
+    use: 'typescriptFetch.ts',
+  },
+  'openapi-generator, typescript-axios': {
+    make: () => openapiGenerator('typescript-axios', 'typescript-axios'),
+    use: 'typescriptAxios.ts',
+  },
+  'openapi-generator, python': { make: () => openapiGenerator('python', 'python'), use: 'openapi_generator.py' },
+  'openapi-python-client': {
+    make: () => [
+      ...[python('openapi-python-client'), 'generate', '--path', 'openapi.json', '--meta', 'none'],
+      ...['--output-path', 'python_client'],
+    ],
+    use: 'openapi_python_client.py',
+  },
+  'hey-api': {
+    make: () => [
+      'node',
+      consumerProgram('openapi-ts'),
+      '-i',
+      'openapi.json',
+      '-o',
+      'hey-api',
+      '-c',
+      '@hey-api/client-fetch',
+    ],
+    use: 'heyApi.ts',
+  },
+  'orval with zod': { make: () => ['node', consumerProgram('orval'), '--config', 'orval.config.mjs'], use: 'orval.ts' },
+}
+
 /** The rules that Redocly recommends, with its warnings as errors; none is left out. */
 const REDOCLY = 'extends:\n  - recommended-strict\n'
 
@@ -50,7 +99,7 @@ if (hasConsumers())
       writeFileSync(file('redocly.yaml'), REDOCLY)
       writeFileSync(file('package.json'), '{"type":"module"}')
       writeFileSync(file('tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
-      copyFileSync(join(import.meta.dir, 'programs/use.ts'), file('use.ts'))
+      cpSync(join(import.meta.dir, 'programs'), folder.path, { recursive: true })
       symlinkSync(join(CONSUMERS, 'node_modules'), file('node_modules'))
     })
     afterAll(async () => {
@@ -95,6 +144,36 @@ if (hasConsumers())
         ],
       ])
     })
+
+    if (pythonBin !== null)
+      describe('generated clients', () => {
+        test.each(Object.entries(GENERATORS))(
+          '%s: two filters on one property, some fields, and the id of what was created',
+          async (_, { make, use }) => {
+            const [program, ...words] = make() as [string, ...string[]]
+            const made = await run(program, ...words)
+            expect([made.exitCode, made.exitCode === 0 ? '' : made.complaints]).toEqual([0, ''])
+            const used = await run(use.endsWith('.py') ? python('python') : process.execPath, use)
+            expect([used.complaints, used.output]).toEqual(['', '4,5,6,7 1 Approved true Generated\n'])
+          },
+          120_000,
+        )
+
+        test('those in TypeScript compile', async () => {
+          const files = Object.values(GENERATORS).flatMap(({ use }) => (use.endsWith('.ts') ? [use] : []))
+          // What they make is not written for the stricter options.
+          const { exactOptionalPropertyTypes: _, noUncheckedIndexedAccess: __, ...options } = compilerOptions
+          const own = { ...options, lib: [...options.lib, 'DOM.Iterable'] }
+          writeFileSync(file('generated.json'), JSON.stringify({ compilerOptions: own, files }))
+          const { output, exitCode } = await run('node', consumerProgram('tsc'), '-p', 'generated.json')
+          expect([output, exitCode]).toEqual(['', 0])
+        })
+      })
+    else
+      test('generated clients', () => {
+        console.warn(`generated clients are left out, since ${pythonLack}`)
+        expect(process.env.CI_REQUIRES_PYTHON).toBeUndefined()
+      })
   })
 else
   test('programs that read the OpenAPI document', () => {

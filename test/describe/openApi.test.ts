@@ -237,13 +237,32 @@ describe('the parameters of a list', () => {
     ))
       for (const { schema, examples = {} } of operation(operationId).parameters)
         for (const { value } of Object.values(examples) as Json[])
-          expect([value, isValid(schema.$ref.slice(1), value)]).toEqual([value, true])
+          expect([value, isFilter(schema, value)]).toEqual([value, true])
   })
 
-  test('a filter is one condition, or several', () => {
-    expect(isValid('/components/schemas/InstantFilter', ['>=2026-03-01T00:00:00Z', '<2026-04-01T00:00:00Z'])).toBe(true)
-    expect(isValid('/components/schemas/InstantFilter', '>=2026-03-01')).toBe(false)
-    expect(isValid('/components/schemas/TextFilter', Array(33).fill('a'))).toBe(false)
+  const isFilter = ({ type, items, minItems, maxItems }: Json, values: readonly string[]) =>
+    type === 'array' &&
+    values.length >= minItems &&
+    values.length <= maxItems &&
+    values.every((value) => isValid(items.$ref.slice(1), value))
+
+  test('a filter is an array of conditions', () => {
+    const { schema } = named('Start')
+    expect(isFilter(schema, ['>=2026-03-01T00:00:00Z', '<2026-04-01T00:00:00Z'])).toBe(true)
+    expect(isFilter(schema, ['>=2026-03-01'])).toBe(false)
+    expect(isFilter(named('Status').schema, Array(33).fill('a'))).toBe(false)
+  })
+
+  test('no query parameter has a union for its values, and every array has items', () => {
+    const unions: unknown[] = []
+    JSON.stringify(document, (key, value) => {
+      const isQuery =
+        value?.in === 'query' && (value.schema.anyOf || value.schema.oneOf || Array.isArray(value.schema.type))
+      const isBare = [value?.type].flat().includes('array') && value.items === undefined && key !== 'examples'
+      if (isQuery || isBare) unions.push(value)
+      return value
+    })
+    expect(unions).toEqual([])
   })
 })
 

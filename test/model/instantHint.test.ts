@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { instantKind } from '../../src/model/kinds.ts'
+import { instantKind } from '../../src/model/instantKind.ts'
 import { instantHint } from '../../src/model/plainInstant.ts'
 
 const NEARLY = [

@@ -3,10 +3,10 @@ import { Value } from '@sinclair/typebox/value'
 import fc from 'fast-check'
 import type postgres from 'postgres'
 import { dateKind } from '../../src/model/dateKind.ts'
+import { instantKind } from '../../src/model/instantKind.ts'
 import {
   booleanKind,
   decimalKind,
-  instantKind,
   integerKind,
   JsonNumber,
   type Kind,

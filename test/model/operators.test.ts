@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { booleanKind, decimalKind, instantKind, integerKind, textKind } from '../../src/model/kinds.ts'
+import { instantKind } from '../../src/model/instantKind.ts'
+import { booleanKind, decimalKind, integerKind, textKind } from '../../src/model/kinds.ts'
 import { operators } from '../../src/model/operators.ts'
 import { name, param, toStatement } from '../../src/model/sql.ts'
 

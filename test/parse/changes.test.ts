@@ -25,7 +25,8 @@ describe('the parameters of the changes', () => {
   })
 
   test('name a place and entities', () => {
-    expect(parse('after=NOW&entity=companies,Absences')).toMatchObject({ after: 'now', entities: ENTITIES })
+    for (const entities of ['entity=companies,Absences', 'entity=companies&Entity=Absences'])
+      expect(parse(`after=NOW&${entities}`)).toMatchObject({ after: 'now', entities: ENTITIES })
     expect(parse(`after=${writeToken(TOKEN)}`).after).toEqual(TOKEN)
   })
 
@@ -34,6 +35,7 @@ describe('the parameters of the changes', () => {
     ['wait=1.5', 'InvalidWait wait'],
     ['wait=1&wait=1', 'InvalidWait wait'],
     ['entity=', 'InvalidFilter entity'],
+    ['entity=Companies&entity=', 'InvalidFilter entity'],
     ['entity=Absence', 'InvalidFilter entity'],
     ['after=', 'InvalidToken after'],
     ['since=now', 'UnknownParameter since'],

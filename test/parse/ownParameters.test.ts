@@ -23,9 +23,13 @@ test('D21: an address without parameters refuses the first one', () => {
   expect(codeOf(() => parseNoParameters('a=%ZZ'))).toBe('InvalidQueryString')
 })
 
-test('D56: the address of a row takes fields in any case, once, and nothing else', () => {
+test('D56: the address of a row takes fields in any case, once or joined, and nothing else', () => {
   expect(parseRowFields(absence, 'FIELDS=Id')?.properties.length).toBe(1)
   expect(parseRowFields(absence, '')).toBeNull()
-  expect(() => parseRowFields(absence, 'fields=Id&Fields=Id')).toThrow('fields is given twice.')
+  expect(parseRowFields(absence, 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual([
+    'Id',
+    'Status',
+  ])
+  expect(() => parseRowFields(absence, 'fields=Id&fields=')).toThrow('one of them is empty')
   expect(() => parseRowFields(absence, 'fields=Id&Id=1')).toThrow('takes no query parameter but fields')
 })

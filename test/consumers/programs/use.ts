@@ -14,9 +14,9 @@ const client = createClient<paths, 'application/json'>({
 const page = await client.GET('/Absences', {
   params: {
     query: {
-      Status: 'Approved',
+      Status: ['Approved'],
       Start: ['>=2026-01-01T00:00:00Z', '<2026-03-01T00:00:00Z'],
-      'Period.Days': '>1',
+      'Period.Days': ['>1'],
       sort: ['-Start', '+Id'],
       PageSize: 5,
     },
@@ -29,11 +29,8 @@ console.log(page.response.headers.get('X-Total-Count'))
 
 const body: components['schemas']['CompanyWrite'] = { name: 'Blue Moon', enabled: true }
 const created = await client.POST('/Companies', { body })
-// Several rows would be answered as an array.
-const company = created.data && 'id' in created.data ? created.data : undefined
-const id = company?.id ?? 0
-// A key that may not read gets the id alone.
-console.log(company && 'name' in company ? company.name : 'the id alone')
+const id = created.data?.id ?? 0
+console.log(created.data?.name)
 const updated = await client.PATCH('/Companies/{id}', { params: { path: { id } }, body: { enabled: false } })
 console.log(JSON.stringify(updated.data))
 console.log((await client.DELETE('/Companies/{id}', { params: { path: { id } } })).response.status)

@@ -1,0 +1,61 @@
+import { Type } from '@sinclair/typebox'
+import { type Kind, Mismatch, orNull } from './kinds.ts'
+import { instantHint, plainInstantOf } from './plainInstant.ts'
+import { compareInstants } from './printed.ts'
+
+/** A date-time to the second, in UTC. */
+export const instantKind: Kind = {
+  name: 'instant',
+  allowed: 'a date-time like 2024-01-31T09:00:00Z',
+  columnType: 'timestamp(0) with time zone',
+  schema: Type.Union([Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' }), Type.Null()]),
+  nullable: true,
+  default: null,
+  ordered: true,
+  emptyIsNoValue: false,
+  parseJson(value) {
+    if (typeof value !== 'string') throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${orNull(this)}`)
+    return parseInstant(value)
+  },
+  parseFilter: parseInstant,
+  printFilter: (operand) => `${operand.slice(0, 10)} ${operand.slice(11, 19)}+00`,
+  compare: compareInstants,
+  // The session's zone is UTC and its style ISO, so PostgreSQL writes 2024-01-31 09:00:00+00.
+  readText: (text) => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`,
+}
+
+const INSTANT = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
+const DAY_MS = 86_400_000
+const FIRST_INSTANT_MS = Date.parse('0001-01-01T00:00:00Z')
+
+/** RFC 3339 → `YYYY-MM-DDThh:mm:ssZ`; a fraction of a second is dropped, a leap second the next one. @throws Mismatch also for 2023-02-30 */
+function parseInstant(text: string): string {
+  const plain = plainInstantOf(text)
+  if (plain !== null) return plain
+  const match = INSTANT.exec(text)
+  if (!match) throw new Mismatch(`must be a date-time like 2024-01-31T09:00:00Z${instantHint(text)}`)
+  const [, year, month, day, hour, minute, second, , zone] = match as unknown as string[]
+  const isLeap = second === '60'
+  const local = `${year}-${month}-${day}T${hour}:${minute}:${isLeap ? 59 : second}Z`
+  const localMs = Date.parse(local)
+  // Date.parse lets some impossible days run over into the next month, so the text must come back as it went in.
+  if (Number.isNaN(localMs) || secondsText(localMs) !== local) throw new Mismatch('must be a date and time that exist')
+  const ms = localMs - offsetMsOf(zone as string) + (isLeap ? 1_000 : 0)
+  if (isLeap && ms % DAY_MS !== 0)
+    throw new Mismatch('must be a date and time that exist: a leap second ends a day in UTC')
+  const printed = secondsText(ms)
+  if (ms < FIRST_INSTANT_MS || printed.length !== 20) throw new Mismatch('must be in the years 0001 to 9999, in UTC')
+  return printed
+}
+
+/** @throws Mismatch */
+function offsetMsOf(zone: string): number {
+  if (zone === 'Z' || zone === 'z') return 0
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))]
+  if (hours > 23 || minutes > 59) throw new Mismatch('must have an offset from -23:59 to +23:59')
+  return (zone.startsWith('-') ? -1 : 1) * (60 * hours + minutes) * 60_000
+}
+
+function secondsText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, -5)}Z`
+}
