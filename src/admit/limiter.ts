@@ -1,5 +1,5 @@
 import { countCharge } from '../metrics/counts.ts'
-import type { Decision, Rule } from '../model/limits.ts'
+import { type Decision, policyText, type Rule } from '../model/limits.ts'
 import type { Client } from './address.ts'
 import type { SlidingWindows } from './window.ts'
 
@@ -11,6 +11,10 @@ export interface RateLimitStatus {
   readonly remaining: string
   /** `2026-11-21T13:05:00Z`, never earlier than the truth. */
   readonly reset: string
+  /** `"12h";r=24999;t=43200`: the same for programs, with the seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4 */
+  readonly state: string
+  /** All limits of the client, as `policyText` has them. */
+  readonly policy: string
   /** Until a retry is admitted, in whole seconds; 0 for a request that is admitted. */
   readonly retryAfterSeconds: number
 }
@@ -26,13 +30,17 @@ const SKEW_MS = 1_000
 
 /** Charges clients by one set of rules: in this machine's memory, or in a store that it shares with others. */
 export class Limiter {
+  private readonly policy: string
+
   constructor(
     private readonly windows: SlidingWindows,
     private readonly rules: readonly Rule[],
     private readonly store: SharedStore | null,
     /** Whom it charges, for counts. */
     private readonly charged: 'key' | 'address' = 'key',
-  ) {}
+  ) {
+    this.policy = policyText(rules)
+  }
 
   /** Decides on one request, and charges it if it is admitted. */
   charge(client: Client): RateLimitStatus | Promise<RateLimitStatus> {
@@ -98,13 +106,17 @@ export class Limiter {
     return status
   }
 
-  private statusOf({ admitted, rule, remaining, waitMs }: Decision): RateLimitStatus {
+  private statusOf({ admitted, rule: index, remaining, waitMs }: Decision): RateLimitStatus {
+    const rule = this.rules[index] as Rule
+    const seconds = Math.ceil(waitMs / 1_000)
     return {
       admitted,
-      rule: this.rules[rule] as Rule,
+      rule,
       remaining: String(remaining),
       reset: resetText(waitMs),
-      retryAfterSeconds: admitted ? 0 : Math.ceil(waitMs / 1_000),
+      state: `"${rule.period}";r=${remaining};t=${seconds}`,
+      policy: this.policy,
+      retryAfterSeconds: admitted ? 0 : seconds,
     }
   }
 }

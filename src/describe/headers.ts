@@ -1,4 +1,4 @@
-import { formatRules, longestOf, type Rule } from '../model/limits.ts'
+import { formatRules, longestOf, policyText, type Rule } from '../model/limits.ts'
 
 /** Headers of answers. `limits`: those that hold for a key without its own. */
 export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<string, Schema> {
@@ -36,6 +36,22 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
         pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
       },
       example: '2026-11-22T18:00:30Z',
+    },
+    RateLimit: {
+      required: true,
+      description:
+        'The same for programs: the period, the requests left in it, and the seconds until `X-RateLimit-Reset`.',
+      schema: { type: 'string', pattern: '^"[1-9][0-9]*[smhd]";r=[0-9]+;t=[0-9]+$' },
+      example: `"${longest}";r=24999;t=43200`,
+    },
+    'RateLimit-Policy': {
+      required: true,
+      description: 'All limits: each by its period, the requests that it admits, and its seconds.',
+      schema: {
+        type: 'string',
+        pattern: '^"[1-9][0-9]*[smhd]";q=[0-9]+;w=[0-9]+(?:, "[1-9][0-9]*[smhd]";q=[0-9]+;w=[0-9]+)*$',
+      },
+      example: policyText(limits),
     },
     'Cache-Control': {
       description: 'Data is not to be kept; a page may be kept, or asked for again by its ETag.',
@@ -144,7 +160,7 @@ export function headersOf(
   return Object.fromEntries(Object.entries(all).map(([header, schema]) => [header, refTo('headers', schema)]))
 }
 
-const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'RateLimit', 'RateLimit-Policy']
 
 /** A JSON Schema, as OpenAPI 3.1 has it: draft 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>

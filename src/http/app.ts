@@ -208,6 +208,8 @@ function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean)
     headers['X-RateLimit-Limit'] = rateLimit.rule.period
     headers['X-RateLimit-Remaining'] = rateLimit.remaining
     headers['X-RateLimit-Reset'] = rateLimit.reset
+    headers.RateLimit = rateLimit.state
+    headers['RateLimit-Policy'] = rateLimit.policy
   }
   headers['X-Request-Id'] = call.requestId
   headers['X-Content-Type-Options'] = 'nosniff'

@@ -25,17 +25,20 @@ interface Asker {
   readonly headers: Readonly<Record<string, string>>
   readonly period: string
   readonly limit: number
+  readonly policy: string
 }
 
 const key: TestKey = makeKey({ name: 'all' })
 const reader = makeKey({ rights: 'Companies:read', name: 'reader' })
 const slow = makeKey({ name: 'slow' })
-const asKey: Asker = { headers: key.headers, period: '12h', limit: 5_000 }
-const asReader: Asker = { headers: reader.headers, period: '12h', limit: 5_000 }
+const KEYS_POLICY = '"1m";q=6000;w=60, "12h";q=5000;w=43200, "3h";q=7000;w=10800'
+const asKey: Asker = { headers: key.headers, period: '12h', limit: 5_000, policy: KEYS_POLICY }
+const asReader: Asker = { headers: reader.headers, period: '12h', limit: 5_000, policy: KEYS_POLICY }
 const asAddress: Asker = {
   headers: { authorization: '', 'x-forwarded-for': '203.0.113.1' },
   period: '6h',
   limit: 3_000,
+  policy: '"1m";q=4000;w=60, "6h";q=3000;w=21600, "2h";q=5000;w=7200',
 }
 
 let server: TestServer
@@ -161,6 +164,12 @@ describe('8 Rate limit headers', () => {
     })
     expect(seen.headers.get('x-ratelimit-remaining')).toBe(String(before - 1))
     expect(seen.headers.get('x-ratelimit-reset')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    // draft-ietf-httpapi-ratelimit-headers-10
+    const [, period, left, seconds] = /^"(\w+)";r=(\d+);t=(\d+)$/.exec(seen.headers.get('ratelimit') ?? '') ?? []
+    expect([period, left]).toEqual([asker.period, String(before - 1)])
+    const resetMs = Date.parse(seen.headers.get('x-ratelimit-reset') as string) - Date.now()
+    expect(Math.abs(resetMs / 1_000 - Number(seconds))).toBeLessThan(30)
+    expect(seen.headers.get('ratelimit-policy')).toBe(asker.policy)
     expect(seen.headers.has('retry-after') || seen.headers.has('retryafter')).toBe(status === 503)
     expect(await look(asker)).toBe(before - 2)
   })
@@ -168,7 +177,7 @@ describe('8 Rate limit headers', () => {
   test.each(notCounted)('D35, D37: %s (%d) has none, and is not counted', async (_, status, ask, asker = asKey) => {
     const before = await look(asker)
     const { status: got, headers } = await ask(asker)
-    const sent = [...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))
+    const sent = [...headers.keys()].filter((name) => name.includes('ratelimit'))
     expect({ status: got, sent }).toEqual({ status, sent: [] })
     expect(await look(asker)).toBe(before - 1)
   })

@@ -90,7 +90,7 @@ export function newFilesOf(page: string): ShownFile[] {
 
 /** Headers of every answer, tags, and the second copy of links: a page may leave them out. */
 const REPEATED =
-  /^(Date|Content-Length|ETag|X-Request-Id|X-RateLimit-(Limit|Remaining|Reset)|Link): |^Content-Type: application\/json; charset=utf-8$|^X-Content-Type-Options: nosniff$|^Cache-Control: no-store$/
+  /^(Date|Content-Length|ETag|X-Request-Id|X-RateLimit-(Limit|Remaining|Reset)|RateLimit|RateLimit-Policy|Link): |^Content-Type: application\/json; charset=utf-8$|^X-Content-Type-Options: nosniff$|^Cache-Control: no-store$/
 
 /** An answer as it is compared: without what differs by nature, and without repeated headers that `shown` leaves out. */
 export function canonical({ language, answer: shown }: Exchange, answer: string): string {
@@ -121,7 +121,7 @@ function withoutBreaks(body: string): string {
 
 function maskHttp(text: string): string {
   return text
-    .replace(/^(Date|X-RateLimit-Reset): .*$/gm, '$1')
+    .replace(/^(Date|X-RateLimit-Reset|RateLimit): .*$/gm, '$1')
     .replace(/^(Retry-?After): \d+$/gm, '$1')
     .replace(/retry after \d+ s\b/g, 'retry after s')
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uuid')
