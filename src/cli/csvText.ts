@@ -1,5 +1,7 @@
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import { isText } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
+import { instantOfSpreadsheet, unguardFormulas } from '../model/spreadsheet.ts'
 import { countLines, FileFault, requireRowLength } from './fileFault.ts'
 import { counted } from './progress.ts'
 
@@ -120,19 +122,22 @@ export interface CsvWriter {
   write(record: CsvRecord): string
 }
 
-/** `header`: names as in JSON or in parameters, in any case, with dots for parts. @throws FileFault for a name that is none */
-export function csvWriter(entity: Entity, header: CsvRecord): CsvWriter {
-  const columns = header.cells.map((name, index) => columnOf(entity, header, name ?? '', index))
+/**
+ * `header`: names as in JSON or in parameters, in any case, with dots for parts. `isExcel`: whether an export for Excel has written
+ * the file; null: not known, and what only such a one would mean is refused. @throws FileFault for a name that is none
+ */
+export function csvWriter(entity: Entity, header: CsvRecord, isExcel: boolean | null): CsvWriter {
+  const columns = withoutEnd(header.cells).map((name, index) => columnOf(entity, header, name ?? '', index))
   const cells = columns.flatMap((property, index) => (property.writable ? [{ property, index }] : []))
   if (cells.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
   const groups = Map.groupBy(cells, ({ property }) => (property.path.length > 1 ? (property.path[0] as string) : ''))
   const objectOf = (members: typeof cells, record: CsvRecord) =>
-    members.flatMap(({ property, index }) => memberOf(property, record.cells[index] ?? null)).join()
+    members.flatMap(({ property, index }) => memberOf(property, plainCell(property, record, index, isExcel))).join()
   return {
     readOnly: columns.filter(({ writable }) => !writable).map(({ path }) => path.join('.')),
     write(record) {
       const { length } = record.cells
-      if (length !== columns.length)
+      if (length < columns.length || withoutEnd(record.cells).length > columns.length)
         throw new FileFault(
           record.line,
           `the row has ${counted(length, 'value')}, and the header ${counted(columns.length, 'name')}`,
@@ -144,6 +149,33 @@ export function csvWriter(entity: Entity, header: CsvRecord): CsvWriter {
       return `{${members.filter((text) => text !== '').join()}}`
     },
   }
+}
+
+/** Spreadsheets write nothing, with separators, for columns that were used once. */
+function withoutEnd(cells: CsvRecord['cells']): CsvRecord['cells'] {
+  return cells.slice(0, cells.findLastIndex((cell) => cell !== null) + 1)
+}
+
+/** A cell without what an export for Excel has made of it. @throws FileFault where that is not known */
+function plainCell(
+  { kind, path }: Property,
+  { cells, line }: CsvRecord,
+  index: number,
+  isExcel: boolean | null,
+): string | null {
+  const cell = cells[index] ?? null
+  if (cell === null || isExcel === false) return cell
+  const plain = isText(kind.name)
+    ? unguardFormulas(cell)
+    : kind.name === 'instant'
+      ? (instantOfSpreadsheet(cell) ?? cell)
+      : cell
+  if (isExcel || plain === cell) return plain
+  const name = path.join('.')
+  throw new FileFault(
+    line,
+    `${name} is as export --excel writes it: give --excel to read it so, or --no-excel to take it as it stands`,
+  )
 }
 
 function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, index: number): Property {

@@ -13,6 +13,7 @@ interface Options {
   readonly format?: FileFormat
   readonly piece: number
   readonly dryRun?: true
+  readonly excel?: boolean
 }
 
 const PIECE_ROWS = 1_000
@@ -30,6 +31,11 @@ export function importCommand(readKey: () => string | undefined, readEntitiesDir
     .option('--url <address>', 'the address of the server', 'http://127.0.0.1:3000')
     .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(FORMATS))
     .option('--piece <rows>', 'rows of one request, which are created all or none', parsePiece, PIECE_ROWS)
+    .option(
+      '--excel',
+      'the CSV is one of export --excel: its date-times are in UTC, and its apostrophes before formulas are taken away',
+    )
+    .option('--no-excel', 'it is none: such apostrophes belong to its texts')
     .option('--dry-run', 'check all rows, and create none')
     .showHelpAfterError('(--help says more)')
     .addHelpText(
@@ -43,7 +49,7 @@ export function importCommand(readKey: () => string | undefined, readEntitiesDir
 
 async function importRows(entity: Entity, path: string, options: Options, key: string | undefined): Promise<void> {
   if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
-  const file = new RowsFile(path, entity, options.format ?? formatOf(path))
+  const file = new RowsFile(path, entity, options.format ?? formatOf(path), options.excel ?? null)
   // Read whole first, so that a file which is none creates nothing.
   if (file.isLasting()) for await (const _ of file.rows());
   const isDry = options.dryRun === true

@@ -18,6 +18,8 @@ export class RowsFile {
     private readonly path: string,
     private readonly entity: Entity,
     private readonly format: FileFormat,
+    /** Whether an export for Excel has written it; null: not known. */
+    private readonly isExcel: boolean | null,
   ) {
     this.name = nameOf(path)
   }
@@ -35,7 +37,7 @@ export class RowsFile {
   /** `onLeftOut`: called before the first row, with the columns that clients do not write. @throws CommandError where it cannot be read as what it is */
   async *rows(onLeftOut: (names: readonly string[]) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
-      if (this.format === 'csv') yield* csvRows(this.text(), this.entity, onLeftOut)
+      if (this.format === 'csv') yield* csvRows(this.text(), this.entity, this.isExcel, onLeftOut)
       else yield* this.format === 'json' ? jsonArray(this.text()) : jsonLines(this.text())
     } catch (error) {
       if (!(error instanceof FileFault)) throw error
@@ -76,12 +78,13 @@ function nameOf(path: string): string {
 async function* csvRows(
   text: AsyncIterable<string>,
   entity: Entity,
+  isExcel: boolean | null,
   onLeftOut: (names: readonly string[]) => void,
 ): AsyncGenerator<FileRow> {
   let writer: ReturnType<typeof csvWriter> | null = null
   for await (const record of csvRecords(text)) {
     if (writer === null) {
-      writer = csvWriter(entity, record)
+      writer = csvWriter(entity, record, isExcel)
       onLeftOut(writer.readOnly)
     } else yield { at: `line ${record.line}`, json: writer.write(record) }
   }

@@ -53,7 +53,7 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
     name: 'excel',
     in: 'query',
     description:
-      'Whether texts of a CSV that begin as formulas do (`= + - @`, tab, return) get an apostrophe in front, and date-times are written as `2026-03-01 09:00:00`, in UTC. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
+      'Whether an apostrophe stands in texts of a CSV wherever a spreadsheet might begin a formula (`= + - @` at the beginning, behind `;`, tab, `|` or a line break), and date-times are written as `2026-03-01 09:00:00`, in UTC. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
     schema: { type: 'string', enum: ['0', '1'], default: '0' },
   },
   RequestId: {

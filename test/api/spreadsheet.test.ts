@@ -4,8 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startServer, type TestServer } from '../support/server.ts'
 
-/** Cells are separated by commas, texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
-const IMPORT = 'CSV:44,34,76,1,,0,false,true'
+/** Texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
+const importBy = (separator: string) => `CSV:${separator.charCodeAt(0)},34,76,1,,0,false,true`
+/** Each begins a formula in some cell, where it is not kept from it. */
+const FORMULAS = [
+  '=1+1',
+  'a;=1+1',
+  'a\t=1+1',
+  'a|=1+1',
+  'a\n=1+1',
+  'a\r\n=1+1',
+  '";=1+1',
+  '"\n=1+1',
+  '\t=1+1',
+  'a,"\n";=1+1',
+]
 const NAMES = ['Müller & Söhne', '=1+1', 'say "no", twice', 'Ærø 日本 😀']
 
 /** How LibreOffice has taken a cell. */
@@ -23,6 +36,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'roster-spreadsheet-'))
   server = await startServer()
   await server.sql`insert into employee (last_name) select unnest(${NAMES}::text[])`
+  await server.sql`insert into company (name) select unnest(${FORMULAS}::text[])`
   await server.sql`insert into absence (status, start, "end", period_days) values ('Approved', '2026-03-01T09:00:00Z', '2026-03-29T23:59:59Z', 2.5)`
 })
 afterAll(async () => {
@@ -32,14 +46,19 @@ afterAll(async () => {
 
 /** The rows of a list, the names among them, as LibreOffice opens its CSV. */
 async function opened(path: string): Promise<Cell[][]> {
+  return (await sheetOf(path, ',')).map(cellsOf)
+}
+
+/** The rows of what LibreOffice makes of the CSV of a list where it takes this separator. */
+async function sheetOf(path: string, separator: string): Promise<string[]> {
   const { text } = await server.get(path, { accept: 'text/csv', 'accept-encoding': 'identity' })
   writeFileSync(join(folder, 'list.csv'), text)
   const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`
-  const words = [profile, '--headless', `--infilter=${IMPORT}`, '--convert-to', 'fods', '--outdir', folder]
+  const words = [profile, '--headless', `--infilter=${importBy(separator)}`, '--convert-to', 'fods', '--outdir', folder]
   const program = Bun.spawn(['soffice', ...words, join(folder, 'list.csv')], { stdout: 'pipe', stderr: 'pipe' })
   expect([await program.exited, await new Response(program.stderr).text()]).toEqual([0, expect.any(String)])
   const sheet = readFileSync(join(folder, 'list.fods'), 'utf8')
-  return [...sheet.matchAll(/<table:table-row .*?<\/table:table-row>/gs)].map(([row]) => cellsOf(row))
+  return [...sheet.matchAll(/<table:table-row .*?<\/table:table-row>/gs)].map(([row]) => row)
 }
 
 function cellsOf(row: string): Cell[] {
@@ -67,6 +86,17 @@ function inLibreOffice() {
     expect(rows.map(([cell]) => cell?.text)).toEqual(['lastName', ...NAMES.map((name) => name.replace(/^=/, "'="))])
     expect(rows.every(([cell]) => cell?.type === 'string')).toBe(true)
   }, 120_000)
+
+  test.each([',', ';', '\t', '|'])(
+    'no text becomes a formula where %j separates cells',
+    async (separator) => {
+      const formulasOf = async (query: string) =>
+        (await sheetOf(`/Companies?fields=Name,Id${query}`, separator)).filter((row) => row.includes('table:formula='))
+      expect(await formulasOf('&bom=1&excel=1')).toEqual([])
+      expect((await formulasOf('')).length).toBeGreaterThan(0)
+    },
+    120_000,
+  )
 
   test('date-times are dates with their time, and numbers are numbers', async () => {
     const [head, row] = await opened('/Absences?bom=1&excel=1&fields=Start,End,Period.Days')

@@ -86,6 +86,64 @@ describe('roster import', () => {
     }
   })
 
+  // Of each form that an export has, with texts that each of them could take for something else.
+  const hostile = [
+    '=1+1',
+    "'=1+1",
+    "''@x",
+    '+31 6 1',
+    "a;'=1",
+    'a\n- b\r\n',
+    '\t=x',
+    '＝1',
+    "'",
+    '\ufeff',
+    ' "',
+    '',
+    null,
+  ]
+  test.each([
+    ['csv', [], ['--no-excel']],
+    ['csv', ['--excel'], ['--excel']],
+    ['ndjson', ['--format', 'ndjson'], []],
+  ] as const)('a %s of `export %j` comes back exactly by `import %j`', async (end, exporting, importing) => {
+    await server.post(
+      '/Companies',
+      hostile.map((name) => ({ name })),
+    )
+    await server.post('/Absences', [{ start: '2026-01-31T09:00:00+02:00', reason: '=1', period: { days: 2.5 } }, {}])
+    for (const [plural, table, rows] of [
+      ['companies', 'company', hostile.length],
+      ['absences', 'absence', 2],
+    ] as const) {
+      const { stdout } = await roster(['export', plural, ...exporting])
+      expect((await roster(['import', plural, fileOf(stdout, end), ...importing])).code).toBe(0)
+      const all = await server.sql`select to_jsonb(t) - 'id' as row from ${server.sql(table)} as t order by id`
+      expect(all.slice(rows, 2 * rows)).toEqual(all.slice(0, rows))
+    }
+  })
+
+  test('a file of export --excel is refused by line where nothing says that it is one', async () => {
+    await server.post('/Absences', [{ reason: '+31 6 1' }, { start: '2026-01-31T09:00:00Z' }])
+    const path = fileOf((await roster(['export', 'absences', '--excel'])).stdout)
+    expect((await roster(['import', 'absences', path])).stderr).toContain(
+      ', line 2: reason is as export --excel writes it: give --excel to read it so, or --no-excel to take it as it stands.',
+    )
+    const texts = fileOf((await roster(['export', 'absences'])).stdout.replace('+31', "'+31"))
+    expect((await roster(['import', 'absences', texts])).stderr).toContain(', line 2: reason is as export --excel')
+    const dates = fileOf('start\n2026-01-31 09:00:00\n')
+    expect((await roster(['import', 'absences', dates])).stderr).toContain(', line 2: start is as export --excel')
+    expect((await roster(['import', 'absences', dates, '--no-excel'])).stderr).toContain('Start must be a date-time')
+    expect((await roster(['import', 'absences', dates, '--excel'])).code).toBe(0)
+  })
+
+  test('columns and cells of nothing at the ends of lines are let pass', async () => {
+    expect((await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,\nB,,\nC,false,,,,\n')])).code).toBe(0)
+    expect(await namesOf()).toEqual(['A', 'B', 'C'])
+    const more = await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,x\n')])
+    expect(more.stderr).toContain(', line 2: the row has 4 values, and the header 2 names.')
+  })
+
   test('names in any case, semicolons, numbers and truths as spreadsheets write them, a mark, other ends of lines', async () => {
     const csv = `\ufeffName;ENABLED\r\nA;TRUE\n\nB;\r"C; D";false`
     expect((await roster(['import', 'Companies', fileOf(csv)])).code).toBe(0)
@@ -258,7 +316,7 @@ describe('roster import', () => {
     [['companies', fileOf('name\na "b"\n')], KEY, ', line 2: a text with a quote in it stands in quotes'],
     [['companies', fileOf('name,enabled\nx\n')], KEY, ', line 2: the row has 1 value, and the header 2 names.'],
     [['companies', fileOf('id\n1\n')], KEY, ', line 1: none of these columns is one that clients write.'],
-    [['companies', fileOf('name,\nx,\n')], KEY, ', line 1: column 2 has no name.'],
+    [['companies', fileOf('name,,enabled\nx,,\n')], KEY, ', line 1: column 2 has no name.'],
     [['companies', fileOf('"x"\n', 'ndjson')], KEY, ', line 1: The row must be an object.'],
     [['companies', fileOf('')], KEY, ', line 1: there must be a header'],
     [['companies', fileOf(new Uint8Array([0x6e, 0xfc]))], KEY, 'cannot be read: it is not UTF-8'],

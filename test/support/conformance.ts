@@ -282,7 +282,7 @@ function piecesOf(target: string): [string, string][] | null {
 /** Numbers of more than 50 digits, and exponents of three, may be taken and are not described. */
 const LONG_NUMBER = /\d{51}|e[+-]?\d{3}/i
 
-const ONCE = new Set(['page', 'pagesize', 'fields', 'bom', 'excel'])
+const ONCE = new Set(['page', 'pagesize', 'bom', 'excel'])
 
 /** What no schema can say: whether a cursor is one, a long number, and that some parameters are given once. */
 function isUncertain(at: number, pieces: readonly [string, string][]): boolean {

@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'bun:test'
+import {
+  guardFormulas,
+  instantOfSpreadsheet,
+  spreadsheetInstant,
+  unguardFormulas,
+} from '../../src/model/spreadsheet.ts'
+import { Random } from '../support/random.ts'
+import { rounds } from '../support/rounds.ts'
+
+const PIECES = [
+  '=',
+  '+',
+  '-',
+  '@',
+  '＝',
+  '＋',
+  '－',
+  '＠',
+  "'",
+  '"',
+  ' ',
+  ';',
+  '|',
+  '\t',
+  '\r',
+  '\n',
+  '\v',
+  '\u2028',
+  ',',
+  'a',
+]
+
+describe('formulas in texts', () => {
+  test.each([
+    ['=1+1', "'=1+1"],
+    ['Müller & Söhne - Ærø', 'Müller & Söhne - Ærø'],
+    ['a;=1', "a;'=1"],
+    ['a; -1', "a;' -1"],
+    ['a\r\n+1', "a\r\n'+1"],
+    ['＝1', "'＝1"],
+    ["'=1", "''=1"],
+    ['\t=1', "'\t'=1"],
+    ['a\n\tb', 'a\n\tb'],
+  ])('%j becomes %j', (text, guarded) => {
+    expect(guardFormulas(text)).toBe(guarded)
+    expect(unguardFormulas(guarded)).toBe(text)
+  })
+
+  test('come back as they were, and begin no cell, whatever separates cells', () => {
+    const random = new Random(12)
+    for (let round = 0; round < rounds(5_000, 500_000); round++) {
+      const text = random.times(9, () => random.pick(PIECES)).join('')
+      const guarded = guardFormulas(text)
+      expect(unguardFormulas(guarded)).toBe(text)
+      for (const separator of [/[\r\n\v\u2028]/, /[;\r\n\v\u2028]/, /[\t\r\n\v\u2028]/, /[|\r\n\v\u2028]/])
+        expect(guarded.split(separator).filter((cell) => /^[ "]*[=+\-@＝＋－＠]/.test(cell))).toEqual([])
+    }
+  })
+})
+
+test('a date-time is written without its zone, and read as one in UTC', () => {
+  expect(spreadsheetInstant('2026-03-01 09:00:00+00')).toBe('2026-03-01 09:00:00')
+  expect(instantOfSpreadsheet('2026-03-01 09:00:00')).toBe('2026-03-01T09:00:00Z')
+  for (const text of ['2026-03-01 09:00', '2026-03-01T09:00:00Z', '01.03.2026 09:00:00'])
+    expect(instantOfSpreadsheet(text)).toBeNull()
+})
