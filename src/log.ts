@@ -1,3 +1,5 @@
+import { printable } from './model/shown.ts'
+
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export const LOG_FORMATS = ['pretty', 'json'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -117,9 +119,6 @@ function jsonLine(level: LogLevel, message: string, fields?: LogFields): string 
 function prettyLine(level: LogLevel, message: string, fields?: LogFields): string {
   let line = `${new Date().toISOString().slice(11, 23)} ${level.padEnd(5)} ${message}`
   for (const name in fields) line += ` ${name}=${fields[name]}`
-  return `${line.replace(CONTROLS, '?')}\n`
+  // What a client sends must begin no line of its own.
+  return `${printable(line).replaceAll('\n', '?')}\n`
 }
-
-// What a client sends must not move the cursor of an operator's terminal, or begin a line of its own.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g

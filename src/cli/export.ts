@@ -45,6 +45,7 @@ async function exportRows(entity: string, options: Options, key: string | undefi
   const response = await ask(addressOf(entity, options), MEDIA[options.format], key)
   const { output } = options
   if (output === undefined) return copy(response, options.format, 1)
+  // No link that another user has put there is followed, and no file of theirs is written.
   const unfinished = `${output}.${process.pid}.part`
   const file = opened(unfinished)
   try {
@@ -123,7 +124,7 @@ function writeAll(file: number, bytes: Uint8Array) {
 
 function opened(path: string): number {
   try {
-    return openSync(path, 'w', 0o600)
+    return openSync(path, 'wx', 0o600)
   } catch (error) {
     throw new CommandError(`the output could not be written: ${(error as Error).message}`)
   }

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
+import { printable } from '../model/shown.ts'
 import { loadEntities } from '../registry.ts'
 import type { FileRow } from './jsonText.ts'
 import { counted, progress } from './progress.ts'
@@ -156,7 +157,7 @@ function doneText({ rows, before }: Outcome, { plural }: Entity, isDry: boolean)
 
 /** In the place of the line that says how far it is, on a terminal. */
 function say(text: string) {
-  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${text}\n`)
+  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}roster: ${printable(text)}\n`)
 }
 
 function parsePiece(text: string): number {

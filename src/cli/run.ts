@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.ts'
 import { suggest } from '../model/nearest.ts'
+import { printable } from '../model/shown.ts'
 import { DeclarationError } from '../registry.ts'
 
 /** A fault that the caller can mend: one line on stderr, without a stack. */
@@ -22,7 +23,7 @@ export async function runCommandLine(program: Command, words: readonly string[])
     // Commander has said what is wrong; help that was asked for is none.
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : WRONG_USAGE
     const isKnown = [CommandError, ConfigError, DeclarationError].some((kind) => error instanceof kind)
-    console.error(isKnown ? (error as Error).message.replace(/^/gm, 'roster: ') : error)
+    console.error(isKnown ? printable((error as Error).message).replace(/^/gm, 'roster: ') : error)
     return FAILED
   }
 }

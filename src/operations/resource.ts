@@ -107,7 +107,7 @@ export class Resource {
     const assignments = parseComplete(this.entity, body)
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
-    if (isDry) return this.many.check(call, [assignments])
+    if (isDry) return this.many.check(call, [assignments], (_, fault) => fault)
     const once = this.repeats.begin(call, '', assignments)
     const statement = compileCreate(this.entity, assignments, once, this.publishing, this.trailOf(call))
     const create = () =>

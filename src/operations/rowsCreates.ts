@@ -30,6 +30,9 @@ const BYTES_OF_REQUEST = 200 * 1024
 /** So many rows are printed, or made a value of the statement, between two looks at the time. */
 const STEP_ROWS = 50
 
+/** How the fault of a row is named: by its index, or without, where one object was sent. */
+type FaultOf = (index: number, fault: Fault) => Fault
+
 /** What creating several rows works with. */
 interface Parts {
   readonly entity: Entity
@@ -73,7 +76,7 @@ export class RowsCreates {
     requireDistinct(entity, rows)
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
-    if (isDry) return this.check(call, rows)
+    if (isDry) return this.check(call, rows, faultOfRow)
     const once = await repeats.beginRows(call, rows)
     const compiled = compileCreateRows(entity, await this.arraysOf(rows), once, publishing, trail)
     const statement = { ...compiled, asker: call.key }
@@ -84,10 +87,10 @@ export class RowsCreates {
     )
   }
 
-  /** What a dry run answers: how many rows would be created. Its key must be one, though it names no answer. @throws ApiError */
-  async check({ request }: ResourceRequest, rows: readonly Assignments[]): Promise<Reply> {
+  /** What a dry run answers: how many rows would be created. Its key must be one, though it names no answer. @throws ApiError as `refuse` */
+  async check({ request }: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<Reply> {
     parseIdempotencyKey(request)
-    await this.refuse(rows)
+    await this.refuse(rows, faultOf)
     return respondJson(200, `{"rows":${rows.length}}`)
   }
 
@@ -110,7 +113,7 @@ export class RowsCreates {
   }
 
   /** @throws ApiError that names each reference to no row, and each unique value that another row has, if there is one */
-  private async refuse(rows: readonly Assignments[]): Promise<void> {
+  private async refuse(rows: readonly Assignments[], faultOf: FaultOf = faultOfRow): Promise<void> {
     const { entity } = this.parts
     const values = this.refusable.map((property) => arrayText(rows.map((row) => row.get(property) ?? null)))
     const statement = compileRowRefusals(entity, this.refusable, values, FAULTS_MAX)
@@ -118,7 +121,7 @@ export class RowsCreates {
     const faults = (await this.parts.database.read(statement)).map(([number, cause]): Fault => {
       const index = Number(number) - 1
       const taken = takenValue(entity, cause as string)
-      return faultOfRow(index, taken ?? missingReference(cause as string, rows[index] as Assignments))
+      return faultOf(index, taken ?? missingReference(cause as string, rows[index] as Assignments))
     })
     if (faults.length > 0) throw faultsError(faults as [Fault, ...Fault[]])
   }

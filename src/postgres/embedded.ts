@@ -4,10 +4,10 @@ import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, renameSync, 
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../os/lock.ts'
-import { logOf, openLog, tail } from './postgresLog.ts'
+import { causeOf, logOf, openLog, tail } from './postgresLog.ts'
 import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
 import { type Access, FEED, ROLES, secure } from './rights.ts'
-import { endOf, prepareRunner, type Runner, type RunnerOptions } from './runner.ts'
+import { endOf, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
 
 /** A PostgreSQL that this process has started. */
 export interface EmbeddedPostgres {
@@ -54,15 +54,39 @@ const HELD_MS_MAX = 10_000
  */
 export async function startEmbedded(options: Options): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir)
-  mkdirSync(dataDir, { recursive: true })
-  const lock = tryLock(lockFile(dataDir))
-  if (!lock) throw new DataDirInUse(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
+  let release = () => {}
   try {
-    return await startLocked(dataDir, options, lock.release)
+    mkdirSync(dataDir, { recursive: true })
+    const lock = tryLock(lockFile(dataDir))
+    if (!lock)
+      throw new DataDirInUse(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
+    release = lock.release
+    return await startLocked(dataDir, options, release)
   } catch (error) {
-    lock.release()
-    throw error
+    release()
+    throw dataDirError(error as NodeJS.ErrnoException)
   }
+}
+
+const OTHERS = 'let the user that runs the server write there, or set DATA_DIR'
+const IN_THE_WAY = 'something else stands there: move it away, or set DATA_DIR'
+/** What an operator can do about faults of the file system. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  ...{ EACCES: OTHERS, EPERM: OTHERS, EROFS: OTHERS, ENOENT: 'it cannot be made there: set DATA_DIR' },
+  ...{
+    EEXIST: IN_THE_WAY,
+    ENOTDIR: 'a part of this path is no folder: move that away, or set DATA_DIR',
+    EISDIR: IN_THE_WAY,
+    ENOTEMPTY: IN_THE_WAY,
+  },
+  ...{ ENOSPC: 'its disk is full', EDQUOT: 'its disk is full' },
+}
+
+/** A fault of the file system with what to do about it; another error as it is. */
+function dataDirError(error: NodeJS.ErrnoException & { dest?: string }): Error {
+  const { code = '', path, dest = path } = error
+  const remedy = REMEDIES[code]
+  return remedy && dest ? new Error(`${dest}: ${remedy} (${code})`, { cause: error }) : error
 }
 
 async function startLocked(dataDir: string, options: Options, release: () => void): Promise<EmbeddedPostgres> {
@@ -135,7 +159,7 @@ function launch(runner: Runner, dataDir: string, settings: Record<string, string
   const { path, file } = openLog(dataDir)
   const from = fstatSync(file).size
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const child = runner.launch('postgres', ['-D', runner.cluster, ...args], file)
+  const child = runner.launch('postgres', ['-D', runner.cluster, ...sharedMemorySettings(), ...args], file)
   closeSync(file)
   const log = ready(child, runner.cluster).then((isThere) => (isThere ? null : tail(path, from)))
   return { child, log }
@@ -202,12 +226,14 @@ async function initialize(runner: Runner, dataDir: string) {
   mkdirSync(part, { mode: 0o700 })
   runner.give(part)
   const { path, file } = openLog(dataDir)
+  const from = fstatSync(file).size
   const locale = hasBuiltinLocale(runner.native) ? LOCALE_BUILTIN : LOCALE
   // No role gets in before there is a role to serve.
-  const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale]
+  const memory = majorVersion(runner.native) >= 16 ? sharedMemorySettings() : []
+  const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale, ...memory]
   const code = await endOf(runner.launch('initdb', args, file))
   closeSync(file)
-  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${tail(path)}`)
+  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${causeOf(tail(path, from))}`)
   renameSync(part, runner.cluster)
 }
 

@@ -20,3 +20,9 @@ export function tail(path: string, from = 0): string {
   if (!existsSync(path)) return ''
   return readFileSync(path).subarray(from).toString().trim().split('\n').slice(-8).join('\n')
 }
+
+/** The lines of a log with the one first that says why; what comes behind it says what followed from that. */
+export function causeOf(log: string): string {
+  const cause = /(?:FATAL|PANIC|error): +(.+)/.exec(log)?.[1]
+  return cause === undefined ? log : `${cause}\n${log}`
+}

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ROLES } from './rights.ts'
 
@@ -46,14 +46,17 @@ function readPostmaster(cluster: string): string[] | null {
 }
 
 /**
- * Ends the postmaster that a killed server left. We hold the folder's lock, so the process that the file names is an
- * orphan of ours or, after a reboot, another process with the same number: its command line shows which.
+ * Ends the postmaster that a killed server left, and removes its file. We hold the folder's lock, so a process that runs on the
+ * cluster is an orphan of ours. After a reboot the file may name another process, and after a power loss it may be empty, or of
+ * anything: command lines show which process it is.
  */
 export async function stopOrphan(cluster: string) {
-  const pid = Number(readPostmaster(cluster)?.[0])
-  if (!pid) return
+  const lines = readPostmaster(cluster)
+  if (lines === null) return
+  const named = Number(lines[0])
+  const pid = named > 0 ? named : processOn(cluster)
   const isOurs = () => commandLine(pid).includes(cluster)
-  if (isOurs()) {
+  if (pid > 0 && isOurs()) {
     process.kill(pid, 'SIGINT')
     for (let waitedMs = 0; isOurs(); waitedMs += 20) {
       if (waitedMs === 5_000) process.kill(pid, 'SIGQUIT')
@@ -62,6 +65,16 @@ export async function stopOrphan(cluster: string) {
     }
   }
   rmSync(join(cluster, 'postmaster.pid'), { force: true })
+}
+
+/** The postmaster that runs on the cluster; 0: none. */
+function processOn(cluster: string): number {
+  const processes =
+    process.platform === 'linux'
+      ? readdirSync('/proc')
+      : spawnSync('ps', ['-axo', 'pid='], { encoding: 'utf8' }).stdout.split('\n')
+  const isOn = (pid: number) => commandLine(pid).replaceAll('\0', ' ').includes(`postgres -D ${cluster} `)
+  return processes.map(Number).find((pid) => pid > 0 && isOn(pid)) ?? 0
 }
 
 function commandLine(pid: number): string {

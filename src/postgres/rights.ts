@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { withConnection } from '../execute/connect.ts'
 import type { Log } from '../log.ts'
 import { openLog, tail } from './postgresLog.ts'
-import { endOf, type Runner } from './runner.ts'
+import { endOf, type Runner, sharedMemorySettings } from './runner.ts'
 
 /** `tables`: of a role that owns the tables that are served, and nothing else; `everything`: of the superuser. */
 export type Access = 'tables' | 'everything'
@@ -133,7 +133,14 @@ export async function secure(runner: Runner, dataDir: string, password: string, 
 async function runAlone(runner: Runner, dataDir: string, commands: readonly string[]): Promise<void> {
   const { path, file } = openLog(dataDir)
   const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic']
-  const args = ['--single', '-D', runner.cluster, ...settings.flatMap((setting) => ['-c', setting]), DATABASE]
+  const args = [
+    '--single',
+    '-D',
+    runner.cluster,
+    ...sharedMemorySettings(),
+    ...settings.flatMap((setting) => ['-c', setting]),
+    DATABASE,
+  ]
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
   const code = await endOf(runner.launch('postgres', args, file, input))
   closeSync(file)

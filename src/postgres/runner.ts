@@ -10,6 +10,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   symlinkSync,
 } from 'node:fs'
@@ -42,6 +43,26 @@ const AS_NOBODY = [
   ...[`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
   ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all'],
 ]
+
+const MEMORY_DISK = '/dev/shm'
+/** What queries that run in parallel may take of it at a time, beside the counts of limits. */
+const MEMORY_BYTES_MIN = 128 * 1024 * 1024
+
+/**
+ * Settings, as `-c` takes them, for a machine without room in `/dev/shm`, as Docker's 64 MB: what processes of PostgreSQL share
+ * while they run lies in the cluster. Without room neither initdb nor PostgreSQL starts otherwise.
+ */
+export function sharedMemorySettings(): string[] {
+  if (process.platform !== 'linux') return []
+  let bytes = 0
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY_DISK)
+    bytes = bavail * bsize
+  } catch {
+    // It is not there.
+  }
+  return bytes < MEMORY_BYTES_MIN ? ['-c', 'dynamic_shared_memory_type=mmap'] : []
+}
 
 /** @throws Error when there is no PostgreSQL for this platform */
 export function prepareRunner(dataDir: string, options: RunnerOptions): Runner {

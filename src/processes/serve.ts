@@ -4,6 +4,7 @@ import { developmentKeyFile } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'
 import type { NearMiss } from '../config/strays.ts'
 import { createLog, formatFor, type Log } from '../log.ts'
+import { printable } from '../model/shown.ts'
 import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
 
@@ -60,7 +61,7 @@ export async function serve(config: Config, launcher: number, misses: readonly N
   } catch (error) {
     if (stoppingMs > 0) return // what a stop interrupts is no fault
     // An operator can mend a StartError by its message; any other error is a fault of ours, whose stack is needed.
-    console.error(error instanceof StartError ? error.message.replace(/^/gm, 'roster: ') : error)
+    console.error(error instanceof StartError ? printable(error.message).replace(/^/gm, 'roster: ') : error)
     await stop(1)
   }
 }

@@ -172,6 +172,11 @@ describe('D59: dryRun=1', () => {
     expect((await server.post('/Companies?DRYRUN=1', { name: 'One' })).body).toEqual({ rows: 1 })
     const wrong = await server.post('/Employees?dryRun=1', [{}, { companyId: 999_999 }])
     expect(errorOf(wrong)).toEqual({ status: 409, code: 'ReferenceNotFound', target: '[1].CompanyId' })
+    // One object's fault is named as without.
+    const [checked, sent] = await Promise.all(
+      ['?dryRun=1', ''].map((query) => server.post(`/Employees${query}`, { companyId: 999_999 })),
+    )
+    expect([checked?.status, checked?.body]).toEqual([409, sent?.body])
     expect((await server.post('/Employees?dryRun=1', [{ title: 1 }])).status).toBe(400)
     expect([await count('company'), await count('employee')]).toEqual([0, 0])
     expect((await server.post('/Companies?dryRun=0', companies(2))).status).toBe(201)

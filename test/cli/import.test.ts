@@ -137,6 +137,11 @@ describe('roster import', () => {
     expect((await roster(['import', 'absences', dates, '--excel'])).code).toBe(0)
   })
 
+  test('what a file calls its columns moves no cursor of a terminal', async () => {
+    const { stderr } = await roster(['import', 'companies', fileOf('name,\x1b[2J\x9b1mx\r\nA,B\n')])
+    expect(stderr).toContain('Companies have no property "?[2J?1mx".')
+  })
+
   test('columns and cells of nothing at the ends of lines are let pass', async () => {
     expect((await roster(['import', 'companies', fileOf('name,enabled,,\nA,true,,\nB,,\nC,false,,,,\n')])).code).toBe(0)
     expect(await namesOf()).toEqual(['A', 'B', 'C'])

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
@@ -115,6 +115,22 @@ for (const asRoot of ways) {
         const next = await start(way)
         expect(isAlive(pid)).toBe(false)
         expect(await query(next, 'select note from kept')).toBe('written before the kill')
+      },
+      TIMEOUT_MS,
+    )
+
+    test.each(['', 'x\n\n', '0\n', '\0\0\0\0'])(
+      'a postmaster.pid of %j, as a power loss may leave it, is removed, and an orphan is stopped beside it',
+      async (text) => {
+        const pid = await leaveOrphan(way)
+        const file = join(dataDir, 'postgres/postmaster.pid')
+        writeFileSync(file, text)
+        const next = await start(way)
+        expect(isAlive(pid)).toBe(false)
+        expect(await query(next, 'select note from kept')).toBe('written before the kill')
+        await stop(next)
+        writeFileSync(file, text)
+        expect(await query(await start(way), 'select note from kept')).toBe('written before the kill')
       },
       TIMEOUT_MS,
     )
@@ -239,6 +255,18 @@ describe('refusals', () => {
     },
     TIMEOUT_MS,
   )
+
+  const IN_THE_WAY = 'something else stands there: move it away, or set DATA_DIR'
+  const file = (name: string) => writeFileSync(join(dataDir, name), '')
+  test.each([
+    ['a/b', () => file('a'), 'a/b: a part of this path is no folder: move that away, or set DATA_DIR (ENOTDIR)'],
+    ['a', () => file('a'), `a: ${IN_THE_WAY} (EEXIST)`],
+    ['', () => mkdirSync(join(dataDir, 'lock')), `lock: ${IN_THE_WAY} (EISDIR)`],
+    ['', () => mkdirSync(join(dataDir, 'postgres/x'), { recursive: true }), `postgres: ${IN_THE_WAY} (ENOTEMPTY)`],
+  ])('"%s" as DATA_DIR says what is in the way', async (name, make, message) => {
+    make()
+    await expect(startEmbedded({ dataDir: join(dataDir, name) })).rejects.toThrow(join(dataDir, message))
+  })
 
   test('a folder without PostgreSQL', async () => {
     await expect(startEmbedded({ dataDir, native: join(dataDir, 'nothing') })).rejects.toThrow()

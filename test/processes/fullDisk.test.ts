@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { chmodSync, closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { LISTENS } from '../support/place.ts'
@@ -53,7 +53,40 @@ function fill(file: string): void {
   }
 }
 
-if (canHaveSmallDisk)
+if (canHaveSmallDisk) {
+  test(
+    'a disk without room for a cluster is the first cause that a start names',
+    async () => {
+      const command = withDisk(folder.path, 8, [process.execPath, '--no-env-file', 'src/main.ts'])
+      const server = run(command, { DATA_DIR: folder.path, PORT: '0' })
+      expect(await server.ended).toBe(1)
+      const [, cause] = server.output().split('\n')
+      expect(cause).toMatch(/^roster: could not .*: No space left on device$/)
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'a new cluster needs nothing of /dev/shm, nor does an old one',
+    async () => {
+      // Elsewhere than in the /dev/shm that it does not see.
+      const dataDir = mkdtempSync('/tmp/roster-disk-')
+      try {
+        const settings = { DATA_DIR: dataDir, PORT: '0', WORKERS: '1', BOOTSTRAP_API_KEY: KEY, LOG_FORMAT: 'pretty' }
+        for (let start = 1; start <= 2; start++) {
+          const server = run(withDisk('/dev/shm', 1, [process.execPath, '--no-env-file', 'src/main.ts']), settings)
+          const [, url = ''] = await server.waitFor(LISTENS)
+          expect((await fetch(`${url}/Companies`, { headers })).status).toBe(200)
+          server.kill('SIGTERM')
+          expect(await server.ended).toBe(0)
+        }
+      } finally {
+        rmSync(dataDir, { recursive: true, force: true })
+      }
+    },
+    TIMEOUT_MS,
+  )
+
   test(
     'writes to a full disk are 503 and not done, reads go on; with space again writes work, and none that was answered is lost',
     async () => {
@@ -107,6 +140,6 @@ if (canHaveSmallDisk)
     },
     TIMEOUT_MS,
   )
-else
+} else
   test('a full disk is not tested, since this machine lets no process mount one (unshare -m)', () =>
     expect(process.platform === 'linux' && process.env.CI_REQUIRES_NAMESPACES).toBeFalsy())
