@@ -1,5 +1,3 @@
-import { printable } from './model/shown.ts'
-
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export const LOG_FORMATS = ['pretty', 'json'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -122,3 +120,11 @@ function prettyLine(level: LogLevel, message: string, fields?: LogFields): strin
   // What a client sends must begin no line of its own.
   return `${printable(line).replaceAll('\n', '?')}\n`
 }
+
+/** A text for a terminal, in which nothing of a file's or a client's moves the cursor. Line feeds stay. */
+export function printable(text: string): string {
+  return text.replace(CONTROLS, (character) => (character === '\n' ? character : '?'))
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g

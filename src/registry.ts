@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { INDEXED_LENGTH_MAX } from './model/declaration.ts'
+import * as declaring from './model/entity.ts'
 import { type Entity, keyColumnOf } from './model/entity.ts'
 import { isText } from './model/kinds.ts'
 
@@ -32,12 +33,29 @@ function filesOf(folder: string): string[] {
 }
 
 async function load(folder: string, file: string): Promise<Entity> {
-  const module = await import(join(folder, file)).catch((error: Error & { position?: { line: number } }) => {
-    const line = error.position ? `, line ${error.position.line}` : ''
-    throw new DeclarationError(`${file}${line}: ${error.message}`, { cause: error })
+  const path = join(folder, file)
+  const module = await import(path).catch((error: ImportError) => {
+    const line = error.position?.line ?? (error.sourceURL === path ? error.line : undefined)
+    const place = line ? `${file}, line ${line}` : file
+    throw new DeclarationError(`${place}: ${error.message}${importHint(error, folder)}`, { cause: error })
   })
   if (!module.default?.plural) throw new DeclarationError(`${file} has no default export made by defineEntity`)
   return module.default
+}
+
+/** What is wrong with a file's text has a position, what goes wrong when it is run a line of some file. */
+interface ImportError extends Error {
+  readonly position?: { readonly line: number }
+  readonly line?: number
+  readonly sourceURL?: string
+}
+
+/** What to import for a name that a declaration uses, and has not. */
+function importHint({ name, message }: Error, folder: string): string {
+  const missing = /^(?:Can't find variable: )?(\w+)(?: is not defined)?$/.exec(message)?.[1] ?? ''
+  if (name !== 'ReferenceError' || !Object.hasOwn(declaring, missing)) return ''
+  const from = folder === FOLDER ? '../model/entity.ts' : 'roster/entity'
+  return `. Add: import { ${missing} } from '${from}'`
 }
 
 /** Tables of the server's own, which migrations make beside those of entities. */

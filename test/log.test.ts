@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { Writable } from 'node:stream'
-import { createLog, LOG_LEVELS, type Log, type LogFormat, type LogLevel } from '../src/log.ts'
+import { createLog, LOG_LEVELS, type Log, type LogFormat, type LogLevel, printable } from '../src/log.ts'
 
 /** A log that writes into `written`; who is `stalled` takes nothing before `release`. */
 function logTo(level: LogLevel, format: LogFormat, stalled = false) {
@@ -146,4 +146,9 @@ test('a flush ends also when the output is not read', async () => {
   await log.flush()
   log.info('nor is this')
   await log.flush()
+})
+
+test('a text for a terminal has line feeds, and no other control characters', () => {
+  expect(printable('a\tb\r\nc\x1b[2Jd\x9be\u2028f\x7f')).toBe('a?b?\nc?[2Jd?e?f?')
+  expect(printable('Größe 日本 😀')).toBe('Größe 日本 😀')
 })

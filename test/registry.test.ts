@@ -58,6 +58,15 @@ test('a fault of a declaration is said with its file, and with its line where it
 export default defineEntity('Desk', { id: identity(), page: text() })\n`,
   )
   await expect(loadEntities(wrong)).rejects.toThrow('desk.ts: Desk cannot have a property called page')
+  const lacking = mkdtempSync(join(folder, 'lacking-'))
+  writeFileSync(
+    join(lacking, 'desk.ts'),
+    `import { defineEntity, identity } from '${MODEL}'\n
+export default defineEntity('Desk', { id: identity(), label: text() })\n`,
+  )
+  await expect(loadEntities(lacking)).rejects.toThrow(
+    "desk.ts, line 3: text is not defined. Add: import { text } from 'roster/entity'",
+  )
 })
 
 test('a reference to what is no entity stops the start, by name', async () => {

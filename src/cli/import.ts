@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { printable } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
-import { printable } from '../model/shown.ts'
 import { loadEntities } from '../registry.ts'
 import type { FileRow } from './jsonText.ts'
 import { counted, progress } from './progress.ts'

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.ts'
+import { printable } from '../log.ts'
 import { suggest } from '../model/nearest.ts'
-import { printable } from '../model/shown.ts'
 import { DeclarationError } from '../registry.ts'
 
 /** A fault that the caller can mend: one line on stderr, without a stack. */
@@ -17,6 +17,7 @@ export async function runCommandLine(program: Command, words: readonly string[])
   throwInsteadOfExit(program)
   try {
     refuseUnknown(program, words[0])
+    refuseSwallowed(program, words)
     await program.parseAsync(words, { from: 'user' })
     return DONE
   } catch (error) {
@@ -40,6 +41,22 @@ function refuseUnknown(program: Command, word: string | undefined) {
   const known = [...program.commands.map((command) => command.name()), 'help']
   if (word === undefined || word.startsWith('-') || known.includes(word)) return
   program.error(`error: unknown command '${word}'.${suggest(word, known)}`)
+}
+
+/** npm keeps options for itself that stand behind its own words without `--`. @throws CommandError that says so */
+function refuseSwallowed(program: Command, words: readonly string[]) {
+  // Before version 11 it is called so.
+  if (!/^run(?:-script)?$/.test(process.env.npm_command ?? '')) return
+  let command = program
+  for (const word of words) command = command.commands.find((below) => below.name() === word) ?? command
+  const taken = command.options.flatMap(({ long }) => {
+    const kept = `npm_config_${long?.slice(2).replaceAll('-', '_')}`
+    return long && process.env[kept] && !words.some((word) => word.split('=')[0] === long) ? [long] : []
+  })
+  if (taken.length === 0 || command === program) return
+  throw new CommandError(
+    `npm has kept ${taken.join(' and ')} for itself: put -- in front, as in npm run --silent roster -- ${words.join(' ')} ${taken[0]} …`,
+  )
 }
 
 function throwInsteadOfExit(command: Command) {

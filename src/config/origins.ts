@@ -7,7 +7,7 @@ import { isSecret, type SettingName, settings } from './settings.ts'
 /** A setting as it is in force. */
 export interface Effective {
   readonly name: string
-  /** As an operator would write it; null: there is none, or it is secret. */
+  /** As an operator would write it; of the address of a database its host and name alone; null: there is none, or it is secret. */
   readonly value: string | null
   /** Whether there is a value. */
   readonly isSet: boolean
@@ -34,8 +34,17 @@ export function effectiveSettings(
     const file = secrets.files.get(name)
     const from = text === null ? 'default' : file !== undefined && !environment[name] ? `file ${file}` : originOf(name)
     const value = text ?? fallback
-    return { name, value: secret ? null : value, isSet: value !== null, isSecret: secret, from }
+    return { name, value: secret ? placeOf(name, value) : value, isSet: value !== null, isSecret: secret, from }
   })
+}
+
+/** The host and the name of a database, without the role and the password; null: the text may be taken apart wrongly. */
+function placeOf(name: string, value: string | null): string | null {
+  const address = (value ?? '').replace(/[?#].*$/s, '')
+  if (!/^DATABASE_(?:DIRECT_)?URL$/.test(name) || !URL.canParse(address)) return null
+  const { host, pathname, username } = new URL(address)
+  // A slash or a question mark in a password ends what is taken for the host.
+  return /@/.test(pathname) || (username === '' && value?.includes('@')) ? null : host + pathname
 }
 
 /** The variables that this process was started with, before Bun has read files; null: the system does not say. */

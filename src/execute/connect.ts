@@ -1,3 +1,4 @@
+import { createConnection } from 'node:net'
 import postgres from 'postgres'
 import { type DatabaseUrl, readDatabaseUrl } from '../model/databaseUrl.ts'
 import { readAuthorities } from '../os/certificate.ts'
@@ -43,4 +44,25 @@ export async function withConnection<T>(url: string, work: (sql: postgres.Sql) =
   } finally {
     await sql.end({ timeout: 0 })
   }
+}
+
+/** What a client asks before TLS, to which a server without it answers `N`. PostgreSQL, 54.7: SSLRequest */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+
+/** Whether the database refuses TLS that its address asks for: then waiting for it does not help. */
+export function refusesTls(url: string): Promise<boolean> {
+  const { address, options, authoritiesFile } = readDatabaseUrl(url)
+  const isAsked = authoritiesFile !== undefined || /^(?:true|require|verify-)/.test(String(options.ssl))
+  if (!isAsked || options.ssl === false || options.sslnegotiation === 'direct') return Promise.resolve(false)
+  const { hostname, port } = new URL(address)
+  return new Promise((resolve) => {
+    const socket = createConnection({ host: hostname, port: Number(port || 5_432) }, () => socket.write(SSL_REQUEST))
+    const end = (refuses: boolean) => {
+      socket.destroy()
+      resolve(refuses)
+    }
+    socket.setTimeout(1_000 * CONNECTING.connect_timeout, () => end(false))
+    socket.on('error', () => end(false)).on('close', () => end(false))
+    socket.once('data', ([answer]) => end(answer === 'N'.charCodeAt(0)))
+  })
 }

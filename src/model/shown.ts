@@ -15,11 +15,3 @@ function isHigh(unit: number): boolean {
 function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit < 0xe000
 }
-
-/** A text for a terminal, in which nothing of a file's or a client's moves the cursor. Line feeds stay. */
-export function printable(text: string): string {
-  return text.replace(CONTROLS, (character) => (character === '\n' ? character : '?'))
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g

@@ -1,6 +1,7 @@
 import { LimiterFiles, type LimiterTables, limiterSettings, type OwnLimits } from '../admit/limiterFiles.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
+import { takeMemoryFolder } from '../os/folder.ts'
 
 /** The tables in which all workers count requests: keeps them usable, and has one for each key with limits of its own. */
 export class LimitTables {
@@ -49,5 +50,45 @@ export class LimitTables {
 
   close(): void {
     this.files.close()
+  }
+}
+
+/** Tables of the limits, and where they lie. */
+interface OpenedTables {
+  readonly tables: LimitTables
+  readonly folder: string
+  release(): void
+}
+
+/** Makes the tables of the limits, on the disk of the data folder where shared memory has no room. @throws Error */
+export function openTables(config: Config, log: Log, restart: () => void): OpenedTables {
+  const openIn = (kind: 'memory' | 'disk'): OpenedTables => {
+    const folder = takeMemoryFolder(config.dataDir, config.port, kind)
+    const tables = new LimitTables(config, folder.path, log, restart)
+    const release = () => {
+      tables.close()
+      folder.release()
+    }
+    try {
+      tables.ensure()
+    } catch (error) {
+      tables.close()
+      folder.remove()
+      throw error
+    }
+    return { tables, folder: folder.path, release }
+  }
+  try {
+    return openIn('memory')
+  } catch (error) {
+    try {
+      const opened = openIn('disk')
+      log.warn('no room in shared memory: the tables of the limits lie in DATA_DIR', {
+        reason: (error as Error).message,
+      })
+      return opened
+    } catch {
+      throw error
+    }
   }
 }

@@ -3,8 +3,7 @@ import { version } from '../../package.json'
 import { developmentKeyFile } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'
 import type { NearMiss } from '../config/strays.ts'
-import { createLog, formatFor, type Log } from '../log.ts'
-import { printable } from '../model/shown.ts'
+import { createLog, formatFor, type Log, printable } from '../log.ts'
 import { StartError } from './startError.ts'
 import { type Started, Supervisor } from './supervisor.ts'
 
@@ -26,7 +25,9 @@ export async function serve(config: Config, launcher: number, misses: readonly N
   async function stop(code: number) {
     if (stoppingMs > 0) return
     stoppingMs = Date.now()
+    if (code === 0) log.info('stopping')
     await supervisor.stop()
+    if (code === 0) log.info('stopped', { ms: Date.now() - stoppingMs })
     await log.flush()
     process.exit(code)
   }
@@ -92,7 +93,8 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
     lines.push("No key is valid yet: npm run --silent roster -- keys create --name first --rights '*:read,*:write'")
   const query = config.entitiesDir === null ? '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5' : '/'
   const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
-  lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
+  if (started.isServing) lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)
+  else lines.push('The database is away: until it comes, requests are answered 503.')
   if (isJson) printAside(lines.join('\n'))
   else console.log(lines.join('\n'))
 }

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import type { Config } from '../config/config.ts'
+import { refusesTls } from '../execute/connect.ts'
 import { lockPort } from '../os/folder.ts'
 
 /** A fault that an operator can mend; its message says how. */
@@ -10,6 +11,27 @@ export function orStartError(what: string) {
   return (error: Error): never => {
     throw new StartError(`${what}: ${error.message || String(error)}`, { cause: error })
   }
+}
+
+/** PostgreSQL's codes for a role without a right: insufficient_privilege, invalid_schema_name. */
+const LACKS_RIGHT: readonly unknown[] = ['42501', '3F000']
+
+const LACKING =
+  'the role of DATABASE_URL lacks a right: let the owner of the tables run roster migrate, and grant what roster doctor names (docs/operations.md, "Your own")'
+
+/** A handler for `catch` of what is asked of the database at the start. @throws StartError, which says how rights are given */
+export function orDatabaseError(error: Error): never {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
+  const lacksRight = LACKS_RIGHT.includes(code) || LACKS_RIGHT.includes(cause?.code)
+  return orStartError(lacksRight ? LACKING : 'the database cannot be used')(error)
+}
+
+/** @throws StartError where `error` is of a database that takes no TLS, which its address asks for */
+export async function requireTls(url: string, { message }: Error): Promise<void> {
+  if (!/\bTLS\b/.test(message) || !(await refusesTls(url))) return
+  throw new StartError(
+    'the database takes no TLS, which sslmode in DATABASE_URL asks for: turn it on there, or leave sslmode out',
+  )
 }
 
 /** The same message, as one for the operator. */

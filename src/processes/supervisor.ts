@@ -6,7 +6,6 @@ import { isAway } from '../execute/sqlstate.ts'
 import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
-import { takeMemoryFolder } from '../os/folder.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
 import { checkChanges } from '../postgres/oldRows.ts'
@@ -16,11 +15,20 @@ import { loadEntities } from '../registry.ts'
 import { Certificates } from './certificates.ts'
 import { Chores } from './chores.ts'
 import { followOthers } from './followOthers.ts'
-import { LimitTables } from './limitTables.ts'
+import { type LimitTables, openTables } from './limitTables.ts'
 import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
-import { asStartError, orStartError, portTaken, readForStart, StartError, takePorts } from './startError.ts'
+import {
+  asStartError,
+  orDatabaseError,
+  orStartError,
+  portTaken,
+  readForStart,
+  requireTls,
+  StartError,
+  takePorts,
+} from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
@@ -33,6 +41,8 @@ export interface Started {
   /** To be shown to a developer; null where the operator makes the keys. */
   readonly developmentKey: string | null
   readonly hasKeys: boolean
+  /** False: the server waits for its database. */
+  readonly isServing: boolean
 }
 
 /** Between attempts to reach a database that is away. */
@@ -113,7 +123,7 @@ export class Supervisor {
       this.monitor?.start({ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping }) ??
       null
     if (!isThere) this.awaitDatabase(directUrl)
-    return { url, adminUrl, workers: config.workers, developmentKey, hasKeys: isOpen || !isThere }
+    return { url, adminUrl, workers: config.workers, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
   }
 
   private take(report: ReportMessage) {
@@ -157,7 +167,8 @@ export class Supervisor {
     const { changes, listCache, workers } = config
     const hasFeed = !isPooled(config) || config.databaseDirectUrl !== null
     try {
-      const { tables, folder } = this.openTables()
+      const { tables, folder, release } = openTables(config, log, () => this.pool?.restart())
+      this.releases.push(release)
       if (listCache && changes === 'off') log.info('list cache off: CHANGES=off, so writes of others are unknown')
       else if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
       else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
@@ -172,54 +183,23 @@ export class Supervisor {
     }
   }
 
-  /** Makes the tables of the limits, on the disk of the data folder where shared memory has no room. @throws Error */
-  private openTables(): { tables: LimitTables; folder: string } {
-    try {
-      return this.openTablesIn('memory')
-    } catch (error) {
-      const reason = (error as Error).message
-      try {
-        const opened = this.openTablesIn('disk')
-        this.log.warn('no room in shared memory: the tables of the limits lie in DATA_DIR', { reason })
-        return opened
-      } catch {
-        throw error
-      }
-    }
-  }
-
-  private openTablesIn(kind: 'memory' | 'disk') {
-    const { dataDir, port } = this.config
-    const folder = takeMemoryFolder(dataDir, port, kind)
-    const tables = new LimitTables(this.config, folder.path, this.log, () => this.pool?.restart())
-    try {
-      tables.ensure()
-    } catch (error) {
-      tables.close()
-      folder.remove()
-      throw error
-    }
-    this.releases.push(() => tables.close(), folder.release)
-    return { tables, folder: folder.path }
-  }
-
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
   private async openDatabase(url: string): Promise<boolean> {
     const { changes, config, entities, log } = this
-    const [{ changesDays }, orFail] = [config, orStartError('the database cannot be used')]
     try {
-      for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orFail)
-      await checkChanges(url, changesDays > 0).catch(orFail)
+      for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
+      await checkChanges(url, config.changesDays > 0).catch(orDatabaseError)
       if (this.embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
       if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
       else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
-      const cursorSecret = await readCursorSecret(url).catch(orFail)
+      const cursorSecret = await readCursorSecret(url).catch(orDatabaseError)
       this.chores ??= new Chores(config, url, { entities, log })
       this.cursorSecret = cursorSecret
       return true
     } catch (error) {
       if (!isAway(error)) throw error
+      await requireTls(url, error as Error)
       if (!this.isWaiting)
         this.log.warn('database unreachable: the server waits for it', { reason: (error as Error).message })
       this.isWaiting = true

@@ -18,8 +18,27 @@ test('shows what is in force and where it came from, and no secret', async () =>
   expect(lines).toContainEqual(['PORT', '4000', 'environment'])
   expect(lines).toContainEqual(['HOST', '127.0.0.1', 'default'])
   expect(lines).toContainEqual(['PUBLIC_URL', '-', 'default'])
-  expect(lines).toContainEqual(['DATABASE_URL', '(hidden)', 'environment'])
+  expect(lines).toContainEqual(['DATABASE_URL', 'db/hr (hidden)', 'environment'])
+  expect(lines).toContainEqual(['WORKERS', expect.stringMatching(/^[1-9]\d*$/), 'default'])
   expect(output).not.toContain('secret')
+})
+
+test.each(['postgres://u:12/secret@db/hr', 'postgres://u:1?secret@db/hr', 'postgres://u:1#secret@db/hr'])(
+  'shows nothing of the address %s, which may be taken apart wrongly',
+  async (DATABASE_URL) => {
+    const { output } = await config([], { DATABASE_URL })
+    expect(output).toMatch(/^DATABASE_URL +\(hidden\) +environment$/m)
+  },
+)
+
+test('says what npm has kept of a command, and how it is written', async () => {
+  const npm = { npm_command: 'run', npm_config_json: 'true', npm_config_yes: '' }
+  const { code, output } = await config([], npm)
+  expect([code, output]).toEqual([
+    1,
+    'roster: npm has kept --json for itself: put -- in front, as in npm run --silent roster -- config --json …\n',
+  ])
+  expect((await config(['--json'], npm)).code).toBe(0)
 })
 
 test('as JSON', async () => {
@@ -27,7 +46,7 @@ test('as JSON', async () => {
   expect([code, output.includes('secret')]).toEqual([0, false])
   expect(JSON.parse(output)).toMatchObject({
     PORT: { value: '4000', isSet: true, isSecret: false, from: 'environment' },
-    DATABASE_URL: { value: null, isSet: true, isSecret: true, from: 'environment' },
+    DATABASE_URL: { value: 'db/hr', isSet: true, isSecret: true, from: 'environment' },
   })
 })
 

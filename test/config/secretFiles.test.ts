@@ -101,11 +101,11 @@ describe('a setting in force', () => {
     ])
   })
 
-  test('that is secret has no value here', () => {
+  test('that is secret has no value here, and of the address of a database its place alone', () => {
     const file = fileOf('key', 'k'.repeat(20))
     const found = settingsOf({ DATABASE_URL: URL, BOOTSTRAP_API_KEY_FILE: file }, ['DATABASE_URL'])
     expect(found.get('DATABASE_URL')).toEqual({
-      ...{ name: 'DATABASE_URL', value: null, isSet: true, isSecret: true, from: 'environment' },
+      ...{ name: 'DATABASE_URL', value: 'db:5432/hr', isSet: true, isSecret: true, from: 'environment' },
     })
     expect(found.get('BOOTSTRAP_API_KEY')).toMatchObject({ value: null, isSet: true, from: `file ${file}` })
     expect(found.get('RATE_LIMIT_STORE')).toMatchObject({ isSet: false, from: 'default' })

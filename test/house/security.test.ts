@@ -19,13 +19,15 @@ test('each test that the page names is there', () => {
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
 })
 
-test('nothing in the server opens an address but the webhooks; the generated client does, and of the command line export and import', () => {
+test('nothing in the server opens an address but its database and the webhooks; the generated client does, and of the command line export and import', () => {
   const opening = /\bfetch\(|\bBun\.connect\(|\bnew WebSocket\(|from 'node:(?:https?|dgram|tls)'|\bcreateConnection\(/
   const paths = [...new Bun.Glob('src/**/*.{ts,mjs}').scanSync(ROOT)].filter((path) => opening.test(read(path)))
-  // They run elsewhere: in a program of a client, in a browser, and as a client of the server that a user names.
+  // They run elsewhere: in a program of a client, in a browser, and as a client of the server that a user names; the
+  // database is asked for TLS at the start.
   expect(paths.filter((path) => !/^src\/(client|describe|pages)\//.test(path)).sort()).toEqual([
     'src/cli/export.ts',
     'src/cli/sendRows.ts',
+    'src/execute/connect.ts',
     'src/hooks/delivery.ts',
   ])
 })

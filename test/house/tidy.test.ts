@@ -87,6 +87,7 @@ describe('each thing has one place', () => {
       'src/launch.mjs', // runs before anything of ours can be imported
       'src/processes/workerProcess.ts', // passes it on to the workers
       'src/postgres/runner.ts', // passes PATH on to PostgreSQL
+      'src/cli/run.ts', // looks for options that npm has kept
     ]
     const readers = found(/\b(process\.env|Bun\.env|import\.meta\.env)\b/, source).map((place) => place.split(':')[0])
     expect(

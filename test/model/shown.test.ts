@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { printable, shown } from '../../src/model/shown.ts'
+import { shown } from '../../src/model/shown.ts'
 
 describe('shown', () => {
   test.each([
@@ -27,9 +27,4 @@ describe('shown', () => {
       }),
     )
   })
-})
-
-test('a text for a terminal has line feeds, and no other control characters', () => {
-  expect(printable('a\tb\r\nc\x1b[2Jd\x9be\u2028f\x7f')).toBe('a?b?\nc?[2Jd?e?f?')
-  expect(printable('Größe 日本 😀')).toBe('Größe 日本 😀')
 })

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
-import { connect } from '../support/postgres.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, type RunningProgram, run, runMain, until } from '../support/process.ts'
 
 const LISTENS = /listens on (http:\S+?),/
@@ -19,7 +19,7 @@ async function startWaiting(): Promise<{ server: RunningProgram; url: string }> 
     WORKERS: '2',
     RATE_LIMIT_CLIENTS: '2',
     RATE_LIMITS_ANONYMOUS,
-    LOG_LEVEL: 'warn',
+    LOG_LEVEL: 'info',
   })
   const [, url = ''] = await server.waitFor(LISTENS)
   return { server, url }
@@ -34,6 +34,8 @@ test(
       fetch(url + path, { ...init, headers: key ? { authorization: `ApiKey ${key}` } : {}, keepalive: false })
     const status = async (path: string, key?: string) => (await ask(path, key)).status
     expect(server.output()).toMatch(/database unreachable: the server waits for it reason=.*/)
+    expect(server.output()).toContain('The database is away: until it comes, requests are answered 503.\n')
+    expect(server.output()).not.toContain('Try it')
     expect([await status('/livez'), await status('/readyz'), await status('/')]).toEqual([200, 503, 200])
     for (const key of [BOOTSTRAP_API_KEY, 'a-key-that-only-the-table-could-know']) {
       const paths = ['/Companies', '/Companies/1', '/Companies?cursor=x', '/Nothing']
@@ -75,7 +77,45 @@ test(
     expect((await fetch(`${url}/livez`)).status).toBe(200)
     server.kill('SIGTERM')
     expect(await server.ended).toBe(0)
+    expect(server.output()).toMatch(/info {2}stopping\n(?:.*\n)*.* info {2}stopped ms=\d+\n$/)
     await postgres.comeBack()
+  },
+  TIMEOUT_MS,
+)
+
+test.each(['require', 'verify-full'])(
+  'a database without TLS stops the start at once where sslmode=%s asks for it',
+  async (mode) => {
+    const server = run([process.execPath, '--no-env-file', 'src/main.ts'], {
+      ...{ DATABASE_URL: `${postgres.url}?sslmode=${mode}`, DATA_DIR: `${postgres.folder}/server`, PORT: '0' },
+    })
+    expect(await server.ended).toBe(1)
+    expect(server.output()).toBe(
+      'roster: the database takes no TLS, which sslmode in DATABASE_URL asks for: turn it on there, or leave sslmode out\n',
+    )
+  },
+  TIMEOUT_MS,
+)
+
+test.each([
+  ['to make tables', 'empty'],
+  ['to read them', undefined],
+  ['to its schema', undefined],
+] as const)(
+  'a role without the right %s stops the start, which says who gives it',
+  async (right, kind) => {
+    const [url, role] = [new URL(await createDatabase(kind)), `lacking_${right.replaceAll(' ', '_')}`]
+    const sql = connect(url.href)
+    await sql.unsafe(`create role ${role} login password 'lacking'`)
+    if (right === 'to its schema') await sql.unsafe('revoke usage on schema public from public')
+    await sql.end()
+    const DATABASE_URL = Object.assign(url, { username: role, password: 'lacking' }).href
+    const DATA_DIR = `${postgres.folder}/server`
+    const server = run([process.execPath, '--no-env-file', 'src/main.ts'], { DATABASE_URL, DATA_DIR, PORT: '0' })
+    expect(await server.ended).toBe(1)
+    expect(server.output()).toMatch(
+      /^roster: the role of DATABASE_URL lacks a right: let the owner .* run roster migrate, and grant what roster doctor names/,
+    )
   },
   TIMEOUT_MS,
 )
