@@ -15,7 +15,14 @@ const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
-  ...['house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'cache/cachedLists'],
+  ...[
+    'consumers/openApi',
+    'house/docs',
+    'processes/supervisor',
+    'bench/run',
+    'properties/hostile',
+    'cache/cachedLists',
+  ],
   ...['processes/sharedMemory', 'processes/main', 'pages/browser', 'api/batching', 'processes/unknownOutcomes'],
   ...['bench/compare', 'plans/seeks', 'cache/exact', 'changes/owner', 'processes/soak', 'processes/restarts'],
 ].map(pathOf)

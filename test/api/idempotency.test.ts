@@ -32,7 +32,7 @@ const withoutOwn = ({ status, headers, text }: Answer) => ({
   status,
   text,
   headers: Object.fromEntries(
-    [...headers].filter(([name]) => !/^(date|x-request-id|x-ratelimit-.*|idempotency-replayed)$/.test(name)),
+    [...headers].filter(([name]) => !/^(date|x-request-id|(?:x-)?ratelimit.*|idempotency-replayed)$/.test(name)),
   ),
 })
 const count = async (table: string) => (await server.sql.unsafe(`select from ${table}`)).count
