@@ -31,7 +31,7 @@ const IDLE_MS = 100
 /** What holds a place. */
 class Place implements StreamPlace {
   idleSinceMs: number | null = null
-  onLost: (error: ApiError) => void = () => undefined
+  onLost: ((error: ApiError) => void) | null = null
 
   constructor(
     private readonly isResumable: boolean,
@@ -39,6 +39,7 @@ class Place implements StreamPlace {
   ) {}
 
   get mayBeLost(): boolean {
+    if (this.onLost === null) return false
     return this.isResumable || (this.idleSinceMs !== null && performance.now() - this.idleSinceMs >= IDLE_MS)
   }
 }
@@ -79,7 +80,7 @@ export class Places {
     const lost = keys.flatMap((places) => [...places]).find(({ mayBeLost }) => mayBeLost)
     if (!lost) return false
     lost.release()
-    lost.onLost(busy(`The key has more ${this.kind.named} under way than others, and another asked for one.`, ''))
+    lost.onLost?.(busy(`The key has more ${this.kind.named} under way than others, and another asked for one.`, ''))
     return true
   }
 }

@@ -20,8 +20,8 @@ export interface Streamed {
 export interface StreamPlace {
   /** Since when the client has taken nothing; null: it is being served. */
   idleSinceMs: number | null
-  /** Called where the place goes to another, with what its client is told. */
-  onLost: (error: ApiError) => void
+  /** Called where the place goes to another, with what its client is told; null: it has not begun, and keeps its place. */
+  onLost: ((error: ApiError) => void) | null
   /** To be called when it is sent, or will not be; once or more. */
   release(): void
 }

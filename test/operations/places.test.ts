@@ -67,6 +67,13 @@ describe('where all places are taken', () => {
     }
   })
 
+  test('none is lost that has not begun', () => {
+    const places = new Places({ ...FOLLOWERS, places: 2, ofOne: 2 })
+    places.take('a')
+    places.take('a')
+    expect(() => places.take('b')).toThrow('The server has 2 streams')
+  })
+
   test('a follower can be lost at any time, since it goes on behind its last token', () => {
     const { places, lost } = full(FOLLOWERS, null)
     places.take('c')
