@@ -49,6 +49,9 @@ const { bin: pythonBin, lack: pythonLack } = await pythonPrograms()
 const python = (name: string) => join(pythonBin as string, name)
 /** What openapi-generator makes, all of it in one process. */
 const GENERATED = ['typescript-fetch', 'typescript-axios', 'python']
+/** For orval. */
+const ORVAL = `const made = (client, file) => ({ input: 'openapi.json', output: { target: 'orval/' + file, client } })
+export default { api: made('fetch', 'api.ts'), zod: made('zod', 'zod.ts') }`
 /** What makes a client of the document, and the program that uses it. */
 const GENERATORS: Record<string, { make(): string[]; use: string }> = {
   'openapi-generator': {
@@ -148,6 +151,7 @@ if (hasConsumers())
                   validateSpec: false,
                 }),
               )
+            writeFileSync(file('orval.config.mjs'), ORVAL)
             const [program, ...words] = make() as [string, ...string[]]
             const made = await run(program, ...words)
             expect([made.exitCode, made.exitCode === 0 ? '' : made.complaints]).toEqual([0, ''])
