@@ -76,6 +76,9 @@ function connect(
 ): postgres.Sql {
   return connectTo(url, {
     max: poolSize,
+    // A pooler takes the connection to the database back at the end of a statement, and answers nothing that came behind it
+    // before: the driver asks of which types a statement's values are first, and would wait for that for ever.
+    ...(isPooled ? { max_pipeline: 0 } : {}),
     prepare,
     types: TYPES as never,
     connection: {

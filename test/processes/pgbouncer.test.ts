@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import type postgres from 'postgres'
+import { Database } from '../../src/execute/database.ts'
 import { memoryFolderOf } from '../../src/os/folder.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { useOwnPostgres } from '../support/ownPostgres.ts'
@@ -105,6 +106,16 @@ function pgBouncerTests() {
     expect((await create(keys[0] as string)).body).toEqual(first[0]?.body)
     expect((await rename(0)).body.name).toBe('renamed 0')
     expect((await ask('GET', '/Companies')).headers.get('x-total-count')).toBe('0')
+  })
+
+  test('a statement with values behind one without, at the same time over one connection, is answered', async () => {
+    const database = new Database({ url: pooler.url, poolSize: 1, prepare: false })
+    for (let round = 0; round < 20; round++) {
+      const plain = database.read({ text: 'select 1::text', values: [] })
+      const withValue = database.read({ text: 'select $1::text', values: ['a'] })
+      expect(await Promise.all([plain, withValue])).toEqual([[['1']], [['a']]])
+    }
+    await database.end(0)
   })
 
   test('a key is made and revoked through it', async () => {
