@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type Config, ConfigError } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Effective } from '../config/origins.ts'
 import { print } from './run.ts'
 import { formatTable } from './table.ts'
@@ -12,18 +12,8 @@ export function configCommand(effective: () => readonly Effective[], readSetting
     .addHelpText('after', '\nExample:\n  npm run --silent roster config')
     .action(async ({ json }: { json?: true }) => {
       const settings = effective()
-      const show = (workers: number | null) => {
-        const inForce = settings.map((own) =>
-          own.name === 'WORKERS' && workers ? { ...own, value: String(workers) } : own,
-        )
-        return print(json ? jsonOf(inForce) : formatTable([HEADS, ...inForce.map(cellsOf)]))
-      }
-      try {
-        await show(readSettings().workers)
-      } catch (error) {
-        if (error instanceof ConfigError) await show(null)
-        throw error
-      }
+      await print(json ? jsonOf(settings) : formatTable([HEADS, ...settings.map(cellsOf)]))
+      readSettings()
     })
 }
 

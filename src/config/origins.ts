@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { defaultWorkers } from './config.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
 import type { Setting } from './setting.ts'
@@ -28,12 +30,13 @@ export function effectiveSettings(
     inherited?.has(variable)
       ? 'environment'
       : (files.find(({ variables }) => variables.includes(variable))?.name ?? 'environment')
-  return Object.entries<Setting>(settings).map(([name, { default: fallback }]) => {
+  const workers = String(defaultWorkers(Boolean(secrets.environment.DATABASE_URL), availableParallelism()))
+  return Object.entries<Setting>(settings).map(([name, { default: declared }]) => {
     const text = secrets.environment[name] || null
     const secret = isSecret(name as SettingName)
     const file = secrets.files.get(name)
     const from = text === null ? 'default' : file !== undefined && !environment[name] ? `file ${file}` : originOf(name)
-    const value = text ?? fallback
+    const value = text ?? (name === 'WORKERS' ? workers : declared)
     return { name, value: secret ? placeOf(name, value) : value, isSet: value !== null, isSecret: secret, from }
   })
 }

@@ -24,7 +24,7 @@ import { inProgress, type Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { ATTEMPTS_MAX, conflict, missingReference, takenValue } from './rowWrites.ts'
 
-/** A request is charged for each so many rows begun, or bytes: the bytes of a body that is refused were work, too. */
+/** A request is charged for each 100 rows or 200 KiB begun; the bytes, since a body that is refused for its first row was read whole. */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
 /** So many rows are printed, or made a value of the statement, between two looks at the time. */
@@ -67,7 +67,7 @@ export class RowsCreates {
 
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
     const { entity, repeats, publishing, chargeMore } = this.parts
-    const byBytes = Math.ceil(body.bytes / BYTES_OF_REQUEST)
+    const byBytes = Math.ceil(Buffer.byteLength(body.text) / BYTES_OF_REQUEST)
     if (byBytes > 1) await chargeMore?.(call.exchange, byBytes - 1)
     const texts = await findRows(body)
     const byRows = Math.ceil(texts.length / ROWS_OF_REQUEST)

@@ -15,16 +15,16 @@ type JsonObject = Record<string, unknown>
  */
 export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject> {
   requireType(request, MEDIA_TYPE, 'application/json')
-  return parseObject((await readText(request, BODY_BYTES_MAX, msMax)).text)
+  return parseObject(await readText(request, BODY_BYTES_MAX, msMax))
 }
 
 /** The same where there may be several rows, an array or lines of objects, which are not parsed yet. @throws as `readBody`. D59 */
 export async function readBodies(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject | RowsText> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
   requireType(request, isLines ? LINES_TYPE : MEDIA_TYPE, 'application/json, or application/x-ndjson')
-  const { text, bytes } = await readText(request, ROWS_BYTES_MAX, msMax)
-  if (isLines || ARRAY.test(text)) return new RowsText(text, isLines ? 'lines' : 'array', bytes)
-  if (bytes > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX)
+  const text = await readText(request, ROWS_BYTES_MAX, msMax)
+  if (isLines || ARRAY.test(text)) return new RowsText(text, isLines ? 'lines' : 'array')
+  if (Buffer.byteLength(text) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX)
   return parseObject(text)
 }
 

@@ -16,14 +16,9 @@ export async function readBytes(request: Request, msMax = BODY_MS_MAX): Promise<
   return readBody(request, BODY_BYTES_MAX, msMax)
 }
 
-/** Reads a body of up to `bytesMax` as text, of so many bytes. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
-export async function readText(
-  request: Request,
-  bytesMax: number,
-  msMax: number,
-): Promise<{ text: string; bytes: number }> {
-  const body = await readBody(request, bytesMax, msMax)
-  return { text: decodeUtf8(body), bytes: body.length }
+/** Reads a body of up to `bytesMax` as text. @throws ApiError PayloadTooLarge, RequestTimeout, InvalidJson */
+export async function readText(request: Request, bytesMax: number, msMax: number): Promise<string> {
+  return decodeUtf8(await readBody(request, bytesMax, msMax))
 }
 
 function readBody(request: Request, bytesMax: number, msMax: number): Promise<Uint8Array> {

@@ -1,17 +1,17 @@
 import { JsonNumber } from '../model/kinds.ts'
 import { shown } from '../model/shown.ts'
 
-/** A shorter text has no more values than VALUES_MAX. */
-const SMALL_LENGTH = 2 * 1024
-/** No entity has half of them, and each takes a third of a microsecond to parse. */
+/** More than any entity has properties; each takes a third of a microsecond to parse. */
 const VALUES_MAX = 1_000
+/** Shorter texts are parsed in a millisecond or two, whatever is in them. */
+const SMALL_LENGTH = 2_000
 const DEPTH_MAX = 64
 /** A text of 1 MiB of escapes takes 20 ms to parse. */
 const ESCAPES_MAX = 100_000
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** What `elementEnd` answers where there is no end. */
+/** Results of `elementEnd` that are no position. */
 export const NO_END = -1
 export const EXCESSIVE = -2
 
@@ -21,8 +21,8 @@ export function isExcessive(text: string): boolean {
 }
 
 /**
- * Finds where a value that begins at `from` ends: at the next comma or closing bracket that is not within it. NO_END: there is
- * none. EXCESSIVE: the value is excessive up to there. Each character is looked at once, so that no text takes longer than another.
+ * The position of the comma or closing bracket that ends the value at `from`. NO_END: the text ends before. EXCESSIVE: the value
+ * exceeds a bound, and the rest was not scanned. Each character is looked at once.
  */
 export function elementEnd(text: string, from: number): number {
   let [values, depth, escapes] = [0, 0, 0]

@@ -11,7 +11,6 @@ export class RowsText {
   constructor(
     readonly text: string,
     readonly form: 'array' | 'lines',
-    readonly bytes: number,
   ) {}
 }
 

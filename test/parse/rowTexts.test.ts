@@ -10,7 +10,7 @@ function findRowsOrNone(body: RowsText): Promise<readonly string[] | string> {
 }
 
 function rowsOf(text: string, form: 'array' | 'lines' = 'array') {
-  return findRowsOrNone(new RowsText(text, form, text.length))
+  return findRowsOrNone(new RowsText(text, form))
 }
 
 function parsed(texts: readonly string[]): unknown {
@@ -64,17 +64,15 @@ describe('rows of an array', () => {
     ['nesting', `"N":${'['.repeat(2_048)}`],
   ])('that has too much of %s is refused while its end is looked for', async (_, start) => {
     for (const text of [`[{},{${start}`, `[{},{${start}"}]`])
-      await expect(findRows(new RowsText(text, 'array', text.length))).rejects.toMatchObject({
+      await expect(findRows(new RowsText(text, 'array'))).rejects.toMatchObject({
         code: 'InvalidJson',
         target: '[1]',
       })
-    await expect(findRows(new RowsText(`{}\n{${start}`, 'lines', 1))).rejects.toMatchObject({ target: '[1]' })
+    await expect(findRows(new RowsText(`{}\n{${start}`, 'lines'))).rejects.toMatchObject({ target: '[1]' })
   })
 
   test.each(['[{"name":"A}]', '[{},\n', '[{}', '[{}}]', '[{}] 1', '[1}'])('%s does not end', async (text) => {
-    await expect(findRows(new RowsText(text, 'array', text.length))).rejects.toThrow(
-      'the array does not end where the body does',
-    )
+    await expect(findRows(new RowsText(text, 'array'))).rejects.toThrow('the array does not end where the body does')
   })
 
   test('are counted no further than they may be', async () => {
