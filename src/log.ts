@@ -117,11 +117,11 @@ function jsonLine(level: LogLevel, message: string, fields?: LogFields): string 
 function prettyLine(level: LogLevel, message: string, fields?: LogFields): string {
   let line = `${new Date().toISOString().slice(11, 23)} ${level.padEnd(5)} ${message}`
   for (const name in fields) line += ` ${name}=${fields[name]}`
-  // What a client sends must begin no line of its own.
+  // One line an event.
   return `${printable(line).replaceAll('\n', '?')}\n`
 }
 
-/** A text for a terminal, in which nothing of a file's or a client's moves the cursor. Line feeds stay. */
+/** Replaces control characters but line feeds by `?`, so that a text from outside cannot move the cursor of a terminal. */
 export function printable(text: string): string {
   return text.replace(CONTROLS, (character) => (character === '\n' ? character : '?'))
 }

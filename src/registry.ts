@@ -43,14 +43,14 @@ async function load(folder: string, file: string): Promise<Entity> {
   return module.default
 }
 
-/** What is wrong with a file's text has a position, what goes wrong when it is run a line of some file. */
+/** A syntax error has a position; an error that is thrown has the line and the file where that was. */
 interface ImportError extends Error {
   readonly position?: { readonly line: number }
   readonly line?: number
   readonly sourceURL?: string
 }
 
-/** What to import for a name that a declaration uses, and has not. */
+/** The import that a declaration lacks, as the end of a message; '' for any other error. */
 function importHint({ name, message }: Error, folder: string): string {
   const missing = /^(?:Can't find variable: )?(\w+)(?: is not defined)?$/.exec(message)?.[1] ?? ''
   if (name !== 'ReferenceError' || !Object.hasOwn(declaring, missing)) return ''

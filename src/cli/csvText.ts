@@ -1,7 +1,7 @@
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
-import { instantOfSpreadsheet, unguardFormulas } from '../model/spreadsheet.ts'
+import { instantOfSpreadsheet, unescapeFormulas } from '../model/spreadsheet.ts'
 import { countLines, FileFault, requireRowLength } from './fileFault.ts'
 import { counted } from './progress.ts'
 
@@ -123,8 +123,8 @@ export interface CsvWriter {
 }
 
 /**
- * `header`: names as in JSON or in parameters, in any case, with dots for parts. `isExcel`: whether an export for Excel has written
- * the file; null: not known, and what only such a one would mean is refused. @throws FileFault for a name that is none
+ * `header`: names as in JSON or in parameters, in any case, with dots for parts. `isExcel`: whether the file is one of
+ * `export --excel`; null: unknown, so values that only such a file has are refused. @throws FileFault for an unknown name
  */
 export function csvWriter(entity: Entity, header: CsvRecord, isExcel: boolean | null): CsvWriter {
   const columns = withoutEnd(header.cells).map((name, index) => columnOf(entity, header, name ?? '', index))
@@ -132,7 +132,7 @@ export function csvWriter(entity: Entity, header: CsvRecord, isExcel: boolean | 
   if (cells.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
   const groups = Map.groupBy(cells, ({ property }) => (property.path.length > 1 ? (property.path[0] as string) : ''))
   const objectOf = (members: typeof cells, record: CsvRecord) =>
-    members.flatMap(({ property, index }) => memberOf(property, plainCell(property, record, index, isExcel))).join()
+    members.flatMap(({ property, index }) => memberOf(property, unescapedCell(property, record, index, isExcel))).join()
   return {
     readOnly: columns.filter(({ writable }) => !writable).map(({ path }) => path.join('.')),
     write(record) {
@@ -151,13 +151,13 @@ export function csvWriter(entity: Entity, header: CsvRecord, isExcel: boolean | 
   }
 }
 
-/** Spreadsheets write nothing, with separators, for columns that were used once. */
+/** Without the empty cells at the end, which spreadsheets write for columns that were cleared. */
 function withoutEnd(cells: CsvRecord['cells']): CsvRecord['cells'] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== null) + 1)
 }
 
-/** A cell without what an export for Excel has made of it. @throws FileFault where that is not known */
-function plainCell(
+/** A cell as it was before `export --excel` escaped it. @throws FileFault for an escaped cell where `isExcel` is null */
+function unescapedCell(
   { kind, path }: Property,
   { cells, line }: CsvRecord,
   index: number,
@@ -166,7 +166,7 @@ function plainCell(
   const cell = cells[index] ?? null
   if (cell === null || isExcel === false) return cell
   const plain = isText(kind.name)
-    ? unguardFormulas(cell)
+    ? unescapeFormulas(cell)
     : kind.name === 'instant'
       ? (instantOfSpreadsheet(cell) ?? cell)
       : cell

@@ -45,7 +45,7 @@ async function exportRows(entity: string, options: Options, key: string | undefi
   const response = await ask(addressOf(entity, options), MEDIA[options.format], key)
   const { output } = options
   if (output === undefined) return copy(response, options.format, 1)
-  // No link that another user has put there is followed, and no file of theirs is written.
+  // Opened exclusively, so that a link or a file of another user under this name is never written to.
   const unfinished = `${output}.${process.pid}.part`
   const file = opened(unfinished)
   try {

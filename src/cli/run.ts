@@ -43,9 +43,9 @@ function refuseUnknown(program: Command, word: string | undefined) {
   program.error(`error: unknown command '${word}'.${suggest(word, known)}`)
 }
 
-/** npm keeps options for itself that stand behind its own words without `--`. @throws CommandError that says so */
+/** Refuses a command whose options npm has consumed, because `--` was missing in front of them. @throws CommandError */
 function refuseSwallowed(program: Command, words: readonly string[]) {
-  // Before version 11 it is called so.
+  // `run-script` before npm 11.
   if (!/^run(?:-script)?$/.test(process.env.npm_command ?? '')) return
   let command = program
   for (const word of words) command = command.commands.find((below) => below.name() === word) ?? command

@@ -76,8 +76,8 @@ function connect(
 ): postgres.Sql {
   return connectTo(url, {
     max: poolSize,
-    // A pooler takes the connection to the database back at the end of a statement, and answers nothing that came behind it
-    // before: the driver asks of which types a statement's values are first, and would wait for that for ever.
+    // No pipelining: PgBouncer releases its connection to the database at the end of a statement, and a Parse that was pipelined
+    // behind that statement is never answered.
     ...(isPooled ? { max_pipeline: 0 } : {}),
     prepare,
     types: TYPES as never,

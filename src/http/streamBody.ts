@@ -45,7 +45,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   }
   const leave = () => end(false)
 
-  /** The client's turn. */
+  /** Starts the time in which the client has to read. */
   function waitFor(controller: ReadableStreamDefaultController<Uint8Array>) {
     place.idleSinceMs = performance.now()
     patience.begin(() => breakOff(controller))
@@ -86,7 +86,7 @@ export function streamBody(streamed: Streamed, watch: Watch): ReadableStream<Uin
   return new ReadableStream(
     {
       start(controller) {
-        place.onLost = (error) => fail(controller, error)
+        place.onEvict = (error) => fail(controller, error)
         waitFor(controller)
       },
       async pull(controller) {

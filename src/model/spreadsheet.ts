@@ -1,32 +1,32 @@
-// Texts of a CSV that a spreadsheet would run as formulas, and back.
+// CSV injection: texts that a spreadsheet would run as formulas are escaped by an apostrophe, and unescaped.
 
-/** What stands before a formula within a cell and is left out, and what it begins with, also in the wide letters of Japanese and Chinese. */
+/** The start of a formula, also in full-width characters; spreadsheets skip the spaces and quotes before it. */
 const FORMULA = '[ "\']*[=+\\-@＝＋－＠]'
-/** A tab or return at a text's beginning is left out as well. */
+/** The same at the beginning of a text, where a tab or a carriage return is skipped, too. */
 const FIRST = '[ "\']*[=+\\-@＝＋－＠\\t\\r]'
-/** Behind these a cell may begin, where another separator than the comma is taken, or a quote within a line is no quote. */
+/** Characters that start a new cell or row when a spreadsheet splits the file by another separator than the comma. */
 const BEHIND = '(?<=[;|\\t\\r\\n\\v\\f\\u0085\\u2028\\u2029])'
-const UNGUARDED = new RegExp(`^(?=${FIRST})|${BEHIND}(?=${FORMULA})`, 'g')
-const GUARDED = new RegExp(`^'(?=${FIRST})|${BEHIND}'(?=${FORMULA})`, 'g')
+const UNESCAPED = new RegExp(`^(?=${FIRST})|${BEHIND}(?=${FORMULA})`, 'g')
+const ESCAPED = new RegExp(`^'(?=${FIRST})|${BEHIND}'(?=${FORMULA})`, 'g')
 
-/** Puts an apostrophe wherever a spreadsheet might begin a formula. Every text has one of its own, which `unguardFormulas` takes back. */
-export function guardFormulas(text: string): string {
-  return text.replace(UNGUARDED, "'")
+/** Puts an apostrophe in front of whatever a spreadsheet could run as a formula. `unescapeFormulas` restores any text. */
+export function escapeFormulas(text: string): string {
+  return text.replace(UNESCAPED, "'")
 }
 
-/** Takes the apostrophes of `guardFormulas` away; of another text, those in the same places. */
-export function unguardFormulas(text: string): string {
-  return text.replace(GUARDED, '')
+/** Removes the apostrophes that `escapeFormulas` puts in. */
+export function unescapeFormulas(text: string): string {
+  return text.replace(ESCAPED, '')
 }
 
 const DATE_TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/
 
-/** `2024-01-31 09:00:00`, in UTC, for `2024-01-31 09:00:00+00` as PostgreSQL prints it: of one with a zone spreadsheets make a text. */
+/** PostgreSQL's `2024-01-31 09:00:00+00` without the zone, with which spreadsheets read it as text. */
 export function spreadsheetInstant(text: string): string {
   return text.slice(0, 19)
 }
 
-/** `2024-01-31T09:00:00Z` for a date-time that was written so; null: it was not. */
+/** `2024-01-31T09:00:00Z` for `2024-01-31 09:00:00`; null for any other text. */
 export function instantOfSpreadsheet(text: string): string | null {
   const [, date, time] = DATE_TIME.exec(text) ?? []
   return date === undefined ? null : `${date}T${time}Z`

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { StreamPlace } from '../respond/reply.ts'
 
-/** What takes places. */
+/** A kind of request that a process serves a bounded number of at a time. */
 interface Kind {
   /** At a time, of all keys. */
   readonly places: number
@@ -11,7 +11,7 @@ interface Kind {
   readonly named: string
   /** Continues "Retry after the seconds in Retry-After": what else helps. */
   readonly remedy: string
-  /** Whether nothing is lost where one is ended. */
+  /** Whether a client can resume after an eviction without losing data. */
   readonly isResumable: boolean
 }
 
@@ -25,21 +25,21 @@ export const FOLLOWERS: Kind = { ...STREAMS, places: 64, ofOne: 8, isResumable: 
 /** Bodies of several rows, each of which may be 2 MiB. D59 */
 export const BODIES: Kind = { ...STREAMS, places: 8, named: 'bodies of several rows', remedy: '' }
 
-/** A client that has taken nothing for so long has its place given to another key, where all are taken. */
+/** How long a client must have read nothing before its stream can be evicted. */
 const IDLE_MS = 100
 
-/** What holds a place. */
+/** A place that a request holds, and whether it can be evicted. */
 class Place implements StreamPlace {
   idleSinceMs: number | null = null
-  onLost: ((error: ApiError) => void) | null = null
+  onEvict: ((error: ApiError) => void) | null = null
 
   constructor(
     private readonly isResumable: boolean,
     readonly release: () => void,
   ) {}
 
-  get mayBeLost(): boolean {
-    if (this.onLost === null) return false
+  get isEvictable(): boolean {
+    if (this.onEvict === null) return false
     return this.isResumable || (this.idleSinceMs !== null && performance.now() - this.idleSinceMs >= IDLE_MS)
   }
 }
@@ -52,15 +52,15 @@ export class Places {
   constructor(private readonly kind: Kind) {}
 
   /**
-   * Takes a place for the key, until it is released. Where all are taken, a key that has two more than this one loses one whose
-   * client takes nothing. @throws ApiError ServiceUnavailable
+   * Takes a place for the key; the caller releases it. When all places are taken, the key with the most places is evicted from one,
+   * if it has at least two more than this key. @throws ApiError ServiceUnavailable
    */
   take(key: string): StreamPlace {
     const { places, ofOne, named, remedy, isResumable } = this.kind
     const own = this.taken.get(key) ?? new Set<Place>()
     if (own.size >= ofOne)
       throw busy(`The key has ${own.size} ${named} under way here, which is the most for one.`, remedy)
-    if (this.running >= places && !this.endOne(own.size + 2))
+    if (this.running >= places && !this.evictOne(own.size + 2))
       throw busy(`The server has ${places} ${named} under way, which is the most.`, remedy)
     const place = new Place(isResumable, () => {
       if (!own.delete(place)) return
@@ -72,15 +72,15 @@ export class Places {
     return place
   }
 
-  /** Ends one of the key that has the most, if it has `atLeast`. */
-  private endOne(atLeast: number): boolean {
+  /** Evicts one request of the key with the most places, among keys with `atLeast` or more. False: none can be evicted. */
+  private evictOne(atLeast: number): boolean {
     const keys = [...this.taken.values()]
       .filter(({ size }) => size >= atLeast)
       .sort((one, other) => other.size - one.size)
-    const lost = keys.flatMap((places) => [...places]).find(({ mayBeLost }) => mayBeLost)
-    if (!lost) return false
-    lost.release()
-    lost.onLost?.(busy(`The key has more ${this.kind.named} under way than others, and another asked for one.`, ''))
+    const evicted = keys.flatMap((places) => [...places]).find(({ isEvictable }) => isEvictable)
+    if (!evicted) return false
+    evicted.release()
+    evicted.onEvict?.(busy(`The key has more ${this.kind.named} under way than others, and another asked for one.`, ''))
     return true
   }
 }

@@ -82,7 +82,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ...{ ENOSPC: 'its disk is full', EDQUOT: 'its disk is full' },
 }
 
-/** A fault of the file system with what to do about it; another error as it is. */
+/** Adds to an error of the file system what to do about it; returns other errors unchanged. */
 function dataDirError(error: NodeJS.ErrnoException & { dest?: string }): Error {
   const { code = '', path, dest = path } = error
   const remedy = REMEDIES[code]

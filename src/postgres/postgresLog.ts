@@ -21,7 +21,7 @@ export function tail(path: string, from = 0): string {
   return readFileSync(path).subarray(from).toString().trim().split('\n').slice(-8).join('\n')
 }
 
-/** The lines of a log with the one first that says why; what comes behind it says what followed from that. */
+/** A log with its first error message in front, since the lines behind that one only report consequences. */
 export function causeOf(log: string): string {
   const cause = /(?:FATAL|PANIC|error): +(.+)/.exec(log)?.[1]
   return cause === undefined ? log : `${cause}\n${log}`

@@ -46,9 +46,9 @@ function readPostmaster(cluster: string): string[] | null {
 }
 
 /**
- * Ends the postmaster that a killed server left, and removes its file. We hold the folder's lock, so a process that runs on the
- * cluster is an orphan of ours. After a reboot the file may name another process, and after a power loss it may be empty, or of
- * anything: command lines show which process it is.
+ * Ends the postmaster that a killed server left, and removes its `postmaster.pid`. We hold the lock of the data folder, so any process on
+ * the cluster is an orphan of ours. The file may name a foreign process (after a reboot) or be empty or garbled (after a power
+ * loss), so command lines decide which process it is.
  */
 export async function stopOrphan(cluster: string) {
   const lines = readPostmaster(cluster)
@@ -67,7 +67,7 @@ export async function stopOrphan(cluster: string) {
   rmSync(join(cluster, 'postmaster.pid'), { force: true })
 }
 
-/** The postmaster that runs on the cluster; 0: none. */
+/** The id of the postmaster that runs on the cluster, by its command line; 0: none. */
 function processOn(cluster: string): number {
   const processes =
     process.platform === 'linux'

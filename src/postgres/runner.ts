@@ -45,12 +45,12 @@ const AS_NOBODY = [
 ]
 
 const MEMORY_DISK = '/dev/shm'
-/** What queries that run in parallel may take of it at a time, beside the counts of limits. */
+/** Room for the rate limit tables and for the shared memory of parallel queries. */
 const MEMORY_BYTES_MIN = 128 * 1024 * 1024
 
 /**
- * Settings, as `-c` takes them, for a machine without room in `/dev/shm`, as Docker's 64 MB: what processes of PostgreSQL share
- * while they run lies in the cluster. Without room neither initdb nor PostgreSQL starts otherwise.
+ * Command line settings that keep PostgreSQL's dynamic shared memory in files of the cluster when `/dev/shm` is small, as in
+ * Docker (64 MB). Without room there neither initdb nor PostgreSQL starts.
  */
 export function sharedMemorySettings(): string[] {
   if (process.platform !== 'linux') return []
@@ -59,7 +59,7 @@ export function sharedMemorySettings(): string[] {
     const { bavail, bsize } = statfsSync(MEMORY_DISK)
     bytes = bavail * bsize
   } catch {
-    // It is not there.
+    // There is no /dev/shm.
   }
   return bytes < MEMORY_BYTES_MIN ? ['-c', 'dynamic_shared_memory_type=mmap'] : []
 }

@@ -1,7 +1,7 @@
 import type { Choice } from '../model/choice.ts'
 import type { Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
-import { guardFormulas, spreadsheetInstant } from '../model/spreadsheet.ts'
+import { escapeFormulas, spreadsheetInstant } from '../model/spreadsheet.ts'
 import type { Row } from '../model/sql.ts'
 
 const BYTE_ORDER_MARK = '\ufeff'
@@ -16,8 +16,8 @@ export function csvHeader({ properties }: Choice, hasMark: boolean): string {
 }
 
 /**
- * Writes rows that have these columns as lines. No value is an empty cell, and an empty text one in quotes. `isForExcel`: an
- * apostrophe stands wherever a spreadsheet might begin a formula, and date-times are in UTC as spreadsheets read them.
+ * Writes rows that have these columns as lines. No value is an empty cell, and an empty text one in quotes. `isForExcel`:
+ * formulas are escaped, and date-times are in UTC and without a zone.
  */
 export function csvWriter(
   { properties }: Choice,
@@ -42,7 +42,7 @@ export function csvWriter(
 }
 
 function cellWriter({ kind }: Property, isForExcel: boolean): (text: string) => string {
-  if (isText(kind.name)) return isForExcel ? (text) => quoted(guardFormulas(text)) : quoted
+  if (isText(kind.name)) return isForExcel ? (text) => quoted(escapeFormulas(text)) : quoted
   if (isForExcel && kind.name === 'instant') return spreadsheetInstant
   const { readText } = kind
   return readText === null ? (text) => text : (text) => String(readText(text))

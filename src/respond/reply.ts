@@ -16,13 +16,13 @@ export interface Streamed {
   readonly place: StreamPlace
 }
 
-/** What a stream holds while it is sent. */
+/** The place that a stream holds while it is sent: a process sends a bounded number at a time. */
 export interface StreamPlace {
-  /** Since when the client has taken nothing; null: it is being served. */
+  /** When the client last stopped reading; null: the server is preparing its next rows. */
   idleSinceMs: number | null
-  /** Called where the place goes to another, with what its client is told; null: it has not begun, and keeps its place. */
-  onLost: ((error: ApiError) => void) | null
-  /** To be called when it is sent, or will not be; once or more. */
+  /** Ends the stream with this error when it is evicted; null: the stream has not started, and cannot be evicted. */
+  onEvict: ((error: ApiError) => void) | null
+  /** Gives the place back; further calls have no effect. */
   release(): void
 }
 

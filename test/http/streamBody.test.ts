@@ -8,7 +8,7 @@ interface End {
   readonly released: number
 }
 
-const NO_PLACE = { idleSinceMs: null, onLost: () => undefined, release: () => undefined }
+const NO_PLACE = { idleSinceMs: null, onEvict: () => undefined, release: () => undefined }
 const ends: ((end: End) => void)[] = []
 let texts: (path: string) => AsyncGenerator<string>
 

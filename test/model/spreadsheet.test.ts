@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import {
-  guardFormulas,
+  escapeFormulas,
   instantOfSpreadsheet,
   spreadsheetInstant,
-  unguardFormulas,
+  unescapeFormulas,
 } from '../../src/model/spreadsheet.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
@@ -42,19 +42,19 @@ describe('formulas in texts', () => {
     ["'=1", "''=1"],
     ['\t=1', "'\t'=1"],
     ['a\n\tb', 'a\n\tb'],
-  ])('%j becomes %j', (text, guarded) => {
-    expect(guardFormulas(text)).toBe(guarded)
-    expect(unguardFormulas(guarded)).toBe(text)
+  ])('%j becomes %j', (text, escaped) => {
+    expect(escapeFormulas(text)).toBe(escaped)
+    expect(unescapeFormulas(escaped)).toBe(text)
   })
 
   test('come back as they were, and begin no cell, whatever separates cells', () => {
     const random = new Random(12)
     for (let round = 0; round < rounds(5_000, 500_000); round++) {
       const text = random.times(9, () => random.pick(PIECES)).join('')
-      const guarded = guardFormulas(text)
-      expect(unguardFormulas(guarded)).toBe(text)
+      const escaped = escapeFormulas(text)
+      expect(unescapeFormulas(escaped)).toBe(text)
       for (const separator of [/[\r\n\v\u2028]/, /[;\r\n\v\u2028]/, /[\t\r\n\v\u2028]/, /[|\r\n\v\u2028]/])
-        expect(guarded.split(separator).filter((cell) => /^[ "]*[=+\-@＝＋－＠]/.test(cell))).toEqual([])
+        expect(escaped.split(separator).filter((cell) => /^[ "]*[=+\-@＝＋－＠]/.test(cell))).toEqual([])
     }
   })
 })

@@ -43,7 +43,7 @@ describe('where all places are taken', () => {
     for (const key of ['a', 'a', 'b', 'b', 'b']) {
       const place = places.take(key)
       place.idleSinceMs = idleSinceMs
-      place.onLost = ({ message }) => lost.push(`${key}: ${message}`)
+      place.onEvict = ({ message }) => lost.push(`${key}: ${message}`)
     }
     return { places, lost }
   }
