@@ -1,4 +1,3 @@
-import postgres from 'postgres'
 import { stopChildren } from './children.ts'
 import { restore } from './data/restore.ts'
 import { type Cluster, type Database, openCluster } from './database.ts'
@@ -26,9 +25,6 @@ export interface Bench {
 
 const WARM_UP_SECONDS_MAX = 5
 const WARM_UP_ROUNDS = 3
-/** A server listens to writes soon after it serves. */
-const LISTENS_MS_MAX = 10_000
-const LOOK_MS = 50
 
 /** Starts PostgreSQL with its rows, the server with the list cache and without, and the peers. @throws Error when one does not start */
 export async function startBench(options: Options, scenarios: readonly Scenario[], ending: Ending): Promise<Bench> {
@@ -45,35 +41,12 @@ export async function startBench(options: Options, scenarios: readonly Scenario[
     return targetOf(name, server)
   }
   const roster = await start('roster', true)
-  await silenceOthers(database.url)
   const noCache = await start('no-cache', false)
   const peers: Peer[] = []
   for (const [on, isIndexed] of [[database, false] as const, [indexed, true] as const])
     if (on && names.length > 0)
       peers.push(...(await startPeers({ databaseUrl: on.url, names, processes: workers, isIndexed })))
   return { cluster, database, ours: [roster, noCache], peers, indexed }
-}
-
-/**
- * From now on connections to the database write as the server does that listens: without a notification, which would cost
- * peers much. `restore` must undo what they write before that server is asked again. @throws Error when no server listens
- */
-async function silenceOthers(databaseUrl: string): Promise<void> {
-  const sql = postgres(databaseUrl, { max: 1 })
-  try {
-    const untilMs = performance.now() + LISTENS_MS_MAX
-    let machine: string | undefined
-    while (!machine && performance.now() < untilMs) {
-      machine = (await sql`select machine from change_listener`)[0]?.machine
-      if (!machine) await Bun.sleep(LOOK_MS)
-    }
-    if (!machine) throw new Error('the server listens to no writes')
-    const [row] =
-      await sql`select format('alter database %I set roster.machine = %L', current_database(), ${machine}::text) as text`
-    await sql.unsafe(row?.text)
-  } finally {
-    await sql.end()
-  }
 }
 
 /** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */

@@ -48,7 +48,7 @@ export async function startServer({ databaseUrl, workers = null, root = ROOT, li
   const dataDir = mkdtempSync(join(tmpdir(), 'roster-bench-'))
   // It ends when its launcher does, which are we.
   const launcher = { ROSTER_LAUNCHER: String(process.pid) }
-  const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(listCache === false ? { LIST_CACHE: 'off' } : {}) }
+  const own = { DATABASE_URL: databaseUrl, DATA_DIR: dataDir, ...(listCache === false ? { MEMORY_MB: '0' } : {}) }
   const environment = { ...SETTINGS, ...launcher, ...own }
   const child = await startAndWait([process.execPath, '--no-env-file', 'src/main.ts'], /listens on (http:\S+?),/, {
     cwd: root,

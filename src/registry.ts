@@ -63,13 +63,14 @@ export const OWN_TABLES = [
   'api_key',
   'api_key_version',
   'change_feed',
-  'change_listener',
   'cursor_secret',
   'entity_change',
   'hook',
   'hook_sender',
   'idempotency_key',
   'migration',
+  'row_change',
+  'row_change_run',
 ]
 
 /** What can be seen of declarations only beside each other. @throws DeclarationError that names the entity */

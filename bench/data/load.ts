@@ -52,8 +52,6 @@ export async function load(url: string, rows: Rows): Promise<void> {
 export async function addIndexes(url: string, rows: Rows): Promise<void> {
   const sql = connect(url)
   try {
-    // A server that has ended would be one that listens elsewhere: each write would notify it.
-    await sql`delete from change_listener`
     for (const index of INDEXES_OF_NEW_LISTS) await sql.unsafe(`create index on ${index}`)
     await sql`vacuum (analyze) absence`
     await sql`delete from bench.loaded`

@@ -1,5 +1,4 @@
 // What lists cost that were never asked before, out of columns: `node src/launch.mjs bench/micro/columns.ts`.
-import type { Change } from '../../src/changes/change.ts'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Kernel } from '../../src/columns/kernel.ts'
 import absence from '../../src/entities/absence.ts'
@@ -57,7 +56,7 @@ export function columnCases(rows = ROWS): Case[] {
   }
   return [
     ...Object.entries(lists).flatMap(([list, text]) => listCases(`${list}, of ${rows} rows`, table, text)),
-    { name: 'changes', operation: 'take', work: (turn) => table.take([changeOf(few, turn)]) },
+    { name: 'changes', operation: 'put', work: (turn) => table.put(changeOf(few, turn)) },
     loadCase(few),
   ]
 }
@@ -77,12 +76,12 @@ function listCases(name: string, table: ColumnTable, text: (turn: number) => str
 }
 
 /** Its status changes, each turn of one row. */
-function changeOf(few: Row[], turn: number): Change {
+function changeOf(few: Row[], turn: number): Row {
   const place = turn % few.length
   const before = few[place] as Row
   const after = before.map((value, at) => (at === 1 ? (value === 'Approved' ? 'Declined' : 'Approved') : value))
   few[place] = after
-  return { transaction: turn, before, after }
+  return after
 }
 
 function loadCase(few: readonly Row[]): Case {

@@ -1,8 +1,8 @@
-import type { Change } from '../changes/change.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { isText } from '../model/kinds.ts'
-import type { Filter, Sort } from '../model/query.ts'
+import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import { setsBefore } from './beside.ts'
 import type { ClusteredRows } from './clusteredRows.ts'
 import { type ClusterOptions, Clusters } from './clusters.ts'
 import { type Bounds, type Coded, conditionsOf } from './conditions.ts'
@@ -16,7 +16,6 @@ import { RowCodes } from './rowCodes.ts'
 import { rowTestOf } from './rowTest.ts'
 import { Slots } from './slots.ts'
 import type { Texts } from './textPieces.ts'
-import { Waiting } from './waiting.ts'
 
 /** So many rows that lie beside the columns are looked at for a list; with more of them codes cannot tell. */
 const OTHERS_MAX = 1_000
@@ -35,7 +34,6 @@ export class ColumnTable {
   readonly clusters: Clusters
   /** Rows of which a value has no code. */
   private readonly odd = new Map<string, Row>()
-  private readonly changes = new Waiting()
   private readonly lists: FoundLists
   private lastAsked: AskedList | null = null
 
@@ -56,16 +54,6 @@ export class ColumnTable {
   /** Rows that there are. */
   get rows(): number {
     return this.slots.rows + this.odd.size
-  }
-
-  /** Rows with changes that wait for the one before them. */
-  get waiting(): number {
-    return this.changes.size
-  }
-
-  /** Of `performance.now()`: since when the change waits that has waited longest; null: none does. */
-  get waitsSinceMs(): number | null {
-    return this.changes.sinceMs
   }
 
   /** Of the kernel's memory and of the program's own. */
@@ -93,20 +81,12 @@ export class ColumnTable {
     this.write(row[0] as string, row)
   }
 
-  /** Takes changes that the rows have not seen, each once, in whatever order they were published. @throws KernelFull */
-  take(changes: readonly Change[]): void {
-    for (const change of changes) {
-      const id = (change.before ?? change.after)?.[0] as string
-      this.changes.take(id, change, this.follow)
-    }
+  /** The row of this id is there no more. */
+  remove(id: string): void {
+    this.write(id, null)
   }
 
-  /** Forgets the changes that wait; before the rows of a later snapshot are put. */
-  forgetWaiting(): void {
-    this.changes.forget()
-  }
-
-  /** How many rows match, those that wait included; null: codes cannot tell. */
+  /** How many rows match; null: codes cannot tell. */
   count(filters: readonly Filter[], bounds?: Bounds): number | null {
     const asked = this.asked(filters, bounds)
     if (asked === null) return null
@@ -122,29 +102,23 @@ export class ColumnTable {
     return this.lastAsked
   }
 
-  /** What rows without codes and changes that wait add to a count; null: it cannot be known, or they are too many. */
+  /** How many rows without codes match; null: it cannot be known, or they are too many. */
   private countOthers({ filters, conditions }: AskedList): number | null {
-    const others = this.odd.size + this.changes.size
-    if (others === 0) return 0
-    const test = others > OTHERS_MAX ? null : rowTestOf(this.coded, filters, conditions)
+    if (this.odd.size === 0) return 0
+    const test = this.odd.size > OTHERS_MAX ? null : rowTestOf(this.coded, filters, conditions)
     if (!test) return null
     let sum = 0
-    for (const [row, by] of this.others()) {
+    for (const row of this.odd.values()) {
       const matches = test(row)
       if (matches === null) return null
-      if (matches) sum += by
+      if (matches) sum++
     }
     return sum
   }
 
-  private *others(): Generator<[row: Row, by: number]> {
-    for (const row of this.odd.values()) yield [row, 1]
-    yield* this.changes.rows()
-  }
-
   /**
    * The total, and the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot tell,
-   * changes wait, or a row without codes matches.
+   * or a row without codes matches.
    */
   page(
     filters: readonly Filter[],
@@ -153,11 +127,35 @@ export class ColumnTable {
     size: number,
     bounds?: Bounds,
   ): FoundPage | null {
+    const asked = this.askedPage(filters, sorts, bounds)
+    if (asked === null) return null
+    const { total, slots, rows } = this.lists.page(asked, asked.keys, offset, size)
+    return new FoundPage(total, slots, rows, this.rowCodes)
+  }
+
+  /** The same of the `size` rows beside a position, and of one more at their far end where there is one. */
+  pageBeside(
+    filters: readonly Filter[],
+    sorts: readonly Sort[],
+    { side, position }: Seek,
+    size: number,
+    bounds?: Bounds,
+  ): FoundPage | null {
+    const asked = this.askedPage(filters, sorts, bounds)
+    const sets = asked && setsBefore(asked.keys, this.rowCodes, position)
+    if (asked === null || sets === null) return null
+    const counts = sets.map((conditions) => this.lists.countAlso(asked, conditions))
+    const behind = counts.reduce((sum, count) => sum + count, 0)
+    if (side === 'behind') return this.page(filters, sorts, behind, size + 1, bounds)
+    const end = behind - (counts.at(-1) as number)
+    const from = Math.max(0, end - size - 1)
+    return this.page(filters, sorts, from, end - from, bounds)
+  }
+
+  private askedPage(filters: readonly Filter[], sorts: readonly Sort[], bounds?: Bounds) {
     const keys = pageKeysOf(this.coded, sorts)
     const asked = this.asked(filters, bounds)
-    if (!keys || !asked || this.changes.size > 0 || this.countOthers(asked) !== 0) return null
-    const { total, slots, rows } = this.lists.page(asked, keys, offset, size)
-    return new FoundPage(total, slots, rows, this.rowCodes)
+    return keys && asked && this.countOthers(asked) === 0 ? { ...asked, keys } : null
   }
 
   /** A row has changed, or the order of a text: nothing that was found of lists holds any more. */
@@ -200,26 +198,11 @@ export class ColumnTable {
     for (const ranks of this.coded.ranks) ranks?.release()
   }
 
-  /** Puts a change in where the row is as the change found it. */
-  private readonly follow = (id: string, { before, after }: Change): boolean => {
-    if (!this.isAs(id, before)) return false
-    this.write(id, after)
-    return true
-  }
-
-  private isAs(id: string, row: Row | null): boolean {
-    const odd = this.odd.get(id)
-    const slot = this.slots.find(Number(id))
-    if (row === null) return !odd && slot < 0
-    if (odd) return odd.every((value, place) => value === row[place])
-    return slot >= 0 && this.rowCodes.look(row) && this.slots.isAs(slot, this.rowCodes.codes)
-  }
-
   private write(id: string, row: Row | null) {
     this.forgetLists()
     const slot = this.slots.find(Number(id))
     const hasCodes = row !== null && this.rowCodes.code(row)
-    if (slot >= 0 && !hasCodes) this.remove(slot, Number(id))
+    if (slot >= 0 && !hasCodes) this.clear(slot, Number(id))
     if (row !== null && !hasCodes) this.odd.set(id, row)
     else this.odd.delete(id)
     if (!hasCodes) return
@@ -232,7 +215,7 @@ export class ColumnTable {
     this.clusters.put(this.slots.add(this.rowCodes.codes), this.rowCodes.codes)
   }
 
-  private remove(slot: number, id: number) {
+  private clear(slot: number, id: number) {
     this.slots.remove(slot, id)
     this.clusters.drop(slot)
   }

@@ -53,6 +53,16 @@ export class FoundLists {
     return list.total
   }
 
+  /** How many rows of the list meet these conditions, too. */
+  countAlso({ conditions }: AskedList, others: readonly Condition[]): number {
+    const all = [...conditions, ...others].sort(
+      (one, other) => Number(one.byRank !== null) - Number(other.byRank !== null),
+    )
+    const rows = this.clusters.nearest(all)
+    this.lastMatches.forgetAmong(rows)
+    return matchesOf(this.kernel, rows, all).total
+  }
+
   /** The rows [offset, offset + size) of the list, in the order of the keys. */
   page(asked: AskedList, keys: readonly PageKey[], offset: number, size: number): FoundSlots {
     const { list, isRepeated } = this.repeated.ask(asked.filters)
@@ -63,6 +73,7 @@ export class FoundLists {
       (cutting === null ? this.fromEnd(page, isRepeated ? list.total : null) : null) ??
       (isRepeated ? this.again(page, list, cutting) : this.anew(page))
     const { total, rows } = found
+    list.total = total
     const spentMs = performance.now() - startMs
     this.clusters.note(rows, asked.conditions, total, spentMs)
     this.clusters.noteOrder(rows, keys[0] as PageKey, total, spentMs)

@@ -57,16 +57,6 @@ export class RowCodes {
     return isWhole
   }
 
-  /** The same of a row that need not be there, so that new texts get no code; false, then. */
-  look(row: Row): boolean {
-    for (let place = 0; place < this.kinds.length; place++) {
-      const code = this.find(place, row[place] as string | null)
-      if (code === null) return false
-      this.codes[place] = code
-    }
-    return true
-  }
-
   /** The code of one value; null: it has none. */
   find(place: number, text: string | null): number | null {
     const dictionary = this.dictionaries[place]

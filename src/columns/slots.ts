@@ -59,15 +59,6 @@ export class Slots extends SegmentedRows {
     return segment.codeAt(row, ID) === id && segment.isLive(row) ? first + row : -1
   }
 
-  /** Whether a row has these codes, all of them. */
-  isAs(slot: number, codes: Float64Array): boolean {
-    for (let place = 0; place < codes.length; place++) {
-      const [here, there] = [this.codeAt(slot, place), codes[place] as number]
-      if (here !== there && !(Number.isNaN(here) && Number.isNaN(there))) return false
-    }
-    return true
-  }
-
   /** Returns the row's slot. @throws KernelFull */
   add(codes: Float64Array): number {
     const id = codes[ID] as number

@@ -3,7 +3,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import { allFound, columnOf, type InsertParts, lookup, type Operand, rowsOf } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'
-import { freeOfNew, insertParts, list, operandsOf, type Publishing, paramsOf } from './parts.ts'
+import { freeOfNew, insertParts, list, operandsOf, paramsOf } from './parts.ts'
 import { ShapeCache } from './shapes.ts'
 import { askerOf, imageNames, linesOf, reachedBy, type Trail } from './trail.ts'
 
@@ -27,13 +27,12 @@ export function compileCreateRows(
   entity: Entity,
   values: readonly string[],
   once: Once | null,
-  publishing: Publishing,
   trail: Trail | null,
 ): Batchable {
   const lines = trail === null ? '' : trail.hasValues ? ' trailed with values' : ' trailed'
-  const shape = `${publishing} rows${once ? ' once' : ''}${lines} ${entity.table}`
+  const shape = `rows${once ? ' once' : ''}${lines} ${entity.table}`
   const { text } = shapes.get(shape, () => ({
-    text: compile(entity, writableOf(entity), publishing, once !== null, trail),
+    text: compile(entity, writableOf(entity), once !== null, trail),
     batch: null,
   }))
   const others = [...(once ? [once.key, once.request] : []), ...(trail ? [trail.key] : [])]
@@ -45,15 +44,9 @@ export function writableOf({ properties }: Entity): Property[] {
   return properties.filter(({ writable }) => writable)
 }
 
-function compile(
-  entity: Entity,
-  changed: readonly Property[],
-  publishing: Publishing,
-  isOnce: boolean,
-  trail: Trail | null,
-): string {
+function compile(entity: Entity, changed: readonly Property[], isOnce: boolean, trail: Trail | null): string {
   const operands = operandsOf(changed)
-  const parts = insertParts(entity, changed, operands, publishing)
+  const parts = insertParts(entity, changed, operands)
   const [key, request, asker] = [param(null), param(null), param(null)]
   const inner = replaceParams(parts.values, columnOf(operands))
   const effect = sql`${parts.insert} select ${inner} from ${FOUND} as b where b."All" order by b."N" ${parts.returning}`

@@ -23,11 +23,9 @@ import {
   insertParts,
   list,
   operandsOf,
-  type Publishing,
   paramsOf,
   sourcesOf,
   unlessTaken,
-  written,
 } from './parts.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
 import { reachedBy, type Trail } from './trail.ts'
@@ -75,14 +73,13 @@ export function compileCreate(
   entity: Entity,
   changes: Assignments,
   once: Once | null = null,
-  publishing: Publishing = 'published',
   trail: Trail | null = null,
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `${publishing} create${once ? ' once' : ''}${shapeOfTrail(trail)}`
+  const verb = `create${once ? ' once' : ''}${shapeOfTrail(trail)}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const operands = operandsOf(changed)
-    const written = insertParts(entity, changed, operands, publishing)
+    const written = insertParts(entity, changed, operands)
     const parts = { ...written, returning: sql`${unlessTaken(changed)}${written.returning}` }
     const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
     if (once) return aloneIfUnique(changed, compileOnceInsert(entity, parts, operands, lines))
@@ -109,7 +106,6 @@ function withOnce(values: (string | null)[], once: Once | null): (string | null)
  * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
  * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
  * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`, `trail`: as of `compileCreate`.
- * `publishing`: 'renamed' where rows of others may copy what changes.
  */
 export function compileUpdate(
   entity: Entity,
@@ -118,11 +114,10 @@ export function compileUpdate(
   copying: readonly ReferringColumn[] = [],
   versions: string | null = null,
   once: Once | null = null,
-  publishing: Publishing = copying.length > 0 ? 'renamed' : 'published',
   trail: Trail | null = null,
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `${publishing} update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}${shapeOfTrail(trail)}`
+  const verb = `update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}${shapeOfTrail(trail)}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
     const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
@@ -131,7 +126,7 @@ export function compileUpdate(
     const [after, before] = [columns(entity, sql`t`), columns(entity, sql`before`)]
     const parts = {
       table: name(entity.table),
-      returning: sql`returning ${after}, ${before}, ${written(sql`t.`, publishing)}, before.${VERSION}`,
+      returning: sql`returning ${after}, ${before}, t.xmin::text, before.${VERSION}`,
       columns: sql`${columns(entity)}, xmin::text as ${VERSION}`,
       sources: sourcesOf(changed, operands),
       among: among[0]?.param ?? null,

@@ -2,7 +2,7 @@ import type { Batch, Batchable } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import { type OrderKey, opposite, order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
-import { integer, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { integer, name, type Param, param, type Sql, sql, toStatement } from '../model/sql.ts'
 import { batchQuery } from './batch.ts'
 import { columns, conditionsOf, orderBy, where } from './parts.ts'
 import { nearestRows } from './seek.ts'
@@ -12,36 +12,22 @@ const shapes = new ShapeCache(2_000)
 /** There are more of these, since each null of a position makes another, and they are longer. */
 const seekShapes = new ShapeCache(500)
 
-/** What stands in front of each row of a page, as text. Snapshots: PostgreSQL documentation, 9.28.7. */
-type Lead = 'total' | 'totalAndSnapshot' | 'snapshot'
-
 // A property may be called like anything here, `count` or `n`, but by no name with a capital letter: so results that stand
 // beside columns have one.
 
 /**
- * The page and the total of a list, in one statement. Each row is the total, with a space and the snapshot behind it if
- * that is asked for, then the entity's columns; a page without rows is one row with null for an id, but page 1 of nothing
+ * The page and the total of a list, in one statement. Each row is the total, then the entity's columns; a page without rows is one row with null for an id, but page 1 of nothing
  * is no row at all. A page that was sought has a row more, at its far end, if there are more.
  */
-export function compileList(entity: Entity, query: ListQuery, lead: 'total' | 'totalAndSnapshot' = 'total'): Batchable {
-  return compile(entity, query, lead, query.seek ? 'sought' : query.page > 1 ? 'later' : 'first')
-}
-
-/** Page 1, or a page that was sought, without the total: rows as of `compileList`, with the snapshot in front of them. */
-export function compileRows(entity: Entity, query: ListQuery): Statement {
-  if (query.seek === null && query.page > 1) throw new Error('the rows of a page by number are found from a start')
-  return compile(entity, query, 'snapshot', query.seek ? 'sought' : 'first')
-}
-
-function compile(entity: Entity, query: ListQuery, lead: Lead, way: keyof typeof ways): Batchable {
+export function compileList(entity: Entity, query: ListQuery): Batchable {
+  const way = query.seek ? 'sought' : query.page > 1 ? 'later' : 'first'
   const values = valuesOf(query)
   const make = (): Compiled => {
     const operands = values.map(param)
-    const piece = ways[way](entity, query, operands, lead)
-    const isBatched = way === 'first' && lead !== 'snapshot'
-    return { text: toStatement(piece, operands).text, batch: isBatched ? batchOf(query, piece, operands) : null }
+    const piece = ways[way](entity, query, operands)
+    return { text: toStatement(piece, operands).text, batch: way === 'first' ? batchOf(query, piece, operands) : null }
   }
-  const { text, batch } = (query.seek ? seekShapes : shapes).get(`${lead} ${way} ${shapeOf(entity, query)}`, make)
+  const { text, batch } = (query.seek ? seekShapes : shapes).get(`${way} ${shapeOf(entity, query)}`, make)
   return { text, values, batch }
 }
 
@@ -61,7 +47,7 @@ function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery):
 }
 
 /** Whether all rows belong to one other row: they are few as a rule, and there are as many such lists as those rows. */
-export function isNarrow(query: ListQuery): boolean {
+function isNarrow(query: ListQuery): boolean {
   return ownerOf(query) !== null
 }
 
@@ -82,28 +68,18 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   return batchQuery(piece, typed)
 }
 
-const SNAPSHOT = sql`pg_current_snapshot()::text`
-const NOW = toStatement(sql`select ${SNAPSHOT}`)
-
-/** A snapshot of its own. */
-export function compileSnapshot(): Statement {
-  return NOW
-}
-
-type Compile = (entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead) => Sql
+type Compile = (entity: Entity, query: ListQuery, operands: readonly Param[]) => Sql
 
 const ways = { first: firstPage, later: laterPage, sought: soughtPage } satisfies Record<string, Compile>
 
-function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead) {
+function firstPage(entity: Entity, query: ListQuery, operands: readonly Param[]) {
   const { filters, sorts, pageSize } = query
   const filtered = sql`${name(entity.table)}${where(conditionsOf(filters, operands))}`
-  return sql`select (${leadOf(entity, query, operands, lead)}) as "L", ${columns(entity)} from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
+  return sql`select (${totalOf(entity, query, operands)}) as "L", ${columns(entity)} from ${filtered} order by ${orderBy(order(entity, sorts))} limit ${integer(pageSize)}`
 }
 
-function leadOf({ table }: Entity, { filters }: ListQuery, operands: readonly Param[], lead: Lead): Sql {
-  if (lead === 'snapshot') return sql`select ${SNAPSHOT}`
-  const count = lead === 'total' ? sql`count(*)` : sql`count(*) || ' ' || ${SNAPSHOT}`
-  return sql`select ${count} from ${name(table)}${where(conditionsOf(filters, operands))}`
+function totalOf({ table }: Entity, { filters }: ListQuery, operands: readonly Param[]): Sql {
+  return sql`select count(*) from ${name(table)}${where(conditionsOf(filters, operands))}`
 }
 
 /**
@@ -111,7 +87,7 @@ function leadOf({ table }: Entity, { filters }: ListQuery, operands: readonly Pa
  * two branches the one with `limit 0` does no work. The ids become an array, since the planner, which cannot know how
  * few they are, would otherwise join by reading the whole table.
  */
-function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead): Sql {
+function laterPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
   const { filters, sorts, pageSize } = query
   const table = name(entity.table)
   const filtered = where(conditionsOf(filters, operands))
@@ -127,13 +103,13 @@ page as (select * from ${table} where id = any (array( \
 ${ids(forwards, sql`case when skip <= n - skip then size else 0 end`, sql`skip`)} \
 union all \
 ${ids(opposite(forwards), sql`case when skip <= n - skip then 0 else greatest(size, 0) end`, sql`greatest(n - skip - size, 0)`)}))) \
-select ${lead === 'total' ? sql`"N"` : sql`"N" || ' ' || ${SNAPSHOT}`}, ${columns(entity)} \
+select "N", ${columns(entity)} \
 from total left join page on true order by ${orderBy(forwards)}`
 }
 
-function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[], lead: Lead): Sql {
+function soughtPage(entity: Entity, query: ListQuery, operands: readonly Param[]): Sql {
   return sql`\
-with first ("L") as materialized (${leadOf(entity, query, operands, lead)}), page as (${nearest(entity, query, operands)}) \
+with first ("L") as materialized (${totalOf(entity, query, operands)}), page as (${nearest(entity, query, operands)}) \
 select "L", ${columns(entity)} from first left join page on true order by ${orderBy(order(entity, query.sorts))}`
 }
 
@@ -141,21 +117,4 @@ function nearest(entity: Entity, query: ListQuery, operands: readonly Param[]): 
   const { filters, seek } = query
   const values = filters.filter(({ value }) => value !== null).length
   return nearestRows(entity, query, seek as Seek, conditionsOf(filters, operands), operands.slice(values))
-}
-
-const rowsById = new Map<Entity, Compiled>()
-
-/** The rows with these ids that there are, in no order: each is the snapshot, then the entity's columns. */
-export function compileRowsById(entity: Entity, ids: readonly number[]): Batchable {
-  const { text, batch } = rowsById.get(entity) ?? compileByIds(entity)
-  return { text, values: [`{${ids.join()}}`], batch }
-}
-
-function compileByIds(entity: Entity): Compiled {
-  const ids = param('')
-  const rows = sql`select pg_current_snapshot()::text, ${columns(entity)} from ${name(entity.table)}`
-  const piece = sql`${rows} where id = any (${ids}::text::bigint[])`
-  const made = { text: toStatement(piece).text, batch: batchQuery(piece, [{ param: ids, type: 'text' }]) }
-  rowsById.set(entity, made)
-  return made
 }

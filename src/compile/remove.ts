@@ -4,7 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { isAmong, PATIENCE } from './batch.ts'
 import { onceRemove } from './once.ts'
-import { columns, type Publishing, written } from './parts.ts'
+import { columns } from './parts.ts'
 import type { Trail } from './trail.ts'
 import { trailedRemove, withKey } from './trailed.ts'
 
@@ -24,28 +24,26 @@ export function compileRemove(
   referring: readonly ReferringColumn[],
   versions: string | null = null,
   once: Once | null = null,
-  publishing: Publishing = 'published',
   trail: Trail | null = null,
 ): Batchable {
   if (once) {
-    const returning = returningOf(entity, publishing)
+    const returning = returningOf(entity)
     const [own, among] = [param(id), versions === null ? null : param(versions)]
     const remove = (isFirst: Sql) => removeOne(entity, referring, own, among, returning, sql` and ${isFirst}`)
     const piece = onceRemove(entity, once, remove, trail)
     return { ...toStatement(piece), once }
   }
-  const shape = `${publishing}${versions === null ? '' : ' if'}${trail ? ` trailed ${trail.hasValues}` : ''}`
+  const shape = `${versions === null ? '' : 'if'}${trail ? ` trailed ${trail.hasValues}` : ''}`
   const compiled = compiledOf(entity, shape, () =>
-    compile(entity, referring, versions === null ? null : param(null), returningOf(entity, publishing), trail),
+    compile(entity, referring, versions === null ? null : param(null), returningOf(entity), trail),
   )
   const values = withKey(versions === null ? [id] : [id, versions], trail)
   return { text: compiled.text, values, batch: compiled.batch }
 }
 
-function returningOf(entity: Entity, publishing: Publishing): Sql {
+function returningOf(entity: Entity): Sql {
   // Of a row that is deleted `xmin` is the write before.
-  const transaction = publishing === 'unpublished' ? sql`t.xmax::text` : written(sql`t.`, publishing)
-  return sql`returning ${columns(entity, sql`t`)}, ${transaction}`
+  return sql`returning ${columns(entity, sql`t`)}, t.xmax::text`
 }
 
 function compiledOf(entity: Entity, shape: string, make: () => Compiled): Compiled {

@@ -43,17 +43,13 @@ export interface Config {
   readonly rateLimitStore: string | null
   /** As `parseNetworks` reads them. */
   readonly trustedProxies: string | null
-  readonly changes: 'auto' | 'slot' | 'notify' | 'off'
   /** 0: writes leave no lines. */
   readonly changesDays: number
   readonly changesValues: boolean
   /** As `parseTargets` reads them. */
   readonly hooksAllow: string | null
-  readonly listCache: boolean
-  readonly listCacheMb: number
-  /** 0: no table is kept in columns. */
-  readonly columnsMb: number
-  readonly columnsLoad: 'demand' | 'start'
+  /** 0: no table is kept in memory. */
+  readonly memoryMb: number
   /** 0: none is slow. */
   readonly slowStatementMs: number
   readonly logLevel: LogLevel
@@ -118,14 +114,10 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
     rateLimitClients: read('RATE_LIMIT_CLIENTS'),
     rateLimitStore: read('RATE_LIMIT_STORE'),
     trustedProxies: read('TRUSTED_PROXIES'),
-    changes: read('CHANGES'),
     changesDays: read('CHANGES_DAYS'),
     changesValues: read<string>('CHANGES_VALUES') === 'on',
     hooksAllow: read('HOOKS_ALLOW'),
-    listCache: read<string>('LIST_CACHE') === 'on',
-    listCacheMb: read('LIST_CACHE_MB'),
-    columnsMb: read('COLUMNS_MB'),
-    columnsLoad: read('COLUMNS_LOAD'),
+    memoryMb: read('MEMORY_MB'),
     slowStatementMs: read('SLOW_STATEMENT_MS'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),

@@ -29,7 +29,7 @@ export const settings = {
     default: null,
     allowed: 'an address like postgres://user:password@host:5432/database',
     meaning:
-      'Address of the same database without the pooler of DATABASE_URL: for migrations, change notifications and column copies.',
+      'Address of the same database without the pooler of DATABASE_URL: for migrations, webhooks and loading tables into memory.',
     check: checkDatabaseUrl,
   },
   DATABASE_POOL: {
@@ -162,13 +162,6 @@ export const settings = {
     meaning: 'Addresses or networks of proxies whose X-Forwarded-For header is trusted.',
     check: parseNetworks,
   },
-  CHANGES: {
-    schema: oneOf(['auto', 'slot', 'notify', 'off']),
-    default: 'auto',
-    allowed: 'auto, slot, notify or off',
-    meaning:
-      'How the server learns of external writes: slot (from the log of PostgreSQL), notify, auto (slot if possible, else notify), or off (then all lists come from the database).',
-  },
   CHANGES_DAYS: {
     schema: Type.Integer({ minimum: 0, maximum: 3_650 }),
     default: '30',
@@ -187,31 +180,12 @@ export const settings = {
     meaning: 'Hosts, addresses or networks to which webhooks may be sent although they are private or without TLS.',
     check: parseTargets,
   },
-  LIST_CACHE: {
-    ...SWITCH,
-    default: 'on',
-    meaning:
-      'Whether lists are answered from memory. With off, each list is read from the database; the responses are the same.',
-  },
-  LIST_CACHE_MB: {
-    schema: Type.Integer({ minimum: 1, maximum: 10_000 }),
-    default: '16',
-    allowed: 'an integer from 1 to 10000',
-    meaning: 'Maximum memory of each worker for cached lists, in MB.',
-  },
-  COLUMNS_MB: {
+  MEMORY_MB: {
     schema: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
     default: '256',
     allowed: 'an integer from 0 to 1000000',
     meaning:
-      'Maximum memory of each worker for column copies of tables, in MB. They answer lists that are not cached. 0 turns them off.',
-  },
-  COLUMNS_LOAD: {
-    schema: Type.Union([Type.Literal('demand'), Type.Literal('start')]),
-    default: 'demand',
-    allowed: 'demand or start',
-    meaning:
-      'When tables are copied into memory: on demand, if their lists have cost more than the copy, or at the start of a worker.',
+      'Maximum memory of each worker for copies of tables and answers, in MB. With 0, each list is read from the database; the responses are the same.',
   },
   SLOW_STATEMENT_MS: {
     schema: Type.Integer({ minimum: 0, maximum: 3_600_000 }),

@@ -10,6 +10,8 @@ export interface NearMiss {
   readonly meant: string
 }
 
+const ONE_MEMORY = 'has ended: set MEMORY_MB, one bound for all that a worker keeps of lists'
+const NO_SWITCH = 'has ended: MEMORY_MB=0 reads every list from the database'
 const NO_STANDBYS = 'has ended: lists come from memory or from DATABASE_URL; delete the line'
 
 /**
@@ -17,8 +19,13 @@ const NO_STANDBYS = 'has ended: lists come from memory or from DATABASE_URL; del
  * less than was asked for. A secret's variable for a file (`..._FILE`) has an entry of its own.
  */
 export const FORMER: Readonly<Record<string, string>> = {
-  VIEWS: 'is called LIST_CACHE now',
-  VIEWS_MB: 'is called LIST_CACHE_MB now',
+  VIEWS: NO_SWITCH,
+  VIEWS_MB: ONE_MEMORY,
+  LIST_CACHE: NO_SWITCH,
+  LIST_CACHE_MB: ONE_MEMORY,
+  COLUMNS_MB: ONE_MEMORY,
+  COLUMNS_LOAD: 'has ended: the first list of a table loads it into memory; delete the line',
+  CHANGES: 'has ended: writes of others are known by triggers, on every PostgreSQL; delete the line',
   DATABASE_READ_URLS: NO_STANDBYS,
   DATABASE_READ_URLS_FILE: NO_STANDBYS,
 }

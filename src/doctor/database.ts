@@ -101,8 +101,9 @@ function role({ isSuperuser, role: name }: State): Finding {
 }
 
 function connections({ connectionsMax }: State, config: Config): Finding {
-  const { workers, databasePool, columnsMb } = config
-  const each = databasePool + 1 + (columnsMb > 0 ? 1 : 0) + (databasePool <= 2 ? 1 : 0)
+  const { workers, databasePool, memoryMb } = config
+  // Of memory: two for questions, one that loads tables.
+  const each = databasePool + 1 + (memoryMb > 0 ? 3 : 0) + (databasePool <= 2 ? 1 : 0)
   const needed = workers * each + OWN_CONNECTIONS
   const text = `${needed} of ${connectionsMax} that the role may have`
   if (isPooled(config)) return ok('connections', `${needed}, of a pooler`)

@@ -4,7 +4,6 @@ import { dirname, join, resolve } from 'node:path'
 import { dependencies, version } from '../../package.json'
 import { anonymousClients } from '../admit/limiterFiles.ts'
 import { wordsFor } from '../admit/window.ts'
-import { changeLogWords } from '../changes/layout.ts'
 import type { Config } from '../config/config.ts'
 import { checkCertificate, daysLeft, readCertificate } from '../os/certificate.ts'
 import { lockPort, memoryFolderOf } from '../os/folder.ts'
@@ -54,12 +53,12 @@ function dataFolder({ dataDir }: Config): Finding {
   return bavail * bsize < DISK_BYTES_MIN ? advice('data folder', `${text}: make room`) : ok('data folder', text)
 }
 
-/** Of the tables of the limits, and of the log of changes. */
+/** Of the tables of the limits. */
 function sharedMemory(config: Config): Finding {
-  const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients, listCache, workers } = config
+  const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = config
   const limits = wordsFor(rateLimitClients, rateLimits)
   const addresses = wordsFor(anonymousClients(rateLimitsAnonymous), rateLimitsAnonymous)
-  const bytes = 4 * (limits + addresses + (listCache ? changeLogWords(3 + 2 * workers) : 0))
+  const bytes = 4 * (limits + addresses)
   const folder = memoryFolderOf(dataDir, port)
   const room = roomAt(dirname(folder)) + bytesIn(folder)
   const text = `${Math.ceil(bytes / MIB)} MiB of ${Math.floor(room / MIB)} MiB in ${dirname(folder)}`

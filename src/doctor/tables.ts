@@ -7,7 +7,6 @@ import { advice, type Finding, fault, ok } from './finding.ts'
 export const OTHERS: Readonly<Record<string, string>> = {
   migration: 'select',
   cursor_secret: 'select',
-  change_listener: 'select, insert, update, delete',
   idempotency_key: 'select, insert, update, delete',
   entity_change: 'select, insert, delete',
   change_feed: 'select, update',
@@ -15,6 +14,8 @@ export const OTHERS: Readonly<Record<string, string>> = {
   hook_sender: 'select, update',
   api_key: 'select, insert, update',
   api_key_version: 'select, update',
+  row_change: 'select, delete',
+  row_change_run: 'select, insert, update',
 }
 
 /** Whether the role has its rights, and each sorted property its index. */

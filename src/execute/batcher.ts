@@ -1,12 +1,10 @@
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Batch, Batchable } from '../model/batch.ts'
 import { arrayText, type Row, type Statement } from '../model/sql.ts'
-import { type Observe, Sending } from './work.ts'
+import { Sending } from './work.ts'
 
 interface Run {
   readonly statement: Batchable
-  /** The same for all of a batch, which write the same columns of one table. */
-  readonly observe: Observe | null
   /** Null: it changes nothing. */
   readonly sending: Sending | null
   /** By `performance.now()`; afterwards its client has its answer, and it is not sent any more. */
@@ -24,14 +22,9 @@ interface Queue {
 
 interface Execution {
   /** Sends nothing after `untilMs`. @throws the error for its client */
-  alone(statement: Batchable, observe: Observe | null, untilMs: number, sending: Sending | null): Promise<Row[]>
+  alone(statement: Batchable, untilMs: number, sending: Sending | null): Promise<Row[]>
   /** Null: nothing of it was done, and each run is tried alone. @throws the error for all clients */
-  together(
-    statement: Batchable,
-    observe: Observe | null,
-    untilMs: number,
-    sending: Sending | null,
-  ): Promise<Row[] | null>
+  together(statement: Batchable, untilMs: number, sending: Sending | null): Promise<Row[] | null>
 }
 
 interface Bounds {
@@ -71,13 +64,13 @@ export class Batcher {
   ) {}
 
   /** `sending` is of a write, and not there for what changes nothing. */
-  ask(statement: Batchable, observe: Observe | null = null, sending: Sending | null = null): Promise<Row[]> {
+  ask(statement: Batchable, sending: Sending | null = null): Promise<Row[]> {
     const key = statement.batch ? statement.text : `${statement.text}\0${JSON.stringify(statement.values)}`
     let queue = this.queues.get(key)
     if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
     return new Promise((resolve, reject) => {
       const untilMs = performance.now() + this.bounds.waitMsMax
-      queue.waiting.push({ statement, observe, sending, untilMs, resolve, reject })
+      queue.waiting.push({ statement, sending, untilMs, resolve, reject })
       if (queue.running < RUNNING_MAX) this.makeDue(queue)
     })
   }
@@ -120,10 +113,10 @@ export class Batcher {
   }
 
   private async answer(runs: readonly Run[]) {
-    const [{ statement, observe, sending, untilMs }] = runs as [Run]
+    const [{ statement, sending, untilMs }] = runs as [Run]
     const { batch } = statement
     if (!batch || runs.length === 1) {
-      const rows = await this.execution.alone(statement, observe, (runs.at(-1) as Run).untilMs, sending)
+      const rows = await this.execution.alone(statement, (runs.at(-1) as Run).untilMs, sending)
       for (const { resolve } of runs) resolve(rows)
       return
     }
@@ -137,7 +130,7 @@ export class Batcher {
     count(BATCHED[kind], runs.length)
     const { once, asker } = statement
     const whose = runs.every((run) => run.statement.asker === asker) ? asker : ''
-    const rows = await this.execution.together({ text, values, once, asker: whose }, observe, untilMs, whole)
+    const rows = await this.execution.together({ text, values, once, asker: whose }, untilMs, whole)
     for (const run of runs) run.sending?.separate()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
@@ -156,8 +149,8 @@ export class Batcher {
   }
 
   private separate(runs: readonly Run[]) {
-    for (const { statement, observe, sending, untilMs, resolve, reject } of runs)
-      this.execution.alone(statement, observe, untilMs, sending).then(resolve, reject)
+    for (const { statement, sending, untilMs, resolve, reject } of runs)
+      this.execution.alone(statement, untilMs, sending).then(resolve, reject)
   }
 }
 

@@ -4,10 +4,10 @@ import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
 import { Meter, type MeterOptions } from './meter.ts'
 import { busyWithWrites, errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown } from './outcomes.ts'
-import { closePool, HOLDING, Marks, openPool, type Pool, type PoolOptions } from './pool.ts'
+import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { classify, type Verdict } from './sqlstate.ts'
-import { type DriverQuery, type Observe, Sending, type Work, type WriteObserver, workOf } from './work.ts'
+import { type DriverQuery, Sending, type Work, workOf } from './work.ts'
 import { WriteTurns } from './writeTurns.ts'
 
 export interface DatabaseOptions extends PoolOptions, MeterOptions {
@@ -40,8 +40,6 @@ export class Database {
   private readonly writes: Batcher
   private readonly turns: WriteTurns
   private readonly meter: Meter
-  /** Null: connections name the machine, or none is to be named. */
-  private readonly marks: Marks | null
   private inFlight = 0
   private pools = 0
   private stuck = 0
@@ -55,8 +53,6 @@ export class Database {
     this.deadlines = new Deadlines(this.queryMsMax)
     this.turns = new WriteTurns(options.poolSize)
     this.meter = new Meter(options)
-    const { changes, prepare, isPooled = !prepare } = options
-    this.marks = changes && isPooled ? new Marks(changes.machine) : null
     this.reads = this.batcher(true)
     this.writes = this.batcher(false)
     this.pool = openPool(this.options, this.pools++)
@@ -74,16 +70,16 @@ export class Database {
    */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const follower = { handOver: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
-    return this.admit(() => this.run({ ...workOf(statement, null, untilMs, true, null), mayWait: true, follower }))
+    return this.admit(() => this.run({ ...workOf(statement, untilMs, true, null), mayWait: true, follower }))
   }
 
   /** Runs a statement, again only when it certainly had no effect. @throws ApiError 500, 503; ConstraintViolation */
-  async write(statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
+  async write(statement: Batchable): Promise<Row[]> {
     this.turns.requireRoom(statement.asker ?? '')
     const sending = new Sending()
     const ask = statement.batch
-      ? () => this.writes.ask(statement, observe, sending)
-      : () => this.run(workOf(statement, observe, performance.now() + SENT_SHARE * this.queryMsMax, true, sending))
+      ? () => this.writes.ask(statement, sending)
+      : () => this.run(workOf(statement, performance.now() + SENT_SHARE * this.queryMsMax, true, sending))
     return this.admit(ask, sending, statement)
   }
 
@@ -106,9 +102,9 @@ export class Database {
     return new Batcher(
       {
         // A batch gives up on locks soon, a write by itself waits for them; reads meet none.
-        alone: (statement, observe, untilMs, sending) => this.run(workOf(statement, observe, untilMs, true, sending)),
-        together: (statement, observe, untilMs, sending) =>
-          this.run(workOf(statement, observe, untilMs, false, sending)).catch((error) => {
+        alone: (statement, untilMs, sending) => this.run(workOf(statement, untilMs, true, sending)),
+        together: (statement, untilMs, sending) =>
+          this.run(workOf(statement, untilMs, false, sending)).catch((error) => {
             if (isUndone(error)) return null
             throw error
           }),
@@ -136,7 +132,7 @@ export class Database {
   }
 
   private async run(work: Work): Promise<Row[]> {
-    const { statement, observe, repeatable, untilMs, sending } = work
+    const { statement, repeatable, untilMs, sending } = work
     let locked: unknown = null
     for (let attempt = 1; ; attempt++) {
       const release = sending ? await this.turns.take(statement.asker ?? '', sending) : null
@@ -148,18 +144,14 @@ export class Database {
       const prepare = this.shapes.shouldPrepare(statement.text)
       if (this.shapes.full) this.renew()
       const { pool } = this
-      const observer = observe?.()
       try {
         const sent = this.attempt(work, pool, prepare)
         const rows = await (release === null ? sent : sent.finally(release))
-        const settling = observer?.settle(rows)
-        if (settling) await settling
         this.refusal = null
         return rows
       } catch (error) {
         const verdict = this.verdictOn(error, sending)
-        if (sending && isUnknown(error, verdict)) this.giveUp(observer, pool, sending)
-        else observer?.settle([])
+        if (sending && isUnknown(error, verdict)) this.giveUp(pool, sending)
         sending?.end()
         if (this.isEnded) throw errorFor(error, verdict, work, this.hasWritten)
         const isLocked = verdict === 'locked' && (sending === null || work.mayWait)
@@ -184,9 +176,8 @@ export class Database {
 
   private async attempt({ statement, mayWait, sending, follower }: Work, pool: Pool, prepare: boolean): Promise<Row[]> {
     // `simple: false`, since without it a statement without parameters would never be prepared.
-    const text = sending && this.marks ? this.marks.of(statement.text) : statement.text
     const options = (mayWait || sending ? { ...HOLDING, prepare } : { simple: false, prepare }) as object
-    const query = pool.sql.unsafe(text, statement.values as string[], options)
+    const query = pool.sql.unsafe(statement.text, statement.values as string[], options)
     follower?.handOver(query as unknown as DriverQuery, pool)
     pool.running++
     const startMs = performance.now()
@@ -240,10 +231,9 @@ export class Database {
   }
 
   /** For a write with an unknown outcome: PostgreSQL may have done it, or may still do it, and the answer is lost. */
-  private giveUp(observer: WriteObserver | undefined, pool: Pool, sending: Sending) {
+  private giveUp(pool: Pool, sending: Sending) {
     sending.isUnknown = true
     this.options.onOutcomeUnknown?.(pool.connections, pool.closed)
     if (this.pool === pool && !this.isEnded) this.renew()
-    observer?.settle(null)
   }
 }

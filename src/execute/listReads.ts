@@ -106,11 +106,6 @@ export class ListReads {
     }
   }
 
-  /** The rows of a statement that is quick whatever its values. @throws ApiError 500, 503 */
-  readQuick(statement: Batchable): Promise<Row[]> {
-    return this.options.quick.read(statement)
-  }
-
   private async inTurn(statement: Statement, asker: Asker): Promise<Row[]> {
     if (this.turns.waiting(asker.key) >= WAITING_OF_ONE_MAX || this.unsent.size >= WAITING_MAX) throw busyWithLists()
     const key = `${statement.text}\0${JSON.stringify(statement.values)}`

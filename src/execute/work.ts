@@ -1,10 +1,8 @@
 import type { Batchable } from '../model/batch.ts'
-import type { Row } from '../model/sql.ts'
 
 /** A statement on its way. */
 export interface Work {
   readonly statement: Batchable
-  readonly observe: Observe | null
   /** It may be sent again though it may have been done. */
   readonly repeatable: boolean
   /** Nothing is sent after that: by then its client has a 503 that says nothing was done, and may try again. */
@@ -17,32 +15,11 @@ export interface Work {
 }
 
 /** A statement's work; without `sending` it changes nothing, and waits for no lock. */
-export function workOf(
-  statement: Batchable,
-  observe: Observe | null,
-  untilMs: number,
-  mayWait: boolean,
-  sending: Sending | null,
-): Work {
-  const read = { statement, observe: null, repeatable: true, untilMs, mayWait: false, sending: null, follower: null }
+export function workOf(statement: Batchable, untilMs: number, mayWait: boolean, sending: Sending | null): Work {
+  const read = { statement, repeatable: true, untilMs, mayWait: false, sending: null, follower: null }
   if (sending === null) return read
-  return { ...read, observe, repeatable: Boolean(statement.once), mayWait, sending, follower: sending }
+  return { ...read, repeatable: Boolean(statement.once), mayWait, sending, follower: sending }
 }
-
-/** Follows one write from before it is sent. */
-export interface WriteObserver {
-  /** Its transaction, where that is learnt while it runs. */
-  identify(transaction: number): void
-  /**
-   * Called once with its outcome, as soon as that is known, whether or not a client still waits for it: the rows that it
-   * returned, which are none when it did nothing; or null, when it is not known whether it was done, or will be. A promise:
-   * the client is answered when that has resolved; it never rejects.
-   */
-  settle(rows: readonly Row[] | null): Promise<void> | void
-}
-
-/** Called each time before a write is sent, alone or with others as a batch. */
-export type Observe = () => WriteObserver
 
 /** A statement as the driver has it. */
 export interface DriverQuery {

@@ -1,4 +1,3 @@
-import { ReadFence } from '../changes/readFence.ts'
 import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { Changes, type KeysInUse } from '../operations/changes.ts'
@@ -100,13 +99,12 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
 
 /** What has changed, of all rows and of each. */
 function addChanges(router: Router<ResourceRequest>, parts: EndpointParts): void {
-  const { entities, database, memory, trail = null, isDraining, keysInUse = null } = parts
+  const { entities, database, trail = null, isDraining, keysInUse = null } = parts
   const waits = new ChangeWaits(entities, database, {
     isDraining,
     keysSerial: keysInUse && (() => keysInUse.serial()),
   })
-  const fence = memory && new ReadFence(database, memory.inFlight, memory.inclusion)
-  const changes = new Changes(entities, database, trail, waits, fence, keysInUse)
+  const changes = new Changes(entities, database, trail, waits, keysInUse)
   router.add('Changes', defineEndpoint<ResourceRequest>({ GET: (call) => changes.list(call) }))
   for (const entity of entities) {
     const { plural } = entity

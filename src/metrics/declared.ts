@@ -34,7 +34,7 @@ export type KindOfStatement = (typeof KINDS_OF_STATEMENT)[number]
 
 type Labels = Metric['labels']
 
-const POOLS = ['rows', 'lists', 'longWrites'] as const
+const POOLS = ['rows', 'lists', 'longWrites', 'memory'] as const
 /** From half a millisecond, which a page from memory takes, to the deadline of a query, and beyond. */
 const REQUEST_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** The last one is what PostgreSQL lets most statements have. */
@@ -118,35 +118,21 @@ export const metrics = {
     { pool: POOLS },
   ),
 
-  // Lists and column copies
+  // Lists and memory
   lists: counter(
     'roster_lists_total',
-    'Lists by where their answer came from: a page kept, the answer of an equal request, columns, the database with a known total, the database.',
+    'Lists by where their answer came from: kept from an equal request, found in memory, or read from the database.',
     'sum',
-    { from: ['page', 'equal', 'columns', 'total', 'database'] },
+    { from: ['kept', 'memory', 'database'] },
   ),
-  cacheLease: gauge(
-    'roster_list_cache_live',
-    '1 while writes of others are known, so that lists may come from memory.',
-    'supervisor',
-  ),
-  feedLag: gauge(
-    'roster_change_feed_lag_seconds',
-    'How late the news of writes of others were, as of the last time they were asked for.',
-    'supervisor',
-  ),
-  columnTables: gauge('roster_columns_tables', 'Copies of tables in columns, of all workers.', 'sum'),
-  columnBytes: gauge('roster_columns_bytes', 'Memory of these copies.', 'sum'),
-  columnBytesMax: gauge(
-    'roster_columns_bytes_max',
-    'Memory that these copies may take: COLUMNS_MB of each worker.',
+  questions: counter(
+    'roster_memory_questions_total',
+    'Questions to the database, which rows of a table have changed; lists that arrive together have one.',
     'sum',
   ),
-  columnAge: gauge(
-    'roster_columns_age_seconds',
-    'How long ago the oldest of these copies was read or refreshed; changes since are taken in as they come.',
-    'greatest',
-  ),
+  memoryTables: gauge('roster_memory_tables', 'Copies of tables in memory, of all workers.', 'sum'),
+  memoryBytes: gauge('roster_memory_bytes', 'Memory of these copies.', 'sum'),
+  memoryBytesMax: gauge('roster_memory_bytes_max', 'Memory that they may take: MEMORY_MB of each worker.', 'sum'),
 
   // Webhooks
   hooks: gauge(

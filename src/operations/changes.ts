@@ -1,5 +1,3 @@
-import type { ReadFence, SeenBefore } from '../changes/readFence.ts'
-import { tableMask } from '../changes/recorder.ts'
 import { CHANGE_COLUMNS, compileChanges, compileHistory } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
@@ -42,13 +40,12 @@ export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
   private readonly followers = new Followers(this)
 
-  /** `trail`: null where writes leave no lines. `fence`: null where there is no list cache. `keys`: null where none ever ends. */
+  /** `trail`: null where writes leave no lines. `keys`: null where none ever ends. */
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Pick<Database, 'read'>,
     private readonly trail: { readonly hasValues: boolean } | null,
     readonly waits: ChangeWaits,
-    private readonly fence: ReadFence | null,
     readonly keys: KeysInUse | null = null,
   ) {
     this.byTable = new Map(entities.map((entity) => [entity.table, entity]))
@@ -66,11 +63,11 @@ export class Changes {
     let after: ChangesPlace | null = query.after === 'now' ? null : query.after
     for (;;) {
       const page = await this.read(query, (place) => compileChanges(entities, place, query.pageSize + 1), after)
-      if (page.lines.length > 0 || performance.now() >= untilMs) return this.respond(page, query, entities)
+      if (page.lines.length > 0 || performance.now() >= untilMs) return respond(page)
       const isWoken = await this.wait(call, entities, page.end, untilMs)
       // Meanwhile the key may have been revoked, or have lost rights.
       if (this.keys !== null) entities = this.entitiesFor(await this.keys.rightsOf(call.request), query)
-      if (!isWoken) return this.respond(page, query, entities)
+      if (!isWoken) return respond(page)
       after = page.end
     }
   }
@@ -94,17 +91,6 @@ export class Changes {
     return this.waits.wait({ entities, after, untilMs, signal: request.signal, key, isAdmitted })
   }
 
-  private async respond(
-    { lines, more, end, seen }: ChangesPage,
-    query: ChangesQuery,
-    entities: readonly Entity[],
-  ): Promise<Reply> {
-    // Behind a token without lines there is nothing that was not there when the token was given.
-    const isNews = lines.length > 0 || query.after === null || query.after === 'now'
-    if (isNews) await this.settle(entities, seen)
-    return respondChanges(lines, writeToken(end), more, false)
-  }
-
   /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
     this.requireTrail()
@@ -116,14 +102,13 @@ export class Changes {
       `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`,
     )
     if (id === null) throw absent
-    const { lines, more, seen } = await this.read(
+    const { lines, more } = await this.read(
       query,
       (place) => compileHistory(entity, id, place, query.pageSize + 1),
       after,
     )
     const isThere =
       lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
-    await this.settle([entity], isThere ? seen : null)
     if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.trail?.hasValues === true)
@@ -132,11 +117,6 @@ export class Changes {
   private requireTrail() {
     if (this.trail === null)
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
-  }
-
-  /** Until each list that is asked for later has what the lines, or their token, stand for. */
-  async settle(entities: readonly Entity[], seen: SeenBefore | null) {
-    await this.fence?.all(tableMask(this.entities, entities), seen)
   }
 
   /** Those that are asked for, or that the key may read. @throws ApiError Forbidden */
@@ -164,11 +144,10 @@ export class Changes {
     const lines = shown.map((row) => this.lineOf(row, run))
     const more = found.length > pageSize
     const settled = cellOf(first, 'settled')
-    const seen = seenIn(shown, more, Number(settled))
-    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run }, seen }
+    if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run } }
     // All below this was read, whether it has lines of these entities or not.
     // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
-    return { lines, more, end: { position: settled, number: '0', run }, seen }
+    return { lines, more, end: { position: settled, number: '0', run } }
   }
 
   private lineOf(row: Row, run: string): ChangeLine {
@@ -189,11 +168,8 @@ export class Changes {
 /** Behind all lines. */
 const END: ChangesPlace = { position: '9223372036854775807', number: '0' }
 
-/** A line's transaction is not behind its place. `settled`: all transactions before it have ended. */
-function seenIn(lines: readonly Row[], more: boolean, settled: number): SeenBefore | null {
-  const last = Math.max(0, ...lines.map((row) => Number(cellOf(row, 'position'))))
-  if (last >= settled) return null
-  return { transaction: more ? last + 1 : settled, ended: settled }
+function respond({ lines, more, end }: ChangesPage): Reply {
+  return respondChanges(lines, writeToken(end), more, false)
 }
 
 function placeIn(row: Row): ChangesPlace {

@@ -1,4 +1,3 @@
-import type { SeenBefore } from '../changes/readFence.ts'
 import { type ChangesToken, writeToken } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Rights } from '../model/rights.ts'
@@ -14,8 +13,6 @@ export interface ChangesPage {
   readonly more: boolean
   /** Behind all that was read: what comes later lies behind it. */
   readonly end: ChangesToken
-  /** Where in the order of transactions what it shows was written; null: some of it by one beside which others may still run. */
-  readonly seen: SeenBefore | null
 }
 
 /** Where lines come from. */
@@ -26,7 +23,6 @@ interface Source {
   entitiesFor(rights: ResourceRequest['rights'], query: ChangesQuery): readonly Entity[]
   firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage>
   pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage>
-  settle(entities: readonly Entity[], seen: SeenBefore | null): Promise<void>
   wait(call: ResourceRequest, entities: readonly Entity[], after: ChangesToken, untilMs: number): Promise<boolean>
 }
 
@@ -65,13 +61,8 @@ export class Followers {
     const place = this.places.take(key)
     try {
       const first = await source.firstPage(query, entities)
-      await source.settle(entities, first.seen)
       const texts = followTexts(first, {
-        async readOn(after) {
-          const page = await source.pageAfter(entities, after, query.pageSize)
-          if (page.lines.length > 0) await source.settle(entities, page.seen)
-          return page
-        },
+        readOn: (after) => source.pageAfter(entities, after, query.pageSize),
         wait: (after, untilMs) => source.wait(call, entities, after, untilMs),
         async readmit(isCharged) {
           if (keys === null) return

@@ -1,6 +1,10 @@
-import type { ListSource } from '../cache/listSource.ts'
+import { compileList, ownerOf } from '../compile/list.ts'
 import { ApiError } from '../errors.ts'
-import { TooCostly } from '../execute/listReads.ts'
+import { Abandoned, type ListReads, TooCostly } from '../execute/listReads.ts'
+import type { TableCopies } from '../memory/tableCopies.ts'
+import type { TableCopy } from '../memory/tableCopy.ts'
+import { type Cell, cellOf, count } from '../metrics/counts.ts'
+import { metrics } from '../metrics/declared.ts'
 import type { Asker } from '../model/asker.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
@@ -10,25 +14,65 @@ import { parseList } from '../parse/list.ts'
 import { type Found, respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
 
+/** Waits for texts that have just come are few; then the database answers. */
+const ATTEMPTS_MAX = 3
+
 /** The lists of one entity: parse, find, respond. Spec 4.2. */
 export class Lists {
+  /** `memory`: null where no table is kept in memory. */
   constructor(
     private readonly entity: Entity,
     private readonly cursors: Cursors,
-    private readonly source: ListSource,
+    private readonly reads: ListReads,
+    private readonly memory: TableCopies | null,
   ) {}
 
   /** `text`: the query string. `url`: what links begin with. @throws ApiError */
-  read(text: string, url: string, asker: Asker): Promise<Reply> | Reply {
-    const key = `${url}?${text}`
-    return this.source.kept(key) ?? this.find(key, text, url, asker)
+  read(text: string, url: string, asker: Asker): Promise<Reply> {
+    const copy = this.memory?.of(this.entity) ?? null
+    if (copy !== null) return this.fromCopy(copy, text, url, asker)
+    return this.fromDatabase(parseList(this.entity, text, this.cursors), url, asker)
   }
 
-  private async find(key: string, text: string, url: string, asker: Asker): Promise<Reply> {
-    const query = parseList(this.entity, text, this.cursors)
-    const respond = (found: Found) => respondPage(this.entity, query, found, url, this.cursors)
+  private async fromCopy(copy: TableCopy, text: string, url: string, asker: Asker): Promise<Reply> {
+    const memory = this.memory as TableCopies
+    const target = `${url}?${text}`
+    // An answer that may be sent again has been parsed.
+    const isKnown = memory.answers.get(target, copy) !== null
+    const parsed = isKnown ? null : parseList(this.entity, text, this.cursors)
+    await copy.refresh()
+    const kept = memory.answers.get(target, copy)
+    if (kept !== null) {
+      countList('kept')
+      return kept
+    }
+    const query = parsed ?? parseList(this.entity, text, this.cursors)
+    const found = await this.search(copy, query, asker)
+    if (found === null) return this.fromDatabase(query, url, asker)
+    countList('memory')
+    return memory.answers.keep(target, copy, respondPage(this.entity, query, found, url, this.cursors))
+  }
+
+  /** What the copy has of the list, as of one snapshot; null: it cannot tell. Nothing is awaited behind the search. */
+  private async search(copy: TableCopy, query: ListQuery, asker: Asker): Promise<Found | null> {
+    const turn = (this.memory as TableCopies).turn(asker.key)
+    if (turn !== null) {
+      await turn
+      if (asker.request.signal.aborted) throw new Abandoned()
+    }
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      const ordering = copy.prepare(query)
+      if (ordering === null) return copy.find(query)
+      await ordering
+    }
+    return copy.find(query)
+  }
+
+  private async fromDatabase(query: ListQuery, url: string, asker: Asker): Promise<Reply> {
+    countList('database')
     try {
-      return await this.source.find(key, query, asker, respond)
+      const rows = await this.reads.read(compileList(this.entity, query), asker, ownerOf(query))
+      return respondPage(this.entity, query, { rows, total: Number(rows[0]?.[0] ?? 0) }, url, this.cursors)
     } catch (error) {
       if (!(error instanceof TooCostly)) throw error
       throw new ApiError(error.code, `${error.message} To get it: ${narrowing(query)}.`, { cause: error.cause })
@@ -82,4 +126,11 @@ export function requireAnyVersion({ ifMatch }: Conditions): void {
 /** Of `W/"1kzp"`, what stands in its quotes. */
 function opaqueOf(tag: string): string {
   return tag.slice(tag.indexOf('"') + 1, -1)
+}
+
+const LISTS = Object.fromEntries(metrics.lists.labels.from.map((from) => [from, cellOf('lists', from)]))
+
+/** Counts a list by where its answer came from. */
+function countList(from: (typeof metrics.lists.labels.from)[number]): void {
+  count(LISTS[from] as Cell)
 }

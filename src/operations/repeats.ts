@@ -2,7 +2,6 @@ import { compileLook } from '../compile/once.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
-import type { Observe } from '../execute/work.ts'
 import { type Batchable, ONCE_CONSTRAINT, type Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
@@ -34,11 +33,9 @@ export class Repeats {
   /** Keys of writes that this process is at: it answers the others without asking the database. */
   private readonly underWay = new Set<string>()
 
-  /** `settle` resolves when no list from memory can be without what the database shows now. */
   constructor(
     private readonly entity: Entity,
     private readonly database: Database,
-    private readonly settle: () => Promise<unknown>,
   ) {}
 
   /** Under what the request is to be done once; null: it names no key. `values`: null for a deletion. @throws ApiError 400 */
@@ -76,7 +73,6 @@ export class Repeats {
       return await done()
     } catch (error) {
       if (!(error instanceof AnsweredBefore)) throw error
-      await this.settle()
       const { status, headers, body } = await reply(error.written as Written)
       return { status, headers: { ...headers, 'Idempotency-Replayed': 'true' }, body }
     } finally {
@@ -85,8 +81,8 @@ export class Repeats {
   }
 
   /** Runs a statement; where it has done nothing, looks whether its key was used before. @throws as `write`, `look` */
-  run(writes: Pick<Database, 'write'>, statement: Batchable, observe: Observe | null = null): Promise<Row[]> {
-    const written = writes.write(statement, observe)
+  run(writes: Pick<Database, 'write'>, statement: Batchable): Promise<Row[]> {
+    const written = writes.write(statement)
     return statement.once ? this.orLook(written, statement.once) : written
   }
 

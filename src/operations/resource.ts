@@ -1,13 +1,8 @@
-import { type CacheAccess, CachedLists } from '../cache/cachedLists.ts'
-import { DatabaseLists } from '../cache/databaseLists.ts'
-import { ReadFence } from '../changes/readFence.ts'
-import { tableMask, WriteRecorder } from '../changes/recorder.ts'
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
-import type { Publishing } from '../compile/parts.ts'
 import type { Trail } from '../compile/trail.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import type { Once } from '../model/batch.ts'
-import { copiedEntities, type ReferringColumn, referringColumns } from '../model/copies.ts'
+import { type ReferringColumn, referringColumns } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
@@ -42,9 +37,6 @@ export class Resource {
   private readonly repeats: Repeats
   private readonly rows: RowWrites
   private readonly many: RowsCreates
-  /** Null: there is no list cache. */
-  private readonly writes: WriteRecorder | null
-  private readonly publishing: Publishing
   private readonly longWrites: LongWrites | null
   /** Null: writes leave no lines. */
   private readonly trail: Omit<Trail, 'key'> | null
@@ -60,22 +52,13 @@ export class Resource {
     this.longWrites = longWrites
     this.copies = new RowCopies(entity, entities)
     this.referring = referringColumns(entity, entities)
-    this.publishing = memory === null ? 'unpublished' : 'published'
-    this.writes = memory && new WriteRecorder(entity, entities, memory.publisher, memory.flags, memory.inFlight)
-    const access: CacheAccess | null = memory && {
-      cache: memory.cache,
-      fence: new ReadFence(database, memory.inFlight, memory.inclusion),
-      tableMask: tableMask(entities, [entity]),
-    }
-    this.reads = new RowReads(entity, database, access, tableMask(entities, copiedEntities(entity, entities)))
-    this.repeats = new Repeats(entity, database, () => this.reads.settled())
-    this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.absent(id))
-    const { repeats, writes, publishing } = this
-    this.many = new RowsCreates({ ...parts, entity, repeats, writes, publishing, bodyPlaces })
+    this.reads = new RowReads(entity, database)
+    this.repeats = new Repeats(entity, database)
+    this.rows = new RowWrites(entity, database, this.repeats, (id) => this.reads.notFound(id))
+    this.many = new RowsCreates({ ...parts, entity, repeats: this.repeats, bodyPlaces })
     this.versions = new RowVersions(entity, this.reads)
-    const source = access ? new CachedLists(entity, listReads, access) : new DatabaseLists(entity, listReads)
-    this.lists = new Lists(entity, cursors, source)
-    this.streams = new Streams(entity, listReads, streamPlaces, () => this.reads.settled(), parts.readmit)
+    this.lists = new Lists(entity, cursors, listReads, memory)
+    this.streams = new Streams(entity, listReads, streamPlaces, parts.readmit)
   }
 
   list(call: ResourceRequest): Promise<Reply> | Reply {
@@ -109,9 +92,8 @@ export class Resource {
     if (conditions !== null) requireList(conditions)
     if (isDry) return this.many.check(call, [assignments], (_, fault) => fault)
     const once = this.repeats.begin(call, '', assignments)
-    const statement = compileCreate(this.entity, assignments, once, this.publishing, this.trailOf(call))
-    const create = () =>
-      this.rows.write({ ...statement, asker: call.key }, null, assignments, null, this.writes?.create)
+    const statement = compileCreate(this.entity, assignments, once, this.trailOf(call))
+    const create = () => this.rows.write({ ...statement, asker: call.key }, null, assignments, null)
     return this.repeats.answer(once, create, (row) => this.created(call, row))
   }
 
@@ -138,7 +120,7 @@ export class Resource {
     const once = this.repeats.begin(call, id, null)
     const remove = async () => {
       const asked = await this.asked(call, id, once)
-      return this.rows.remove(id, this.referring, asked, once, this.writes?.remove, this.trailOf(call), call.key)
+      return this.rows.remove(id, this.referring, asked, once, this.trailOf(call), call.key)
     }
     return this.repeats.answer(once, remove, () => respondEmpty())
   }
@@ -162,8 +144,6 @@ export class Resource {
       ? await this.rename(call, id, assignments, asked, once)
       : await this.set(call, id, assignments, asked, once)
     const { length } = this.entity.properties
-    // What it has found, another write may have left.
-    await this.reads.published(row, 2 * length + 1)
     return [...this.copies.withOwn(row).slice(0, length), row[2 * length] as string]
   }
 
@@ -174,9 +154,8 @@ export class Resource {
     asked: VersionAsked | null,
     once: Once | null,
   ): Promise<Row> {
-    const trail = this.trailOf(call)
-    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.publishing, trail)
-    return this.rows.write({ ...statement, asker: call.key }, id, assignments, asked, this.writes?.update)
+    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.trailOf(call))
+    return this.rows.write({ ...statement, asker: call.key }, id, assignments, asked)
   }
 
   private trailOf({ key }: ResourceRequest): Trail | null {
@@ -200,23 +179,21 @@ export class Resource {
     asked: VersionAsked | null,
     once: Once | null,
   ): Promise<Row> {
-    const observe = this.writes?.rename
-    const publishing = this.writes === null ? 'unpublished' : 'renamed'
     const compile = (copying: readonly ReferringColumn[]) => ({
-      ...compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, publishing, this.trailOf(call)),
+      ...compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, this.trailOf(call)),
       asker: call.key,
     })
     const whole = compile([])
-    if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked, observe)
+    if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked)
     const few = compile(this.copies.copying)
     const alone = { ...few, batch: null }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
-    const [first] = await this.rows.attempt(this.copies.areBatched ? few : alone, assignments, observe)
+    const [first] = await this.rows.attempt(this.copies.areBatched ? few : alone, assignments)
     if (first) return first
     await this.rows.refuse(id, assignments, asked, once)
-    const [again] = this.copies.areBatched ? await this.rows.attempt(alone, assignments, observe) : []
+    const [again] = this.copies.areBatched ? await this.rows.attempt(alone, assignments) : []
     if (again) return again
     call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
-    return this.rows.write(whole, id, assignments, asked, observe, this.longWrites)
+    return this.rows.write(whole, id, assignments, asked, this.longWrites)
   }
 }

@@ -1,7 +1,7 @@
-import type { CacheParts } from '../cache/cacheParts.ts'
 import type { Database } from '../execute/database.ts'
 import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
+import type { TableCopies } from '../memory/tableCopies.ts'
 import type { Cursors } from '../model/cursor.ts'
 import type { Rights } from '../model/rights.ts'
 import type { Places } from './places.ts'
@@ -50,7 +50,7 @@ export interface ResourceParts {
   readonly streamPlaces?: Places
   readonly bodyPlaces?: Places
   /** Null: every list is read from the database. */
-  readonly memory: CacheParts | null
+  readonly memory: TableCopies | null
   /** Whether lines of what writes change have values; null, or not there: no lines are left. */
   readonly trail?: { readonly hasValues: boolean } | null
 }

@@ -4,7 +4,6 @@ import type { Trail } from '../compile/trail.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
-import type { Observe } from '../execute/work.ts'
 import type { Batchable, Once } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Rule } from '../model/entity.ts'
@@ -18,12 +17,12 @@ export const ATTEMPTS_MAX = 3
 
 /** Writes single rows of one entity; says why one was refused, which its statement does not. D13, D16. */
 export class RowWrites {
-  /** `absent`: the error for a row that is not there. */
+  /** `notFound`: the error for a row that is not there. */
   constructor(
     private readonly entity: Entity,
     private readonly database: Database,
     private readonly repeats: Repeats,
-    private readonly absent: (id: string) => Promise<ApiError>,
+    private readonly notFound: (id: string) => ApiError,
   ) {}
 
   /** Runs a write to row `id`, or null: of a new one; again where it was refused for what others have changed since. @throws ApiError */
@@ -32,11 +31,10 @@ export class RowWrites {
     id: string | null,
     assignments: Assignments,
     asked: VersionAsked | null,
-    observe: Observe | null = null,
     writes: Pick<Database, 'write'> = this.database,
   ): Promise<Row> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const [row] = await this.attempt(statement, assignments, observe, writes)
+      const [row] = await this.attempt(statement, assignments, writes)
       if (row) return row
       await this.refuse(id, assignments, asked, statement.once)
     }
@@ -47,10 +45,9 @@ export class RowWrites {
   attempt(
     statement: Batchable,
     assignments: Assignments,
-    observe: Observe | null = null,
     writes: Pick<Database, 'write'> = this.database,
   ): Promise<Row[]> {
-    return this.repeats.run(writes, statement, observe).catch(async (error) => {
+    return this.repeats.run(writes, statement).catch(async (error) => {
       throw error instanceof ConstraintViolation ? await this.explain(error, assignments) : error
     })
   }
@@ -61,27 +58,18 @@ export class RowWrites {
     referring: readonly ReferringColumn[],
     asked: VersionAsked | null,
     once: Once | null,
-    observe: Observe | null = null,
     trail: Trail | null = null,
     asker = '',
   ): Promise<Row> {
-    const compiled = compileRemove(
-      this.entity,
-      id,
-      referring,
-      asked?.versions,
-      once,
-      observe === null ? 'unpublished' : 'published',
-      trail,
-    )
-    const [row] = await this.repeats.run(this.database, { ...compiled, asker }, observe).catch((error) => {
+    const compiled = compileRemove(this.entity, id, referring, asked?.versions, once, trail)
+    const [row] = await this.repeats.run(this.database, { ...compiled, asker }).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })
     if (row) return row
     const error = await this.reason(async () => {
       await asked?.find(id)
       const [found] = await this.database.read(compileKept(this.entity, id, referring))
-      if (!found) return this.absent(id)
+      if (!found) return this.notFound(id)
       return once && found[0] !== 't' ? null : this.stillReferenced(id)
     }, once)
     throw error ?? inProgress()
@@ -111,7 +99,7 @@ export class RowWrites {
   private async find(id: string | null, assignments: Assignments): Promise<ApiError | null> {
     const statement = compileRefusals(this.entity, id, assignments)
     const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
-    if (id !== null && causes.includes('id')) return this.absent(id)
+    if (id !== null && causes.includes('id')) return this.notFound(id)
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
     const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]

@@ -1,6 +1,4 @@
-import type { WriteRecorder } from '../changes/recorder.ts'
 import { compileCreateRows, writableOf } from '../compile/createRows.ts'
-import type { Publishing } from '../compile/parts.ts'
 import { compileRowRefusals } from '../compile/refusals.ts'
 import type { Trail } from '../compile/trail.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
@@ -38,9 +36,6 @@ interface Parts {
   readonly entity: Entity
   readonly database: Database
   readonly repeats: Repeats
-  /** Null: there is no list cache. */
-  readonly writes: WriteRecorder | null
-  readonly publishing: Publishing
   readonly bodyPlaces: Places
   readonly chargeMore?: ResourceParts['chargeMore']
 }
@@ -66,7 +61,7 @@ export class RowsCreates {
   }
 
   private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
-    const { entity, repeats, publishing, chargeMore } = this.parts
+    const { entity, repeats, chargeMore } = this.parts
     const byBytes = Math.ceil(Buffer.byteLength(body.text) / BYTES_OF_REQUEST)
     if (byBytes > 1) await chargeMore?.(call.exchange, byBytes - 1)
     const texts = await findRows(body)
@@ -78,7 +73,7 @@ export class RowsCreates {
     if (conditions !== null) requireList(conditions)
     if (isDry) return this.check(call, rows, faultOfRow)
     const once = await repeats.beginRows(call, rows)
-    const compiled = compileCreateRows(entity, await this.arraysOf(rows), once, publishing, trail)
+    const compiled = compileCreateRows(entity, await this.arraysOf(rows), once, trail)
     const statement = { ...compiled, asker: call.key }
     return repeats.answer(
       once,
@@ -96,9 +91,9 @@ export class RowsCreates {
 
   /** Again where it was refused for what others have changed since. @throws ApiError */
   private async write(statement: Batchable, rows: readonly Assignments[]): Promise<Row[]> {
-    const { database, repeats, writes } = this.parts
+    const { database, repeats } = this.parts
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const written = await repeats.run(database, statement, writes?.createRows).catch(async (error) => {
+      const written = await repeats.run(database, statement).catch(async (error) => {
         if (!(error instanceof ConstraintViolation)) throw error
         await this.refuse(rows)
         throw conflict(error)

@@ -26,8 +26,6 @@ export class Streams {
     private readonly entity: Entity,
     private readonly reads: ListReads,
     private readonly places: Places,
-    /** Resolves when no list from memory can be without what the database shows now. */
-    private readonly settle: () => Promise<unknown>,
     private readonly readmit: ResourceParts['readmit'],
   ) {}
 
@@ -96,7 +94,6 @@ export class Streams {
     const startMs = performance.now()
     const statement = compilePiece(this.entity, query, columns, position, size)
     const rows = await this.reads.read({ ...statement, batch: null }, call)
-    await this.settle()
     return { rows, size, ms: performance.now() - startMs }
   }
 }

@@ -6,14 +6,12 @@ import { join, resolve } from 'node:path'
 import { tryLock } from '../os/lock.ts'
 import { causeOf, logOf, openLog, tail } from './postgresLog.ts'
 import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from './postmaster.ts'
-import { type Access, FEED, ROLES, secure } from './rights.ts'
+import { type Access, ROLES, secure } from './rights.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
 
 /** A PostgreSQL that this process has started. */
 export interface EmbeddedPostgres {
   url: string
-  /** Of the role that reads the log. */
-  readonly feedUrl: string
   /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
   readonly failed: Promise<string>
   /**
@@ -96,7 +94,7 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   const password = readPassword(passwordFile(runner.cluster))
   if (!existsSync(join(runner.cluster, 'PG_VERSION'))) await initialize(runner, dataDir)
   const { access = 'tables' } = options
-  const feedPassword = await secure(runner, dataDir, password, access)
+  await secure(runner, dataDir, password, access)
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
   const first = await launchOnFreePort(runner, dataDir, settings)
   if (options.isShared !== false) publish(dataDir, runner.cluster)
@@ -109,7 +107,6 @@ async function startLocked(dataDir: string, options: Options, release: () => voi
   let failed = failureOf(child)
   return {
     url: addressOf(port, ROLES[access], password),
-    feedUrl: access === 'tables' ? addressOf(port, FEED, feedPassword) : addressOf(port, ROLES[access], password),
     get failed() {
       return failed
     },

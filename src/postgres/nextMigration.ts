@@ -41,12 +41,12 @@ export async function nextMigration(
   }))
   const isChanged = (name: string) =>
     changes.some(({ table, first, last }) => table === name && first.length + last.length > 0)
-  const silent = names.filter((table) => !found.get(table)?.notifies)
+  const silent = names.filter((table) => !found.get(table)?.isRecorded)
   const statements = [
     ...changes.flatMap(({ first }) => first),
     ...allCreated(made, quote),
     ...changes.flatMap(({ last }) => last),
-    ...silent.map(published),
+    ...silent.map(recorded),
   ]
   return {
     text: statements.length === 0 ? '' : `${statements.join('\n\n')}\n`,
@@ -74,7 +74,7 @@ function allCreated(declared: readonly DeclaredTable[], quote: Quote): string[] 
 export function newTables(entities: readonly Entity[]): string {
   const quote = (name: string) => name
   const declared = declaredTables(entities, quote)
-  return `${[...allCreated(declared, quote), ...declared.map(({ table }) => published(table))].join('\n\n')}\n`
+  return `${[...allCreated(declared, quote), ...declared.map(({ table }) => recorded(table))].join('\n\n')}\n`
 }
 
 /** Those to tables that are made after this one. */
@@ -133,12 +133,10 @@ function created(declared: DeclaredTable, later: readonly ForeignKey[], quote: Q
   return indexes.length === 0 ? [create] : [create, indexText(table, indexes, quote)]
 }
 
-/** Servers hear of its changes: from PostgreSQL's log where they can read it, or by triggers. */
-function published(table: string): string {
-  return `-- Without these two, lists of the table are not cached: no server would hear of what another one writes. Rows stand in
--- notifications only where servers cannot read them from PostgreSQL's log.
-select publish_rows('${table}');
-select notify_changes_of('${table}', current_setting('wal_level') <> 'logical');`
+/** Triggers that say which rows have changed. */
+function recorded(table: string): string {
+  return `-- Without these triggers no server keeps the table in memory: it could not know what others write.
+select record_changes_of('${table}');`
 }
 
 /** Tables that an entity once had. */
@@ -146,7 +144,7 @@ async function undeclaredTables(sql: postgres.TransactionSql, declared: readonly
   const rows = await sql`
     select distinct relname as name from pg_trigger
     join pg_proc on pg_proc.oid = tgfoid join pg_class on pg_class.oid = tgrelid
-    where proname = 'notify_change' and relnamespace = current_schema()::regnamespace
+    where proname = 'note_rows' and relnamespace = current_schema()::regnamespace
     order by 1`
   return rows
     .filter(({ name }) => !declared.includes(name))

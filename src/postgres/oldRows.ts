@@ -62,6 +62,43 @@ export function oldChanges(days: number): DeleteSlice {
   }
 }
 
+/** Copies of tables are refreshed within this time, or are loaded anew. */
+const LINES_MS = 55_000
+/** Lines are short. */
+const LINES_OF_ROW = 20
+
+/**
+ * Lines of `row_change` that had been committed a minute ago. The newest of each table stays: the end of the index has then no
+ * entries of deleted lines, over which each question would walk while an old snapshot is held.
+ */
+export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
+  let earlier: { readonly oldest: string; readonly ms: number } | null = null
+  return async (sql, rows) => {
+    const nowMs = performance.now()
+    const isOld = earlier !== null && nowMs - earlier.ms >= keptMs
+    const before = isOld ? (earlier?.oldest as string) : '0'
+    const [found] = await sql<{ deleted: number; oldest: string }[]>`
+      with newest as materialized (
+        select relation, (select transaction from row_change where relation = known.relation order by transaction desc limit 1) as last
+        from (select distinct relation from row_change) as known
+      ),
+      deleted as (
+        delete from row_change where ctid = any (array(
+          select line.ctid from row_change as line join newest using (relation)
+          where transaction < ${before}::xid8 and transaction < last limit ${LINES_OF_ROW * rows}
+        )) returning 1
+      ),
+      marked as (
+        update row_change_run set kept_from = greatest(kept_from, ${before}::xid8) where exists (select from deleted)
+      )
+      select (select count(*) from deleted)::int as deleted, pg_snapshot_xmin(pg_current_snapshot())::text as oldest`
+    const { deleted = 0, oldest = '0' } = found ?? {}
+    if (deleted === LINES_OF_ROW * rows) return rows
+    if (isOld || earlier === null) earlier = { oldest, ms: nowMs }
+    return 0
+  }
+}
+
 /** Whether this server leaves lines of what changes: where that, or the database, is another than before, a new run begins. */
 export async function checkChanges(url: string, isKept: boolean): Promise<void> {
   await withConnection(url, (sql) => sql`select check_changes(${isKept})`)

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withConnection } from '../execute/connect.ts'
 import type { Log } from '../log.ts'
@@ -12,8 +11,6 @@ export type Access = 'tables' | 'everything'
 /** Who serves, and the superuser that initdb makes. */
 export const ROLES: Readonly<Record<Access, string>> = { tables: 'roster_app', everything: 'roster' }
 const { tables: SERVING, everything: SUPERUSER } = ROLES
-/** Who reads the log: a role that may replicate, and may not so much as read a table. */
-export const FEED = 'roster_feed'
 const DATABASE = 'postgres'
 
 /**
@@ -22,8 +19,8 @@ const DATABASE = 'postgres'
  */
 const ENTRANCES: Readonly<Record<Access, string>> = {
   tables: `# Written by Roster at its start.
-host ${DATABASE} ${SERVING},${FEED} 127.0.0.1/32 scram-sha-256
-host all,replication ${SERVING},${FEED},${SUPERUSER} 0.0.0.0/0 reject
+host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256
+host all,replication ${SERVING},${SUPERUSER} 0.0.0.0/0 reject
 host all all 127.0.0.1/32 scram-sha-256
 `,
   everything: `# Written by Roster at its start.
@@ -68,14 +65,6 @@ $$`
 
 const NOTHING_ELSE = 'nosuperuser nocreatedb nocreaterole nobypassrls'
 
-/** The publication is the server's; what it has is a matter of migrations. */
-const PUBLISH = `do $$ begin
-  if not exists (select from pg_publication where pubname = 'roster') then
-    create publication roster with (publish_generated_columns = stored);
-  end if;
-  alter publication roster owner to ${SERVING};
-end $$`
-
 function restrictRole(role: string, attributes: string, password: string): string[] {
   return [
     `do $$ begin if to_regrole('${role}') is null then create role ${role}; end if; end $$`,
@@ -89,36 +78,30 @@ function restrictRole(role: string, attributes: string, password: string): strin
 }
 
 /** No role that comes with the cluster, and no right that PostgreSQL gives to everyone, leads past the tables. */
-function restrict(password: string, feedPassword: string): string[] {
+function restrict(password: string): string[] {
   return [
     ...restrictRole(SERVING, 'noreplication', password),
-    ...restrictRole(FEED, 'replication', feedPassword),
+    // Of earlier versions, which read PostgreSQL's log.
+    'drop role if exists roster_feed',
     `revoke create, temporary on database ${DATABASE} from public`,
     'revoke create on schema public from public',
     `grant usage, create on schema public to ${SERVING}`,
     OWN_ALL,
-    PUBLISH,
     `alter role ${SUPERUSER} password null`,
   ]
 }
 
 /**
  * Lets the role of `access` in, by its password, and takes what the superuser owns over from it, as earlier versions of ours
- * left it. Once in the life of a cluster: it is not running, and its only session is one without a network. Returns the password
- * of the role that reads the log, which is made anew where its file is missing.
+ * left it. Once in the life of a cluster: it is not running, and its only session is one without a network.
  * @throws Error with the end of PostgreSQL's log
  */
-export async function secure(runner: Runner, dataDir: string, password: string, access: Access): Promise<string> {
+export async function secure(runner: Runner, dataDir: string, password: string, access: Access): Promise<void> {
   const file = join(runner.cluster, 'pg_hba.conf')
-  const feedFile = `${runner.cluster}.feed.password`
-  const known = existsSync(feedFile) ? readFileSync(feedFile, 'utf8') : null
-  const isWhole = known !== null || access === 'everything'
-  if (isWhole && readFileSync(file, 'utf8') === ENTRANCES[access]) return known ?? ''
-  const feedPassword = known ?? randomBytes(24).toString('hex')
-  const commands =
-    access === 'tables' ? restrict(password, feedPassword) : [`alter role ${SUPERUSER} password '${password}'`]
+  if (readFileSync(file, 'utf8') === ENTRANCES[access]) return
+  const commands = access === 'tables' ? restrict(password) : [`alter role ${SUPERUSER} password '${password}'`]
   await runAlone(runner, dataDir, commands)
-  if (known === null && access === 'tables') writeFileSync(feedFile, feedPassword, { mode: 0o600, flag: 'wx' })
+  rmSync(`${runner.cluster}.feed.password`, { force: true })
   // Last: what was interrupted is done again. Beside the cluster, since in it PostgreSQL's user could have put a link under
   // the name, and would be given what that leads to.
   const part = `${runner.cluster}.hba.part`
@@ -126,7 +109,6 @@ export async function secure(runner: Runner, dataDir: string, password: string, 
   writeFileSync(part, ENTRANCES[access], { mode: 0o600, flag: 'wx' })
   runner.give(part)
   renameSync(part, file)
-  return feedPassword
 }
 
 /** As the superuser, in PostgreSQL's single-user mode, which takes a command a line. */

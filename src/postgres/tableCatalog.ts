@@ -20,7 +20,7 @@ export interface FoundTable {
   /** What their columns are, and on what condition, but for those of constraints: `(name, id)`. */
   readonly indexes: ReadonlyMap<string, string>
   /** Whether it tells servers of its changes. */
-  readonly notifies: boolean
+  readonly isRecorded: boolean
 }
 
 /** Tables of the schema that is first in the search path; those that are not there are left out. */
@@ -61,11 +61,11 @@ async function readTable(sql: postgres.TransactionSql, oid: string): Promise<Fou
     order by c.relname`
   const [triggers] = await sql`
     select count(*) > 0 as "areThere" from pg_trigger join pg_proc on pg_proc.oid = tgfoid
-    where tgrelid = ${oid}::int8::oid and proname = 'notify_change'`
+    where tgrelid = ${oid}::int8::oid and proname = 'note_rows'`
   return {
     columns: new Map(columns.map((column) => [column.name, { ...column }])),
     constraints: new Map(constraints.map(({ name, definition }) => [name, definition])),
     indexes: new Map(indexes.map(({ name, definition }) => [name, definition])),
-    notifies: triggers?.areThere === true,
+    isRecorded: triggers?.areThere === true,
   }
 }

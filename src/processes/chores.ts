@@ -3,7 +3,7 @@ import { HookSender, type HookUse } from '../hooks/sender.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import { parseTargets } from '../model/targets.ts'
-import { OldRows, oldAnswers, oldChanges } from '../postgres/oldRows.ts'
+import { OldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 
 interface Surroundings {
   readonly entities: readonly Entity[]
@@ -18,7 +18,11 @@ export class Chores {
   /** `directUrl`: the database, past a pooler. */
   constructor(config: Config, directUrl: string, { entities, log }: Surroundings) {
     const { changesDays, hooksAllow } = config
-    this.oldRows = new OldRows(directUrl, changesDays > 0 ? [oldAnswers, oldChanges(changesDays)] : [oldAnswers])
+    this.oldRows = new OldRows(directUrl, [
+      oldRowChanges(),
+      oldAnswers,
+      ...(changesDays > 0 ? [oldChanges(changesDays)] : []),
+    ])
     // Without lines there is nothing to post; behind a pooler the lock of the sender would be that of any client.
     const hasHooks = changesDays > 0 && (!isPooled(config) || config.databaseDirectUrl !== null)
     this.hooks = hasHooks ? new HookSender(directUrl, entities, { allowed: parseTargets(hooksAllow), log }) : null

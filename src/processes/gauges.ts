@@ -1,4 +1,4 @@
-import type { ColumnStore } from '../columns/columnStore.ts'
+import type { TableCopies } from '../memory/tableCopies.ts'
 import { cellOf, count, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 
 /** What has a number of statements under way. */
@@ -8,26 +8,24 @@ interface Loaded {
 
 /** What a worker has, of which scrapes say how much of it is in use. */
 export interface Gauged {
-  readonly pools: Readonly<
-    Record<'rows' | 'lists' | 'longWrites', { readonly database: Loaded; readonly size: number }>
-  >
-  /** Null: there are none. */
-  readonly columns: ColumnStore | null
-  readonly columnBytesMax: number
+  readonly pools: Readonly<Record<(typeof POOL_NAMES)[number], { readonly database: Loaded; readonly size: number }>>
+  /** Null: there is none. */
+  readonly memory: TableCopies | null
+  readonly memoryBytesMax: number
   requestsInFlight(): number
 }
 
+const POOL_NAMES = ['rows', 'lists', 'longWrites', 'memory'] as const
 const DELAY_EVERY_MS = 100
 
 const IN_FLIGHT = cellOf('requestsInFlight')
 const OVERFLOWED = cellOf('overflowed')
 const KEYS = cellOf('limiterKeys')
 const KEYS_MAX = cellOf('limiterKeysMax')
-const COLUMN_TABLES = cellOf('columnTables')
-const COLUMN_BYTES = cellOf('columnBytes')
-const COLUMN_BYTES_MAX = cellOf('columnBytesMax')
-const COLUMN_AGE = cellOf('columnAge')
-const POOLS = (['rows', 'lists', 'longWrites'] as const).map((pool) => ({
+const MEMORY_TABLES = cellOf('memoryTables')
+const MEMORY_BYTES = cellOf('memoryBytes')
+const MEMORY_BYTES_MAX = cellOf('memoryBytesMax')
+const POOLS = POOL_NAMES.map((pool) => ({
   pool,
   max: cellOf('connectionsMax', pool),
   sent: cellOf('statementsSent', pool),
@@ -49,7 +47,7 @@ export function noteKeys({ overflowed, inUse, max }: { overflowed: number; inUse
   gauge(KEYS_MAX, max)
 }
 
-function writeGauges({ pools, columns, columnBytesMax, requestsInFlight }: Gauged) {
+function writeGauges({ pools, memory, memoryBytesMax, requestsInFlight }: Gauged) {
   gauge(IN_FLIGHT, requestsInFlight())
   for (const { pool, max, sent, queries } of POOLS) {
     const { database, size } = pools[pool]
@@ -58,11 +56,10 @@ function writeGauges({ pools, columns, columnBytesMax, requestsInFlight }: Gauge
     gauge(sent, load.sent)
     gauge(queries, load.queries)
   }
-  gauge(COLUMN_BYTES_MAX, columns === null ? 0 : columnBytesMax)
-  const use = columns?.use ?? { tables: 0, bytes: 0, ageMs: 0 }
-  gauge(COLUMN_TABLES, use.tables)
-  gauge(COLUMN_BYTES, use.bytes)
-  gauge(COLUMN_AGE, use.ageMs / 1_000)
+  gauge(MEMORY_BYTES_MAX, memory === null ? 0 : memoryBytesMax)
+  const { tables, bytes } = memory?.use ?? { tables: 0, bytes: 0 }
+  gauge(MEMORY_TABLES, tables)
+  gauge(MEMORY_BYTES, bytes)
 }
 
 /** What comes for this process waits as long as a timer that is due. */

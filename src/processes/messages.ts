@@ -1,5 +1,4 @@
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
-import type { ChangeLogAccess } from '../changes/owner.ts'
 import type { Config } from '../config/config.ts'
 import type { Samples } from '../metrics/counts.ts'
 import type { Certificate } from '../os/certificate.ts'
@@ -18,8 +17,6 @@ export interface StartMessage {
   readonly tables: LimiterTables
   /** Null: HTTP in clear text. */
   readonly certificate: Certificate | null
-  /** Null: the list cache is off. */
-  readonly changes: ChangeLogAccess | null
 }
 
 /** The database is reachable: requests are answered from now on. */
@@ -58,8 +55,4 @@ type StateMessage =
 /** What the process has to report of its work. */
 export type ReportMessage =
   /** The worker has read other keys: those with limits of their own need a table each, in a message `tables`. */
-  | { readonly kind: 'keys'; readonly limits: OwnLimits }
-  /** Writes sent over connections with this application_name have an unknown outcome. */
-  | { readonly kind: 'disown'; readonly connections: string }
-  /** The change log is needed again after a pause. */
-  | { readonly kind: 'wake' }
+  { readonly kind: 'keys'; readonly limits: OwnLimits }

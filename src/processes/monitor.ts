@@ -1,5 +1,4 @@
 import { version } from '../../package.json'
-import type { ChangeLogOwner } from '../changes/owner.ts'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
@@ -18,8 +17,6 @@ import type { WorkerPool } from './workerPool.ts'
 interface Supervised {
   /** Null until they are started. */
   workers(): Pick<WorkerPool, 'running' | 'replacements' | 'poll'> | null
-  /** Null: there is no change log. */
-  changes(): ChangeLogOwner | null
   /** Null: it posts no webhooks. */
   hooks(): HookUse | null
 }
@@ -76,7 +73,6 @@ export class Monitor {
 
   private ownSamples(): Partial<Record<MetricName, Sample[]>> {
     const workers = this.supervised.workers()
-    const changes = this.supervised.changes()
     const running = [...(workers?.running ?? [])]
     const uses = [
       { process: 'supervisor', ...processUse('self') },
@@ -86,8 +82,6 @@ export class Monitor {
       workers: one(running.length),
       workersWanted: one(this.config.workers),
       replacements: one(workers?.replacements ?? 0),
-      cacheLease: changes === null ? [] : one(changes.isLive ? 1 : 0),
-      feedLag: changes === null ? [] : one(changes.lagMs / 1_000),
       ...samplesOfHooks(this.supervised.hooks()),
       memory: uses.flatMap(({ process, bytes }) =>
         bytes === undefined ? [] : [{ labels: { process }, values: [bytes] }],

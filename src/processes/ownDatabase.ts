@@ -2,7 +2,6 @@ import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded.ts'
 import { keepRunning } from '../postgres/keepRunning.ts'
-import { logSettings } from './followOthers.ts'
 
 /** The most that PostgreSQL takes as max_connections. */
 const CONNECTIONS_MAX = 262_143
@@ -12,9 +11,9 @@ const EMBEDDED = { max_parallel_workers_per_gather: '0' }
 /** Starts the embedded PostgreSQL, and again when it ends; `onFailure`: it has ended too often. */
 export async function startOwnDatabase(config: Config, log: Log, onFailure: () => void): Promise<EmbeddedPostgres> {
   const { dataDir, databasePool, workers } = config
-  // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes.
-  const connections = Math.min(2 * (databasePool + 1) * workers + 20, CONNECTIONS_MAX)
-  const settings = { ...EMBEDDED, max_connections: String(connections), ...logSettings(config) }
+  // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes, and three for memory.
+  const connections = Math.min(2 * (databasePool + 4) * workers + 20, CONNECTIONS_MAX)
+  const settings = { ...EMBEDDED, max_connections: String(connections) }
   const embedded = await startEmbedded({ dataDir, settings })
   keepRunning(embedded, {
     onEnd: (lines, pauseMs) => log.error('PostgreSQL ended and is started again', { pauseMs, log: lines }),

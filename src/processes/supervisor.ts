@@ -1,7 +1,5 @@
 import { readDevelopmentKey } from '../admit/apiKey.ts'
-import { ChangeLogOwner } from '../changes/owner.ts'
-import { sweepListeners } from '../changes/sweepListeners.ts'
-import { type Config, isPooled } from '../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { isAway } from '../execute/sqlstate.ts'
 import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'
@@ -14,7 +12,6 @@ import { loadSample } from '../postgres/sample.ts'
 import { loadEntities } from '../registry.ts'
 import { Certificates } from './certificates.ts'
 import { Chores } from './chores.ts'
-import { followOthers } from './followOthers.ts'
 import { type LimitTables, openTables } from './limitTables.ts'
 import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
@@ -62,7 +59,6 @@ export class Supervisor {
   private cursorSecret: string | null = null
   private isStopping = false
   private isWaiting = false
-  private changes: ChangeLogOwner | null = null
   private chores: Chores | null = null
   private certificates: Certificates | null = null
   private entities: readonly Entity[] = []
@@ -91,7 +87,7 @@ export class Supervisor {
     this.pool = new WorkerPool({
       count: config.workers,
       log: this.log,
-      startMessage: (port, process) => ({
+      startMessage: (port) => ({
         kind: 'start',
         config: { ...config, port: port ?? config.port },
         databaseUrl,
@@ -101,11 +97,9 @@ export class Supervisor {
         migrationFiles,
         certificate: this.certificates?.current ?? null,
         tables: tables.ensure(),
-        changes: this.changes?.enter(process) ?? null,
       }),
       onStart: (process) => this.monitor?.sums.enter(process),
       onEnd: (process) => {
-        this.changes?.leave(process)
         tables.leave(process)
         this.monitor?.sums.leave(process)
       },
@@ -129,8 +123,6 @@ export class Supervisor {
   private take(report: ReportMessage) {
     // An operator may have changed the hooks.
     if (report.kind === 'keys') this.chores?.look()
-    else if (report.kind === 'disown') this.changes?.disown(report.connections)
-    else this.changes?.wake()
   }
 
   /** Replaces the workers one after the other, with the code and the keys of now; no request fails. */
@@ -144,7 +136,6 @@ export class Supervisor {
     await this.chores?.stop()
     await this.pool?.stop(LEAVE_MS)
     this.monitor?.stop()
-    await this.changes?.stop()
     await (await this.embedded?.catch(() => null))?.stop()
     for (const release of this.releases.splice(0)) release()
   }
@@ -164,17 +155,11 @@ export class Supervisor {
   /** Takes the memory that this server's processes share. @throws StartError where there is no room */
   private openMemory(): LimitTables {
     const { config, log } = this
-    const { changes, listCache, workers } = config
-    const hasFeed = !isPooled(config) || config.databaseDirectUrl !== null
     try {
-      const { tables, folder, release } = openTables(config, log, () => this.pool?.restart())
+      const { tables, release } = openTables(config, log, () => this.pool?.restart())
       this.releases.push(release)
-      if (listCache && changes === 'off') log.info('list cache off: CHANGES=off, so writes of others are unknown')
-      else if (listCache && !hasFeed) log.info('list cache off: a pooler is between, which passes no NOTIFY on')
-      else if (listCache) this.changes = new ChangeLogOwner({ folder, workers, log, isPooled: isPooled(config) })
       this.monitor = Monitor.create(config, {
         workers: () => this.pool,
-        changes: () => this.changes,
         hooks: () => this.chores?.hookUse ?? null,
       })
       return tables
@@ -185,14 +170,12 @@ export class Supervisor {
 
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
   private async openDatabase(url: string): Promise<boolean> {
-    const { changes, config, entities, log } = this
+    const { config, entities, log } = this
     try {
       for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
       await checkChanges(url, config.changesDays > 0).catch(orDatabaseError)
       if (this.embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
-      if (changes) await followOthers(changes, entities, { url, feedUrl: this.running?.feedUrl ?? url }, config, log)
-      else sweepListeners(url).catch(() => undefined) // a machine that is not swept costs writers a NOTIFY
       const cursorSecret = await readCursorSecret(url).catch(orDatabaseError)
       this.chores ??= new Chores(config, url, { entities, log })
       this.cursorSecret = cursorSecret

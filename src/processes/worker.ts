@@ -1,11 +1,9 @@
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
-import { onWake } from '../changes/demand.ts'
-import { addUnknownOutcome } from '../changes/log.ts'
-import type { ChangeLogAccess } from '../changes/owner.ts'
 import { compileColumnTypes, compileProbe } from '../compile/entity.ts'
 import { type Config, isPooled } from '../config/config.ts'
 import { ApiError } from '../errors.ts'
 import { Database, type DatabaseOptions } from '../execute/database.ts'
+import { QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { endConnections } from '../execute/endConnections.ts'
 import { ListReads, shareConnections } from '../execute/listReads.ts'
 import { LongWrites } from '../execute/longWrites.ts'
@@ -13,17 +11,17 @@ import { isAway } from '../execute/sqlstate.ts'
 import { createApp, type Parts } from '../http/app.ts'
 import { createCors } from '../http/cors.ts'
 import type { Log } from '../log.ts'
+import { TableCopies } from '../memory/tableCopies.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
+import type { Statement } from '../model/sql.ts'
 import type { Certificate } from '../os/certificate.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
-import { openRegion } from '../os/region.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
 import { type Gauged, keepGauges } from './gauges.ts'
-import { openMemory } from './listMemory.ts'
 import { ownRoutes } from './ownRoutes.ts'
 import { slowStatements } from './slowStatements.ts'
 
@@ -56,12 +54,6 @@ interface Surroundings {
   cursorSecret: string | null
   /** Null, or not there: HTTP in clear text. */
   certificate?: Certificate | null
-  /** Null: the list cache is off. */
-  changes?: ChangeLogAccess | null
-  /** Writes sent over connections with this application_name have an unknown outcome; its pool is closed. */
-  onOutcomeUnknown?(connections: string): void
-  /** The change log is needed again after a pause. */
-  onWake?(): void
   migrationFiles: readonly string[]
   log: Log
   /** Where the entities are declared; default: the project's own. */
@@ -74,6 +66,8 @@ const OWN_FILES = 16
 const SETTLE_MS = 50
 /** The same with TLS, whose handshake comes before. */
 const SETTLE_TLS_MS = 500
+/** Connections for questions: those of two tables need not wait for each other. */
+const QUESTIONS_POOL = 2
 /** A statement waits so long for a lock over its connection, and then, where there is time, outside of it. */
 const LOCK_MS_MAX = 100
 /** A list that waits for a table's lock is another fault than one that costs too much: by less than a statement may take. */
@@ -83,9 +77,7 @@ const FINISH_MS = 1_000
 
 /** Starts one server: pool, app, listener. @throws Error with code EADDRINUSE when the port is taken */
 export async function startWorker(config: Config, surroundings: Surroundings): Promise<Worker> {
-  const { log, databaseUrl, directUrl = databaseUrl, migrationFiles, changes = null } = surroundings
-  const region = changes && openRegion(changes.path)
-  if (region) onWake(region, () => surroundings.onWake?.())
+  const { log, databaseUrl, directUrl = databaseUrl, migrationFiles } = surroundings
   const connections = shareConnections(config.databasePool)
   const options: DatabaseOptions = {
     url: databaseUrl,
@@ -93,22 +85,18 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     prepare: config.databasePrepare,
     onStatement: slowStatements(log, config.slowStatementMs),
     isPooled: isPooled(config),
-    changes,
     name: `roster ${crypto.randomUUID()}`,
     onOutcomeUnknown(connections, closed) {
-      if (changes && region) addUnknownOutcome(region, changes.ring)
-      // Without a change log, whose owner would do it. A pooler gives a name to connections of others too.
-      else if (!isPooled(config)) endConnections(database, connections, closed)
-      closed.then(() => surroundings.onOutcomeUnknown?.(connections))
+      // A pooler gives a name to connections of others too.
+      if (!isPooled(config)) endConnections(database, connections, closed)
     },
   }
   const database = new Database({ ...options, lockMsMax: LOCK_MS_MAX })
-  const longWrites = new LongWrites(database, options)
+  const longWrites = new LongWrites(options)
   const lists = new Database({
     ...options,
     poolSize: connections.lists,
     kind: 'list',
-    changes: null,
     name: `${options.name}/lists`,
     spare: database,
     lockMsMax: LISTS_LOCK_MS_MAX,
@@ -124,8 +112,17 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const entities = await loadEntities(surroundings.entitiesDir ?? config.entitiesDir)
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
-  const memory = changes && region && openMemory(config, { databaseUrl: directUrl, database, changes, region, log })
-  if (config.columnsLoad === 'start' && !isWaiting) memory?.columns?.loadAll(entities)
+  const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
+  const memory =
+    config.memoryMb === 0
+      ? null
+      : new TableCopies({
+          bytesMax: config.memoryMb * 2 ** 20,
+          url: directUrl,
+          database,
+          questions: asking(questions),
+          log,
+        })
   const { admission, keys, hasKeys, ready, close } = createAdmission(config, surroundings, database)
   if (!isWaiting)
     await keys.refresh().catch((error) => {
@@ -170,9 +167,10 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       rows: { database, size: connections.others },
       lists: { database: lists, size: connections.lists },
       longWrites: { database: longWrites, size: 1 },
+      memory: { database: questions, size: QUESTIONS_POOL },
     },
-    columns: memory?.columns ?? null,
-    columnBytesMax: config.columnsMb * 2 ** 20,
+    memory,
+    memoryBytesMax: config.memoryMb * 2 ** 20,
     requestsInFlight: () => app.server?.pendingRequests ?? 0,
   }
   // Its timers cost a server at rest a little, and without the port there is no scrape.
@@ -188,7 +186,6 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       await keys.refresh().catch(() => undefined)
       cursors.replaceSecret(cursorSecret)
       isWaiting = false
-      if (config.columnsLoad === 'start') memory?.columns?.loadAll(entities)
     },
     async stop(leaveMs) {
       draining = true
@@ -201,11 +198,18 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       while ((app.server?.pendingRequests ?? 0) > 0 && performance.now() < deadlineMs) await Bun.sleep(10)
       await close()
       // What still runs is answered 503 when its connection ends; so the listener goes last.
-      await Promise.all([database.end(0), lists.end(0), longWrites.end(), memory?.columns?.end()])
+      await Promise.all([database.end(0), lists.end(0), longWrites.end(), questions.end(0), memory?.end()])
       await Bun.sleep(20)
       app.server?.stop(true)
       endGauges()
     },
+  }
+}
+
+/** Sent at once, and alone on a connection. */
+function asking(questions: Database) {
+  return {
+    read: (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined),
   }
 }
 

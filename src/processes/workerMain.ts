@@ -40,8 +40,6 @@ async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) 
     ...surroundings,
     log,
     tablesFor,
-    onOutcomeUnknown: (connections) => report({ kind: 'disown', connections }),
-    onWake: () => report({ kind: 'wake' }),
   })
   try {
     const { url, port, hasKeys } = await worker

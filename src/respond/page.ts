@@ -30,7 +30,9 @@ export function respondPage(
   cursors: Cursors | null = null,
 ): BytesReply {
   const [begin, end] = shownRows(query, rows)
-  const body = isCoded(rows) ? codedBody(entity, query, rows) : printedBody(entity, query, rows.slice(begin, end))
+  const body = isCoded(rows)
+    ? codedBody(entity, query, rows, begin, end)
+    : printedBody(entity, query, rows.slice(begin, end))
   const headers: Record<string, string> = {
     'Content-Type': JSON_TYPE,
     'Cache-Control': NO_STORE,
@@ -69,11 +71,17 @@ const [OPEN, COMMA, CLOSE] = [markOf('['), markOf(','), markOf(']')]
 /** Of one page at a time. */
 const writer = new JsonWriter()
 
-function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows): Uint8Array<ArrayBuffer> {
+function codedBody(
+  entity: Entity,
+  { choice }: ListQuery,
+  rows: CodedRows,
+  begin: number,
+  end: number,
+): Uint8Array<ArrayBuffer> {
   const write = codedWriter(entity, choice)
   writer.mark(OPEN)
-  for (let index = 0; index < rows.length; index++) {
-    if (index > 0) writer.mark(COMMA)
+  for (let index = begin; index < end; index++) {
+    if (index > begin) writer.mark(COMMA)
     write(rows, index, writer)
   }
   writer.mark(CLOSE)

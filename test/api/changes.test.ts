@@ -244,8 +244,8 @@ describe('the history of a row', () => {
   })
 })
 
-test('with CHANGES_VALUES=on and no list cache, a history has the values', async () => {
-  const environment = { CHANGES_VALUES: 'on', LIST_CACHE: 'off' }
+test('with CHANGES_VALUES=on and no memory, a history has the values', async () => {
+  const environment = { CHANGES_VALUES: 'on', MEMORY_MB: '0' }
   const keeping = await startServer({ databaseUrl: server.databaseUrl, environment })
   const { id } = (await keeping.post('/Absences', { Reason: 'Flu', Period: { Days: 1.5 } })).body
   await keeping.patch(`/Absences/${id}`, { Period: { Days: null }, Start: '2024-01-02T03:04:05Z' })

@@ -150,9 +150,9 @@ test('where nothing comes a token does, again and again', async () => {
   const end = { run: 'ffffffffffff', position: '1', number: '0' }
   let reads = 0
   const texts = followTexts(
-    { lines: [], more: false, end, seen: null },
+    { lines: [], more: false, end },
     {
-      readOn: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) }, seen: null }),
+      readOn: async () => ({ lines: [], more: false, end: { ...end, position: String(++reads + 1) } }),
       wait: async (_, untilMs) => {
         await Bun.sleep(Math.max(0, untilMs - performance.now()))
         return false

@@ -147,7 +147,7 @@ describe('7 Failures', () => {
   test('D39: a query slower than its deadline is 503 with Retry-After, the next one is served', async () => {
     const answers = await server.sql.begin(async (sql) => {
       await sql`lock table company in access exclusive mode`
-      return Promise.all([server.get('/Companies'), server.post('/Companies', { Name: 'Late' })])
+      return Promise.all([server.get('/Companies/1'), server.post('/Companies', { Name: 'Late' })])
     })
     for (const answer of answers) {
       expect(errorOf(answer)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { databaseUrl } = server
   const environment = { RATE_LIMIT_CLIENTS: '9', CHANGES_VALUES: 'on' }
   second = await startServer({ keys: KEYS, environment, databaseUrl })
-  plain = await startServer({ keys: KEYS, environment: { ...environment, LIST_CACHE: 'off' }, databaseUrl })
+  plain = await startServer({ keys: KEYS, environment: { ...environment, MEMORY_MB: '0' }, databaseUrl })
 })
 afterAll(async () => {
   await Promise.all([second.stop(), plain.stop()])

@@ -23,7 +23,7 @@ test(
   async () => {
     const server = runMain({
       ...{ DATABASE_URL: url, DATA_DIR: folder.path, WORKERS: '1', BOOTSTRAP_API_KEY: KEY },
-      ...{ RATE_LIMITS: '1000000/1s', RATE_LIMIT_CLIENTS: '1', CHANGES: 'notify' },
+      ...{ RATE_LIMITS: '1000000/1s', RATE_LIMIT_CLIENTS: '1' },
     })
     const address = (await server.waitFor(/listens on (http:\S+?),/))[1] as string
     const headers = { authorization: `ApiKey ${KEY}` }

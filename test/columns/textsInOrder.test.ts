@@ -153,7 +153,7 @@ describe('columns with the ranks of texts', () => {
         text: 'update absence set type = $1 where id = $2',
         values: ['name 77 and a half', before[0] as string],
       })
-      columns.take([{ transaction: 1, before, after }])
+      columns.put(after)
       rows.push(after)
       const bounds = await boundsOf([filter])
       const sorts: Sort[] = [{ property: propertyOf('type'), direction: 'descending' }]

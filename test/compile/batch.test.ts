@@ -15,7 +15,6 @@ import type { Row, Statement } from '../../src/model/sql.ts'
 import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { hostileTexts } from '../support/hostile.ts'
-import { markOf } from '../support/mark.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 let url: string
@@ -63,7 +62,7 @@ describe('text', () => {
         'from unnest($1::text[], $2::boolean[]) with ordinality as b("V1", "V2", "N") ' +
         "cross join (select set_config('lock_timeout', '100', true)) as patience " +
         'order by b."N" returning "id", "name", "enabled", ' +
-        markOf(''),
+        'xmin::text',
       rows: 'ordered',
       distinct: null,
       matches: [],
@@ -91,7 +90,7 @@ describe('text', () => {
         "and (select set_config('lock_timeout', '100', true)) is not null order by id for no key update) as before " +
         'on before.id = b."V2" where t.id = before.id returning t."id", t."name", t."enabled", ' +
         'before."id", before."name", before."enabled", ' +
-        markOf('t.') +
+        't.xmin::text' +
         ', before."X", b."N"',
       rows: 'numbered',
       distinct: 1,
@@ -145,7 +144,7 @@ describe('text', () => {
         'exists (select from "employee" as referring where referring."company_id" = own.id))\', ' +
         'array(select id from "L")))::bigint[]) ' +
         'returning t."id", t."name", t."enabled", ' +
-        markOf('t.') +
+        't.xmax::text' +
         ', b."N"',
       rows: 'numbered',
       distinct: 0,

@@ -21,9 +21,9 @@ afterAll(async () => {
 })
 
 const create = (body: Record<string, unknown>, trail: Trail) =>
-  compileCreate(employee, parseComplete(employee, body), null, 'published', trail)
+  compileCreate(employee, parseComplete(employee, body), null, trail)
 const update = (row: string, body: Record<string, unknown>, key: string) =>
-  compileUpdate(employee, row, parsePartial(employee, body), [], null, null, 'published', { key, hasValues: false })
+  compileUpdate(employee, row, parsePartial(employee, body), [], null, null, { key, hasValues: false })
 const written = async (statement: Batchable) => (await database.write({ ...statement, batch: null }))[0]
 
 test('lines of a row stand in the order of its writes, also where the later one is of an earlier transaction', async () => {

@@ -91,12 +91,12 @@ describe('a setting in force', () => {
   }
 
   test('comes from the environment, a file of settings, or is the default', () => {
-    const found = settingsOf({ PORT: '3001', HOST: '::1', WORKERS: '4', CHANGES: '' }, ['WORKERS', 'CHANGES'])
-    expect(['PORT', 'HOST', 'WORKERS', 'CHANGES', 'PUBLIC_URL'].map((name) => found.get(name))).toEqual([
+    const found = settingsOf({ PORT: '3001', HOST: '::1', WORKERS: '4', MEMORY_MB: '' }, ['WORKERS', 'MEMORY_MB'])
+    expect(['PORT', 'HOST', 'WORKERS', 'MEMORY_MB', 'PUBLIC_URL'].map((name) => found.get(name))).toEqual([
       { name: 'PORT', value: '3001', isSet: true, isSecret: false, from: '.env.local' },
       { name: 'HOST', value: '::1', isSet: true, isSecret: false, from: '.env' },
       { name: 'WORKERS', value: '4', isSet: true, isSecret: false, from: 'environment' },
-      { name: 'CHANGES', value: 'auto', isSet: true, isSecret: false, from: 'default' },
+      { name: 'MEMORY_MB', value: '256', isSet: true, isSecret: false, from: 'default' },
       { name: 'PUBLIC_URL', value: null, isSet: false, isSecret: false, from: 'default' },
     ])
   })

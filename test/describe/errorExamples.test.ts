@@ -21,7 +21,12 @@ let server: TestServer
 beforeAll(async () => {
   const databaseUrl = await createSampleDatabase()
   const records = Object.values(keys).map(({ record }) => record)
-  server = await startServer({ databaseUrl, log: silent, keys: records, environment: { RATE_LIMIT_CLIENTS: '3' } })
+  server = await startServer({
+    databaseUrl,
+    log: silent,
+    keys: records,
+    environment: { RATE_LIMIT_CLIENTS: '3', MEMORY_MB: '0' },
+  })
 })
 afterAll(() => server.stop())
 

@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 afterEach(endPrograms)
 
 const environment = (own: Record<string, string> = {}) => ({
-  ...{ DATA_DIR: join(folder, 'data'), PORT: '0', DATABASE_POOL: '4', WORKERS: '2', CHANGES: 'notify' },
+  ...{ DATA_DIR: join(folder, 'data'), PORT: '0', DATABASE_POOL: '4', WORKERS: '2' },
   ...own,
 })
 const findingsOf = (own: Record<string, string>) => examine(() => readConfig(environment(own)))
@@ -284,7 +284,7 @@ describe('of the database it finds', () => {
   test('too few connections', async () => {
     const [fault = '', ...more] = await faultsAfter('select 1', { DATABASE_POOL: '1000', WORKERS: '8' })
     expect(more.map((text) => text.split(':')[0])).toEqual([])
-    expect(fault).toMatch(/^connections: 8019 of \d+ that the role may have: raise max_connections/)
+    expect(fault).toMatch(/^connections: 8035 of \d+ that the role may have: raise max_connections/)
   })
 
   test('that it takes no writes', async () => {

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { Batcher } from '../../src/execute/batcher.ts'
-import type { Observe } from '../../src/execute/work.ts'
 import type { Batch, Batchable } from '../../src/model/batch.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
-import { observing } from '../support/observing.ts'
 
 const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null }
 const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null }
@@ -17,7 +15,6 @@ const run = (batch: Batch, ...values: (string | null)[]): Batchable => ({ text: 
 
 interface Sent {
   statement: Statement
-  observe: Observe | null
   way: 'alone' | 'together'
   untilMs: number
   /** `null` says that a batch did nothing. */
@@ -28,7 +25,7 @@ interface Sent {
 /** A database that answers when the test says so. */
 function fakeDatabase(waitMsMax = 60_000, runningMsMax = 100) {
   const sent: Sent[] = []
-  const send = (way: Sent['way']) => (statement: Statement, observe: Observe | null, untilMs: number) =>
+  const send = (way: Sent['way']) => (statement: Statement, untilMs: number) =>
     new Promise<Row[]>((resolve, reject) => {
       const answer = (rows: Row[] | null) => {
         resolve(rows as Row[])
@@ -38,7 +35,7 @@ function fakeDatabase(waitMsMax = 60_000, runningMsMax = 100) {
         reject(error)
         return turn()
       }
-      sent.push({ statement, observe, untilMs, way, answer, fail })
+      sent.push({ statement, untilMs, way, answer, fail })
     })
   return {
     batcher: new Batcher({ alone: send('alone'), together: send('together') }, { waitMsMax, runningMsMax }),
@@ -110,18 +107,6 @@ describe('what is asked in one turn of the event loop', () => {
     await turn()
     await sent[0]?.answer([['first'], ['second']])
     expect(await answers).toEqual([[['first']], [['second']]])
-  })
-
-  test('a batch has the observer of its first run, and a run alone its own', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const observers = ['a', 'b', 'c'].map(() => () => observing(() => undefined))
-    for (const [index, observe] of observers.entries()) batcher.ask(run(ordered, `${index}`), observe)
-    await turn()
-    expect(sent.map(({ way, observe }) => [way, observe])).toEqual([['together', observers[0] as Observe]])
-    await sent[0]?.answer(null)
-    expect(sent.slice(1).map(({ way, observe }) => [way, observe])).toEqual(
-      observers.map((observe) => ['alone', observe]),
-    )
   })
 
   test('one run alone is sent as it is', async () => {

@@ -1,11 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
-import type { Batchable } from '../../src/model/batch.ts'
 import { param, type Sql, type Statement, sql, toStatement } from '../../src/model/sql.ts'
-import { observing } from '../support/observing.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { until } from '../support/process.ts'
 
 let url: string
 let admin: postgres.Sql
@@ -221,58 +218,19 @@ describe('errors', () => {
   }, 20_000)
 })
 
-describe('the observer of a write', () => {
-  /** What happens to a write, in order: each time that it is sent, and what each has come to. */
-  function observed(statement: Statement) {
-    const events: unknown[] = []
-    const observe = () => {
-      events.push('sent')
-      return observing((rows) => void events.push(rows))
-    }
-    return { events, statement, observe }
-  }
-  const asked = (piece: Sql) => observed(toStatement(piece))
-
-  test('is asked for before the write is sent, and has its rows before the client has', async () => {
-    const { events, statement, observe } = asked(sql`insert into company (name) values ('watched') returning name`)
-    const rows = await database.write(statement, observe)
-    expect([rows, ...events]).toEqual([[['watched']], 'sent', [['watched']]])
-  })
-
-  test('has no rows of what a constraint refuses, a statement timeout ends, or a fault of ours breaks', async () => {
-    for (const piece of [
-      sql`insert into employee (company_id) values (1)`,
-      sql`insert into company (name) select pg_sleep(20)::text`,
-      sql`insert into company (nothing) values (1)`,
-    ]) {
-      const { events, statement, observe } = asked(piece)
-      await expect(database.write(statement, observe)).rejects.toThrow()
-      expect(events).toEqual(['sent', []])
-    }
-  }, 20_000)
-
-  test('has no rows where the database does not answer, each time that it was tried', async () => {
-    const away = new Database({ url: Object.assign(new URL(url), { port: '9' }).href, poolSize: 1, prepare: true })
-    const { events, statement, observe } = asked(sql`insert into company (name) values ('away')`)
-    await expect(away.write(statement, observe)).rejects.toMatchObject(unavailable)
-    expect(events.length).toBeGreaterThanOrEqual(4)
-    expect(events).toEqual(events.map((_, index) => (index % 2 === 0 ? 'sent' : [])))
-    await away.end(100)
-  })
-
+describe('a write', () => {
   test('has an unknown outcome where the connection is killed, whose name is reported', async () => {
     const given: string[] = []
     const closed: Promise<void>[] = []
-    const changes = { machine: 'this', connections: 'watched' }
     const pool = new Database({
-      ...{ url, poolSize: 1, prepare: true, changes },
+      ...{ url, poolSize: 1, prepare: true, name: 'watched' },
       onOutcomeUnknown(connections, whenClosed) {
         given.push(connections)
         closed.push(whenClosed)
       },
     })
-    const { events, statement, observe } = asked(sql`insert into company (name) select pg_sleep(20)::text || 'killed'`)
-    const write = Promise.allSettled([pool.write(statement, observe)])
+    const statement = toStatement(sql`insert into company (name) select pg_sleep(20)::text || 'killed'`)
+    const write = Promise.allSettled([pool.write(statement)])
     const killed = async () => {
       const rows = await admin`
         select pg_terminate_backend(pid) from pg_stat_activity
@@ -281,7 +239,7 @@ describe('the observer of a write', () => {
     }
     while ((await killed()) === 0) await Bun.sleep(10)
     expect(await write).toMatchObject([{ status: 'rejected', reason: unknown }])
-    expect([events, given]).toEqual([['sent', null], ['watched/0']])
+    expect(given).toEqual(['watched/0'])
     // The next ones are sent over connections of another name.
     await Promise.all(closed)
     const [name] = await pool.read(toStatement(sql`select current_setting('application_name')`))
@@ -289,80 +247,14 @@ describe('the observer of a write', () => {
     await pool.end(100)
   }, 20_000)
 
-  test('has the end of a write that has waited for a lock for too long', async () => {
-    const { events, statement, observe } = asked(sql`insert into company (name) values ('late') returning name`)
+  test('that has waited for a lock for too long is not done', async () => {
+    const statement = toStatement(sql`insert into company (name) values ('late') returning name`)
     await admin.begin(async (transaction) => {
       await transaction`lock table company in share mode`
-      await expect(database.write(statement, observe)).rejects.toMatchObject(unavailable)
+      await expect(database.write(statement)).rejects.toMatchObject(unavailable)
     })
-    while (events.length < 2) await Bun.sleep(10)
-    // A statement that waits for a lock ends by its own timeout.
-    expect(events).toEqual(['sent', []])
     expect(await read(sql`select count(*) from company where name = 'late'`)).toEqual([['0']])
   }, 20_000)
-
-  test('has each sending of a write that was rolled back', async () => {
-    const pool = new Database({ url, poolSize: 5, prepare: true, statementMsMax: 60_000, queryMsMax: 60_000 })
-    const [a, b] = (
-      await pool.write(toStatement(sql`insert into company (name) values ('c'), ('d') returning id`))
-    ).flat() as [string, string]
-    const lock = (first: string, second: string) =>
-      observed({
-        text: `with one as materialized (update company set name = 'two' where id = $1 returning id),
-          pause as materialized (select pg_advisory_xact_lock_shared(4711)::text from one)
-          select two.id from pause cross join lateral (select id from company where id = $2 for update) as two`,
-        values: [first, second],
-      })
-    const writes = [lock(a, b), lock(b, a)]
-    const holder = await admin.reserve()
-    await holder`select pg_advisory_lock(4711)`
-    const done = Promise.all(writes.map(({ statement, observe }) => pool.write(statement, observe)))
-    // Each has its first row before either asks for its second.
-    await until(async () => (await admin`select from pg_locks where objid = 4711 and not granted`).count === 2)
-    await holder`select pg_advisory_unlock(4711)`
-    holder.release()
-    await done
-    const ends = writes.map(({ events }) =>
-      events.filter((event) => event !== 'sent').map((rows) => JSON.stringify(rows)),
-    )
-    expect(ends.map((some) => some.at(-1))).toEqual([`[["${b}"]]`, `[["${a}"]]`])
-    // Sent again at once, it may meet the other one once more.
-    expect(ends.flat().filter((end) => end === '[]').length).toBeGreaterThan(0)
-    await pool.end(100)
-  }, 60_000)
-
-  test('has a batch once, and each run alone where the batch was refused', async () => {
-    const batch = (name: string): Batchable => ({
-      text: 'insert into company (name, enabled) values ($1, $2::boolean) returning name',
-      values: [name, name === 'bad' ? null : 'true'],
-      batch: {
-        text: 'insert into company (name, enabled) select * from unnest($1::text[], $2::boolean[]) returning name',
-        rows: 'ordered',
-        distinct: null,
-      },
-    })
-    const into = (events: unknown[]) => () => {
-      events.push('sent')
-      return observing((rows) => void events.push(rows))
-    }
-    const together: unknown[] = []
-    await Promise.all(['a', 'b', 'c'].map((name) => database.write(batch(name), into(together))))
-    expect(together).toEqual(['sent', [['a'], ['b'], ['c']]])
-    const separate: unknown[] = []
-    const answers = await Promise.allSettled(
-      ['a', 'bad', 'c'].map((name) => database.write(batch(name), into(separate))),
-    )
-    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect(separate.slice(0, 2)).toEqual(['sent', []])
-    const rest = separate.slice(2)
-    expect(rest.filter((event) => event === 'sent')).toHaveLength(3)
-    expect(
-      rest
-        .filter((event) => event !== 'sent')
-        .map((rows) => JSON.stringify(rows))
-        .sort(),
-    ).toEqual(['[["a"]]', '[["c"]]', '[]'])
-  })
 })
 
 test('prepare: false leaves no prepared statement on the connection', async () => {

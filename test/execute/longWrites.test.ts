@@ -2,9 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:te
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
 import { LongWrites } from '../../src/execute/longWrites.ts'
-import type { Row } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { until } from '../support/process.ts'
 
 let url: string
 let sql: postgres.Sql
@@ -15,10 +13,9 @@ beforeAll(async () => {
   sql = connect(url)
 })
 beforeEach(() => {
-  const changes = { machine: 'this', connections: 'roster test' }
-  const options = { url, poolSize: 2, prepare: true, changes }
+  const options = { url, poolSize: 2, prepare: true, name: 'roster test' }
   database = new Database(options)
-  longWrites = new LongWrites(database, options)
+  longWrites = new LongWrites(options)
 })
 afterEach(() => Promise.all([database.end(0), longWrites.end()]))
 afterAll(() => sql.end())
@@ -26,33 +23,6 @@ afterAll(() => sql.end())
 test('PostgreSQL lets it run for a minute', async () => {
   expect(await longWrites.write({ text: 'show statement_timeout', values: [] })).toEqual([['1min']])
 })
-
-test('its transaction is learnt while it runs', async () => {
-  let identified = 0
-  let settled: readonly Row[] | null = null
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  const [{ id } = {}] = await sql`insert into company (name) values ('locked') returning id`
-  const locked = sql.begin(async (transaction) => {
-    await transaction`select from company where id = ${id} for update`
-    held.resolve()
-    await promise
-  })
-  await held.promise
-  const statement = {
-    text: 'update company set name = pg_current_xact_id()::text from (select pg_current_xact_id()) as begun where id = $1::bigint returning name',
-    values: [id],
-  }
-  const write = longWrites.write(statement, () => ({
-    identify: (transaction) => void (identified = transaction),
-    settle: (rows) => void (settled = rows),
-  }))
-  await until(() => identified > 0)
-  expect(settled).toBeNull()
-  resolve()
-  await locked
-  expect(await write).toEqual([[String(identified)]])
-}, 20_000)
 
 test('one runs at a time, in the order in which they came, while others go on; a failure holds up none', async () => {
   const order: string[] = []

@@ -78,10 +78,9 @@ describe('the services of compose.yaml', () => {
     // The role that is made at the first start: its owner, and no superuser.
     const { username, pathname } = new URL(config.databaseUrl as string)
     const { content } = compose.configs.role
-    expect(content).toContain(`create role ${username} login replication password`)
+    expect(content).toContain(`create role ${username} login password`)
     expect(content).toContain(`create database ${pathname.slice(1)} owner ${username} `)
     expect(database.configs).toEqual([{ source: 'role', target: '/docker-entrypoint-initdb.d/role.sh' }])
-    expect(database.command).toContain('wal_level=logical')
     expect(Object.keys(roster.depends_on)).toEqual(['database', 'valkey'])
     for (const service of [database, valkey]) expect(service.healthcheck.test[0]).toBe('CMD')
   })

@@ -102,8 +102,6 @@ const TROUBLES: Readonly<Record<string, readonly (readonly [series: string, valu
     ['roster_database_statements_sent{instance="a",pool="rows"}', '9x30'],
     ['roster_database_connections_max{instance="a",pool="rows"}', '6x30'],
   ],
-  RosterListCacheOff: [['roster_list_cache_live{instance="a"}', '0x30']],
-  RosterNewsLate: [['roster_change_feed_lag_seconds{instance="a"}', '3x30']],
   RosterDescriptorsShort: [
     ['roster_process_open_fds{instance="a",process="worker-1"}', '950x30'],
     ['roster_process_max_fds{instance="a"}', '1000x30'],
@@ -143,8 +141,6 @@ const WELL: readonly (readonly [string, string])[] = [
   ['roster_hooks{job="roster",instance="a",state="parked"}', '0x30'],
   ['roster_hook_lag_seconds{job="roster",instance="a"}', '20x30'],
   ['roster_database_connections_max{instance="a",pool="rows"}', '6x30'],
-  ['roster_list_cache_live{instance="a"}', '1x30'],
-  ['roster_change_feed_lag_seconds{instance="a"}', '0.05x30'],
   ['roster_process_open_fds{instance="a",process="worker-1"}', '100x30'],
   ['roster_process_max_fds{instance="a"}', '1000x30'],
   ['roster_limiter_overflowed_total{instance="a"}', '5x30'],

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { endPrograms, run, runMain, temporaryFolder } from '../support/process.ts'
+import { endPrograms, run, runMain, temporaryFolder, until } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 import { testsNamedBy } from './namedTests.ts'
 
@@ -41,14 +41,13 @@ function listed(from: string, to: string): string[] {
 }
 
 describe('the page has every line of the log', () => {
-  const REASONS = 'The reasons, beside what PostgreSQL itself says when it refuses:'
   const levels = /\blog\??\.(?:debug|info|warn|error)\(|\btoLine\('warn',/
 
   test('and no other', () => {
     const lines = literalsAfter(levels, /./)
     expect(lines).toContain('listening')
     // An error's code is the one line that is no literal.
-    expect(listed('### Requests', REASONS)).toEqual([...lines, '<>'].sort())
+    expect(listed('### Requests', '### What stops a start')).toEqual([...lines, '<>'].sort())
   })
 
   test('of which one is not a literal', () => {
@@ -56,15 +55,6 @@ describe('the page has every line of the log', () => {
       ...text.matchAll(/\blog\??\.(?:debug|info|warn|error)\((?!\s*['"`])(\S+?),/g),
     ])
     expect(calls.map(([, argument]) => argument)).toEqual(['error.code'])
-  })
-
-  test('and every reason for which the cache is off', () => {
-    const reasons = literalsAfter(
-      /\.onEnd\(|\btroubles\.note\('\w+',|\bnew (?:Range)?Error\(|\bthis\.(?:close|lose)\(/,
-      /^src\/changes\/(follow|listenerConnection|owner|pgoutput|slotConnection|slotStream)\./,
-    ).filter((text) => text !== 'the connection is closed') // said to a caller that is gone
-    expect(reasons.length).toBeGreaterThan(4)
-    expect(listed(REASONS, '### What stops a start')).toEqual(reasons)
   })
 })
 
@@ -97,7 +87,7 @@ describe('the rights that the page grants', () => {
   afterEach(endPrograms)
 
   test(
-    'are enough to serve, to write along with all copies, to listen, and to make keys',
+    'are enough to serve, to write along with all copies, to keep tables in memory, and to make keys',
     async () => {
       const role = `roster_app_${process.pid}`
       const url = await createDatabase()
@@ -125,7 +115,7 @@ describe('the rights that the page grants', () => {
         expect((await ask('GET', '/Absences')).status).toBe(200)
         const history = (await (await ask('GET', `${employee}/Changes`)).json()) as { changes: unknown[] }
         expect([history.changes.length, (await ask('GET', '/Changes')).status]).toEqual([2, 200])
-        expect(await sql`select machine from change_listener`).toHaveLength(1)
+        await until(() => server.output().includes('a table is in memory'))
         for (const words of [['create', '--rights', '*:read'], ['rotate'], ['revoke']]) {
           const [command = '', ...more] = words
           const keys = ['--no-env-file', 'src/main.ts', 'keys', command, '--name', 'a', ...more]

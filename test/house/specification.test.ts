@@ -69,18 +69,3 @@ describe('the decisions', () => {
     expect(cited.filter((number) => !numbers.includes(number))).toEqual([])
   })
 })
-
-describe('the argument of docs/cache.md', () => {
-  const steps = [...read('docs/cache.md').matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number))
-
-  test('has steps that are numbered on through all its parts', () => {
-    expect(steps).toEqual(steps.map((_, index) => index + 1))
-    expect(steps.length).toBeGreaterThan(20)
-  })
-
-  test('has the steps that code and tests cite', () => {
-    const cited = mentioned(/\bsteps? \d+(?:(?:,| and| to) \d+)* of docs\/cache\.md/g)
-    const numbers = cited.flatMap((citation) => [...citation.matchAll(/\d+/g)].map(([number]) => Number(number)))
-    expect(numbers.filter((number) => !steps.includes(number))).toEqual([])
-  })
-})

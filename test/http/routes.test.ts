@@ -27,7 +27,7 @@ function partsOf() {
     entities,
     database,
     listReads: new ListReads({ quick: database, own: database, places: 1, mayCancel: true }),
-    longWrites: new LongWrites(database, options),
+    longWrites: new LongWrites(options),
     cursors: new Cursors(''),
     memory: null,
     cors: null,

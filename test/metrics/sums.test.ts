@@ -3,7 +3,7 @@ import { cellOf, count, countDelay, countRequest, gauge, readSamples, setGauges 
 import { writeMetrics } from '../../src/metrics/exposition.ts'
 import { MetricSums } from '../../src/metrics/sums.ts'
 
-const LISTS = cellOf('lists', 'page')
+const LISTS = cellOf('lists', 'kept')
 const STREAMS = cellOf('streams')
 
 let sums: MetricSums
@@ -35,7 +35,7 @@ test('gauges are measured when samples are read, and counts are exact beyond 32 
   count(LISTS, 2 ** 40)
   count(LISTS)
   const { streams, lists } = readSamples()
-  expect([streams?.[0]?.values, lists?.[0]]).toEqual([[7], { labels: { from: 'page' }, values: [2 ** 40 + 1] }])
+  expect([streams?.[0]?.values, lists?.[0]]).toEqual([[7], { labels: { from: 'kept' }, values: [2 ** 40 + 1] }])
 })
 
 test('a delay is counted in its bucket', () => {
@@ -45,19 +45,19 @@ test('a delay is counted in its bucket', () => {
 })
 
 test('what a process has counted stays when it has ended, and what it had in use does not', () => {
-  const lists = (value: number) => [{ labels: { from: 'page' }, values: [value] }]
+  const lists = (value: number) => [{ labels: { from: 'kept' }, values: [value] }]
   const streams = (value: number) => [{ labels: {}, values: [value] }]
   sums.enter(1)
   sums.note(1, { lists: lists(3), streams: streams(4), requests: [requests('/Companies', '200', 2)] })
   sums.note(1, { lists: lists(5), streams: streams(4), requests: [requests('/Companies', '200', 3)] })
   sums.leave(1)
-  expect([firstOf('lists', { from: 'page' }), firstOf('streams')]).toEqual([5, undefined])
+  expect([firstOf('lists', { from: 'kept' }), firstOf('streams')]).toEqual([5, undefined])
   sums.note(1, { lists: lists(6), streams: streams(0) }) // its last message comes after its end
   sums.enter(2)
   sums.leave(2) // killed before it has sent anything
   sums.enter(3)
   sums.note(3, { lists: lists(1), streams: streams(1), requests: [requests('/Absences', '200', 1)] })
-  expect([firstOf('lists', { from: 'page' }), firstOf('streams')]).toEqual([7, 1])
+  expect([firstOf('lists', { from: 'kept' }), firstOf('streams')]).toEqual([7, 1])
   expect(sums.samples('requests')).toEqual([requests('/Absences', '200', 1)])
 })
 
@@ -65,9 +65,9 @@ test('the greatest value, and each worker by the number that it has while it run
   const delays = (value: number) => [{ labels: {}, values: [value, 0, 0, 0, 0, 0, 0, 0, 0, 0] }]
   for (const process of [7, 8]) {
     sums.enter(process)
-    sums.note(process, { columnAge: [{ labels: {}, values: [10 - process] }], delays: delays(process) })
+    sums.note(process, { limiterKeys: [{ labels: {}, values: [10 - process] }], delays: delays(process) })
   }
-  expect(firstOf('columnAge')).toBe(3)
+  expect(firstOf('limiterKeys')).toBe(3)
   sums.leave(7)
   sums.enter(9)
   sums.note(9, { delays: delays(2) })

@@ -37,7 +37,7 @@ beforeAll(async () => {
     )`)
   const options = { url, poolSize: 2, prepare: true }
   database = new Database(options)
-  longWrites = new LongWrites(database, options)
+  longWrites = new LongWrites(options)
   const listReads = new ListReads({ quick: database, own: database, places: 2, mayCancel: true })
   units = new Resource(unit, [unit], {
     database,

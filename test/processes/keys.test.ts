@@ -165,13 +165,19 @@ test(
     const [leaving, staying] = [makeKey(), makeKey()]
     await Promise.all([store.create(leaving.record), store.create(staying.record)])
     await until(() => isEverywhere(leaving.text, 200, address))
+    // Each worker has the table in memory, and the connection for its questions.
+    await until(
+      async () =>
+        (await isEverywhere(leaving.text, 200, address)) &&
+        narrow.output().match(/a table is in memory/g)?.length === 2,
+    )
+    expect(await isEverywhere(leaving.text, 200, address)).toBe(true)
     // Each worker has made the connection over which it reads keys: there will be no other.
     expect(await statuses(leaving.text, '/Companies/1', {}, address)).toEqual([404])
     await sql.unsafe(`alter database ${own.pathname.slice(1)} connection limit 0`)
     await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${role} and application_name = 'roster'`
     await store.revoke(leaving.record.name)
     await until(() => isEverywhere(leaving.text, 401, address))
-    // The page is read from the database, which takes no connection, only while the lease has run out on a busy machine.
     await until(() => isEverywhere(staying.text, 200, address))
     const fresh = makeKey()
     await store.create(fresh.record)

@@ -295,7 +295,7 @@ describe('an embedded PostgreSQL that ends by itself', () => {
 test(
   'statements of lists go behind all other work of the machine',
   async () => {
-    const server = runMain({ ...ALONE, DATA_DIR: folder.path, BOOTSTRAP_API_KEY: LONG_KEY, LIST_CACHE: 'off' })
+    const server = runMain({ ...ALONE, DATA_DIR: folder.path, BOOTSTRAP_API_KEY: LONG_KEY, MEMORY_MB: '0' })
     const [, url] = await server.waitFor(LISTENS)
     const ask = async (path: string) =>
       (await fetch(url + path, { headers: { authorization: `ApiKey ${LONG_KEY}` } })).text()

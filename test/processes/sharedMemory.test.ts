@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryFolderOf } from '../../src/os/folder.ts'
-import { migrate } from '../../src/postgres/migrate.ts'
 import { headers, LISTENS, PATH, renewed, retried, usePlace } from '../support/place.ts'
-import { connect, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, run, until, workersOf } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
 import { canHaveSmallDisk, withDisk } from '../support/smallDisk.ts'
@@ -13,120 +11,6 @@ const TIMEOUT_MS = 120_000
 const onLinux = process.platform === 'linux'
 
 const place = usePlace()
-
-describe('the log of changes', () => {
-  const total = async (url: string) => (await fetch(url + PATH, { headers })).headers.get('x-total-count')
-
-  test(
-    'is another one after a server was killed: writes from elsewhere show before and after',
-    async () => {
-      const sql = connect(place.DATABASE_URL)
-      const machines = async () => (await sql`select machine from change_listener`).map(({ machine }) => machine)
-      const first = await place.start()
-      await until(async () => (await machines()).length === 1)
-      const [before] = await machines()
-      await sql`insert into company (name) values ('a')`
-      await until(async () => (await total(first.url)) === '1')
-      first.server.kill('SIGKILL')
-      await first.server.ended
-      const next = await place.start()
-      await until(async () => !(await machines()).includes(before) && (await machines()).length === 1)
-      for (const expected of ['2', '3', '4']) {
-        await sql`insert into company (name) values ('b')`
-        await until(async () => (await total(next.url)) === expected)
-      }
-      next.server.kill('SIGTERM')
-      await next.server.ended
-      expect(await machines()).toEqual([])
-      await sql.end()
-    },
-    TIMEOUT_MS,
-  )
-
-  for (const [environment, lines] of [
-    [{ DATABASE_PREPARE: 'false' }, 1],
-    [{ LIST_CACHE: 'off' }, 0],
-  ] as const)
-    test(
-      `is not there with ${JSON.stringify(environment)}: no process listens, and rows of dead machines go`,
-      async () => {
-        await migrate(place.DATABASE_URL, MIGRATIONS)
-        const sql = connect(place.DATABASE_URL)
-        await sql`insert into change_listener values ('dead', 2147483647, now())`
-        const { server } = await place.start({ ...environment, WORKERS: '1', LOG_LEVEL: 'info' })
-        await until(async () => (await sql`select from change_listener`).count === 0)
-        const names = await sql`
-          select distinct application_name as name from pg_stat_activity
-          where datname = current_database() and application_name like 'roster%'`
-        expect(names.map(({ name }) => name)).toContain('roster')
-        expect(names.filter(({ name }) => name === 'roster listener')).toHaveLength(0)
-        expect(server.output().match(/list cache off: a pooler is between/g)?.length ?? 0).toBe(lines)
-        await sql.end()
-      },
-      TIMEOUT_MS,
-    )
-})
-
-describe('the log of changes, too', () => {
-  // Linux shows which memory a process maps, and lets its user cut a file by the descriptor that it has open.
-  if (!onLinux) return
-  /** The files in memory that a process has open. */
-  const memoryFilesOf = (pid: number) =>
-    readdirSync(`/proc/${pid}/fd`)
-      .map((name) => `/proc/${pid}/fd/${name}`)
-      .filter((path) => /^\/memfd:roster|^\/dev\/shm\/roster-[^/]+\/(?!lock)/.test(linkOf(path)))
-
-  test(
-    'nothing that the supervisor maps can be truncated: it goes on, and lists are true',
-    async () => {
-      const { server, url } = await place.start()
-      const total = async () => (await fetch(url + PATH, { headers })).headers.get('x-total-count')
-      const create = () =>
-        fetch(`${url}/Companies`, {
-          method: 'POST',
-          headers: { ...headers, 'content-type': 'application/json' },
-          body: '{"Name":"x"}',
-        })
-      expect((await create()).status).toBe(201)
-      const maps = readFileSync(`/proc/${server.pid}/maps`, 'utf8')
-      const shared = maps.split('\n').filter((line) => / rw-s .*(roster|shm)/.test(line))
-      expect(shared.length).toBeGreaterThan(0)
-      for (const line of shared) expect(line).toContain('/memfd:roster')
-      const files = memoryFilesOf(server.pid)
-      const [workers, codes] = [workersOf(server.pid), new Set<string>()]
-      for (const path of files) {
-        try {
-          truncateSync(path, 0)
-          codes.add('truncated')
-        } catch (error) {
-          codes.add((error as NodeJS.ErrnoException).code as string)
-        }
-      }
-      // The log is refused; the tables of the limits are cut, which costs workers their lives, as below.
-      expect([...codes].sort()).toEqual(['EPERM', 'truncated'])
-      await until(async () => {
-        await fetch(url, { headers, keepalive: false }).catch(() => undefined)
-        return !workersOf(server.pid).some((worker) => workers.includes(worker))
-      })
-      await renewed(server.pid, 2, workers)
-      for (const expected of ['2', '3', '4']) {
-        expect((await retried(create)).status).toBe(201)
-        await until(async () => (await retried(total)) === expected)
-      }
-      server.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-    },
-    TIMEOUT_MS,
-  )
-})
-
-const linkOf = (path: string) => {
-  try {
-    return readlinkSync(path)
-  } catch {
-    return '' // closed since
-  }
-}
 
 describe('the memory of the limits', () => {
   const remaining = async (url: string) => Number((await fetch(url, { headers })).headers.get('x-ratelimit-remaining'))

@@ -102,7 +102,6 @@ beforeAll(async () => {
       PORT: '0',
       BOOTSTRAP_API_KEY: KEY,
       LOG_LEVEL: 'error',
-      COLUMNS_LOAD: 'start',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

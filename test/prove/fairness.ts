@@ -47,7 +47,7 @@ export async function proveFairness(options: Options): Promise<{ alone: Served; 
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
   try {
     await fill(folder, options.absences)
-    const columns = { ...(options.columnsMb == null ? {} : { COLUMNS_MB: String(options.columnsMb) }) }
+    const columns = { ...(options.columnsMb == null ? {} : { MEMORY_MB: String(options.columnsMb) }) }
     const settings = { DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'error', ...columns }
     const program = (words: readonly string[]) =>
       run([process.execPath, '--no-env-file', 'src/main.ts', ...words], { ...settings, LOG_FORMAT: 'pretty' })

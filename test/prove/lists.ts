@@ -1,13 +1,9 @@
-import { until } from '../support/process.ts'
 import { Random } from '../support/random.ts'
-import { MarkedRows } from './lists/bounds.ts'
 import { checkCursors, checkExactly, checkSanity, Findings, inParallel } from './lists/check.ts'
 import { Cluster } from './lists/cluster.ts'
 import { type Fault, faults } from './lists/faults.ts'
-import { lagOf } from './lists/lag.ts'
 import { type List, randomList } from './lists/randomList.ts'
-import { faultsAtAnyMoment } from './lists/states/faultsAtAnyMoment.ts'
-import { fillMany, proveStates } from './lists/states/phase.ts'
+import { proveStates } from './lists/states.ts'
 import { fill, type Ids, readIds, writeOnce, writeOutside } from './lists/writes.ts'
 
 interface Options {
@@ -18,25 +14,19 @@ interface Options {
   readonly alone: number
   /** Rounds of a second in which many clients write and list. */
   readonly together: number
-  /** Writes from elsewhere whose showing is timed. */
-  readonly outside: number
   /** Names of faults, or how many are drawn. */
   readonly faults: number | readonly string[]
   /** Times in which one writes and many read, so that it is known what each answer has to be. */
   readonly states: number
   readonly statesForMs: number
-  /** More of these, until so many lists were asked for after a write that changed them. Default: 0. */
-  readonly freshMin?: number
-  /** The same of those under which one writes and many read. */
-  readonly faultsAtAnyMoment: number | readonly string[]
+  /** More of these, until so many lists were judged. Default: 0. */
+  readonly listsMin?: number
 }
 
 export interface Proof {
   readonly counts: Record<string, number>
   /** Each in a line; none is what has to be. */
   readonly differences: readonly string[]
-  /** Milliseconds after a commit elsewhere at which the last list was asked for that did not show it, in order. */
-  readonly lagsMs: readonly number[]
   /** Of the lists that are asked for again, the share that is answered while no server can read the tables. */
   readonly remembered: number
 }
@@ -44,12 +34,8 @@ export interface Proof {
 /** So many lists are asked for in turns, and now and then one of them is exchanged for another. */
 const LISTS = 40
 const TOGETHER_MS = 1_000
-const MOVED_MIN = 10
-/** After this everything that was committed has arrived. */
-const QUIET_MS = 150
 /** Before a fault, and behind it, while clients go on. */
 const AROUND_MS = 300
-const LAG_MS_MAX = 250
 /** So often each, that hardly ever a worker is left out. */
 const ASKED = 6
 const LOCKED_MS = 1_000
@@ -60,19 +46,15 @@ export async function proveLists(options: Options): Promise<Proof> {
   try {
     await fill(cluster)
     const prover = new Prover(cluster, options.seed)
+    const { findings } = prover
     for (let round = 0; round < options.alone; round++) await prover.alone(round)
     for (let round = 0; round < options.together; round++) await prover.together(`together ${round}`)
-    for (let write = 0; write < options.outside; write++) await prover.outside(write)
-    for (const fault of prover.chosen(faults, options.faults)) await prover.together(fault.name, fault)
     const remembered = await prover.remembered()
-    await fillMany(cluster)
-    const { states, statesForMs, freshMin = 0 } = options
-    for (let round = 0; round < states || (prover.findings.counts.fresh ?? 0) < freshMin; round++)
+    const { states, statesForMs, listsMin = 0 } = options
+    for (let round = 0; round < states || (findings.counts.states ?? 0) < listsMin; round++)
       await prover.states(`states ${round}`, statesForMs)
-    for (const fault of prover.chosen(faultsAtAnyMoment, options.faultsAtAnyMoment))
-      await prover.states(fault.name, 0, fault)
-    const { counts, differences } = prover.findings
-    return { counts, differences, remembered, lagsMs: prover.lagsMs.toSorted((one, other) => one - other) }
+    for (const fault of prover.chosen(options.faults)) await prover.together(fault.name, fault)
+    return { counts: findings.counts, differences: findings.differences, remembered }
   } finally {
     await cluster.close()
   }
@@ -80,86 +62,71 @@ export async function proveLists(options: Options): Promise<Proof> {
 
 class Prover {
   readonly findings = new Findings()
-  readonly lagsMs: number[] = []
   private readonly random: Random
   private readonly lists: List[]
-  /** What makes servers forget all they know of a table; without it they must go on exactly. */
-  private conditions = { renames: false, others: false }
-
   constructor(
     private readonly cluster: Cluster,
-    private readonly seed: number,
+    seed: number,
   ) {
     this.random = new Random(seed)
     this.lists = Array.from({ length: LISTS }, () => randomList(this.random))
   }
 
   /** As many of all, or those of these names. */
-  chosen(all: readonly Fault[], wanted: number | readonly string[]): Fault[] {
-    if (typeof wanted === 'number') return Array.from({ length: wanted }, () => this.random.pick(all))
+  chosen(wanted: number | readonly string[]): Fault[] {
+    if (typeof wanted === 'number') return Array.from({ length: wanted }, () => this.random.pick(faults))
     return wanted.map((name) => {
-      const found = all.find((fault) => fault.name === name)
+      const found = faults.find((fault) => fault.name === name)
       if (!found) throw new Error(`there is no fault of the name ${name}`)
       return found
     })
   }
 
   /** One writes and many read: it is known what each answer has to be. */
-  async states(moment: string, forMs: number, fault: Fault | null = null): Promise<void> {
-    const startedMs = performance.now()
-    await proveStates(this.cluster, this.random, this.findings, { moment, forMs, fault })
-    this.findings.count('states, ms', Math.round(performance.now() - startedMs))
+  states(moment: string, forMs: number): Promise<void> {
+    return proveStates(this.cluster, this.random, this.findings, { moment, forMs })
   }
 
   /** A write, or several at once; when it is answered, lists must show it on every worker. */
   async alone(round: number): Promise<void> {
     const ids = await readIds(this.cluster)
-    this.vary(50)
     const writes = this.random.chance(60) ? 1 : 2 + this.random.below(20)
     await Promise.all(Array.from({ length: writes }, () => this.write(ids)))
     await this.check(`round ${round}, ${writes} writes`, 4 + this.random.below(6))
   }
 
-  /** Clients and others write at once, and lists are read at once; then no client writes. */
+  /** Clients and others write at once, and lists are read at once; then no one writes. */
   async together(moment: string, fault?: Fault): Promise<void> {
     const { cluster, random, findings } = this
     const ids = await readIds(cluster)
-    this.vary(fault ? 25 : 50)
-    const name = `${moment} ${this.seed}.${findings.counts.together ?? 0}`
-    const outsideMs = this.conditions.others ? LAG_MS_MAX + (fault?.deafMs ?? 0) : null
-    const marked = new MarkedRows(cluster, random, findings, name, outsideMs)
     findings.count('together')
-    const ended = Promise.all([
-      marked.run(3, 3),
-      this.untilOver(marked, () => this.write(ids)),
-      this.untilOver(marked, () => this.write(ids)),
-      this.untilOver(marked, () => this.sampleLists()),
-      this.untilOver(marked, () => this.sampleLists()),
-      this.conditions.others ? this.untilOver(marked, () => writeOutside(cluster, random, findings)) : null,
-    ])
-    if (fault) {
-      await Bun.sleep(AROUND_MS)
-      await fault.run(cluster, random)
-      await Bun.sleep(random.below(AROUND_MS))
-    } else {
-      await Bun.sleep(TOGETHER_MS)
-      // A busy machine does little in that time.
-      await until(() => marked.moved >= MOVED_MIN)
+    let isOver = false
+    const untilOver = async (work: () => Promise<void>) => {
+      while (!isOver) await work()
     }
-    marked.isOver = true
+    const ended = Promise.all([
+      ...Array.from({ length: 2 }, () => untilOver(() => this.write(ids))),
+      ...Array.from({ length: 2 }, () => untilOver(() => this.sampleLists())),
+      untilOver(() => writeOutside(cluster, random, findings)),
+    ])
+    await Bun.sleep(fault ? AROUND_MS : TOGETHER_MS)
+    await fault?.run(cluster, random)
+    if (fault) await Bun.sleep(random.below(AROUND_MS))
+    isOver = true
     await ended
     // Nothing that was sent before is still on its way.
     if (fault) await cluster.untilAnswered()
-    await Bun.sleep((fault ? 2 : 1) * QUIET_MS)
+    await this.untilQuiet()
     await this.check(`after ${moment}`, LISTS)
   }
 
-  /** A commit by a plain connection, or by another machine's server, and how long lists go on without it. */
-  async outside(write: number): Promise<void> {
-    const mark = `outside ${this.seed} ${write}`
-    const lagMs = await lagOf(this.cluster, mark, write % 2 === 0 ? 'sql' : 'server')
-    this.lagsMs.push(lagMs)
-    if (lagMs > LAG_MS_MAX) this.findings.differs('a write from elsewhere shows late', { mark, lagMs })
+  /** A write that was given up may still be under way. */
+  private async untilQuiet() {
+    for (let quiet = 0; quiet < 3; await Bun.sleep(20)) {
+      const [row] = await this.cluster.sql`
+        select count(*)::int as writing from pg_stat_activity where backend_xid is not null and pid <> pg_backend_pid()`
+      quiet = row?.writing === 0 ? quiet + 1 : 0
+    }
   }
 
   async remembered(): Promise<number> {
@@ -182,12 +149,7 @@ class Prover {
   }
 
   private async write(ids: Ids) {
-    await writeOnce(this.cluster, this.random, ids, this.findings, this.conditions.renames)
-  }
-
-  /** What makes all be forgotten would also hide that too little is. */
-  private vary(percent: number) {
-    this.conditions = { renames: this.random.chance(percent), others: this.random.chance(percent) }
+    await writeOnce(this.cluster, this.random, ids, this.findings, this.random.chance(50))
   }
 
   private async sampleLists() {
@@ -195,10 +157,6 @@ class Prover {
     const answer = await this.cluster.ask(list.path)
     this.findings.count(`list ${answer.status}`)
     if (answer.status === 200) checkSanity(list, answer, this.findings)
-  }
-
-  private async untilOver(marked: MarkedRows, work: () => Promise<void>) {
-    while (!marked.isOver) await work()
   }
 
   private async check(moment: string, count: number) {

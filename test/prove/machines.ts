@@ -34,12 +34,10 @@ const LISTENS = /listens on (http:\S+?),/
 const SETTLE_MS_MAX = 10_000
 
 /** What happens in the midst of a round. */
-export type Disturbance = 'nothing' | 'feed' | 'visibility' | 'server' | 'redis' | 'postgres'
+export type Disturbance = 'nothing' | 'visibility' | 'server' | 'redis' | 'postgres'
 
 interface Options {
   seed: number
-  /** How servers learn of writes: a value of CHANGES. */
-  changes: 'slot' | 'notify'
   roundMs: number
   /** One for each round. */
   disturbances: readonly Disturbance[]
@@ -56,8 +54,8 @@ export interface Found {
 }
 
 /** Two servers that write, and what else writes to their database, beside disturbances; after each round all lists are compared. */
-export async function proveMachines({ seed, changes, roundMs, disturbances }: Options): Promise<Found> {
-  const site = await Site.start(changes, new Random(seed))
+export async function proveMachines({ seed, roundMs, disturbances }: Options): Promise<Found> {
+  const site = await Site.start(new Random(seed))
   try {
     await site.proveLimit()
     const revokedMs = await site.proveRevocation()
@@ -89,27 +87,25 @@ class Site {
     private readonly sql: postgres.Sql,
   ) {}
 
-  static async start(changes: string, random: Random): Promise<Site> {
+  static async start(random: Random): Promise<Site> {
     const folder = temporaryFolder()
     copyCluster(folder.path)
     const database = await startEmbedded({
       dataDir: folder.path,
-      settings: { fsync: 'off', wal_level: 'logical' },
+      settings: { fsync: 'off', synchronous_commit: 'off' },
       access: 'everything',
     })
     const redis = hasRedis ? await startRedis() : null
-    const machines = HOSTS.map((HOST) => launch(HOST, changes, database.url, redis))
+    const machines = HOSTS.map((HOST) => launch(HOST, database.url, redis))
     await Promise.all(machines.map(({ program }) => program.waitFor(LISTENS)))
     const sql = connect(database.url)
     const site = new Site(random, folder, database, redis, machines, sql)
-    await site.fill(changes === 'notify')
+    await site.fill()
     return site
   }
 
-  /** Where PostgreSQL's own log can be read, a migration makes no triggers with rows. */
-  private async fill(isByRows: boolean) {
+  private async fill() {
     await this.sql.unsafe(`
-      select notify_changes_of('company', ${isByRows}), notify_changes_of('employee', ${isByRows}), notify_changes_of('absence', ${isByRows});
       insert into company (name, enabled) select 'Company ' || n, n % 2 = 0 from generate_series(1, 20) as n;
       insert into employee (known_as, company_id, company_key)
         select 'Employee ' || n, company.id, name_key from generate_series(1, 60) as n join company on company.id = 1 + n % 10;
@@ -238,7 +234,6 @@ class Site {
 
   private async disturb(disturbance: Disturbance) {
     const victim = this.random.pick(this.machines)
-    if (disturbance === 'feed') await this.endFeeds()
     if (disturbance === 'visibility') await this.holdCommits()
     if (disturbance === 'server') await this.restart(victim)
     if (disturbance === 'redis' && this.redis) {
@@ -251,12 +246,6 @@ class Site {
       await this.database.failed
       await this.database.restart()
     }
-  }
-
-  private async endFeeds() {
-    await this.sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where backend_type = 'walsender' or application_name like 'roster listener%' or application_name like 'roster feed%'`
   }
 
   /** A standby that nothing is: commits are in the log, and nothing sees them until it is no more waited for. */
@@ -325,11 +314,11 @@ class Site {
   }
 }
 
-function launch(HOST: string, CHANGES: string, DATABASE_URL: string, redis: RunningRedis | null): Machine {
+function launch(HOST: string, DATABASE_URL: string, redis: RunningRedis | null): Machine {
   const PORT = String(freePort())
   const settings = {
-    ...{ HOST, PORT, CHANGES, DATABASE_URL, DATA_DIR: temporaryFolder().path, BOOTSTRAP_API_KEY: KEY },
-    ...{ WORKERS: '1', DATABASE_POOL: '6', LOG_LEVEL: 'info', LIST_CACHE_MB: '16', COLUMNS_LOAD: 'start' },
+    ...{ HOST, PORT, DATABASE_URL, DATA_DIR: temporaryFolder().path, BOOTSTRAP_API_KEY: KEY },
+    ...{ WORKERS: '1', DATABASE_POOL: '6', LOG_LEVEL: 'info' },
     ...{ RATE_LIMITS: '1000000/1s', RATE_LIMIT_CLIENTS: '8', ...(redis ? { RATE_LIMIT_STORE: redis.url } : {}) },
   }
   return { url: `http://${HOST}:${PORT}`, settings, program: runMain(settings) }

@@ -21,7 +21,7 @@ export function copyCluster(dataDir: string): void {
   const template = process.env[TEMPLATE]
   if (!template) return
   mkdirSync(dataDir, { recursive: true })
-  for (const part of ['postgres.password', 'postgres.feed.password', 'postgres']) {
+  for (const part of ['postgres.password', 'postgres']) {
     // Where PostgreSQL cannot run in the data folder, the cluster lies elsewhere; initdb runs then.
     if (!existsSync(join(template, part))) return
     const { exitCode, stderr } = Bun.spawnSync([...COPY, join(template, part), join(dataDir, part)])

@@ -1,4 +1,3 @@
-import type { Change } from '../../src/changes/change.ts'
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
@@ -57,6 +56,19 @@ const usual: Record<string, (random: Random) => string> = {
 
 type Matches = (row: Row) => boolean
 
+/** A row as it was and is; null where there was or is none. */
+export interface Change {
+  readonly before: Row | null
+  readonly after: Row | null
+}
+
+/** Puts changes into the columns, in their order. */
+export function take(columns: ColumnTable, changes: readonly Change[]): void {
+  for (const { before, after } of changes)
+    if (after !== null) columns.put(after)
+    else columns.remove(before?.[0] as string)
+}
+
 /** Rows of an entity, all random, and what the project's own predicates and order say of them. Texts are in no collation. */
 export class RandomTable {
   private readonly byId = new Map<number, Row>()
@@ -108,19 +120,18 @@ export class RandomTable {
 
   private changeOne(deletes: boolean): Change {
     const { random, byId } = this
-    const transaction = 1
-    if (random.chance(10)) return { transaction, before: null, after: this.insert() }
+    if (random.chance(10)) return { before: null, after: this.insert() }
     const ids = [...byId.keys()]
     const id = random.chance(50) ? random.pick(ids) : (ids[random.below(8)] as number)
     const before = byId.get(id) as Row
     if (deletes && random.chance(10)) {
       byId.delete(id)
-      return { transaction, before, after: null }
+      return { before, after: null }
     }
     const place = 1 + random.below(before.length - 1)
     const after = before.map((value, at) => (at === place ? this.valueAt(place) : value))
     byId.set(id, after)
-    return { transaction, before, after }
+    return { before, after }
   }
 
   /** Some filters, with operands near the values of rows. */
@@ -189,16 +200,6 @@ export class RandomTable {
 
   count(filters: readonly Filter[]): number {
     return this.rows.filter(this.matching(filters)).length
-  }
-
-  /** How many rows more match by the changes. */
-  sum(filters: readonly Filter[], changes: readonly Change[]): number {
-    const matches = this.matching(filters)
-    return changes.reduce(
-      (sum, { before, after }) =>
-        sum + Number(after !== null && matches(after)) - Number(before !== null && matches(before)),
-      0,
-    )
   }
 
   /** Whether a row matches that has a number for which there is no code. */

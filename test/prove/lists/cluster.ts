@@ -24,13 +24,13 @@ const PUBLIC_URL = 'http://roster.test'
 const ANSWER_MS_MAX = 12_000
 const ANSWERS_MS_MAX = 20_000
 // What a process has written survives the end of PostgreSQL's processes, though not of the machine.
-const DURABILITY = { fsync: 'off', full_page_writes: 'off' }
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_prepared_transactions: '5' }
 
 /** The servers: the one that is judged, one that keeps nothing in memory, and one as on another machine. */
 type Name = 'cached' | 'plain' | 'elsewhere'
 const SERVERS: Record<Name, Record<string, string>> = {
   cached: { WORKERS: '2' },
-  plain: { WORKERS: '1', LIST_CACHE: 'off' },
+  plain: { WORKERS: '1', MEMORY_MB: '0' },
   elsewhere: { WORKERS: '1' },
 }
 
@@ -62,7 +62,7 @@ export class Cluster {
     copyCluster(join(folder, 'database'))
     const embedded = await startEmbedded({
       dataDir: join(folder, 'database'),
-      settings: DURABILITY,
+      settings: SETTINGS,
       access: 'everything',
     })
     const start = async (name: Name, more: Record<string, string>): Promise<Server> => {

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { Connection } from '../../support/connection.ts'
 import { until, workersOf } from '../../support/process.ts'
 import type { Random } from '../../support/random.ts'
 import { inParallel } from './check.ts'
@@ -7,14 +6,6 @@ import type { Cluster } from './cluster.ts'
 
 export interface Fault {
   readonly name: string
-  /** So long the server may not know that it hears nothing of what others write. */
-  readonly deafMs?: number
-  /** What is sent may be done only when it is over, though no lock shows that it is on its way. */
-  readonly holds?: true
-  /** Of the writes meanwhile, so many are by others, whom it does not stop; of those that one makes after the other. */
-  readonly othersPercent?: number
-  /** It changes rows by itself. */
-  readonly writes?: true
   /** Done while clients write and list. */
   run(cluster: Cluster, random: Random): Promise<unknown>
 }
@@ -36,7 +27,7 @@ export async function backends({ sql }: Cluster, names: string): Promise<number[
 }
 
 /** Backends of the server whose last statement was a write. */
-export async function writingBackends({ sql }: Cluster): Promise<number[]> {
+async function writingBackends({ sql }: Cluster): Promise<number[]> {
   const rows = await sql`
     select pid from pg_stat_activity where application_name like 'roster%' and query ~ '^(insert|update|delete|with "(W|First|Tried)")'
     order by state = 'active' desc, query_start desc limit 3`
@@ -71,42 +62,13 @@ async function kill(cluster: Cluster, worker: number) {
   await Promise.all(sent)
 }
 
-/** While no server hears of writes, there is one to each table. */
-async function deafen(cluster: Cluster, names: string) {
-  await terminate(cluster, names)
-  await cluster.sql`update absence set reason = 'unheard' where id % 3 = 0`.catch(() => undefined)
-  await cluster.sql`update employee set department = 'b' where id % 3 = 0`.catch(() => undefined)
-  await cluster.sql`update company set enabled = not enabled where id % 3 = 0`.catch(() => undefined)
-}
-
-export function workerOf({ pid }: Cluster, random: Random): number {
+function workerOf({ pid }: Cluster, random: Random): number {
   return random.pick(workersOf(pid))
 }
 
 /** The processes of PostgreSQL's that a backend's parent is. */
 function postmasterOf(backend: number): number {
   return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${backend}/status`, 'utf8'))?.[1])
-}
-
-/** As long as a text may be. */
-const LONG = '\u{1f600}'.repeat(200)
-const LONG_NAMES = ['Title', 'MiddleName', 'WorkEmail', 'WorkPhone', 'Division', 'Location', 'JobTitle']
-const LONG_WRITES = 25
-
-/** While a worker stands still, others write more than the log holds for it. */
-async function overrun(cluster: Cluster, random: Random) {
-  const others = Array.from({ length: 6 }, (_, index) => writeLong(cluster, 25 + index))
-  await Promise.all([frozen([workerOf(cluster, random)], 1_500), ...others])
-}
-
-async function writeLong({ url }: Cluster, id: number) {
-  const connection = new Connection(url)
-  for (let write = 0; write < LONG_WRITES; write++) {
-    const body = JSON.stringify({ ...Object.fromEntries(LONG_NAMES.map((name) => [name, LONG])), JobLevel: `${write}` })
-    const head = `PATCH /Employees/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: ApiKey prove\r\nContent-Type: application/json\r\n`
-    await connection.send(Buffer.from(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`), false)
-  }
-  connection.close()
 }
 
 async function lock({ sql }: Cluster, ms: number) {
@@ -125,14 +87,23 @@ async function exchange({ pid }: Cluster) {
   })
 }
 
-/** What the server needs to find out. */
-export const DEAF_MS = 1_000
+/** What defines tables anew, or makes snapshots blind for a while, and puts it right again. */
+const definitions: readonly ((sql: Cluster['sql']) => Promise<unknown>)[] = [
+  (sql) => sql`truncate absence`,
+  (sql) => sql`vacuum full absence`,
+  (sql) => sql`alter table absence alter column reason type text collate "und-x-icu" using reason || ''`,
+  (sql) =>
+    sql.begin(async (transaction) => {
+      await transaction`alter table absence disable trigger absence_updates`
+      await transaction`alter table absence enable always trigger absence_updates`
+    }),
+  (sql) => sql`alter table absence add column if not exists extra integer`,
+]
 
 export const faults: readonly Fault[] = [
-  { name: 'a worker is killed', writes: true, run: (cluster, random) => kill(cluster, workerOf(cluster, random)) },
+  { name: 'a worker is killed', run: (cluster, random) => kill(cluster, workerOf(cluster, random)) },
   {
     name: 'both workers are killed, one after the other',
-    writes: true,
     async run(cluster, random) {
       for (const worker of workersOf(cluster.pid)) {
         await kill(cluster, worker)
@@ -142,43 +113,67 @@ export const faults: readonly Fault[] = [
   },
   { name: 'the workers are exchanged', run: exchange },
   { name: 'a worker stands still', run: (cluster, random) => frozen([workerOf(cluster, random)], 1_500) },
-  { name: 'the supervisor stands still', deafMs: DEAF_MS, run: ({ pid }) => frozen([pid], 2_000) },
-  {
-    name: 'the listener loses its connection',
-    writes: true,
-    deafMs: DEAF_MS,
-    run: (cluster) => deafen(cluster, 'roster listener'),
-  },
-  { name: 'all connections are lost', writes: true, deafMs: DEAF_MS, run: (cluster) => deafen(cluster, 'roster%') },
-  {
-    name: 'the listener’s backend stands still',
-    deafMs: DEAF_MS,
-    run: async (cluster) => frozen(await backends(cluster, 'roster listener'), 2_000),
-  },
+  { name: 'the supervisor stands still', run: ({ pid }) => frozen([pid], 2_000) },
+  { name: 'all connections are lost', run: (cluster) => terminate(cluster, 'roster%') },
   {
     name: 'backends that write stand still',
-    holds: true,
-    run: async (cluster) => frozen(await writingBackends(cluster), 6_500),
+    run: async (cluster) => frozen(await writingBackends(cluster), 1_500),
   },
   { name: 'writes wait for a lock until they are cancelled', run: (cluster) => lock(cluster, 3_600) },
   {
     name: 'PostgreSQL crashes and recovers',
-    deafMs: DEAF_MS,
     async run(cluster) {
       await crashPostgres(cluster)
       await Bun.sleep(500)
     },
   },
+  { name: 'PostgreSQL is started again', run: (cluster) => cluster.restartPostgres('SIGINT') },
   {
     name: 'PostgreSQL stands still',
-    holds: true,
-    deafMs: DEAF_MS,
     async run(cluster) {
       const [backend] = await backends(cluster, 'roster%')
       await frozen([...(await backends(cluster, 'roster%')), postmasterOf(backend as number)], 1_200)
     },
   },
-  { name: 'more is written than the log holds', writes: true, run: overrun },
+  {
+    name: 'tables are truncated, rewritten and defined anew',
+    async run({ sql }) {
+      for (const define of definitions) {
+        await define(sql).catch(() => undefined)
+        await Bun.sleep(200)
+      }
+    },
+  },
+  {
+    name: 'lines of changes are deleted under copies that have not seen them',
+    run: ({ sql }) => sql`
+      with deleted as (delete from row_change returning transaction)
+      update row_change_run set kept_from = pg_snapshot_xmax(pg_current_snapshot()) where exists (select from deleted)`,
+  },
+  {
+    name: 'a transaction is prepared, and committed later',
+    async run({ sql }) {
+      await sql
+        .begin(async (transaction) => {
+          await transaction`update absence set status = 'prepared' where id % 9 = 0`
+          await transaction.unsafe("prepare transaction 'later'")
+        })
+        .catch(() => undefined)
+      await Bun.sleep(400)
+      await sql`commit prepared 'later'`.catch(() => undefined)
+    },
+  },
+  {
+    name: 'a transaction writes very much, and stays open',
+    run: ({ sql }) =>
+      sql.begin(async (transaction) => {
+        await transaction`insert into absence (type) select 'many' from generate_series(1, 3000)`
+        for (let write = 0; write < 300; write++)
+          await transaction`update absence set status = ${`${write}`} where id = 1`
+        await Bun.sleep(600)
+        await transaction`delete from absence where type = 'many'`
+      }),
+  },
   {
     name: 'more lists than there is memory for',
     async run(cluster, random) {

@@ -55,7 +55,7 @@ export function randomList(random: Random): List {
   }
 }
 
-export function pathOf(
+function pathOf(
   collection: Collection,
   filters: readonly Filter[],
   sorts: readonly Sort[],
@@ -105,7 +105,7 @@ function conditionOf({ field, operator, operand }: Filter, values: string[]): st
 }
 
 /** Of the property's column, quoted for SQL. */
-export function columnOf(name: string): string {
+function columnOf(name: string): string {
   const words = name.replace('.', '').replace(/(?<!^)([A-Z])/g, '_$1')
   return `"${words.toLowerCase()}"`
 }

@@ -28,6 +28,7 @@ export async function writeOnce(
   ids: Ids,
   findings: Findings,
   renames: boolean,
+  server: 'cached' | 'elsewhere' = 'cached',
 ): Promise<void> {
   const collection = random.pick(['Companies', 'Employees', 'Absences', 'Absences'] as const)
   const known = ids[collection]
@@ -40,7 +41,10 @@ export async function writeOnce(
     `/${collection}`,
     method === 'DELETE' ? undefined : randomBody(random, collection, ids, { method, renames }),
   ]
-  const { status, text } = await cluster.ask(method === 'POST' ? path : `${path}/${id ?? 1}`, method, body)
+  const target = method === 'POST' ? path : `${path}/${id ?? 1}`
+  const { status, text } = await (server === 'cached'
+    ? cluster.ask(target, method, body)
+    : cluster.askElsewhere(target, method, body))
   findings.count(`${method} ${status}`)
   if (status === 201) known.push(JSON.parse(text).id)
   if (status === 204 || status === 404) ids[collection] = ids[collection].filter((other) => other !== id)

@@ -1,0 +1,49 @@
+import type { Seek } from '../model/query.ts'
+import type { Condition } from './conditions.ts'
+import { NO_TEXT } from './dictionary.ts'
+import { nextAbove, nextBelow } from './floats.ts'
+import type { PageKey } from './pageKeys.ts'
+import type { RowCodes } from './rowCodes.ts'
+
+/**
+ * What rows meet that lie before a position of an order: the conditions of several sets of rows, none of which has a row of
+ * another, with the row at the position itself as the last set. Null: codes cannot tell.
+ */
+export function setsBefore(
+  keys: readonly PageKey[],
+  rowCodes: RowCodes,
+  position: Seek['position'],
+): Condition[][] | null {
+  const sets: Condition[][] = []
+  const equal: Condition[] = []
+  for (const [index, key] of keys.entries()) {
+    const code = rowCodes.find(key.place, position[index] as string | null)
+    // A text that no row has any more, or a number that has no code.
+    if (code === null) return null
+    const isText = rowCodes.dictionaries[key.place] !== null
+    const isNone = isText ? code === NO_TEXT : Number.isNaN(code)
+    for (const condition of beforeOf(key, code, isNone)) sets.push([...equal, condition])
+    equal.push(equalTo(key, code, isNone, isText))
+  }
+  sets.push(equal)
+  return sets
+}
+
+const ALL = { least: Number.NEGATIVE_INFINITY, greatest: Number.POSITIVE_INFINITY }
+
+/** Rows without a value come last, and first where the order descends. */
+function beforeOf({ place, isDescending, ranks }: PageKey, code: number, isNone: boolean): Condition[] {
+  const own = ranks === null || isNone ? code : ranks.rankOf(code)
+  const valued = { place, ...ALL, isComplement: false, byRank: ranks }
+  if (isNone && isDescending) return []
+  if (isNone) return [ranks === null ? valued : { ...valued, byRank: null, least: NO_TEXT + 1 }]
+  if (!isDescending) return [{ ...valued, greatest: ranks === null ? nextBelow(own) : own - 1 }]
+  const without =
+    ranks === null ? { ...valued, isComplement: true } : { ...valued, byRank: null, least: NO_TEXT, greatest: NO_TEXT }
+  return [{ ...valued, least: ranks === null ? nextAbove(own) : own + 1 }, without]
+}
+
+function equalTo({ place }: PageKey, code: number, isNone: boolean, isText: boolean): Condition {
+  if (isNone && !isText) return { place, ...ALL, isComplement: true, byRank: null }
+  return { place, least: code, greatest: code, isComplement: false, byRank: null }
+}

@@ -1,0 +1,39 @@
+import { LruCache } from '../model/lruCache.ts'
+import type { BytesReply, Reply } from '../respond/reply.ts'
+import type { TableCopy } from './tableCopy.ts'
+
+/** An estimate, in bytes: a reply beside its body. */
+const REPLY_BYTES = 1_500
+
+interface Answer {
+  readonly copy: TableCopy
+  readonly version: number
+  readonly reply: BytesReply
+}
+
+/** Answers by their target. Each holds while no row of its table has changed. */
+export class Answers {
+  private readonly answers: LruCache<Answer>
+
+  constructor(bytesMax: number) {
+    this.answers = new LruCache(bytesMax, ({ reply }, target) => REPLY_BYTES + reply.body.length + 2 * target.length)
+  }
+
+  /** The answer to this target as of the copy; null: there is none. */
+  get(target: string, copy: TableCopy): Reply | null {
+    const answer = this.answers.get(target)
+    if (answer === undefined || answer.copy !== copy || answer.version !== copy.version) return null
+    return own(answer.reply)
+  }
+
+  /** Keeps an answer that was made as of the copy, and returns one to send. */
+  keep(target: string, copy: TableCopy, reply: BytesReply): Reply {
+    this.answers.set(target, { copy, version: copy.version, reply })
+    return own(reply)
+  }
+}
+
+/** With headers of its own, since each sending adds some. */
+function own(reply: BytesReply): Reply {
+  return { ...reply, headers: { ...reply.headers } }
+}

@@ -1,0 +1,91 @@
+import { columns } from '../compile/parts.ts'
+import type { Entity } from '../model/entity.ts'
+import { integer, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** A question that finds more lines, or more rows, is answered by loading the table anew. */
+const LINES_MAX = 1_000
+const ROWS_MAX = 5_000
+
+/**
+ * The first `size` rows by their ids behind this one, one a line, in COPY's text format; null: from the first on. COPY takes
+ * no parameters. PostgreSQL documentation, COPY, Text Format.
+ */
+export function compileRowsBehind(entity: Entity, id: string | null, size: number): Statement {
+  const behind = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
+  return toStatement(
+    sql`copy (select ${columns(entity)} from ${name(entity.table)} ${behind} order by id limit ${integer(size)}) to stdout`,
+  )
+}
+
+/** Begins a run, where a crash, a failover or a restore has ended the one before. */
+export const BEGIN_RUN = 'insert into row_change_run default values on conflict do nothing'
+
+const SNAPSHOT = sql`pg_current_snapshot()::text`
+const KEPT_FROM = sql`(select kept_from::text from row_change_run)`
+
+/** One text that is another after a restart, a crash, a failover or a restore, and where the file of the table is another. */
+function stateOf(relation: Sql): Sql {
+  return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${relation}), (select run from row_change_run))`
+}
+
+/** The triggers that `record_changes_of` makes. */
+const TRIGGERS = 5
+
+/**
+ * One text that is another where the table is defined anew: its columns, triggers, parents and children. Null where its lines of
+ * changes would not tell of every write: a trigger is missing or disabled, writes to other tables reach it, its rows depend on
+ * who asks, a subscription writes it, or the database is a standby.
+ */
+function definitionOf(relation: Sql): Sql {
+  const noting = sql`select count(*) filter (where tgenabled = 'A') as live, string_agg(pg_trigger.oid || ' ' || pg_trigger.xmin || tgenabled::text, ' ' order by pg_trigger.oid) as signs from pg_trigger join pg_proc on pg_proc.oid = tgfoid where tgrelid = ${relation} and proname in ('note_rows', 'note_other_id')`
+  const attributes = sql`select string_agg(attnum || ' ' || xmin, ' ' order by attnum) from pg_attribute where attrelid = ${relation} and attnum > 0`
+  const isAlone = sql`relkind = 'r' and not row_security_active(pg_class.oid) and not pg_is_in_recovery() and not exists (select from pg_inherits where ${relation} in (inhrelid, inhparent)) and not exists (select from pg_subscription_rel where srrelid = ${relation})`
+  return sql`(select case when live = ${integer(TRIGGERS)} and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${noting}) as noting where pg_class.oid = ${relation})`
+}
+
+/** The moment of a transaction that loads the table: its snapshot, the table's number, state, definition, rows and bytes. -1 rows: never analyzed. */
+export function compileMoment({ table }: Entity): Statement {
+  const relation = sql`oid`
+  const found = sql`select oid, reltuples from pg_class where oid = to_regclass(${param(`"${table}"`)}::text)`
+  return toStatement(
+    sql`select ${SNAPSHOT}, oid::text, ${stateOf(relation)}, ${definitionOf(sql`found.oid`)}, reltuples::bigint::text, pg_relation_size(oid)::text from (${found}) as found`,
+  )
+}
+
+/** Whether rows of the table have changed that a snapshot has not seen, with the snapshot of the answer. */
+export function compileQuestion(relation: string, snapshot: Snapshot, asksDefinition: boolean): Statement {
+  const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
+  const table = sql`${own}::oid`
+  // By the end of the index whatever the planner believes of the table: a range would be a third of it.
+  const newest = sql`(select transaction from row_change where relation = ${table} order by transaction desc limit 1)`
+  const isChanged = sql`coalesce(${newest} >= ${next}::xid8, false) or exists (select from row_change where relation = ${table} and transaction = any (${running}::xid8[]))`
+  const definition = asksDefinition ? sql`, ${definitionOf(table)}` : sql``
+  return toStatement(sql`select ${SNAPSHOT}, ${stateOf(table)}, ${KEPT_FROM}, (${isChanged})::int::text${definition}`, [
+    own,
+    next,
+    running,
+  ])
+}
+
+/**
+ * The rows that have changed, as they are now, all of one snapshot. Each row of the answer: the snapshot, state, what is kept,
+ * whether the table has to be loaded anew, an id, and the entity's columns; of a row that is gone, nulls for these. Without changes
+ * it is one row without an id.
+ */
+export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot): Statement {
+  const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
+  const linesOf = (which: Sql) =>
+    sql`(select ids from row_change where relation = ${own}::oid and transaction ${which} order by transaction desc limit ${integer(LINES_MAX + 1)})`
+  const lines = sql`${linesOf(sql`>= ${next}::xid8`)} union all ${linesOf(sql`= any (${running}::xid8[])`)}`
+  // Row by row: a join would read the table whole, since the planner cannot know how few the ids are.
+  return toStatement(
+    sql`with lines as materialized (${lines}), \
+changed as materialized (select distinct unnest(ids) as id from lines limit ${integer(ROWS_MAX + 1)}), \
+found as materialized (select (select count(*) > ${integer(LINES_MAX)} or coalesce(bool_or(ids is null), false) from lines) or (select count(*) > ${integer(ROWS_MAX)} from changed) as is_whole) \
+select ${SNAPSHOT}, ${stateOf(sql`${own}::oid`)}, ${KEPT_FROM}, is_whole::int::text, changed.id::text, now_is.* \
+from found left join changed on not is_whole \
+left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = changed.id offset 0) as now_is on true`,
+    [own, next, running],
+  )
+}

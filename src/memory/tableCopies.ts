@@ -1,0 +1,205 @@
+import type { Reader } from '../columns/collation.ts'
+import { Kernel, KernelFull } from '../columns/kernel.ts'
+import { Slices } from '../columns/slices.ts'
+import type { Log } from '../log.ts'
+import type { Entity } from '../model/entity.ts'
+import { Answers } from './answers.ts'
+import { TableCopy } from './tableCopy.ts'
+import { NotRecorded, TableReader, type TableSize } from './tableReader.ts'
+
+/** Of the memory, the part that answers may take. */
+const ANSWERS_SHARE = 1 / 8
+/** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
+const ROW_BYTES = 100
+const CODE_BYTES = 4
+/** What failed, or did not fit, is tried again after this time. */
+const RETRY_MS = 60_000
+/** A copy that no list has asked for so long gives way to another table. */
+const IDLE_MS = 60_000
+/** A copy that was not refreshed for so long is: lines of changes are kept for longer. */
+const REFRESH_MS = 20_000
+/** A copy that no list has asked for so long is given up. */
+const UNUSED_MS = 600_000
+
+/** One table, and what is known of it. */
+interface Tracked {
+  readonly entity: Entity
+  copy: TableCopy | null
+  loading: Promise<void> | null
+  askedMs: number
+  /** No load before. */
+  notBeforeMs: number
+  isSaid: boolean
+}
+
+export interface MemoryOptions {
+  /** For copies and answers together. */
+  readonly bytesMax: number
+  /** Where tables are read from whole. */
+  readonly url: string
+  /** Says how texts lie in their order. */
+  readonly database: Reader
+  /** Answers which rows have changed. */
+  readonly questions: Reader
+  readonly log: Log
+  /** Default: a minute. */
+  readonly retryMs?: number
+}
+
+/**
+ * Copies of tables, each made by the first list that asks for it while PostgreSQL answers, and what was answered from them. Where
+ * the memory does not do for all tables, those without lists of late give way.
+ */
+export class TableCopies {
+  readonly answers: Answers
+  private readonly tables = new Map<string, Tracked>()
+  private readonly bytesMax: number
+  private readonly kernel: Kernel
+  private readonly slices = new Slices()
+  private readonly reader: TableReader
+  private readonly timer: Timer
+  private loading: Promise<void> = Promise.resolve()
+  private isEnded = false
+
+  constructor(private readonly options: MemoryOptions) {
+    this.bytesMax = options.bytesMax * (1 - ANSWERS_SHARE)
+    this.answers = new Answers(options.bytesMax * ANSWERS_SHARE)
+    this.kernel = new Kernel(this.bytesMax)
+    this.reader = new TableReader(options.url)
+    this.timer = setInterval(() => this.keepUp(), REFRESH_MS)
+    this.timer.unref()
+  }
+
+  /** How many copies there are, and what they take. */
+  get use(): { tables: number; bytes: number } {
+    const copies = [...this.tables.values()].flatMap(({ copy }) => copy ?? [])
+    return { tables: copies.length, bytes: copies.reduce((sum, { bytes }) => sum + bytes, 0) }
+  }
+
+  /** The copy of the entity's table; null: there is none yet. */
+  of(entity: Entity): TableCopy | null {
+    let tracked = this.tables.get(entity.table)
+    if (tracked === undefined) {
+      tracked = { entity, copy: null, loading: null, askedMs: 0, notBeforeMs: 0, isSaid: false }
+      this.tables.set(entity.table, tracked)
+    }
+    const nowMs = performance.now()
+    tracked.askedMs = nowMs
+    if (tracked.copy !== null) return tracked.copy
+    if (tracked.loading === null && nowMs >= tracked.notBeforeMs) this.begin(tracked)
+    return null
+  }
+
+  /** What a list of this asker has to wait for before it is looked for; null: nothing. @throws ApiError 503, after 5 seconds */
+  turn(asker: string): Promise<void> | null {
+    return this.slices.next(asker)
+  }
+
+  /** Resolves when the entity's table is in memory, or cannot be. */
+  async loaded(entity: Entity): Promise<void> {
+    if (this.of(entity) === null) await this.tables.get(entity.table)?.loading
+  }
+
+  /** Ends what is being read. */
+  async end(): Promise<void> {
+    this.isEnded = true
+    clearInterval(this.timer)
+    await this.reader.end()
+  }
+
+  private begin(tracked: Tracked) {
+    tracked.loading = this.loading
+      .then(() => this.load(tracked))
+      .catch((error) => this.noteFailure(tracked, error))
+      .finally(() => {
+        tracked.loading = null
+      })
+    // One table at a time: the sizes of all that are there are known then.
+    this.loading = tracked.loading
+  }
+
+  private async load(tracked: Tracked) {
+    const { entity } = tracked
+    const { database, questions, log } = this.options
+    const startMs = performance.now()
+    const copy = await TableCopy.load(entity, this.kernel, (size) => this.makeRoom(tracked, size), {
+      database,
+      questions,
+      slices: this.slices,
+      reader: this.reader,
+      room: () => this.bytesMax - this.use.bytes,
+      log,
+      onLost: (reason) => this.forget(tracked, reason),
+    })
+    tracked.copy = copy
+    if (this.use.bytes > this.bytesMax) {
+      this.giveUp(tracked)
+      throw new KernelFull('texts take too much')
+    }
+    tracked.isSaid = false
+    log.info('a table is in memory', {
+      table: entity.table,
+      rows: copy.rows,
+      mb: Math.ceil(copy.bytes / 2 ** 20),
+      ms: Math.round(performance.now() - startMs),
+    })
+  }
+
+  /** @throws KernelFull */
+  private makeRoom(tracked: Tracked, size: TableSize) {
+    const rows = size.rows ?? size.bytes / ROW_BYTES
+    const bytes = rows * (tracked.entity.properties.length * CODE_BYTES + 1 / 8)
+    if (bytes > this.bytesMax) throw new KernelFull()
+    if (bytes > this.bytesMax - this.use.bytes) for (const { copy } of this.tables.values()) copy?.giveUpClusters()
+    const idle = [...this.tables.values()]
+      .filter(({ copy, askedMs }) => copy !== null && performance.now() - askedMs > IDLE_MS)
+      .sort((one, other) => one.askedMs - other.askedMs)
+    while (bytes > this.bytesMax - this.use.bytes) {
+      const least = idle.shift()
+      if (least === undefined) throw new KernelFull()
+      this.giveUp(least)
+    }
+  }
+
+  private giveUp(tracked: Tracked) {
+    tracked.copy?.release()
+    tracked.copy = null
+  }
+
+  /** The next list begins another load. */
+  private forget(tracked: Tracked, reason: unknown) {
+    tracked.copy = null
+    const { log } = this.options
+    const { table } = tracked.entity
+    if (reason instanceof KernelFull) this.noteFailure(tracked, reason)
+    else if (reason instanceof Error) log.warn('a table is in memory no more', { table, reason: String(reason) })
+    else log.debug('a table is in memory no more', { table, reason: String(reason) })
+  }
+
+  private noteFailure(tracked: Tracked, error: unknown) {
+    const { log, bytesMax, retryMs = RETRY_MS } = this.options
+    tracked.notBeforeMs = performance.now() + retryMs
+    if (tracked.isSaid || this.isEnded) return
+    tracked.isSaid = true
+    const { table } = tracked.entity
+    if (error instanceof KernelFull)
+      log.info('MEMORY_MB is too little for a table: the database finds its lists', { table, mb: bytesMax / 2 ** 20 })
+    else if (error instanceof NotRecorded)
+      log.info('memory off for a table: its triggers of changes are missing or disabled', { table })
+    else log.warn('a table cannot be read into memory', { table, error: String(error) })
+  }
+
+  private keepUp() {
+    const nowMs = performance.now()
+    for (const tracked of this.tables.values()) {
+      const { copy, askedMs } = tracked
+      if (copy === null) continue
+      if (nowMs - askedMs > UNUSED_MS) this.giveUp(tracked)
+      // A database that is away is asked again by the next list.
+      else copy.refresh().catch(() => undefined)
+    }
+    // Texts grow with changes, and are not in the kernel's memory. A copy that is loaded anew has those of now alone.
+    if (this.use.bytes > this.bytesMax) for (const { copy } of this.tables.values()) copy?.giveUpClusters()
+    if (this.use.bytes > this.bytesMax) for (const tracked of this.tables.values()) this.giveUp(tracked)
+  }
+}

@@ -1,0 +1,184 @@
+import type { Reader } from '../columns/collation.ts'
+import { ColumnTable } from '../columns/columnTable.ts'
+import type { FoundPage } from '../columns/foundPage.ts'
+import type { Kernel } from '../columns/kernel.ts'
+import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
+import { ApiError } from '../errors.ts'
+import { cellOf, count } from '../metrics/counts.ts'
+import type { Entity } from '../model/entity.ts'
+import type { ListQuery } from '../model/query.ts'
+import type { Row } from '../model/sql.ts'
+import { Snapshot } from './snapshot.ts'
+import { compileChangedRows, compileQuestion } from './statements.ts'
+import type { Moment, TableReader, TableSize } from './tableReader.ts'
+
+export interface CopyParts extends SearchParts {
+  readonly reader: TableReader
+  readonly questions: Reader
+  /** The copy cannot be kept current any more. */
+  onLost(reason: unknown): void
+}
+
+/** How a table is defined is asked anew after this time. */
+const DEFINITION_MS = 500
+/** Columns of an answer in front of the entity's. */
+const LEAD = 5
+const QUESTIONS = cellOf('questions')
+
+/**
+ * One table in memory, as of one snapshot of PostgreSQL: exactly the rows that it sees. `refresh` brings it to a younger one, by the
+ * question which rows have changed that its snapshot has not seen. Nothing is assumed about who has written them. docs/memory.md
+ */
+export class TableCopy {
+  /** Raised by each change of a row. */
+  version = 0
+  private isLost = false
+  private definitionMs = performance.now()
+  private isAsking = false
+  /** Of those who wait for the next question. */
+  private waiting: PromiseWithResolvers<void> | null = null
+  private readonly search: ListSearch
+
+  private constructor(
+    private readonly entity: Entity,
+    private readonly table: ColumnTable,
+    private moment: Moment,
+    private readonly parts: CopyParts,
+  ) {
+    this.search = new ListSearch(entity, table, parts)
+  }
+
+  /** Reads the table; `begin` may refuse its size. @throws KernelFull, NotRecorded, and what `begin` and the driver throw */
+  static async load(
+    entity: Entity,
+    kernel: Kernel,
+    begin: (size: TableSize) => void,
+    parts: CopyParts,
+  ): Promise<TableCopy> {
+    const table = new ColumnTable(entity, kernel)
+    try {
+      const moment = await parts.reader.read(entity, begin, (bytes, from, to) => table.addLine(bytes, from, to))
+      return new TableCopy(entity, table, moment, parts)
+    } catch (error) {
+      table.release()
+      throw error
+    }
+  }
+
+  get rows(): number {
+    return this.table.rows
+  }
+
+  /** Of the kernel's memory and of the program's own. */
+  get bytes(): number {
+    return this.table.bytes
+  }
+
+  /** False: it has lost track of its table, and finds nothing any more. */
+  get isUsable(): boolean {
+    return !this.isLost
+  }
+
+  /**
+   * Resolves when the copy is as of a snapshot that is younger than this call, or is lost: by a question that is sent after it, which
+   * all who call until then have in common. @throws ApiError as a read of the database does
+   */
+  refresh(): Promise<void> {
+    if (this.waiting === null) {
+      this.waiting = Promise.withResolvers()
+      // At the end of this turn of the event loop, when all that has arrived is read.
+      if (!this.isAsking) setImmediate(this.begin)
+    }
+    return this.waiting.promise
+  }
+
+  private readonly begin = async () => {
+    const { resolve, reject } = this.waiting as PromiseWithResolvers<void>
+    this.waiting = null
+    this.isAsking = true
+    const asked = await this.ask().catch((error: ApiError) => error)
+    this.isAsking = false
+    // Sent before the lists of this one are looked for.
+    if (this.waiting !== null) this.begin()
+    if (asked === undefined) resolve()
+    else reject(asked)
+  }
+
+  private async ask() {
+    if (this.isLost) return
+    count(QUESTIONS)
+    try {
+      await this.catchUp()
+    } catch (error) {
+      if (error instanceof ApiError) throw error
+      this.lose(error)
+    }
+  }
+
+  private async catchUp() {
+    const { relation, snapshot } = this.moment
+    const nowMs = performance.now()
+    const asksDefinition = nowMs - this.definitionMs >= DEFINITION_MS
+    const { questions } = this.parts
+    const [answer] = await questions.read(compileQuestion(relation, snapshot, asksDefinition))
+    const [text, state, keptFrom, isChanged, definition] = answer as Row
+    if (!this.isSame(state, keptFrom)) return
+    if (asksDefinition && definition !== this.moment.definition) return this.lose('the table was defined anew')
+    if (asksDefinition) this.definitionMs = nowMs
+    // With an equal snapshot nothing has committed anywhere, whatever lines there are.
+    if (text === snapshot.text) return
+    if (isChanged === '0') this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
+    else this.take(await questions.read(compileChangedRows(this.entity, relation, snapshot)))
+  }
+
+  private take(rows: readonly Row[]) {
+    const [[text, state, keptFrom, isWhole] = []] = rows
+    if (!this.isSame(state, keptFrom)) return
+    if (isWhole === '1') return this.lose('too many rows have changed')
+    for (const row of rows) {
+      const [id, values] = [row[LEAD - 1] as string | null, row.slice(LEAD)]
+      if (id === null) continue
+      this.version++
+      if (values[0] === null) this.table.remove(id)
+      else this.table.put(values)
+    }
+    this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
+  }
+
+  /** Whether lines of all changes are there still, in the same run of the database and of the same file. */
+  private isSame(state: string | null | undefined, keptFrom: string | null | undefined): boolean {
+    const { moment } = this
+    const isSame = state === moment.state && keptFrom != null && Number(keptFrom) <= moment.snapshot.oldest
+    if (!isSame) this.lose('the table or the database is another, or changes were deleted that the copy has not seen')
+    return isSame
+  }
+
+  /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: that is known. */
+  prepare(query: ListQuery): Promise<void> | null {
+    return this.isLost ? null : this.search.prepare(query)
+  }
+
+  /** The total and the rows of a page as of the copy's snapshot; null: it cannot tell. Nothing is awaited. */
+  find(query: ListQuery): FoundPage | null {
+    return this.isLost ? null : this.search.find(query)
+  }
+
+  /** Gives back what only makes lists quicker. */
+  giveUpClusters(): void {
+    this.table.giveUpClusters()
+  }
+
+  /** Gives its memory back; from then on it finds nothing. */
+  release(): void {
+    if (this.isLost) return
+    this.isLost = true
+    this.version++
+    this.table.release()
+  }
+
+  private lose(reason: unknown) {
+    if (this.isLost) return
+    this.release()
+    this.parts.onLost(reason)
+  }
+}

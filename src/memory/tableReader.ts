@@ -1,0 +1,104 @@
+import type postgres from 'postgres'
+import { connectTo } from '../execute/connect.ts'
+import type { Entity } from '../model/entity.ts'
+import { type TakeLine, takePieces } from './copyPieces.ts'
+import { Snapshot } from './snapshot.ts'
+import { BEGIN_RUN, compileMoment, compileRowsBehind } from './statements.ts'
+
+/** As of what a table was read. */
+export interface Moment {
+  readonly snapshot: Snapshot
+  /** The table's number. */
+  readonly relation: string
+  readonly state: string
+  readonly definition: string
+}
+
+/** What a table is as PostgreSQL's planner knows it. */
+export interface TableSize {
+  /** Null: it was never analyzed. */
+  readonly rows: number | null
+  readonly bytes: number
+}
+
+/** A table cannot be kept current: its lines of changes would not tell of every write. */
+export class NotRecorded extends Error {}
+
+/** A table of many millions of rows takes minutes, during which its old row versions stay. */
+const READ_MS_MAX = 300_000
+/** Rows that are read at once: the driver takes some milliseconds for them. */
+const PIECE_ROWS = 8_000
+/** A connection that reads nothing for so long is closed. */
+const IDLE_S_MAX = 10
+
+/**
+ * Reads tables whole, one after the other over a connection of its own: what takes seconds holds up no other statement. An
+ * error ends the connection, over which the driver's COPY may hang (porsager/postgres#917).
+ */
+export class TableReader {
+  private connection: postgres.Sql | null = null
+  private isEnded = false
+
+  constructor(private readonly url: string) {}
+
+  /**
+   * All rows by their ids, as of the moment that is returned. `begin` gets the size of the table first, and may throw.
+   * @throws NotRecorded, and what `begin`, `take` and the driver throw
+   */
+  async read(entity: Entity, begin: (size: TableSize) => void, take: TakeLine): Promise<Moment> {
+    if (this.isEnded) throw new Error('the worker ends')
+    const connection = (this.connection ??= this.connect())
+    // After an error in the midst of COPY the driver's own one, at its rollback, would take its place.
+    let fault: { readonly error: unknown } | null = null
+    const work = async (transaction: postgres.TransactionSql) => {
+      try {
+        return await this.readWithin(transaction, entity, begin, take)
+      } catch (error) {
+        fault = { error }
+        throw error
+      }
+    }
+    try {
+      await connection.unsafe(BEGIN_RUN)
+      return (await connection.begin('isolation level repeatable read read only', work)) as Moment
+    } catch (error) {
+      if (this.connection === connection) this.connection = null
+      await connection.end({ timeout: 0 })
+      throw fault === null ? error : (fault as { error: unknown }).error
+    }
+  }
+
+  /** Ends what is being read; it fails. */
+  async end(): Promise<void> {
+    this.isEnded = true
+    await this.connection?.end({ timeout: 0 })
+  }
+
+  private async readWithin(
+    transaction: postgres.TransactionSql,
+    entity: Entity,
+    begin: (size: TableSize) => void,
+    take: TakeLine,
+  ): Promise<Moment> {
+    // Within the transaction, since a pooler refuses settings at the start. Each piece is found by the index of its ids,
+    // whatever the planner knows of the table.
+    await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)
+    const { text, values } = compileMoment(entity)
+    const [row] = await transaction.unsafe(text, values as string[]).values()
+    const [snapshot, relation, state, definition, rows, bytes] = (row ?? []) as unknown as string[]
+    if (!definition) throw new NotRecorded(`changes of ${entity.table} are not recorded`)
+    begin({ rows: Number(rows) < 0 ? null : Number(rows), bytes: Number(bytes) })
+    await takePieces(transaction, (last) => compileRowsBehind(entity, last, PIECE_ROWS), take)
+    return {
+      snapshot: new Snapshot(snapshot as string),
+      relation: relation as string,
+      state: state as string,
+      definition,
+    }
+  }
+
+  private connect(): postgres.Sql {
+    const connection = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
+    return connectTo(this.url, { max: 1, prepare: false, idle_timeout: IDLE_S_MAX, connection })
+  }
+}

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createLog } from '../../src/log.ts'
+import { oldRowChanges } from '../../src/postgres/oldRows.ts'
+import { until } from '../support/process.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+const PATH = '/Companies?sort=-Name&PageSize=50'
+const TIMEOUT_MS = 60_000
+
+let server: TestServer
+let said: string[]
+async function start(environment: Record<string, string> = {}) {
+  said = []
+  const log = { ...createLog('error', 'json'), info: (text: string) => void said.push(text) }
+  server = await startServer({ environment, log })
+  await server.sql`insert into company (name) select 'c' || n from generate_series(1, 30) as n`
+}
+beforeEach(() => start())
+afterEach(() => server.stop())
+
+const total = async () => Number((await server.get(PATH)).headers.get('x-total-count'))
+
+/** Whether lists are answered though nobody can read the table. */
+function isInMemory(): Promise<boolean> {
+  return server.sql.begin(async (transaction) => {
+    await transaction`lock table company in access exclusive mode`
+    const answer = await Promise.race([server.get(PATH), Bun.sleep(300)])
+    return answer?.status === 200
+  })
+}
+
+const untilInMemory = () => until(async () => (await total()) >= 0 && isInMemory())
+
+describe('a copy of a table', () => {
+  test('is made by the first list that asks for it, while the database answers, and is said', async () => {
+    expect(said).toEqual([])
+    expect(await total()).toBe(30)
+    await untilInMemory()
+    expect(said).toEqual(['a table is in memory'])
+  })
+
+  test.each([
+    ['a rewrite', 'vacuum full company'],
+    [
+      'a trigger that is disabled and enabled',
+      'alter table company disable trigger company_updates; alter table company enable always trigger company_updates',
+    ],
+    ['another column', 'alter table company add column extra integer'],
+    ['more rows than a question reads', "insert into company (name) select 'many' from generate_series(1, 1200)"],
+    ['another run of the database', "update row_change_run set run = 'another'"],
+  ])(
+    'is loaded anew after %s',
+    async (_, text) => {
+      await untilInMemory()
+      await server.sql.unsafe(text)
+      // How the table is defined is asked twice a second.
+      await Bun.sleep(600)
+      const expected = Number((await server.sql`select count(*)::int as n from company`)[0]?.n)
+      await until(async () => (await total()) === expected && said.length === 2)
+      await untilInMemory()
+    },
+    TIMEOUT_MS,
+  )
+
+  test(
+    'is loaded anew where lines were deleted that it has not seen, and goes on where it has seen them',
+    async () => {
+      await untilInMemory()
+      const [first, second] = [oldRowChanges(0), oldRowChanges(0)]
+      await first(server.sql as never, 1_000)
+      await server.sql`update company set name = 'changed' where id = 1`
+      await server.sql`update company set name = 'changed' where id = 2`
+      expect(await total()).toBe(30)
+      await second(server.sql as never, 1_000)
+      await second(server.sql as never, 1_000)
+      expect(await server.sql`select from row_change`).toHaveLength(1)
+      expect(await total()).toBe(30)
+      expect(said).toHaveLength(1)
+      await server.sql`update company set name = 'unseen' where id = 3`
+      await server.sql`update company set name = 'unseen' where id = 4`
+      await second(server.sql as never, 1_000)
+      await second(server.sql as never, 1_000)
+      expect((await server.get('/Companies?Name=unseen')).headers.get('x-total-count')).toBe('2')
+      await until(async () => (await total()) === 30 && said.length === 2)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+describe('lists come from the database, and are right', () => {
+  test.each([
+    ['without one of its triggers a table is not in memory', 'drop trigger company_deletes on company'],
+    ['nor with one that is disabled', 'alter table company disable trigger company_updates'],
+    ['nor with one that fires for ordinary sessions alone', 'alter table company enable trigger company_inserts'],
+    ['nor a table with a child', 'create table child () inherits (company)'],
+  ])('%s', async (_, text) => {
+    await server.sql.unsafe(text)
+    await until(async () => (await total()) === 30 && said.length === 1)
+    expect(said).toEqual(['memory off for a table: its triggers of changes are missing or disabled'])
+    await server.sql`update company set name = 'changed' where id = 1`
+    expect((await server.get('/Companies?Name=changed')).headers.get('x-total-count')).toBe('1')
+    expect(await isInMemory()).toBe(false)
+  })
+
+  test(
+    'with MEMORY_MB=0, and where a table does not fit',
+    async () => {
+      await server.stop()
+      await start({ MEMORY_MB: '0' })
+      expect(await total()).toBe(30)
+      expect(await isInMemory()).toBe(false)
+      await server.stop()
+      await start({ MEMORY_MB: '1' })
+      await server.sql`insert into company (name) select n || repeat('x', 90) from generate_series(1, 30000) as n`
+      await server.sql`analyze company`
+      await until(async () => (await total()) === 30_030 && said.length === 1)
+      expect(said).toEqual(['MEMORY_MB is too little for a table: the database finds its lists'])
+    },
+    TIMEOUT_MS,
+  )
+})

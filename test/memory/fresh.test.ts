@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { createDatabase } from '../support/postgres.ts'
+import { until } from '../support/process.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+// D70: a read shows every write that had committed when it was asked for, whoever wrote.
+
+const TIMEOUT_MS = 60_000
+const PATH = '/Employees?sort=-Company,Id&PageSize=50'
+
+let one: TestServer
+let other: TestServer
+let plain: TestServer
+beforeAll(async () => {
+  const PUBLIC_URL = 'http://roster.test'
+  const databaseUrl = await createDatabase()
+  one = await startServer({ environment: { PUBLIC_URL }, databaseUrl })
+  other = await startServer({ environment: { PUBLIC_URL }, databaseUrl })
+  plain = await startServer({ environment: { PUBLIC_URL, MEMORY_MB: '0' }, databaseUrl })
+})
+afterAll(() => Promise.all([one.stop(), other.stop(), plain.stop()]))
+
+beforeEach(async () => {
+  await one.sql`truncate company, employee, absence restart identity`
+  await one.sql`insert into company (name) values ('Acme'), ('Bolt')`
+  await one.sql`
+    insert into employee (first_name, company_id, company_key)
+    select 'n' || n, company.id, name_key from generate_series(1, 20) as n join company on company.id = 1 + n % 2`
+  await Promise.all([inMemory(one), inMemory(other)])
+})
+
+/** Until lists are answered though nobody can read the table. */
+async function inMemory(server: TestServer) {
+  await until(async () => {
+    await server.get(PATH)
+    return server.sql.begin(async (transaction) => {
+      await transaction`lock table employee in access exclusive mode`
+      const answer = await Promise.race([server.get(PATH), Bun.sleep(200)])
+      return answer?.status === 200
+    })
+  })
+}
+
+const WRITES: readonly [name: string, write: () => Promise<unknown>][] = [
+  ['a create over the same server', () => one.post('/Employees', { FirstName: 'new', CompanyId: 1 })],
+  ['a change over the other server', () => other.patch('/Employees/3', { FirstName: 'changed' })],
+  ['a deletion', () => other.remove('/Employees/4')],
+  ['a rename, whose copies a cascade writes', () => other.patch('/Companies/1', { Name: `Renamed ${Math.random()}` })],
+  ['several rows', () => one.send('POST', '/Employees', [{ FirstName: 'a' }, { FirstName: 'b' }])],
+  ['an update by psql', () => one.sql`update employee set last_name = 'psql' where id % 3 = 0`],
+  ['a rename by psql', () => one.sql`update company set name = name || '!' where id = 2`],
+  ['a deletion by psql', () => one.sql`delete from employee where id > 15`],
+  ['another id', () => one.sql`update employee set id = default where id = 5`],
+  ['a truncation', () => one.sql`truncate employee cascade`],
+  [
+    'more rows than a line has',
+    () => one.sql`insert into employee (first_name) select 'many' from generate_series(1, 1500)`,
+  ],
+  [
+    'savepoints, of which one is undone',
+    () =>
+      one.sql.begin(async (transaction) => {
+        await transaction`update employee set title = 'one' where id = 1`
+        await transaction
+          .savepoint(async (inner) => {
+            await inner`update employee set title = 'undone' where id = 2`
+            throw new Error('undone')
+          })
+          .catch(() => undefined)
+        await transaction.savepoint((inner) => inner`update employee set title = 'two' where id = 2`)
+      }),
+  ],
+  [
+    'more statements than a transaction has lines for',
+    () =>
+      one.sql.begin(async (transaction) => {
+        for (let write = 0; write < 300; write++)
+          await transaction`update employee set title = ${`${write}`} where id = 7`
+      }),
+  ],
+  [
+    'a session that fires no ordinary triggers',
+    () =>
+      one.sql.begin(async (transaction) => {
+        await transaction`set local session_replication_role = replica`
+        await transaction`update employee set title = 'replica'`
+      }),
+  ],
+  ['a table that is rewritten', () => one.sql`vacuum full employee`],
+  [
+    'a transaction that began long before',
+    async () => {
+      const early = await one.sql.reserve()
+      await early`begin`
+      await early`update employee set title = 'early' where id = 1`
+      await one.patch('/Employees/2', { Title: 'late' })
+      expect((await one.get(PATH)).text).toBe((await plain.get(PATH)).text)
+      await early`commit`
+      early.release()
+    },
+  ],
+]
+
+describe('lists of every server, from memory, right after the answer to', () => {
+  test.each(WRITES)(
+    '%s',
+    async (_, write) => {
+      for (let round = 0; round < 3; round++) {
+        await write()
+        const [first, second, truth] = await Promise.all([one.get(PATH), other.get(PATH), plain.get(PATH)])
+        for (const answer of [first, second]) {
+          expect(answer.text).toBe(truth.text)
+          expect(answer.headers.get('x-total-count')).toBe(truth.headers.get('x-total-count'))
+          expect(answer.headers.get('link')).toBe(truth.headers.get('link'))
+        }
+      }
+      await inMemory(one)
+    },
+    TIMEOUT_MS,
+  )
+})
+
+test('a list from memory waits for no lock of its table, and asks for no row of it', async () => {
+  await one.sql.begin(async (transaction) => {
+    await transaction`lock table employee in access exclusive mode`
+    expect((await one.get(PATH)).status).toBe(200)
+    expect((await one.get('/Employees?FirstName=n3')).headers.get('x-total-count')).toBe('1')
+  })
+})

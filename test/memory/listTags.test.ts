@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Random } from '../support/random.ts'
+import { type Answer, startServer, type TestServer } from '../support/server.ts'
+
+// D42: the tag of a page is the same while its rows, its total and its links are, in every process, and not longer.
+
+/** Two that keep tables in memory, and one that keeps none. All say the same address in links. */
+let one: TestServer
+let other: TestServer
+let plain: TestServer
+beforeAll(async () => {
+  const PUBLIC_URL = 'http://roster.test'
+  one = await startServer({ environment: { PUBLIC_URL } })
+  other = await startServer({ environment: { PUBLIC_URL }, databaseUrl: one.databaseUrl })
+  plain = await startServer({ environment: { PUBLIC_URL, MEMORY_MB: '0' }, databaseUrl: one.databaseUrl })
+})
+afterAll(() => Promise.all([one.stop(), other.stop(), plain.stop()]))
+
+const PATHS = [
+  '/Companies',
+  '/Companies?PageSize=5&page=2',
+  '/Companies?sort=-Name&PageSize=5',
+  '/Companies?Enabled=true',
+  '/Companies?Name=c3',
+  '/Companies?Name=none',
+]
+const shownBy = ({ text, headers }: Answer) => [text, headers.get('x-total-count'), headers.get('location')]
+const tagOf = ({ headers }: Answer) => headers.get('etag') as string
+const unlessHeld = (server: TestServer, path: string, tag: string) => server.get(path, { 'if-none-match': tag })
+
+async function fill(rows: number) {
+  await one.sql`delete from company`
+  await one.sql`
+    insert into company (name, enabled) select 'c' || n % 7, n % 2 = 0 from generate_series(0, ${rows - 1}) as n`
+}
+
+test('is weak, and the same in every process, from memory as from the database', async () => {
+  await fill(12)
+  for (const path of PATHS) {
+    const first = await one.get(path)
+    expect(tagOf(first)).toMatch(/^W\/"[0-9a-z]{1,13}"$/)
+    for (const server of [one, other, other, plain]) expect(tagOf(await server.get(path))).toBe(tagOf(first))
+  }
+})
+
+test('differs where rows, total or links do', async () => {
+  await fill(12)
+  const paths = [...PATHS, '/Companies?PageSize=5', '/Companies?PageSize=05', '/Companies?PageSize=6&sort=Id']
+  const pages = await Promise.all(paths.map((path) => one.get(path)))
+  expect(new Set(pages.map((page) => tagOf(page))).size).toBe(pages.length)
+  // The same rows, the same total, and no links.
+  expect(tagOf(await one.get('/Companies?sort=Id'))).toBe(tagOf(pages[0] as Answer))
+})
+
+test('304 has the tag and the total, and no links, body or type', async () => {
+  await fill(12)
+  const path = PATHS[1] as string
+  const page = await one.get(path)
+  for (const server of [one, other, plain]) {
+    const answer = await unlessHeld(server, path, tagOf(page))
+    expect([answer.status, answer.text, answer.headers.get('x-total-count')]).toEqual([304, '', '12'])
+    for (const name of ['link', 'location', 'content-type']) expect(answer.headers.get(name)).toBeNull()
+  }
+  // What is kept was not changed by it.
+  expect(shownBy(await one.get(path))).toEqual(shownBy(page))
+})
+
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+describe('a client that holds the page', () => {
+  test(`gets 304 while it is the same, and the page as it is now when it is not; SEED=${SEED}`, async () => {
+    const random = new Random(SEED)
+    await fill(14)
+    const known = new Map<string, Answer>()
+    for (const path of PATHS) known.set(path, await plain.get(path))
+    const [counts, writes] = [{ held: 0, changed: 0 }, 20]
+    for (let write = 0; write < writes; write++) {
+      const [row] = await one.sql`select id from company order by random() limit 1`
+      const at = `/Companies/${row?.id}`
+      const writer = random.pick([one, other])
+      await random.pick([
+        () => writer.post('/Companies', { Name: `c${random.below(9)}`, Enabled: random.chance(50) }),
+        () => writer.remove(at),
+        () => writer.patch(at, { Name: `c${random.below(9)}` }),
+        () => writer.patch(at, { Enabled: random.chance(50) }),
+        () => writer.patch(at, {}),
+      ])()
+      for (const path of PATHS) {
+        const before = known.get(path) as Answer
+        const now = await plain.get(path)
+        const isSame = shownBy(now).join() === shownBy(before).join()
+        counts[isSame ? 'held' : 'changed']++
+        const answer = await unlessHeld(random.pick([one, other]), path, tagOf(before))
+        expect([write, path, answer.status]).toEqual([write, path, isSame ? 304 : 200])
+        if (!isSame) expect(shownBy(answer)).toEqual(shownBy(now))
+        known.set(path, now)
+      }
+    }
+    expect(counts.held).toBeGreaterThan(writes / 2)
+    expect(counts.changed).toBeGreaterThan(writes / 2)
+  }, 60_000)
+})

@@ -1,0 +1,99 @@
+import type { Random } from '../../support/random.ts'
+import type { Findings } from './check.ts'
+import type { Answer, Cluster } from './cluster.ts'
+import { type List, randomList, truthOf } from './randomList.ts'
+import { type Ids, readIds, writeOnce, writeOutside } from './writes.ts'
+
+/** Lists that are asked for in a time. Each state is read for all of them, so they are few. */
+const LISTS = 8
+const READERS = 6
+
+/** What every list is in one state of the tables. */
+type State = ReadonlyMap<string, string>
+
+/**
+ * One party after another writes: clients of either server, psql, cascades. Between two writes it is known what each list has to be.
+ * Many read meanwhile: each answer must be that of a state between the last one that was there when the list was asked for, and
+ * the first that began after its answer.
+ */
+export async function proveStates(
+  cluster: Cluster,
+  random: Random,
+  findings: Findings,
+  { moment, forMs }: { moment: string; forMs: number },
+): Promise<void> {
+  const lists = Array.from({ length: LISTS }, () => randomList(random))
+  const states: State[] = [await readState(cluster, lists, findings)]
+  /** Writes that have begun. */
+  let begun = 0
+  let isOver = false
+  const read = async () => {
+    while (!isOver) {
+      const list = random.pick(lists)
+      const first = states.length - 1
+      const answer = await (random.chance(80) ? cluster.ask(list.path) : cluster.askElsewhere(list.path))
+      const last = begun
+      findings.count(`list ${answer.status}`)
+      if (answer.status !== 200) continue
+      findings.count('states')
+      if (last > first) findings.count('states, beside a write')
+      const shown = shownBy(answer)
+      // The state behind a write that has begun is read once it has ended.
+      while (states.length <= last && !isOver) await Bun.sleep(1)
+      const possible = states.slice(first, last + 1).map((state) => state.get(list.path))
+      if (!possible.includes(shown) && states.length > last)
+        findings.differs('no state between question and answer', {
+          moment,
+          path: list.path,
+          first,
+          last,
+          shown,
+          possible,
+        })
+    }
+  }
+  const readers = Array.from({ length: READERS }, read)
+  const untilMs = performance.now() + forMs
+  while (performance.now() < untilMs) {
+    const ids = await readIds(cluster)
+    begun++
+    await write(cluster, random, ids, findings)
+    states.push(await readState(cluster, lists, findings))
+    // Right behind a write most readers ask for what it has changed.
+    const fresh = random.pick(lists)
+    const answer = await (random.chance(50) ? cluster.ask(fresh.path) : cluster.askElsewhere(fresh.path))
+    findings.count('fresh')
+    const [now, before] = [states.at(-1)?.get(fresh.path), states.at(-2)?.get(fresh.path)]
+    if (now !== before) findings.count('fresh, changed')
+    if (answer.status === 200 && shownBy(answer) !== now)
+      findings.differs('not as of the write before', { moment, path: fresh.path, shown: shownBy(answer), now })
+  }
+  isOver = true
+  await Promise.all(readers)
+}
+
+async function write(cluster: Cluster, random: Random, ids: Ids, findings: Findings) {
+  if (random.chance(30)) return writeOutside(cluster, random, findings)
+  await writeOnce(cluster, random, ids, findings, true, random.chance(30) ? 'elsewhere' : 'cached')
+}
+
+/** As the server without memory has them, which is held against PostgreSQL itself. */
+async function readState(cluster: Cluster, lists: readonly List[], findings: Findings): Promise<State> {
+  const answers = await Promise.all(
+    lists.map(async (list): Promise<[string, string]> => {
+      const answer = await cluster.askPlain(list.path)
+      return [list.path, shownBy(answer)]
+    }),
+  )
+  const list = lists[Math.floor(Math.random() * lists.length)] as List
+  const { text, values } = truthOf(list)
+  const [row] = await cluster.sql.unsafe(text, values)
+  const shown = new Map(answers).get(list.path) as string
+  if (!shown.startsWith(`${row?.total} `))
+    findings.differs('the server without memory', { path: list.path, shown, row })
+  return new Map(answers)
+}
+
+function shownBy({ total, text, link }: Answer): string {
+  return `${total} ${text} ${link}`
+}
