@@ -8,7 +8,8 @@ import { errorOf, makeKey, startServer, type TestServer } from '../support/serve
 let server: TestServer
 let other: postgres.Sql
 beforeAll(async () => {
-  server = await startServer({ environment: { DATABASE_POOL: '2' } })
+  // Without memory, so that lists need connections.
+  server = await startServer({ environment: { DATABASE_POOL: '2', MEMORY_MB: '0' } })
   other = connect(server.databaseUrl)
 })
 afterAll(async () => {

@@ -54,7 +54,11 @@ describe('the line of a request in the log', () => {
     return { ...(lines[0] as (typeof lines)[number]), answer }
   }
   beforeAll(async () => {
-    logged = await startServer({ databaseUrl: server.databaseUrl, log, environment: { TRUSTED_PROXIES: '127.0.0.1' } })
+    logged = await startServer({
+      databaseUrl: server.databaseUrl,
+      log,
+      environment: { TRUSTED_PROXIES: '127.0.0.1', MEMORY_MB: '0' },
+    })
   })
   afterAll(() => logged.stop())
 
