@@ -32,13 +32,6 @@ export function copyingColumns(entity: Entity, entities: readonly Entity[]): Ref
   )
 }
 
-/** The entities whose rows the entity's refer to and copy from. */
-export function copiedEntities({ properties }: Entity, entities: readonly Entity[]): Entity[] {
-  return entities.filter(({ table }) =>
-    properties.some(({ reference }) => reference?.copy && reference.table === table),
-  )
-}
-
 /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
 export function ownCopiesOf({ properties, table }: Entity) {
   const place = (column: string) => properties.findIndex((property) => property.column === column)

@@ -127,7 +127,7 @@ export class RegionFile {
 }
 
 /** Writes an empty region into a file of its own. @throws Error of the file system */
-export function writeRegion(descriptor: number, format: string, words: number): void {
+function writeRegion(descriptor: number, format: string, words: number): void {
   // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
   const bytes = words * 4
   for (let at = 0; at < bytes; at += ZEROES.length)
@@ -155,7 +155,7 @@ const WORDS_MAX = 2 ** 31 - 1
 /** The type by which `statfs` names a file system in memory, whose size may be more than the machine has. */
 const TMPFS_MAGIC = 0x01021994
 /** Of the memory that is available. */
-export const MEMORY_SHARE = 0.8
+const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 
 /** Checked before a region is written, so that one that cannot fit does not fill the machine's memory first. */
@@ -166,7 +166,7 @@ function requireRoom(file: string, bytes: number) {
 }
 
 /** The error for a region that does not fit; another error stays what it is. */
-export function noRoom(file: string, bytes: number, error: { code?: string }): Error {
+function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   if (error instanceof Error && !FULL.includes(error.code ?? '')) return error
   const need = `${(bytes / 2 ** 20).toFixed(1)} MiB`
   return new Error(
@@ -178,7 +178,7 @@ export function noRoom(file: string, bytes: number, error: { code?: string }): E
 }
 
 /** In bytes, by the kernel's estimate. */
-export function availableMemory(): number {
+function availableMemory(): number {
   if (process.platform !== 'linux') return freemem()
   const [, kilobytes] = /^MemAvailable: +(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? []
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1_024
