@@ -37,10 +37,12 @@ function beforeOf({ place, isDescending, ranks }: PageKey, code: number, isNone:
   const valued = { place, ...ALL, isComplement: false, byRank: ranks }
   if (isNone && isDescending) return []
   if (isNone) return [ranks === null ? valued : { ...valued, byRank: null, least: NO_TEXT + 1 }]
-  if (!isDescending) return [{ ...valued, greatest: ranks === null ? nextBelow(own) : own - 1 }]
+  // Nothing lies beyond the infinite ones: NaN of decimals, and the infinite instants.
+  const isFirst = own === (isDescending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY)
+  if (!isDescending) return isFirst ? [] : [{ ...valued, greatest: ranks === null ? nextBelow(own) : own - 1 }]
   const without =
     ranks === null ? { ...valued, isComplement: true } : { ...valued, byRank: null, least: NO_TEXT, greatest: NO_TEXT }
-  return [{ ...valued, least: ranks === null ? nextAbove(own) : own + 1 }, without]
+  return isFirst ? [without] : [{ ...valued, least: ranks === null ? nextAbove(own) : own + 1 }, without]
 }
 
 function equalTo({ place }: PageKey, code: number, isNone: boolean, isText: boolean): Condition {
