@@ -24,12 +24,10 @@ const LONGEST = [
     'cache/cachedLists',
   ],
   ...['processes/sharedMemory', 'processes/main', 'pages/browser', 'api/batching', 'processes/unknownOutcomes'],
-  ...['bench/compare', 'plans/seeks', 'cache/exact', 'changes/owner', 'processes/soak', 'processes/restarts'],
+  ...['bench/compare', 'plans/seeks', 'memory/exact', 'memory/fresh', 'processes/soak', 'processes/restarts'],
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
-const WAITING = [
-  ...['changes/listener', 'execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits', 'keys/watch'],
-].map(pathOf)
+const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits', 'keys/watch']].map(pathOf)
 const startedMs = performance.now()
 const words = process.argv.slice(2)
 const isOption = (word: string, index: number) => word.startsWith('-') || words[index - 1] === '-t'

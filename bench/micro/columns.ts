@@ -67,9 +67,8 @@ function listCases(name: string, table: ColumnTable, text: (turn: number) => str
     const { filters, sorts } = filtersOf(turn)
     return table.page(filters, sorts, offset, PAGE_SIZE)
   }
-  const middle = Math.floor((table.count(filtersOf(0).filters) as number) / 2)
+  const middle = Math.floor((pageAt(0, 0)?.total as number) / 2)
   return [
-    { name, operation: 'count', work: (turn) => table.count(filtersOf(turn).filters) },
     { name, operation: 'first page', work: (turn) => pageAt(turn, 0) },
     { name, operation: 'page in the middle', work: (turn) => pageAt(turn, middle) },
   ]

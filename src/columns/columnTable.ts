@@ -5,12 +5,12 @@ import type { Row } from '../model/sql.ts'
 import { setsBefore } from './beside.ts'
 import type { ClusteredRows } from './clusteredRows.ts'
 import { type ClusterOptions, Clusters } from './clusters.ts'
-import { type Bounds, type Coded, conditionsOf } from './conditions.ts'
+import { type Bounds, type Coded, type Condition, conditionsOf } from './conditions.ts'
 import { readLine } from './copyText.ts'
 import { type AskedList, FoundLists } from './foundLists.ts'
 import { FoundPage } from './foundPage.ts'
 import type { Kernel } from './kernel.ts'
-import { pageKeysOf } from './pageKeys.ts'
+import { type PageKey, pageKeysOf } from './pageKeys.ts'
 import { RankTable } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
 import { rowTestOf } from './rowTest.ts'
@@ -19,6 +19,11 @@ import type { Texts } from './textPieces.ts'
 
 /** So many rows that lie beside the columns are looked at for a list; with more of them codes cannot tell. */
 const OTHERS_MAX = 1_000
+/** What a list asks of codes, and its order. */
+interface Asked extends AskedList {
+  readonly keys: readonly PageKey[]
+}
+
 /** About what a map, an array and its texts take. */
 const ODD_ROW_BYTES = 1_024
 
@@ -35,7 +40,6 @@ export class ColumnTable {
   /** Rows of which a value has no code. */
   private readonly odd = new Map<string, Row>()
   private readonly lists: FoundLists
-  private lastAsked: AskedList | null = null
 
   /** `kernel`: whose memory it lies in; `release` gives it back. */
   constructor(
@@ -86,36 +90,6 @@ export class ColumnTable {
     this.write(id, null)
   }
 
-  /** How many rows match; null: codes cannot tell. */
-  count(filters: readonly Filter[], bounds?: Bounds): number | null {
-    const asked = this.asked(filters, bounds)
-    if (asked === null) return null
-    const others = this.countOthers(asked)
-    return others === null ? null : this.lists.count(asked) + others
-  }
-
-  /** What these filters ask of codes, made once for a list's total and its page; null: codes cannot tell. */
-  private asked(filters: readonly Filter[], bounds: Bounds | undefined): AskedList | null {
-    if (this.lastAsked?.filters === filters && this.lastAsked.bounds === bounds) return this.lastAsked
-    const conditions = conditionsOf(this.coded, filters, bounds)
-    this.lastAsked = conditions && { filters, conditions, bounds }
-    return this.lastAsked
-  }
-
-  /** How many rows without codes match; null: it cannot be known, or they are too many. */
-  private countOthers({ filters, conditions }: AskedList): number | null {
-    if (this.odd.size === 0) return 0
-    const test = this.odd.size > OTHERS_MAX ? null : rowTestOf(this.coded, filters, conditions)
-    if (!test) return null
-    let sum = 0
-    for (const row of this.odd.values()) {
-      const matches = test(row)
-      if (matches === null) return null
-      if (matches) sum++
-    }
-    return sum
-  }
-
   /**
    * The total, and the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot tell,
    * or a row without codes matches.
@@ -127,10 +101,8 @@ export class ColumnTable {
     size: number,
     bounds?: Bounds,
   ): FoundPage | null {
-    const asked = this.askedPage(filters, sorts, bounds)
-    if (asked === null) return null
-    const { total, slots, rows } = this.lists.page(asked, asked.keys, offset, size)
-    return new FoundPage(total, slots, rows, this.rowCodes)
+    const asked = this.asked(filters, sorts, bounds)
+    return asked && this.found(asked, offset, size)
   }
 
   /** The same of the `size` rows beside a position, and of one more at their far end where there is one. */
@@ -141,27 +113,40 @@ export class ColumnTable {
     size: number,
     bounds?: Bounds,
   ): FoundPage | null {
-    const asked = this.askedPage(filters, sorts, bounds)
+    const asked = this.asked(filters, sorts, bounds)
     const sets = asked && setsBefore(asked.keys, this.rowCodes, position)
     if (asked === null || sets === null) return null
     const counts = sets.map((conditions) => this.lists.countAlso(asked, conditions))
     const behind = counts.reduce((sum, count) => sum + count, 0)
-    if (side === 'behind') return this.page(filters, sorts, behind, size + 1, bounds)
+    if (side === 'behind') return this.found(asked, behind, size + 1)
     const end = behind - (counts.at(-1) as number)
     const from = Math.max(0, end - size - 1)
-    return this.page(filters, sorts, from, end - from, bounds)
+    return this.found(asked, from, end - from)
   }
 
-  private askedPage(filters: readonly Filter[], sorts: readonly Sort[], bounds?: Bounds) {
+  private found(asked: Asked, offset: number, size: number): FoundPage {
+    const { total, slots, rows } = this.lists.page(asked, asked.keys, offset, size)
+    return new FoundPage(total, slots, rows, this.rowCodes)
+  }
+
+  /** What a list asks of codes; null: codes cannot tell, or a row without codes may match. */
+  private asked(filters: readonly Filter[], sorts: readonly Sort[], bounds: Bounds | undefined): Asked | null {
     const keys = pageKeysOf(this.coded, sorts)
-    const asked = this.asked(filters, bounds)
-    return keys && asked && this.countOthers(asked) === 0 ? { ...asked, keys } : null
+    const conditions = conditionsOf(this.coded, filters, bounds)
+    if (keys === null || conditions === null || this.mayMatchOthers(filters, conditions)) return null
+    return { filters, conditions, bounds, keys }
+  }
+
+  /** Whether a row without codes may match. */
+  private mayMatchOthers(filters: readonly Filter[], conditions: readonly Condition[]): boolean {
+    if (this.odd.size === 0) return false
+    const test = this.odd.size > OTHERS_MAX ? null : rowTestOf(this.coded, filters, conditions)
+    return test === null || this.odd.values().some((row) => test(row) !== false)
   }
 
   /** A row has changed, or the order of a text: nothing that was found of lists holds any more. */
   private forgetLists() {
     this.lists.forget()
-    this.lastAsked = null
   }
 
   useRanks(property: Property, ranks: Int32Array | null): void {

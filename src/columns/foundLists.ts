@@ -47,12 +47,6 @@ export class FoundLists {
     this.lastMatches = new LastMatches(kernel, clusters)
   }
 
-  count({ filters, conditions, bounds }: AskedList): number {
-    const { list } = this.repeated.ask(filters)
-    list.total ??= this.lastMatches.of(filters, conditions, bounds).matches.total
-    return list.total
-  }
-
   /** How many rows of the list meet these conditions, too. */
   countAlso({ conditions }: AskedList, others: readonly Condition[]): number {
     const all = [...conditions, ...others].sort(

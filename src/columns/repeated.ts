@@ -9,12 +9,9 @@ const ORDERS_MAX = 4
 
 /** A list that was asked for, while no row has changed. */
 export class RepeatedList {
-  /** How many rows match by their codes; null: it was not counted yet. */
+  /** How many rows match by their codes; null: it was not found yet. */
   total: number | null = null
   private readonly cuttings = new Map<string, Cutting>()
-
-  /** `askedBy`: who asked for it first. */
-  constructor(readonly askedBy: readonly Filter[]) {}
 
   /** How its rows lie by the first key of an order; null: not known. */
   cutting(keys: readonly PageKey[]): Cutting | null {
@@ -30,38 +27,28 @@ export class RepeatedList {
 /** Lists that were asked for since a row has changed last: other pages of them are found without a look at all their rows. */
 export class RepeatedLists {
   private lists: LruCache<RepeatedList> | null = null
-  private asked: Asked | null = null
 
-  /** The list of these filters. A page is looked for right after its list was counted, by the same ones. */
+  /** The list of these filters. */
   ask(filters: readonly Filter[]): Asked {
-    if (this.asked?.filters !== filters) this.asked = this.askFor(filters)
-    return this.asked
-  }
-
-  /** A row has changed, or the order of a text. */
-  forget(): void {
-    this.lists = null
-    this.asked = null
-  }
-
-  private askFor(filters: readonly Filter[]): Asked {
     const key = filters
       // No value is another operand than the text "null".
       .map(({ property, operator, value }) => `${property.column}${operator.prefix}${value === null ? '\0' : value}`)
       .join('\0')
     this.lists ??= new LruCache(LISTS_MAX, () => 1)
-    let list = this.lists.get(key)
-    if (list === undefined) {
-      list = new RepeatedList(filters)
-      this.lists.set(key, list)
-    }
-    // Other lists may come between a list's total and its page.
-    return { filters, list, isRepeated: list.askedBy !== filters }
+    const known = this.lists.get(key)
+    if (known !== undefined) return { list: known, isRepeated: true }
+    const list = new RepeatedList()
+    this.lists.set(key, list)
+    return { list, isRepeated: false }
+  }
+
+  /** A row has changed, or the order of a text. */
+  forget(): void {
+    this.lists = null
   }
 }
 
 interface Asked {
-  readonly filters: readonly Filter[]
   readonly list: RepeatedList
   /** Whether it was asked for before. */
   readonly isRepeated: boolean

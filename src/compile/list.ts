@@ -16,8 +16,8 @@ const seekShapes = new ShapeCache(500)
 // beside columns have one.
 
 /**
- * The page and the total of a list, in one statement. Each row is the total, then the entity's columns; a page without rows is one row with null for an id, but page 1 of nothing
- * is no row at all. A page that was sought has a row more, at its far end, if there are more.
+ * The page and the total of a list, in one statement. Each row is the total, then the entity's columns. A page without rows is one row
+ * with null for an id, but page 1 of nothing is no row at all. A page that was sought has a row more, at its far end, if there are more.
  */
 export function compileList(entity: Entity, query: ListQuery): Batchable {
   const way = query.seek ? 'sought' : query.page > 1 ? 'later' : 'first'

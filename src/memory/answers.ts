@@ -11,12 +11,17 @@ interface Answer {
   readonly reply: BytesReply
 }
 
-/** Answers by their target. Each holds while no row of its table has changed. */
+/** Answers by their target (path and query), valid while no row of the table has changed. */
 export class Answers {
   private readonly answers: LruCache<Answer>
 
   constructor(bytesMax: number) {
     this.answers = new LruCache(bytesMax, ({ reply }, target) => REPLY_BYTES + reply.body.length + 2 * target.length)
+  }
+
+  /** Whether the target was answered before, and so is valid. */
+  knows(target: string): boolean {
+    return this.answers.get(target) !== undefined
   }
 
   /** The answer to this target as of the copy; null: there is none. */

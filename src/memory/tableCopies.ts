@@ -7,27 +7,27 @@ import { Answers } from './answers.ts'
 import { TableCopy } from './tableCopy.ts'
 import { NotRecorded, TableReader, type TableSize } from './tableReader.ts'
 
-/** Of the memory, the part that answers may take. */
+/** The share of the memory for kept answers. */
 const ANSWERS_SHARE = 1 / 8
 /** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
 const ROW_BYTES = 100
 const CODE_BYTES = 4
-/** What failed, or did not fit, is tried again after this time. */
+/** The pause after a load that failed, or a table that did not fit. */
 const RETRY_MS = 60_000
-/** A copy that no list has asked for so long gives way to another table. */
+/** A copy without lists for this time is evicted when another table needs its memory. */
 const IDLE_MS = 60_000
-/** A copy that was not refreshed for so long is: lines of changes are kept for longer. */
+/** The interval of refreshes without lists; shorter than the time for which lines of `row_change` are kept. */
 const REFRESH_MS = 20_000
-/** A copy that no list has asked for so long is given up. */
+/** A copy without lists for this time is evicted. */
 const UNUSED_MS = 600_000
 
-/** One table, and what is known of it. */
+/** The state of one table. */
 interface Tracked {
   readonly entity: Entity
   copy: TableCopy | null
   loading: Promise<void> | null
   askedMs: number
-  /** No load before. */
+  /** The earliest time of the next load. */
   notBeforeMs: number
   isSaid: boolean
 }
@@ -42,13 +42,11 @@ export interface MemoryOptions {
   /** Answers which rows have changed. */
   readonly questions: Reader
   readonly log: Log
-  /** Default: a minute. */
-  readonly retryMs?: number
 }
 
 /**
- * Copies of tables, each made by the first list that asks for it while PostgreSQL answers, and what was answered from them. Where
- * the memory does not do for all tables, those without lists of late give way.
+ * The copies of tables and the kept answers of a worker. The first list of a table starts its load; PostgreSQL answers until the copy is
+ * there. Tables without recent lists are evicted when memory runs out.
  */
 export class TableCopies {
   readonly answers: Answers
@@ -76,7 +74,7 @@ export class TableCopies {
     return { tables: copies.length, bytes: copies.reduce((sum, { bytes }) => sum + bytes, 0) }
   }
 
-  /** The copy of the entity's table; null: there is none yet. */
+  /** The copy of the entity's table; null, and a load starts, where there is none. */
   of(entity: Entity): TableCopy | null {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
@@ -93,11 +91,6 @@ export class TableCopies {
   /** What a list of this asker has to wait for before it is looked for; null: nothing. @throws ApiError 503, after 5 seconds */
   turn(asker: string): Promise<void> | null {
     return this.slices.next(asker)
-  }
-
-  /** Resolves when the entity's table is in memory, or cannot be. */
-  async loaded(entity: Entity): Promise<void> {
-    if (this.of(entity) === null) await this.tables.get(entity.table)?.loading
   }
 
   /** Ends what is being read. */
@@ -177,8 +170,8 @@ export class TableCopies {
   }
 
   private noteFailure(tracked: Tracked, error: unknown) {
-    const { log, bytesMax, retryMs = RETRY_MS } = this.options
-    tracked.notBeforeMs = performance.now() + retryMs
+    const { log, bytesMax } = this.options
+    tracked.notBeforeMs = performance.now() + RETRY_MS
     if (tracked.isSaid || this.isEnded) return
     tracked.isSaid = true
     const { table } = tracked.entity

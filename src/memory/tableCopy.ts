@@ -19,15 +19,15 @@ export interface CopyParts extends SearchParts {
   onLost(reason: unknown): void
 }
 
-/** How a table is defined is asked anew after this time. */
+/** The interval between two checks of the table's definition. */
 const DEFINITION_MS = 500
 /** Columns of an answer in front of the entity's. */
 const LEAD = 5
 const QUESTIONS = cellOf('questions')
 
 /**
- * One table in memory, as of one snapshot of PostgreSQL: exactly the rows that it sees. `refresh` brings it to a younger one, by the
- * question which rows have changed that its snapshot has not seen. Nothing is assumed about who has written them. docs/memory.md
+ * A copy of one table: exactly the rows that one snapshot of PostgreSQL sees. `refresh` asks PostgreSQL which rows have changed since, and
+ * moves the copy to a newer snapshot. It does not matter who wrote the rows. docs/memory.md
  */
 export class TableCopy {
   /** Raised by each change of a row. */
@@ -35,7 +35,7 @@ export class TableCopy {
   private isLost = false
   private definitionMs = performance.now()
   private isAsking = false
-  /** Of those who wait for the next question. */
+  /** The lists that wait for the next question. */
   private waiting: PromiseWithResolvers<void> | null = null
   private readonly search: ListSearch
 
@@ -74,14 +74,9 @@ export class TableCopy {
     return this.table.bytes
   }
 
-  /** False: it has lost track of its table, and finds nothing any more. */
-  get isUsable(): boolean {
-    return !this.isLost
-  }
-
   /**
-   * Resolves when the copy is as of a snapshot that is younger than this call, or is lost: by a question that is sent after it, which
-   * all who call until then have in common. @throws ApiError as a read of the database does
+   * Brings the copy to a snapshot that was taken after this call, or drops it. One question serves all calls that come before it is
+   * sent. @throws ApiError as a read of the database does
    */
   refresh(): Promise<void> {
     if (this.waiting === null) {
@@ -158,7 +153,7 @@ export class TableCopy {
     return this.isLost ? null : this.search.prepare(query)
   }
 
-  /** The total and the rows of a page as of the copy's snapshot; null: it cannot tell. Nothing is awaited. */
+  /** The total and the rows of a page, synchronously; null: the codes cannot decide. */
   find(query: ListQuery): FoundPage | null {
     return this.isLost ? null : this.search.find(query)
   }

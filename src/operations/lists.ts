@@ -14,8 +14,8 @@ import { parseList } from '../parse/list.ts'
 import { type Found, respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
 
-/** Waits for texts that have just come are few; then the database answers. */
-const ATTEMPTS_MAX = 3
+/** The attempts to learn the order of new texts before the database answers. */
+const ORDERINGS_MAX = 3
 
 /** The lists of one entity: parse, find, respond. Spec 4.2. */
 export class Lists {
@@ -37,9 +37,8 @@ export class Lists {
   private async fromCopy(copy: TableCopy, text: string, url: string, asker: Asker): Promise<Reply> {
     const memory = this.memory as TableCopies
     const target = `${url}?${text}`
-    // An answer that may be sent again has been parsed.
-    const isKnown = memory.answers.get(target, copy) !== null
-    const parsed = isKnown ? null : parseList(this.entity, text, this.cursors)
+    // Parsed first, so that a fault is named whatever the database does.
+    const parsed = memory.answers.knows(target) ? null : parseList(this.entity, text, this.cursors)
     await copy.refresh()
     const kept = memory.answers.get(target, copy)
     if (kept !== null) {
@@ -60,7 +59,7 @@ export class Lists {
       await turn
       if (asker.request.signal.aborted) throw new Abandoned()
     }
-    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    for (let attempt = 1; attempt <= ORDERINGS_MAX; attempt++) {
       const ordering = copy.prepare(query)
       if (ordering === null) return copy.find(query)
       await ordering

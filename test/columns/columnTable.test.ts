@@ -26,7 +26,7 @@ import { codedWriter } from '../../src/respond/codedRows.ts'
 import { writeEntity } from '../../src/respond/json.ts'
 import { JsonWriter } from '../../src/respond/jsonWriter.ts'
 import { Random } from '../support/random.ts'
-import { type Change, RandomTable, take } from '../support/randomTable.ts'
+import { type Change, RandomTable, take, totalOf } from '../support/randomTable.ts'
 
 /** Another each time; a run is repeated with the one that it printed. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -44,7 +44,8 @@ function difference(table: RandomTable, columns: ColumnTable): string | null {
   const bounds = table.boundsOf(columns, filters)
   const shown = filters.map(({ property, operator, value }) => `${property.name}${operator.prefix}${value}`).join(' & ')
   const total = table.count(filters)
-  const counted = columns.count(filters, bounds)
+  const counted = totalOf(columns, filters, bounds)
+  if (counted === null && table.hasOdd(filters)) return null
   if (counted !== total) return `${shown}: ${counted}, not ${total}`
   const sorts = table.sorts()
   const all = table.ids(filters, sorts)
@@ -52,7 +53,6 @@ function difference(table: RandomTable, columns: ColumnTable): string | null {
   // What is known of a list is used from the third time on.
   for (let times = 1; times <= 3; times++) {
     const again = [...filters]
-    if (columns.count(again, bounds) !== total) return `${shown} for the ${times}th time: not ${total}`
     const [offset, size] = [table.random.below(total + 3), 5 + table.random.below(46)]
     const page = columns.page(again, sorts, offset, size, bounds)
     if (page === null) return table.hasOdd(filters) ? null : `${shown}: no page`
@@ -271,7 +271,7 @@ test(`rows that lie by another property: other lists may come between a list's t
       const { filters, sorts } = random.chance(70) ? random.pick(again) : anew()
       return { filters: [...filters], sorts, bounds: table.boundsOf(columns, filters), ids: table.ids(filters, sorts) }
     })
-    for (const { filters, bounds, ids } of asked) expect(columns.count(filters, bounds)).toBe(ids.length)
+    for (const { filters, bounds, ids } of asked) expect(totalOf(columns, filters, bounds)).toBe(ids.length)
     for (const { filters, sorts, bounds, ids } of asked.toReversed()) {
       const [offset, size] = [random.below(ids.length + 3), 5 + random.below(46)]
       const page = columns.page(filters, sorts, offset, size, bounds)
@@ -297,10 +297,10 @@ test('a text that reads like no value is another list', () => {
   const columns = new ColumnTable(company, new Kernel(MEMORY))
   for (const [index, name] of [null, null, 'null', 'Ada'].entries()) columns.add([String(index + 1), name, 't'])
   const filtersOf = (text: string) => parseList(company, text).filters
-  expect(columns.count(filtersOf('Name='))).toBe(2)
-  expect(columns.count(filtersOf('Name=null'))).toBe(1)
-  expect(columns.count(filtersOf('Name=!=null'))).toBe(3)
-  expect(columns.count(filtersOf('Name=!='))).toBe(2)
+  expect(totalOf(columns, filtersOf('Name='))).toBe(2)
+  expect(totalOf(columns, filtersOf('Name=null'))).toBe(1)
+  expect(totalOf(columns, filtersOf('Name=!=null'))).toBe(3)
+  expect(totalOf(columns, filtersOf('Name=!='))).toBe(2)
 })
 
 describe('memory', () => {
@@ -400,7 +400,7 @@ describe('what codes cannot tell', () => {
   const list = (query: string) => parseList(company, query)
 
   test('is null: the order of texts without ranks', () => {
-    expect(columns.count(list('Name=<b').filters)).toBeNull()
+    expect(totalOf(columns, list('Name=<b').filters)).toBeNull()
     expect(columns.page([], list('sort=Name').sorts, 0, 5)).toBeNull()
   })
 
@@ -408,20 +408,20 @@ describe('what codes cannot tell', () => {
     const { filters } = list('Name=<c')
     const bounds = new Map([[filters[0] as Filter, 3]])
     columns.useRanks(name, Int32Array.of(0, 0, 2, 1, 3))
-    expect(columns.count(filters, bounds)).toBe(3)
+    expect(totalOf(columns, filters, bounds)).toBe(3)
     expect(columns.page([], list('sort=-Name').sorts, 0, 9)?.ids).toEqual([4, 3, 1, 2, 5])
     columns.add(row(6, 'd'))
-    expect(columns.count(filters, bounds)).toBeNull()
+    expect(totalOf(columns, filters, bounds)).toBeNull()
     expect(columns.page([], list('sort=-Name').sorts, 0, 9)).toBeNull()
-    expect(columns.count(list('Name=d').filters)).toBe(1)
+    expect(totalOf(columns, list('Name=d').filters)).toBe(1)
     columns.useRanks(name, null)
-    expect(columns.count(filters)).toBeNull()
+    expect(totalOf(columns, filters)).toBeNull()
   })
 
   test('is null: an operator that is not one of order', () => {
     const [filter] = list('Name=d').filters as [Filter]
     const other = { ...filter, operator: { ...filter.operator, sides: null } }
-    expect(columns.count([other])).toBeNull()
+    expect(totalOf(columns, [other])).toBeNull()
     expect(columns.page([other], [], 0, 5)).toBeNull()
   })
 })

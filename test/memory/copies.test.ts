@@ -119,3 +119,9 @@ describe('lists come from the database, and are right', () => {
     TIMEOUT_MS,
   )
 })
+
+test('own migrations of earlier versions make the triggers by the names that they know', async () => {
+  await server.sql`drop trigger company_deletes on company`
+  await server.sql`select publish_rows('company'), notify_changes_of('company', false)`
+  await untilInMemory()
+})

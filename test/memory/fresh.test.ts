@@ -3,7 +3,7 @@ import { createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-// D70: a read shows every write that had committed when it was asked for, whoever wrote.
+// D70: every read includes every write that had committed when the request arrived.
 
 const TIMEOUT_MS = 60_000
 const PATH = '/Employees?sort=-Company,Id&PageSize=50'

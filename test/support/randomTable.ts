@@ -1,4 +1,5 @@
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
+import type { Bounds } from '../../src/columns/conditions.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import { order } from '../../src/model/order.ts'
@@ -60,6 +61,11 @@ type Matches = (row: Row) => boolean
 export interface Change {
   readonly before: Row | null
   readonly after: Row | null
+}
+
+/** The total of a list in the columns; null: codes cannot tell. */
+export function totalOf(columns: ColumnTable, filters: readonly Filter[], bounds?: Bounds): number | null {
+  return columns.page(filters, [], 0, 0, bounds)?.total ?? null
 }
 
 /** Puts changes into the columns, in their order. */
