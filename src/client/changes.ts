@@ -10,8 +10,8 @@ export interface RosterChanged<Entity extends string = string> {
   readonly id: number
   readonly action: 'create' | 'update' | 'delete'
   readonly at: string
-  /** The id of the key that has asked for it. */
-  readonly key: string
+  /** The id of the key that has asked for it; null: a write past the service. */
+  readonly key: string | null
   /** The properties whose values differ, of an update. */
   readonly changed: string[]
 }

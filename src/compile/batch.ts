@@ -7,8 +7,15 @@ export interface Operand {
   readonly type: string
 }
 
-/** Locked rows hold a batch up for so many milliseconds; then its runs go alone, and only who needs them waits. */
-export const PATIENCE = sql`(select set_config('lock_timeout', '100', true))`
+/** Names the key that asks for a write, for the triggers that leave lines of what changes; a condition that holds. D57 */
+export function isAskedBy(asker: Param): Sql {
+  return sql`(select set_config('roster.key', ${asker}, true)) is not null`
+}
+
+/** The same for a batch, which locked rows hold up for 100 ms; then its runs go alone, and only those wait that need the rows. */
+export function isPatient(asker: Param): Sql {
+  return sql`(select set_config('lock_timeout', '100', true) || set_config('roster.key', ${asker}, true)) is not null`
+}
 
 /**
  * A query for each run. A join with what depends on the run is a nested loop, so rows of one run keep their order.
@@ -16,22 +23,23 @@ export const PATIENCE = sql`(select set_config('lock_timeout', '100', true))`
  */
 export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
   const inner = replaceParams(query, columnOf(operands))
-  const text = textOf(operands, ({ from }) => sql`select r.*, b."N" from ${from} cross join lateral (${inner}) as r`)
+  const text = textOf(
+    operands,
+    null,
+    ({ from }) => sql`select r.*, b."N" from ${from} cross join lateral (${inner}) as r`,
+  )
   return { text, rows: 'numbered', distinct: null }
 }
 
 /**
  * The text of a batch of runs, whose arrays are numbered as the operands are, wherever the text has them first; behind them
- * those of `others`.
+ * the asker of a write.
  */
-export function textOf(
-  operands: readonly Operand[],
-  compile: (runs: Runs) => Sql,
-  others: readonly Param[] = [],
-): string {
+export function textOf(operands: readonly Operand[], asker: Param | null, compile: (runs: Runs) => Sql): string {
   const params = operands.map(() => param(null))
   const all = rowsOf(operands, (index) => sql`${params[index] as Param}`)
-  return toStatement(compile({ ...all, patience: PATIENCE }), [...params, ...others]).text
+  if (asker === null) return toStatement(compile({ ...all, isReady: sql`true` }), params).text
+  return toStatement(compile({ ...all, isReady: isPatient(asker) }), [...params, asker]).text
 }
 
 /** A row of another table that a run refers to: without it, nothing of the run is written. */
@@ -56,27 +64,30 @@ export interface InsertParts {
 }
 
 /** A new row, unless one of its sources is missing. */
-export function insertOne({ insert, values, returning, sources }: InsertParts): Sql {
-  if (sources.length === 0) return sql`${insert} values (${values}) ${returning}`
-  return sql`${insert} select ${values} from (select ${list(sources.map(lookup))} offset 0) as b where ${allFound(sources)} ${returning}`
+export function insertOne({ insert, values, returning, sources }: InsertParts, asker: Param): Sql {
+  const isReady = isAskedBy(asker)
+  if (sources.length === 0) return sql`${insert} select ${values} where ${isReady} ${returning}`
+  return sql`${insert} select ${values} from (select ${list(sources.map(lookup))} offset 0) as b where ${isReady} and ${allFound(sources)} ${returning}`
 }
 
 /** A new row for each run, unless one of its sources is missing; identities are given in the order of `order by`. */
 export function batchInsert(
   { insert, values, returning, sources, matches }: InsertParts,
   operands: readonly Operand[],
+  asker: Param,
 ): Batch {
   const inner = replaceParams(values, columnOf(operands))
   const text = textOf(
     operands,
+    asker,
     (runs) => sql`${insert} select ${inner} from ${foundRuns(sources, operands, runs)} order by b."N" ${returning}`,
   )
   return { text, rows: 'ordered', distinct: null, matches }
 }
 
 /** The runs whose sources are there, with what they copy. */
-export function foundRuns(sources: readonly Source[], operands: readonly Operand[], { from, patience }: Runs): Sql {
-  const rows = sql`${from} cross join ${patience} as patience`
+export function foundRuns(sources: readonly Source[], operands: readonly Operand[], { from, isReady }: Runs): Sql {
+  const rows = sql`${from} where ${isReady}`
   if (sources.length === 0) return rows
   const value = columnOf(operands)
   const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
@@ -98,7 +109,7 @@ export function allFound(sources: readonly Source[]): Sql {
   )
 }
 
-/** An update of a table `t`, whose row as it was is `before`. */
+/** An update of a table `t`, whose row, locked, is `before`. */
 export interface UpdateParts {
   readonly table: Sql
   readonly sets: Sql
@@ -136,8 +147,8 @@ export interface Conditions {
  * Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. A row that does not
  * meet the conditions, or lacks a source, is left as it is.
  */
-export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly Operand[]): Batch {
-  const text = textOf(operands, (runs) => updateRuns(parts, operands, runs))
+export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly Operand[], asker: Param): Batch {
+  const text = textOf(operands, asker, (runs) => updateRuns(parts, operands, runs))
   return { text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
@@ -145,16 +156,16 @@ export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly 
 export function updateRuns(
   { table, sets, returning, columns, sources, among, first = null, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],
-  { from, arrays, patience: ready }: Runs,
+  { from, arrays, isReady: isReadyToLock }: Runs,
 ): Sql {
   const value = columnOf(operands)
-  const patience = first ? sql`(select "Is" from "Locked")` : ready
-  const locked = first ? [sql`"Locked" as materialized (select ${first} as "Is")`] : []
+  const isReady = first ? sql`(select "Is" from "Locked") is not null` : isReadyToLock
+  const locked = first ? [sql`"Locked" as materialized (select ${first} as "Is" where ${isReadyToLock})`] : []
   const id = value((operands.at(-1) as Operand).param)
   const arrayOf = (param: Param) => arrays[operands.findIndex((operand) => operand.param === param)] as Sql
   const found = sources.map(
     ({ table, id, copied, as }) =>
-      sql`${as} as materialized (select id, ${copied} as "K" from ${table} where id = any (${arrayOf(id)}) and ${patience} is not null for key share)`,
+      sql`${as} as materialized (select id, ${copied} as "K" from ${table} where id = any (${arrayOf(id)}) and ${isReady} for key share)`,
   )
   const joins = sources.map(({ id, as }) => sql` left join ${as} on ${as}.id = ${value(id)}`)
   // All of them before the rows themselves; a rename locks them in this order too.
@@ -163,7 +174,7 @@ export function updateRuns(
   const version =
     among === null ? [] : [isAmong(sql`own.xmin`, sql`(${arrayOf(among)})[array_position(${ids}, ${OWN_ID})]`)]
   const met = [...version, ...conditions].map((condition) => sql` and ${condition}`)
-  const before = sql`(select ${columns} from ${table} as own where id = any (${ids}) and ${patience} is not null${join([...locks, ...met], sql``)} order by id for no key update) as before`
+  const before = sql`(select ${columns} from ${table} as own where id = any (${ids}) and ${isReady}${join([...locks, ...met], sql``)} order by id for no key update) as before`
   const isMet = [
     ...sources.map(({ id, as }) => sql` and (${value(id)} is null or ${as}.id is not null)`),
     ...rules.map((rule) => sql` and ${replaceParams(rule, value)}`),
@@ -179,14 +190,14 @@ export interface Runs {
   readonly from: Sql
   /** For each operand, its values. */
   readonly arrays: readonly Sql[]
-  /** Is never null, and says how long they wait for locks. */
-  readonly patience: Sql
+  /** Holds, and says what asks for them, and how long they wait for locks. */
+  readonly isReady: Sql
 }
 
 /** One run, of the operands themselves, which waits for locks as any statement. */
-export function oneRun(operands: readonly Operand[]): Runs {
+export function oneRun(operands: readonly Operand[], asker: Param): Runs {
   const all = rowsOf(operands, (index) => sql`array[${(operands[index] as Operand).param}]`)
-  return { ...all, patience: sql`(select true)` }
+  return { ...all, isReady: isAskedBy(asker) }
 }
 
 export function rowsOf(operands: readonly Operand[], arrayOf: (index: number) => Sql): { from: Sql; arrays: Sql[] } {

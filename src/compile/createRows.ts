@@ -1,11 +1,10 @@
 import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
-import { allFound, columnOf, type InsertParts, lookup, type Operand, rowsOf } from './batch.ts'
+import { allFound, columnOf, type InsertParts, isAskedBy, lookup, type Operand, rowsOf } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'
-import { freeOfNew, insertParts, list, operandsOf, paramsOf } from './parts.ts'
+import { freeOfNew, insertParts, list, operandsOf, paramsOf, writtenNames } from './parts.ts'
 import { ShapeCache } from './shapes.ts'
-import { askerOf, imageNames, linesOf, reachedBy, type Trail } from './trail.ts'
 
 const shapes = new ShapeCache(200)
 
@@ -21,22 +20,21 @@ const WRITTEN = sql`"W"`
 /**
  * New rows, in one statement: all of them, or none where a reference of one names no row, another row has a unique value of one, or
  * the key of `once` was used or is in use. Returns them in the order of `values`, which are an array of PostgreSQL for each property that clients write: `writableOf`.
- * An answer that is kept for `once` is an array of arrays. `trail`: leaves a line of each.
+ * An answer that is kept for `once` is an array of arrays. `asker`: the id of the API key that asks for them.
  */
 export function compileCreateRows(
   entity: Entity,
   values: readonly string[],
   once: Once | null,
-  trail: Trail | null,
+  asker: string,
 ): Batchable {
-  const lines = trail === null ? '' : trail.hasValues ? ' trailed with values' : ' trailed'
-  const shape = `rows${once ? ' once' : ''}${lines} ${entity.table}`
+  const shape = `rows${once ? ' once' : ''} ${entity.table}`
   const { text } = shapes.get(shape, () => ({
-    text: compile(entity, writableOf(entity), once !== null, trail),
+    text: compile(entity, writableOf(entity), once !== null),
     batch: null,
   }))
-  const others = [...(once ? [once.key, once.request] : []), ...(trail ? [trail.key] : [])]
-  return { text, values: [...values, ...others], batch: null, once }
+  const keys = once ? [once.key, once.request] : []
+  return { text, values: [...values, ...keys, asker], batch: null, once, asker }
 }
 
 /** The properties that clients write, in the order of values. */
@@ -44,7 +42,7 @@ export function writableOf({ properties }: Entity): Property[] {
   return properties.filter(({ writable }) => writable)
 }
 
-function compile(entity: Entity, changed: readonly Property[], isOnce: boolean, trail: Trail | null): string {
+function compile(entity: Entity, changed: readonly Property[], isOnce: boolean): string {
   const operands = operandsOf(changed)
   const parts = insertParts(entity, changed, operands)
   const [key, request, asker] = [param(null), param(null), param(null)]
@@ -54,13 +52,12 @@ function compile(entity: Entity, changed: readonly Property[], isOnce: boolean, 
   const steps = [
     ...(isAlone ? [turnOf(entity)] : []),
     ...(isOnce ? [sql`"First" as materialized (select ${isFirst(sql`${key}::uuid`)} as "Is")`] : []),
-    sql`${FOUND} as materialized (${found(entity, changed, parts, operands, conditionOf(isOnce, isAlone))})`,
-    sql`${WRITTEN} (${imageNames(entity, 'create')}) as (${effect})`,
+    sql`${FOUND} as materialized (${found(entity, changed, parts, operands, conditionOf(isOnce, isAlone, asker))})`,
+    sql`${WRITTEN} (${writtenNames(entity)}) as (${effect})`,
     ...(isOnce ? [kept(entity, key, request)] : []),
-    ...(trail ? [left(entity, changed, trail, asker)] : []),
   ]
   const piece = sql`with ${join(steps, sql`, `)} select * from ${WRITTEN} order by "C1"`
-  return toStatement(piece, [...paramsOf(operands), ...(isOnce ? [key, request] : []), ...(trail ? [asker] : [])]).text
+  return toStatement(piece, [...paramsOf(operands), ...(isOnce ? [key, request] : []), asker]).text
 }
 
 /** The rows, and whether what each of them refers to is there and its unique values are free, of all or of none. */
@@ -90,21 +87,16 @@ function turnOf({ table }: Entity): Sql {
 }
 
 /** What was done before waits for no turn. */
-function conditionOf(isOnce: boolean, isAlone: boolean): Sql {
+function conditionOf(isOnce: boolean, isAlone: boolean, asker: Param): Sql {
   const [first, turn] = [sql`(select "Is" from "First")`, sql`(select "Is" from ${TURN})`]
-  if (isOnce && isAlone) return sql` where case when ${first} then ${turn} else false end`
-  if (isOnce) return sql` where ${first}`
-  return isAlone ? sql` where ${turn}` : sql``
+  const asked = sql` where ${isAskedBy(asker)}`
+  if (isOnce && isAlone) return sql`${asked} and case when ${first} then ${turn} else false end`
+  if (isOnce) return sql`${asked} and ${first}`
+  return isAlone ? sql`${asked} and ${turn}` : asked
 }
 
 function kept(entity: Entity, key: Param, request: Param): Sql {
   const answer = sql`array_agg(${answerOf(entity)} order by "C1")`
   const rows = sql`select ${key}::uuid, ${request}::uuid, ${answer} from ${WRITTEN} having count(*) > 0`
   return sql`"Kept" as (insert into idempotency_key (id, request, answer) ${rows})`
-}
-
-function left(entity: Entity, changed: readonly Property[], { hasValues }: Trail, asker: Param): Sql {
-  const properties = reachedBy(entity, changed)
-  const written = { entity, action: 'create', rows: WRITTEN, key: askerOf(asker, null), properties, hasValues } as const
-  return sql`"Trail" as (${linesOf(written)})`
 }

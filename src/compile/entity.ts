@@ -9,6 +9,7 @@ import {
   batchUpdate,
   insertOne,
   isAmong,
+  isAskedBy,
   type Operand,
   OWN_ID,
   type Source,
@@ -28,23 +29,17 @@ import {
   unlessTaken,
 } from './parts.ts'
 import { type Compiled, ShapeCache } from './shapes.ts'
-import { reachedBy, type Trail } from './trail.ts'
-import { trailedInsert, trailedUpdate, withKey } from './trailed.ts'
 
 // The most frequent statement of all, and its text is always the same.
 const shapes = new ShapeCache(2_000)
 const gets = new WeakMap<Entity, Compiled>()
-
-// The transaction that wrote a row as it is, modulo 2^32, behind the columns: what has read it must know which writes it shows.
-// No column of an entity has a capital letter.
-const VERSION = sql`"X"`
 
 /** One row by its id, and its version. */
 export function compileGet(entity: Entity, id: string): Batchable {
   let compiled = gets.get(entity)
   if (!compiled) {
     const operand = param(id)
-    const piece = sql`select ${columns(entity)}, xmin::text as ${VERSION} from ${name(entity.table)} where id = ${operand}`
+    const piece = sql`select ${columns(entity)}, xmin::text as "X" from ${name(entity.table)} where id = ${operand}`
     compiled = {
       text: toStatement(piece).text,
       batch: batchQuery(piece, [{ param: operand, type: entity.id.kind.columnType }]),
@@ -67,45 +62,31 @@ export function compileColumnTypes({ table }: Entity): Statement {
 
 /**
  * A new row; returns it, and the transaction; or no row where a reference names none, or the key of `once` was used or is in
- * use. `trail`: leaves a line of it.
+ * use. `asker`: the id of the API key that asks for it.
  */
-export function compileCreate(
-  entity: Entity,
-  changes: Assignments,
-  once: Once | null = null,
-  trail: Trail | null = null,
-): Batchable {
+export function compileCreate(entity: Entity, changes: Assignments, once: Once | null = null, asker = ''): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `create${once ? ' once' : ''}${shapeOfTrail(trail)}`
+  const verb = `create${once ? ' once' : ''}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const operands = operandsOf(changed)
     const written = insertParts(entity, changed, operands)
     const parts = { ...written, returning: sql`${unlessTaken(changed)}${written.returning}` }
-    const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
-    if (once) return aloneIfUnique(changed, compileOnceInsert(entity, parts, operands, lines))
-    if (lines) return aloneIfUnique(changed, trailedInsert(entity, parts, operands, lines))
-    const { text } = toStatement(insertOne(parts), paramsOf(operands))
-    return aloneIfUnique(changed, { text, batch: batchInsert(parts, operands) })
+    if (once) return aloneIfUnique(changed, compileOnceInsert(entity, parts, operands))
+    const key = param(null)
+    const { text } = toStatement(insertOne(parts, key), [...paramsOf(operands), key])
+    return aloneIfUnique(changed, { text, batch: batchInsert(parts, operands, key) })
   })
-  return { text, values: withKey(withOnce(valuesOf(changed, changes), once), trail), batch, once }
+  return { text, values: [...valuesOf(changed, changes), ...valuesOfOnce(once), asker], batch, once, asker }
 }
 
-/** Those with a trail have other texts, and one value more. */
-function shapeOfTrail(trail: Trail | null): string {
-  if (trail === null) return ''
-  return trail.hasValues ? ' trailed with values' : ' trailed'
-}
-
-function withOnce(values: (string | null)[], once: Once | null): (string | null)[] {
-  if (once) values.push(once.key, once.request)
-  return values
+function valuesOfOnce(once: Once | null): string[] {
+  return once ? [once.key, once.request] : []
 }
 
 /**
- * Sets the changed properties of one row, at least one; returns the row, as it was before, the transaction, and the
- * version that the row had before. No row where a reference names none, or a rule of the entity would not hold; and
+ * Sets the changed properties of one row, at least one; returns the row, and the transaction. No row where a reference names none, or a rule of the entity would not hold; and
  * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
- * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`, `trail`: as of `compileCreate`.
+ * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`, `asker`: as of `compileCreate`.
  */
 export function compileUpdate(
   entity: Entity,
@@ -114,20 +95,19 @@ export function compileUpdate(
   copying: readonly ReferringColumn[] = [],
   versions: string | null = null,
   once: Once | null = null,
-  trail: Trail | null = null,
+  asker = '',
 ): Batchable {
   const changed = changedProperties(entity, changes)
-  const verb = `update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}${shapeOfTrail(trail)}`
+  const verb = `update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
     const operands = [...operandsOf(changed), ...among, { param: param(null), type: entity.id.kind.columnType }]
     const setsBy = (copied: (source: Source) => Sql) =>
       list(assignments(changed, operands, copied).map(({ column, value }) => sql`${name(column)} = ${value}`))
-    const [after, before] = [columns(entity, sql`t`), columns(entity, sql`before`)]
     const parts = {
       table: name(entity.table),
-      returning: sql`returning ${after}, ${before}, t.xmin::text, before.${VERSION}`,
-      columns: sql`${columns(entity)}, xmin::text as ${VERSION}`,
+      returning: sql`returning ${columns(entity, sql`t`)}, t.xmin::text`,
+      columns: columns(entity),
       sources: sourcesOf(changed, operands),
       among: among[0]?.param ?? null,
     }
@@ -135,31 +115,29 @@ export function compileUpdate(
     const rules = (row: Sql) => [...rulesOf(entity, changed, operands, row), ...freeOf(entity, changed, operands)]
     const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
     const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
-    const lines = trail && { hasValues: trail.hasValues, properties: reachedBy(entity, changed) }
     const first = lockedInOrder(entity, changed, operands)
     if (once)
       return aloneIfUnique(
         changed,
-        compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX), first }, batched], operands, lines),
+        compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX), first }, batched], operands),
       )
-    const one = updateOne({ ...parts, sets: setsBy(selected), first }, operands, rules(sql``), copying)
-    if (lines) return aloneIfUnique(changed, trailedUpdate(entity, one, batched, operands, lines))
-    const { text } = toStatement(one, paramsOf(operands))
-    return aloneIfUnique(changed, { text, batch: batchUpdate(batched, operands) })
+    const key = param(null)
+    const one = updateOne({ ...parts, sets: setsBy(selected), first }, operands, key, rules(sql``), copying)
+    const { text } = toStatement(one, [...paramsOf(operands), key])
+    return aloneIfUnique(changed, { text, batch: batchUpdate(batched, operands, key) })
   })
-  const values = valuesOf(changed, changes)
-  if (versions !== null) values.push(versions)
-  values.push(id)
-  return { text, values: withKey(withOnce(values, once), trail), batch, once }
+  const own = versions === null ? [id] : [versions, id]
+  return { text, values: [...valuesOf(changed, changes), ...own, ...valuesOfOnce(once), asker], batch, once, asker }
 }
 
 /**
- * The row as it was is read under the lock that the update takes anyway, so no other write comes between the two; and after
+ * The row is locked with what is asked of it, so no other write comes between the two; and after
  * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
  */
 function updateOne(
   { table, sets, returning, columns, sources, among, first = null }: UpdateParts,
   operands: readonly Operand[],
+  asker: Param,
   rules: readonly Sql[],
   copying: readonly ReferringColumn[],
 ): Sql {
@@ -170,7 +148,7 @@ function updateOne(
   const few = copying.map((copies) => areFew(copies, id, COPIES_MAX))
   const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
   const conditions = join(
-    [...(first ? [sql`${first} is not null`] : []), ...version, ...locks, ...rules, ...few].map(
+    [isAskedBy(asker), ...(first ? [sql`${first} is not null`] : []), ...version, ...locks, ...rules, ...few].map(
       (condition) => sql` and ${condition}`,
     ),
     sql``,

@@ -1,6 +1,6 @@
 import type { Batch, Batchable, Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
-import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
+import { integer, join, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
 import {
   type Conditions,
   columnOf,
@@ -13,9 +13,8 @@ import {
   type UpdateParts,
   updateRuns,
 } from './batch.ts'
+import { paramsOf, writtenNames } from './parts.ts'
 import type { Compiled } from './shapes.ts'
-import { askerOf, imageNames, linesOf, type Trail } from './trail.ts'
-import type { Lines } from './trailed.ts'
 
 // A write under a key is one statement: it looks whether the key is known, takes the key's lock, does what is asked for, and
 // keeps the answer. It returns what it would return without a key, and no row where the key is known or another transaction
@@ -40,40 +39,17 @@ export function isFirst(key: Sql): Sql {
 }
 
 /** A new row under a key, alone or in a batch. */
-export function compileOnceInsert(
-  entity: Entity,
-  parts: InsertParts,
-  operands: readonly Operand[],
-  lines: Lines | null,
-): Compiled {
+export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: readonly Operand[]): Compiled {
   const [all, asker] = [withOnce(operands), param(null)]
-  const piece = (leave: Leave | null) => (runs: Runs) => insertFirst(entity, parts, operands, runs, leave)
-  const [alone, inBatch] = leavesOf(entity, 'create', lines, asker)
-  const others = lines ? [asker] : []
+  const piece = (runs: Runs) => insertFirst(entity, parts, operands, runs)
   return {
-    text: toStatement(piece(alone)(oneRun(all)), [...paramsOf(all), ...others]).text,
-    batch: { text: textOf(all, piece(inBatch), others), rows: 'numbered', distinct: null },
+    text: toStatement(piece(oneRun(all, asker)), [...paramsOf(all), asker]).text,
+    batch: { text: textOf(all, asker, piece), rows: 'numbered', distinct: null },
   }
 }
 
-/** The lines of rows, as a query `e` whose runs are `b`. */
-type Leave = (rows: Sql) => Sql
-
-/** Alone, and in a batch. */
-function leavesOf(entity: Entity, action: 'create' | 'update', lines: Lines | null, asker: Param) {
-  if (lines === null) return [null, null]
-  const leave = (key: Sql) => (rows: Sql) => linesOf({ entity, action, rows, key, ...lines })
-  return [leave(askerOf(asker, null)), leave(askerOf(asker, sql`b."N"`))] as const
-}
-
 /** What is inserted does not say for which run: the first new id is that of the first run, and so on. */
-function insertFirst(
-  entity: Entity,
-  parts: InsertParts,
-  operands: readonly Operand[],
-  all: Runs,
-  leave: Leave | null,
-): Sql {
+function insertFirst(entity: Entity, parts: InsertParts, operands: readonly Operand[], all: Runs): Sql {
   const { insert, values, returning, sources } = parts
   const found = foundRuns(sources, operands, { ...all, from: sql`(select * from ${TRIED} where "Is") as b` })
   const first = sql`select b.*, row_number() over (order by b."N") as "Place" from ${found}`
@@ -82,7 +58,7 @@ function insertFirst(
   const placed = sql`(select *, row_number() over (order by "C1") as "Place" from ${EFFECT}) as e`
   const paired = sql`${placed} join ${FIRST} as b on b."Place" = e."Place"`
   return wrap(entity, operands, {
-    ...{ all, first, effect, paired, leave, action: 'create' },
+    ...{ all, first, effect, paired },
     result: sql`select e.*, b."N" from ${paired}`,
   })
 }
@@ -92,36 +68,27 @@ export function compileOnceUpdate(
   entity: Entity,
   [alone, inBatch]: readonly [UpdateParts & Conditions, UpdateParts & Conditions],
   operands: readonly Operand[],
-  lines: Lines | null,
 ): Compiled {
   const [all, asker] = [withOnce(operands), param(null)]
-  const [leaveAlone, leaveInBatch] = leavesOf(entity, 'update', lines, asker)
-  const others = lines ? [asker] : []
   const batch: Batch = {
-    text: textOf(all, (runs) => updateFirst(entity, inBatch, operands, runs, leaveInBatch), others),
+    text: textOf(all, asker, (runs) => updateFirst(entity, inBatch, operands, runs)),
     rows: 'numbered',
     distinct: operands.length - 1,
   }
-  const one = updateFirst(entity, alone, operands, oneRun(all), leaveAlone)
-  return { text: toStatement(one, [...paramsOf(all), ...others]).text, batch }
+  const one = updateFirst(entity, alone, operands, oneRun(all, asker))
+  return { text: toStatement(one, [...paramsOf(all), asker]).text, batch }
 }
 
-function updateFirst(
-  entity: Entity,
-  parts: UpdateParts & Conditions,
-  operands: readonly Operand[],
-  all: Runs,
-  leave: Leave | null,
-): Sql {
+function updateFirst(entity: Entity, parts: UpdateParts & Conditions, operands: readonly Operand[], all: Runs): Sql {
   const effect = updateRuns(parts, operands, {
     from: sql`${FIRST} as b`,
     arrays: operands.map((_, index) => sql`array(select ${valueAt(index)} from ${FIRST})`),
-    patience: all.patience,
+    isReady: all.isReady,
   })
   const paired = sql`${EFFECT} as e join ${FIRST} as b on b."N" = e."N"`
   const first = sql`select * from ${TRIED} where "Is"`
   return wrap(entity, operands, {
-    ...{ all, first, effect, paired, leave, action: 'update' },
+    ...{ all, first, effect, paired },
     result: sql`select * from ${EFFECT}`,
   })
 }
@@ -132,24 +99,19 @@ interface Parts {
   readonly effect: Sql
   /** What is returned as `e`, with its run as `b`. */
   readonly paired: Sql
-  readonly action: 'create' | 'update'
-  /** Null: no lines. */
-  readonly leave: Leave | null
   readonly result: Sql
 }
 
 function wrap(entity: Entity, operands: readonly Operand[], parts: Parts): Sql {
-  const { all, first, effect, paired, action, leave, result } = parts
+  const { all, first, effect, paired, result } = parts
   const [key, request] = [valueAt(operands.length), valueAt(operands.length + 1)]
-  const names = imageNames(entity, leave ? action : 'create')
   const kept = sql`select b.${key}, b.${request}, ${answerOf(entity)} from ${paired}`
   return sql`with ${join(
     [
       sql`${TRIED} as materialized (select b.*, ${isFirst(sql`b.${key}`)} as "Is" from ${all.from})`,
       sql`${FIRST} as materialized (${first})`,
-      sql`${EFFECT} (${names}) as (${effect})`,
+      sql`${EFFECT} (${writtenNames(entity)}) as (${effect})`,
       sql`"Kept" as (insert into idempotency_key (id, request, answer) ${kept})`,
-      ...(leave ? [sql`"Trail" as (${leave(paired)})`] : []),
     ],
     sql`, `,
   )} ${result}`
@@ -165,33 +127,18 @@ export function answerOf({ properties }: Entity): Sql {
 }
 
 /**
- * A deletion under a key. `remove` holds the condition that it is given, and returns a row; of what is deleted nothing is
- * kept but its line.
+ * A deletion under a key. `remove` holds the condition that it is given, and returns a row; of what is deleted nothing is kept.
  */
-export function onceRemove(
-  entity: Entity,
-  once: Once,
-  remove: (condition: Sql) => Sql,
-  trail: Trail | null = null,
-): Sql {
+export function onceRemove(once: Once, remove: (condition: Sql) => Sql): Sql {
   const [key, request] = [param(once.key), param(once.request)]
   const first = sql`${FIRST} as materialized (select ${isFirst(sql`${key}`)} as "Is")`
   const effect = remove(sql`(select "Is" from ${FIRST})`)
   const kept = sql`insert into idempotency_key (id, request) select ${key}, ${request} from ${EFFECT}`
-  const names = trail ? sql` (${imageNames(entity, 'delete')})` : sql``
-  const written = { entity, action: 'delete', rows: EFFECT, properties: entity.properties } as const
-  const lines = trail
-    ? sql`, "Trail" as (${linesOf({ ...written, key: askerOf(param(trail.key), null), hasValues: trail.hasValues })})`
-    : sql``
-  return sql`with ${first}, ${EFFECT}${names} as (${effect}), "Kept" as (${kept})${lines} select * from ${EFFECT}`
+  return sql`with ${first}, ${EFFECT} as (${effect}), "Kept" as (${kept}) select * from ${EFFECT}`
 }
 
 function valueAt(index: number): Sql {
   return sql`"V${integer(index + 1)}"`
-}
-
-function paramsOf(operands: readonly Operand[]) {
-  return operands.map((operand) => operand.param)
 }
 
 /** Whether the key's row is of the same request, as `t` or `f`, and its answer as JSON; no row where the key is unknown. */

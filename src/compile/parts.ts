@@ -69,6 +69,11 @@ export function columns(entity: Entity, table?: Sql): Sql {
   )
 }
 
+/** What to call the columns of a row that a write returns: no column of an entity has a capital letter. */
+export function writtenNames({ properties }: Entity): Sql {
+  return list(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
+}
+
 /** A condition for each filter. Filters without a value take no operand; the others take `operands` in their order. */
 export function conditionsOf(filters: readonly Filter[], operands: readonly Param[]): Sql[] {
   let next = 0

@@ -2,11 +2,9 @@ import type { Batch, Batchable, Once } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { isAmong, PATIENCE } from './batch.ts'
+import { isAmong, isAskedBy, isPatient } from './batch.ts'
 import { onceRemove } from './once.ts'
 import { columns } from './parts.ts'
-import type { Trail } from './trail.ts'
-import { trailedRemove, withKey } from './trailed.ts'
 
 type Compiled = { readonly text: string; readonly batch: Batch }
 /** By what the text depends on beside the entity. */
@@ -15,7 +13,7 @@ const known = new Map<string, WeakMap<Entity, Compiled>>()
 /**
  * Deletes one row; returns it as it was, and the transaction; or no row where one of `referring` has its id. These are asked
  * once the row is locked, for what is committed by then: who refers to it has held a lock on it, and the statement's own
- * snapshot may be older. `referring` is the same for every row of the entity. `versions`, `once`, `trail`: as
+ * snapshot may be older. `referring` is the same for every row of the entity. `versions`, `once`, `asker`: as
  * of `compileUpdate`.
  */
 export function compileRemove(
@@ -24,21 +22,20 @@ export function compileRemove(
   referring: readonly ReferringColumn[],
   versions: string | null = null,
   once: Once | null = null,
-  trail: Trail | null = null,
+  asker = '',
 ): Batchable {
   if (once) {
     const returning = returningOf(entity)
-    const [own, among] = [param(id), versions === null ? null : param(versions)]
-    const remove = (isFirst: Sql) => removeOne(entity, referring, own, among, returning, sql` and ${isFirst}`)
-    const piece = onceRemove(entity, once, remove, trail)
-    return { ...toStatement(piece), once }
+    const [own, among, key] = [param(id), versions === null ? null : param(versions), param(asker)]
+    const remove = (isFirst: Sql) => removeOne(entity, referring, own, among, key, returning, sql` and ${isFirst}`)
+    return { ...toStatement(onceRemove(once, remove)), once, asker }
   }
-  const shape = `${versions === null ? '' : 'if'}${trail ? ` trailed ${trail.hasValues}` : ''}`
+  const shape = versions === null ? '' : 'if'
   const compiled = compiledOf(entity, shape, () =>
-    compile(entity, referring, versions === null ? null : param(null), returningOf(entity), trail),
+    compile(entity, referring, versions === null ? null : param(null), returningOf(entity)),
   )
-  const values = withKey(versions === null ? [id] : [id, versions], trail)
-  return { text: compiled.text, values, batch: compiled.batch }
+  const values = [id, ...(versions === null ? [] : [versions]), asker]
+  return { text: compiled.text, values, batch: compiled.batch, asker }
 }
 
 function returningOf(entity: Entity): Sql {
@@ -54,19 +51,19 @@ function compiledOf(entity: Entity, shape: string, make: () => Compiled): Compil
   return compiled
 }
 
-function compile(
-  entity: Entity,
-  referring: readonly ReferringColumn[],
-  among: Param | null,
-  returning: Sql,
-  trail: Trail | null,
-): Compiled {
-  const operand = param(null)
+function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null, returning: Sql): Compiled {
+  const [operand, asker] = [param(null), param(null)]
   const referred = (ids: Sql) => referredTo(entity, referring, ids)
-  const one = removeOne(entity, referring, operand, among, returning)
-  const many = removeTogether(name(entity.table), operand, referring.length === 0 ? null : referred, returning, among)
-  const own = among === null ? [operand] : [operand, among]
-  if (trail) return trailedRemove(entity, one, many, own, trail.hasValues)
+  const one = removeOne(entity, referring, operand, among, asker, returning)
+  const many = removeTogether(
+    name(entity.table),
+    operand,
+    referring.length === 0 ? null : referred,
+    returning,
+    among,
+    asker,
+  )
+  const own = [operand, ...(among === null ? [] : [among]), asker]
   return {
     text: toStatement(one, own).text,
     batch: { text: toStatement(many, own).text, rows: 'numbered', distinct: 0 },
@@ -78,12 +75,13 @@ function removeOne(
   referring: readonly ReferringColumn[],
   id: Param,
   among: Param | null,
+  asker: Param,
   returning: Sql,
   first = sql``,
 ): Sql {
   const table = name(entity.table)
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
-  const own = sql`(select id from ${table} where id = ${id}${first}${version} for update) as own`
+  const own = sql`(select id from ${table} where id = ${id} and ${isAskedBy(asker)}${first}${version} for update) as own`
   const free =
     referring.length === 0 ? sql`` : sql` and own.id <> all (${referredTo(entity, referring, sql`array[own.id]`)})`
   return sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returning}`
@@ -96,11 +94,12 @@ function removeTogether(
   referred: ((ids: Sql) => Sql) | null,
   returning: Sql,
   among: Param | null,
+  asker: Param,
 ): Sql {
   const ids = sql`${operand}::bigint[]`
   const version =
     among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
-  const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${PATIENCE} is not null${version} order by id for update)`
+  const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${isPatient(asker)}${version} order by id for update)`
   const free = referred ? sql` and t.id <> all ((select ${referred(sql`array(select id from "L")`)})::bigint[])` : sql``
   const from = sql`unnest(${ids}) with ordinality as b("V1", "N") join "L" on "L".id = b."V1"`
   return sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returning}, b."N"`

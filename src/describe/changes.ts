@@ -58,7 +58,10 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
     id: { type: 'integer', minimum: 1 },
     action: { type: 'string', enum: ['create', 'update', 'delete'] },
     at: { type: 'string', format: 'date-time' },
-    key: { type: 'string', description: 'The id of the key that has asked for it.' },
+    key: {
+      type: ['string', 'null'],
+      description: 'The id of the key that has asked for it. Null: a write past the service.',
+    },
     changed: {
       type: 'array',
       items: { type: 'string' },

@@ -8,7 +8,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   migration: 'select',
   cursor_secret: 'select',
   idempotency_key: 'select, insert, update, delete',
-  entity_change: 'select, insert, delete',
+  entity_change: 'select, delete',
   change_feed: 'select, update',
   hook: 'select, insert, update, delete',
   hook_sender: 'select, update',

@@ -48,8 +48,8 @@ const QUICK_MS_MAX = 50
 const SLOW_MS_MIN = 250
 
 /**
- * Statements that wait for the database at the same time go to it together: those that differ in their values alone as
- * one batch, and equal reads as one read. Each is sent after it was asked for, so a read sees all that was there before,
+ * Statements that wait for the database at the same time go to it together: those that differ in their values alone, writes of
+ * one key, as one batch, and equal reads as one read. Each is sent after it was asked for, so a read sees all that was there before,
  * and none waits for company: a batch is what has arrived in one turn of the event loop, or while two others ran.
  */
 export class Batcher {
@@ -65,7 +65,8 @@ export class Batcher {
 
   /** `sending` is of a write, and not there for what changes nothing. */
   ask(statement: Batchable, sending: Sending | null = null): Promise<Row[]> {
-    const key = statement.batch ? statement.text : `${statement.text}\0${JSON.stringify(statement.values)}`
+    const shared = statement.batch ? (statement.asker ?? '') : JSON.stringify(statement.values)
+    const key = `${statement.text}\0${shared}`
     let queue = this.queues.get(key)
     if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
     return new Promise((resolve, reject) => {
@@ -122,15 +123,14 @@ export class Batcher {
     }
     // The first run has waited longest: where its client has been answered, so may others have been.
     if (untilMs <= performance.now()) return this.separate(runs)
-    const { text, values } = joined(batch, runs)
+    const { text, values } = joined(batch, runs, statement.asker)
     const startMs = performance.now()
     const whole = sending && Sending.together(runs)
     const kind = sending === null ? 'read' : 'write'
     count(BATCHES[kind])
     count(BATCHED[kind], runs.length)
     const { once, asker } = statement
-    const whose = runs.every((run) => run.statement.asker === asker) ? asker : ''
-    const rows = await this.execution.together({ text, values, once, asker: whose }, untilMs, whole)
+    const rows = await this.execution.together({ text, values, once, asker }, untilMs, whole)
     for (const run of runs) run.sending?.separate()
     this.learn(batch, runs.length, performance.now() - startMs)
     if (rows) distribute(batch, rows, runs)
@@ -155,14 +155,10 @@ export class Batcher {
 }
 
 /** All runs as one statement. */
-function joined({ text, alike }: Batch, runs: readonly Run[]): Statement {
-  const { values } = (runs[0] as Run).statement
+function joined({ text }: Batch, runs: readonly Run[], asker: string | undefined): Statement {
+  const values = (runs[0] as Run).statement.values.slice(0, asker === undefined ? undefined : -1)
   const arrays = values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))
-  if (alike === undefined) return { text, values: arrays }
-  const last = values.at(-1)
-  if (!runs.every(({ statement }) => statement.values.at(-1) === last)) return { text, values: arrays }
-  arrays[arrays.length - 1] = last as string
-  return { text: alike, values: arrays }
+  return { text, values: asker === undefined ? arrays : [...arrays, asker] }
 }
 
 /** The next runs of a queue, and leaves the others waiting. */

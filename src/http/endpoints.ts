@@ -23,6 +23,8 @@ export interface EndpointParts extends ResourceParts {
   isDraining(): boolean
   /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
   isWaiting(): boolean
+  /** Whether lines of what changes have values; null, or not there: no lines are kept. */
+  readonly changes?: { readonly hasValues: boolean } | null
   /** The keys of requests that wait; not there: none ever ends. */
   readonly keysInUse?: KeysInUse & { serial(): number }
 }
@@ -99,12 +101,12 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
 
 /** What has changed, of all rows and of each. */
 function addChanges(router: Router<ResourceRequest>, parts: EndpointParts): void {
-  const { entities, database, trail = null, isDraining, keysInUse = null } = parts
+  const { entities, database, changes: kept = null, isDraining, keysInUse = null } = parts
   const waits = new ChangeWaits(entities, database, {
     isDraining,
     keysSerial: keysInUse && (() => keysInUse.serial()),
   })
-  const changes = new Changes(entities, database, trail, waits, keysInUse)
+  const changes = new Changes(entities, database, kept, waits, keysInUse)
   router.add('Changes', defineEndpoint<ResourceRequest>({ GET: (call) => changes.list(call) }))
   for (const entity of entities) {
     const { plural } = entity

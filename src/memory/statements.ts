@@ -38,7 +38,7 @@ const TRIGGERS = 5
  * who asks, a subscription writes it, or the database is a standby.
  */
 function definitionOf(relation: Sql): Sql {
-  const noting = sql`select count(*) filter (where tgenabled = 'A') as live, string_agg(pg_trigger.oid || ' ' || pg_trigger.xmin || tgenabled::text, ' ' order by pg_trigger.oid) as signs from pg_trigger join pg_proc on pg_proc.oid = tgfoid where tgrelid = ${relation} and proname in ('note_rows', 'note_other_id')`
+  const noting = sql`select count(*) filter (where tgenabled = 'A') as live, string_agg(pg_trigger.oid || ' ' || pg_trigger.xmin || tgenabled::text, ' ' order by pg_trigger.oid) as signs from pg_trigger join pg_proc on pg_proc.oid = tgfoid where tgrelid = ${relation} and (proname = 'note_other_id' or proname ^@ 'record_')`
   const attributes = sql`select string_agg(attnum || ' ' || xmin, ' ' order by attnum) from pg_attribute where attrelid = ${relation} and attnum > 0`
   const isAlone = sql`relkind = 'r' and not row_security_active(pg_class.oid) and not pg_is_in_recovery() and not exists (select from pg_inherits where ${relation} in (inhrelid, inhparent)) and not exists (select from pg_subscription_rel where srrelid = ${relation})`
   return sql`(select case when live = ${integer(TRIGGERS)} and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${noting}) as noting where pg_class.oid = ${relation})`

@@ -1,10 +1,8 @@
 import type { Statement } from './sql.ts'
 
-/** Many runs of a statement as one, whose values are arrays: one for each value of the statement. */
+/** Many runs of a statement as one, whose values are arrays: one for each value of the statement but the asker. */
 export interface Batch {
   readonly text: string
-  /** Where all runs have the same last value: it is sent once, and no array. Not there: `text` serves these runs, too. */
-  readonly alike?: string
   /** Whose rows are whose: `numbered`, by the last column, the run's number from 1; `ordered`, one row for each run, or none. */
   readonly rows: 'numbered' | 'ordered'
   /**
@@ -21,7 +19,7 @@ export interface Batchable extends Statement {
   readonly batch?: Batch | null | undefined
   /** Where it is there, the statement does nothing the second time, so that it may be sent again. */
   readonly once?: Once | null | undefined
-  /** The id of the key that asks for it, for turns; '': several do, or none. */
+  /** Of a write: the id of the key that asks for it, '' for none. It is the last value, and the same for all runs of a batch. */
   readonly asker?: string | undefined
 }
 

@@ -35,16 +35,16 @@ export interface KeysInUse {
   charge(request: Request): Promise<Rights>
 }
 
-/** What has changed, as writes have left it behind them. D57, D58 */
+/** What has changed, as the triggers of tables have recorded it. D57, D58 */
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
   private readonly followers = new Followers(this)
 
-  /** `trail`: null where writes leave no lines. `keys`: null where none ever ends. */
+  /** `kept`: what lines have; null: none are kept. `keys`: null where none ever ends. */
   constructor(
     private readonly entities: readonly Entity[],
     private readonly database: Pick<Database, 'read'>,
-    private readonly trail: { readonly hasValues: boolean } | null,
+    private readonly kept: { readonly hasValues: boolean } | null,
     readonly waits: ChangeWaits,
     readonly keys: KeysInUse | null = null,
   ) {
@@ -53,7 +53,7 @@ export class Changes {
 
   /** Lines of all entities that the key may read, in their order; waits for one where it is asked to. @throws ApiError */
   async list(call: ResourceRequest): Promise<Reply> {
-    this.requireTrail()
+    this.requireKept()
     if (formOf(call.request.headers.get('accept')) === 'ndjson')
       return this.followers.follow(call, parseFollow(call.query, this.entities))
     const query = parseChanges(call.query, this.entities)
@@ -93,7 +93,7 @@ export class Changes {
 
   /** Lines of one row, also of one that is gone. @throws ApiError NotFound, where there is neither a row nor a line */
   async history(entity: Entity, call: ResourceRequest): Promise<Reply> {
-    this.requireTrail()
+    this.requireKept()
     const query = parseChanges(call.query, null)
     const id = parseId(call.id)
     const after = query.after === 'now' ? null : query.after
@@ -111,11 +111,11 @@ export class Changes {
       lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
     if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
-    return respondChanges(lines, next, more, this.trail?.hasValues === true)
+    return respondChanges(lines, next, more, this.kept?.hasValues === true)
   }
 
-  private requireTrail() {
-    if (this.trail === null)
+  private requireKept() {
+    if (this.kept === null)
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
@@ -157,7 +157,7 @@ export class Changes {
       id: cellOf(row, 'id'),
       action: cellOf(row, 'action'),
       at: cellOf(row, 'at'),
-      key: cellOf(row, 'key'),
+      key: row[placeOf.key] as string | null,
       changed: cellOf(row, 'changed'),
       before: cellOf(row, 'before'),
       after: cellOf(row, 'after'),

@@ -11,7 +11,7 @@ import type { Entity } from '../model/entity.ts'
 import { type Conditions, hasWeakly } from '../model/entityTag.ts'
 import type { ListQuery } from '../model/query.ts'
 import { parseList } from '../parse/list.ts'
-import { type Found, respondPage } from '../respond/page.ts'
+import { respondPage } from '../respond/page.ts'
 import { NO_STORE, type Reply } from '../respond/reply.ts'
 
 /** The attempts to learn the order of new texts before the database answers. */
@@ -46,25 +46,21 @@ export class Lists {
       return kept
     }
     const query = parsed ?? parseList(this.entity, text, this.cursors)
-    const found = await this.search(copy, query, asker)
-    if (found === null) return this.fromDatabase(query, url, asker)
-    countList('memory')
-    return memory.answers.keep(target, copy, respondPage(this.entity, query, found, url, this.cursors))
-  }
-
-  /** What the copy has of the list, as of one snapshot; null: it cannot tell. Nothing is awaited behind the search. */
-  private async search(copy: TableCopy, query: ListQuery, asker: Asker): Promise<Found | null> {
-    const turn = (this.memory as TableCopies).turn(asker.key)
+    const turn = memory.turn(asker.key)
     if (turn !== null) {
       await turn
       if (asker.request.signal.aborted) throw new Abandoned()
     }
     for (let attempt = 1; attempt <= ORDERINGS_MAX; attempt++) {
       const ordering = copy.prepare(query)
-      if (ordering === null) return copy.find(query)
+      if (ordering === null) break
       await ordering
     }
-    return copy.find(query)
+    // From here on nothing is awaited: the answer is kept for the state of the copy in which it was found.
+    const found = copy.find(query)
+    if (found === null) return this.fromDatabase(query, url, asker)
+    countList('memory')
+    return memory.answers.keep(target, copy, respondPage(this.entity, query, found, url, this.cursors))
   }
 
   private async fromDatabase(query: ListQuery, url: string, asker: Asker): Promise<Reply> {

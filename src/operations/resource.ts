@@ -1,5 +1,4 @@
 import { compileCreate, compileUpdate } from '../compile/entity.ts'
-import type { Trail } from '../compile/trail.ts'
 import { LONG_WRITE_MS_MAX, type LongWrites } from '../execute/longWrites.ts'
 import type { Once } from '../model/batch.ts'
 import { type ReferringColumn, referringColumns } from '../model/copies.ts'
@@ -38,17 +37,14 @@ export class Resource {
   private readonly rows: RowWrites
   private readonly many: RowsCreates
   private readonly longWrites: LongWrites | null
-  /** Null: writes leave no lines. */
-  private readonly trail: Omit<Trail, 'key'> | null
 
   constructor(
     readonly entity: Entity,
     entities: readonly Entity[],
     parts: ResourceParts,
   ) {
-    const { database, listReads, longWrites, cursors, memory, trail = null } = parts
+    const { database, listReads, longWrites, cursors, memory } = parts
     const { streamPlaces = new Places(STREAMS), bodyPlaces = new Places(BODIES) } = parts
-    this.trail = trail
     this.longWrites = longWrites
     this.copies = new RowCopies(entity, entities)
     this.referring = referringColumns(entity, entities)
@@ -86,20 +82,20 @@ export class Resource {
   async create(call: ResourceRequest): Promise<Reply> {
     const isDry = parseDryRun(call.query)
     const body = await readBodies(call.request)
-    if (body instanceof RowsText) return this.many.create(call, body, isDry, this.trailOf(call))
+    if (body instanceof RowsText) return this.many.create(call, body, isDry)
     const assignments = parseComplete(this.entity, body)
     const conditions = parseConditions(call.request.headers)
     if (conditions !== null) requireList(conditions)
     if (isDry) return this.many.check(call, [assignments], (_, fault) => fault)
     const once = this.repeats.begin(call, '', assignments)
-    const statement = compileCreate(this.entity, assignments, once, this.trailOf(call))
-    const create = () => this.rows.write({ ...statement, asker: call.key }, null, assignments, null)
+    const statement = compileCreate(this.entity, assignments, once, call.key)
+    const create = () => this.rows.write(statement, null, assignments, null)
     return this.repeats.answer(once, create, (row) => this.created(call, row))
   }
 
   private created({ url, mayRead }: ResourceRequest, row: Row): Reply {
     const location = `${url.replace(/\/$/, '')}/${row[0]}`
-    return respondRow(201, writeWritten(this.entity, row, mayRead), this.versions.tagOfWritten(row, 1), location)
+    return respondRow(201, writeWritten(this.entity, row, mayRead), this.versions.tagOfWritten(row), location)
   }
 
   async replace(call: ResourceRequest): Promise<Reply> {
@@ -120,7 +116,7 @@ export class Resource {
     const once = this.repeats.begin(call, id, null)
     const remove = async () => {
       const asked = await this.asked(call, id, once)
-      return this.rows.remove(id, this.referring, asked, once, this.trailOf(call), call.key)
+      return this.rows.remove(id, this.referring, asked, once, call.key)
     }
     return this.repeats.answer(once, remove, () => respondEmpty())
   }
@@ -129,7 +125,7 @@ export class Resource {
     const once = this.repeats.begin(call, id, assignments)
     const change = () => this.change(call, id, assignments, once)
     return this.repeats.answer(once, change, (row) =>
-      respondRow(200, writeWritten(this.entity, row, call.mayRead), this.versions.tagOfWritten(row, 1)),
+      respondRow(200, writeWritten(this.entity, row, call.mayRead), this.versions.tagOfWritten(row)),
     )
   }
 
@@ -143,8 +139,7 @@ export class Resource {
     const row = this.copies.reachedBy(assignments)
       ? await this.rename(call, id, assignments, asked, once)
       : await this.set(call, id, assignments, asked, once)
-    const { length } = this.entity.properties
-    return [...this.copies.withOwn(row).slice(0, length), row[2 * length] as string]
+    return this.copies.withOwn(row)
   }
 
   private set(
@@ -154,12 +149,8 @@ export class Resource {
     asked: VersionAsked | null,
     once: Once | null,
   ): Promise<Row> {
-    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, this.trailOf(call))
-    return this.rows.write({ ...statement, asker: call.key }, id, assignments, asked)
-  }
-
-  private trailOf({ key }: ResourceRequest): Trail | null {
-    return this.trail && { key, hasValues: this.trail.hasValues }
+    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, call.key)
+    return this.rows.write(statement, id, assignments, asked)
   }
 
   /** A repeated request asks for a version that its first one has replaced. */
@@ -179,10 +170,8 @@ export class Resource {
     asked: VersionAsked | null,
     once: Once | null,
   ): Promise<Row> {
-    const compile = (copying: readonly ReferringColumn[]) => ({
-      ...compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, this.trailOf(call)),
-      asker: call.key,
-    })
+    const compile = (copying: readonly ReferringColumn[]) =>
+      compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, call.key)
     const whole = compile([])
     if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked)
     const few = compile(this.copies.copying)

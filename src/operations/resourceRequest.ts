@@ -51,6 +51,4 @@ export interface ResourceParts {
   readonly bodyPlaces?: Places
   /** Null: every list is read from the database. */
   readonly memory: TableCopies | null
-  /** Whether lines of what writes change have values; null, or not there: no lines are left. */
-  readonly trail?: { readonly hasValues: boolean } | null
 }

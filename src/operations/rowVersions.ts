@@ -42,9 +42,9 @@ export class RowVersions {
     return this.shape + row[this.width]
   }
 
-  /** The same of a row that was written. `images`: how often it stands in front of the transaction's number. */
-  tagOfWritten(row: Row, images: number): string {
-    return this.shape + (Number(row[images * this.width]) % TRANSACTIONS)
+  /** The same of a row that was written, behind which its transaction's whole number may stand. */
+  tagOfWritten(row: Row): string {
+    return this.shape + (Number(row[this.width]) % TRANSACTIONS)
   }
 
   /**

@@ -1,6 +1,5 @@
 import { compileRefusals } from '../compile/refusals.ts'
 import { compileKept, compileRemove } from '../compile/remove.ts'
-import type { Trail } from '../compile/trail.ts'
 import { ApiError, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
@@ -58,11 +57,10 @@ export class RowWrites {
     referring: readonly ReferringColumn[],
     asked: VersionAsked | null,
     once: Once | null,
-    trail: Trail | null = null,
     asker = '',
   ): Promise<Row> {
-    const compiled = compileRemove(this.entity, id, referring, asked?.versions, once, trail)
-    const [row] = await this.repeats.run(this.database, { ...compiled, asker }).catch((error) => {
+    const statement = compileRemove(this.entity, id, referring, asked?.versions, once, asker)
+    const [row] = await this.repeats.run(this.database, statement).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })
     if (row) return row

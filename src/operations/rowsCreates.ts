@@ -1,6 +1,5 @@
 import { compileCreateRows, writableOf } from '../compile/createRows.ts'
 import { compileRowRefusals } from '../compile/refusals.ts'
-import type { Trail } from '../compile/trail.ts'
 import { FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
 import { ConstraintViolation } from '../execute/sqlstate.ts'
@@ -51,16 +50,16 @@ export class RowsCreates {
     this.refusable = this.written.filter(({ reference, unique }) => reference !== null || unique !== null)
   }
 
-  async create(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
+  async create(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
     const place = this.parts.bodyPlaces.take(call.key)
     try {
-      return await this.createAll(call, body, isDry, trail)
+      return await this.createAll(call, body, isDry)
     } finally {
       place.release()
     }
   }
 
-  private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean, trail: Trail | null): Promise<Reply> {
+  private async createAll(call: ResourceRequest, body: RowsText, isDry: boolean): Promise<Reply> {
     const { entity, repeats, chargeMore } = this.parts
     const byBytes = Math.ceil(Buffer.byteLength(body.text) / BYTES_OF_REQUEST)
     if (byBytes > 1) await chargeMore?.(call.exchange, byBytes - 1)
@@ -73,8 +72,7 @@ export class RowsCreates {
     if (conditions !== null) requireList(conditions)
     if (isDry) return this.check(call, rows, faultOfRow)
     const once = await repeats.beginRows(call, rows)
-    const compiled = compileCreateRows(entity, await this.arraysOf(rows), once, trail)
-    const statement = { ...compiled, asker: call.key }
+    const statement = compileCreateRows(entity, await this.arraysOf(rows), once, call.key)
     return repeats.answer(
       once,
       () => this.write(statement, rows),

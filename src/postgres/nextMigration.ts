@@ -133,9 +133,9 @@ function created(declared: DeclaredTable, later: readonly ForeignKey[], quote: Q
   return indexes.length === 0 ? [create] : [create, indexText(table, indexes, quote)]
 }
 
-/** Triggers that say which rows have changed. */
+/** Triggers that record which rows have changed. */
 function recorded(table: string): string {
-  return `-- Without these triggers no server keeps the table in memory: it could not know what others write.
+  return `-- Without these triggers no server keeps the table in memory, and its rows have no lines of what has changed.
 select record_changes_of('${table}');`
 }
 
@@ -144,7 +144,7 @@ async function undeclaredTables(sql: postgres.TransactionSql, declared: readonly
   const rows = await sql`
     select distinct relname as name from pg_trigger
     join pg_proc on pg_proc.oid = tgfoid join pg_class on pg_class.oid = tgrelid
-    where proname = 'note_rows' and relnamespace = current_schema()::regnamespace
+    where proname = 'note_other_id' and relnamespace = current_schema()::regnamespace
     order by 1`
   return rows
     .filter(({ name }) => !declared.includes(name))

@@ -1,4 +1,4 @@
-import { connectTo, withConnection } from '../execute/connect.ts'
+import { connectTo } from '../execute/connect.ts'
 
 type Connection = ReturnType<typeof connectTo>
 /** Deletes up to so many rows that are old, and returns how many. */
@@ -97,11 +97,6 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
     if (isOld || earlier === null) earlier = { oldest, ms: nowMs }
     return 0
   }
-}
-
-/** Whether this server leaves lines of what changes: where that, or the database, is another than before, a new run begins. */
-export async function checkChanges(url: string, isKept: boolean): Promise<void> {
-  await withConnection(url, (sql) => sql`select check_changes(${isKept})`)
 }
 
 /** Deletes what is old in slices; other servers on the database may do so too. Where the database does not answer, it looks again later. */

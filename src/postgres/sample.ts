@@ -16,7 +16,10 @@ export async function loadSample(url: string, folder: string, wanted: boolean): 
       if (noted.length === 0 || !wanted) return
       const [rows] = await transaction`
         select exists (select from company) or exists (select from employee) or exists (select from absence) as there`
-      if (!rows?.there) await transaction.unsafe(readFileSync(join(folder, FILE), 'utf8'))
+      if (rows?.there) return
+      // Triggers leave no lines of what Roster writes without a key.
+      await transaction`set local application_name = 'roster'`
+      await transaction.unsafe(readFileSync(join(folder, FILE), 'utf8'))
     }),
   )
 }

@@ -61,7 +61,7 @@ async function readTable(sql: postgres.TransactionSql, oid: string): Promise<Fou
     order by c.relname`
   const [triggers] = await sql`
     select count(*) > 0 as "areThere" from pg_trigger join pg_proc on pg_proc.oid = tgfoid
-    where tgrelid = ${oid}::int8::oid and proname = 'note_rows'`
+    where tgrelid = ${oid}::int8::oid and proname = 'note_other_id'`
   return {
     columns: new Map(columns.map((column) => [column.name, { ...column }])),
     constraints: new Map(constraints.map(({ name, definition }) => [name, definition])),

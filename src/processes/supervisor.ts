@@ -4,9 +4,9 @@ import { isAway } from '../execute/sqlstate.ts'
 import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
+import { checkChanges, unrecordedTables } from '../postgres/changeTriggers.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
-import { checkChanges } from '../postgres/oldRows.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { loadEntities } from '../registry.ts'
@@ -168,12 +168,27 @@ export class Supervisor {
     }
   }
 
+  /** Has the triggers of tables write lines of what changes, or none. */
+  private async startChanges(url: string) {
+    const { changesDays, changesValues: hasValues } = this.config
+    await checkChanges(url, { isKept: changesDays > 0, hasValues })
+    if (changesDays === 0) return
+    const tables = await unrecordedTables(
+      url,
+      this.entities.map(({ table }) => table),
+    )
+    if (tables.length > 0)
+      this.log.warn('changes of tables are not recorded: triggers are missing or disabled', {
+        tables: tables.join(' '),
+      })
+  }
+
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
   private async openDatabase(url: string): Promise<boolean> {
     const { config, entities, log } = this
     try {
       for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
-      await checkChanges(url, config.changesDays > 0).catch(orDatabaseError)
+      await this.startChanges(url).catch(orDatabaseError)
       if (this.embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
       const cursorSecret = await readCursorSecret(url).catch(orDatabaseError)

@@ -141,7 +141,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
     cors: createCors(config.corsOrigins),
     cursors,
     memory,
-    trail: config.changesDays === 0 ? null : { hasValues: config.changesValues },
+    changes: config.changesDays === 0 ? null : { hasValues: config.changesValues },
     migrationFiles,
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
     log,

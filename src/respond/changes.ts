@@ -10,8 +10,9 @@ export interface ChangeLine {
   readonly action: string
   /** As PostgreSQL prints it. */
   readonly at: string
-  readonly key: string
-  /** JSON texts of arrays. */
+  /** Null: no API key has asked for the write. */
+  readonly key: string | null
+  /** JSON texts of arrays. Columns; properties in lines of earlier versions. */
   readonly changed: string
   readonly before: string | null
   readonly after: string | null
@@ -58,22 +59,38 @@ export function eventOf({ entity, action }: ChangeLine, separator: string): stri
 
 /** A line as pages, streams and webhooks have it. */
 export function lineText(line: ChangeLine, hasValues: boolean): string {
-  const { token, entity, id, action, key, changed, before, after } = line
+  const { token, entity, id, action, key, before, after } = line
+  const changed = changedProperties(line)
   const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(line)}"`
-  const text = `${head},"key":${JSON.stringify(key)},"changed":${changed}`
+  const names = changed.map(({ property }) => JSON.stringify(property.name))
+  const text = `${head},"key":${JSON.stringify(key)},"changed":[${names.join()}]`
   if (!hasValues) return `{${text}}`
-  const names: string[] = JSON.parse(changed)
-  return `{${text},"before":${valuesText(entity, names, before)},"after":${valuesText(entity, names, after)}}`
+  return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`
 }
 
-/** An object of the values by their properties' names; null: they were not kept. Properties that are no more are left out. */
-function valuesText(entity: Entity, names: readonly string[], texts: string | null): string {
+/** A property that differs, and its place among the values of a line. */
+interface Changed {
+  readonly property: Property
+  readonly place: number
+}
+
+/** Columns that are of no property are left out. */
+function changedProperties({ entity, changed }: ChangeLine): Changed[] {
+  const names: string[] = JSON.parse(changed)
+  if (names.length === 0) return []
+  return entity.properties.flatMap((property) => {
+    const place = names.findIndex((name) => name === property.column || name === property.name)
+    return place < 0 ? [] : [{ property, place }]
+  })
+}
+
+/** An object of the values by their properties' names; null: they were not kept. */
+function valuesText(changed: readonly Changed[], texts: string | null): string {
   if (texts === null) return 'null'
   const values: (string | null)[] = JSON.parse(texts)
-  const members = names.flatMap((name, index) => {
-    const property = entity.properties.find((one) => one.name === name)
-    return property ? [`${JSON.stringify(name)}:${valueText(property, values[index] ?? null)}`] : []
-  })
+  const members = changed.map(
+    ({ property, place }) => `${JSON.stringify(property.name)}:${valueText(property, values[place] ?? null)}`,
+  )
   return `{${members.join()}}`
 }
 

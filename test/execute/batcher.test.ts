@@ -53,22 +53,17 @@ const valuesOf = (sent?: Sent) => JSON.parse(`[${sent?.statement.values[0]?.slic
 const queuesOf = (batcher: Batcher) => (batcher as unknown as { queues: Map<string, unknown> }).queues.size
 
 describe('what is asked in one turn of the event loop', () => {
-  test('goes by the text for one last value where all have the same, by that for any where not', async () => {
+  test('is one batch for each key that asks for writes, whose id is no array', async () => {
     const { batcher, sent } = fakeDatabase()
-    const alike = { ...ordered, alike: 'many of one' }
-    const ask = (...keys: string[]) =>
-      Promise.all(keys.map((key, index) => batcher.ask({ ...run(alike, `${index}`, key), text: keys.join() })))
-    const answers = [ask('k', 'k'), ask('k', 'l')]
+    const asked = ['k', 'l', 'k'].map((asker, index) => batcher.ask({ ...run(ordered, `${index}`, asker), asker }))
     await turn()
-    expect(sent.map(({ statement }) => [statement.text, ...statement.values])).toEqual([
-      ['many of one', '{"0","1"}', 'k'],
-      ['many', '{"0","1"}', '{"k","l"}'],
+    expect(sent.map(({ statement }) => [...statement.values])).toEqual([
+      ['{"0","2"}', 'k'],
+      ['1', 'l'],
     ])
-    for (const { answer } of sent) await answer([['a'], ['b']])
-    expect(await Promise.all(answers)).toEqual([
-      [[['a']], [['b']]],
-      [[['a']], [['b']]],
-    ])
+    await sent[0]?.answer([['a'], ['b']])
+    await sent[1]?.answer([['c']])
+    expect(await Promise.all(asked)).toEqual([[['a']], [['c']], [['b']]])
   })
 
   test('of rows in the order of the runs, those that were refused get none, and the others their own', async () => {

@@ -114,7 +114,7 @@ describe('the rights that the page grants', () => {
         expect((await ask('DELETE', employee)).status).toBe(204)
         expect((await ask('GET', '/Absences')).status).toBe(200)
         const history = (await (await ask('GET', `${employee}/Changes`)).json()) as { changes: unknown[] }
-        expect([history.changes.length, (await ask('GET', '/Changes')).status]).toEqual([2, 200])
+        expect([history.changes.length, (await ask('GET', '/Changes')).status]).toEqual([3, 200])
         await until(() => server.output().includes('a table is in memory'))
         for (const words of [['create', '--rights', '*:read'], ['rotate'], ['revoke']]) {
           const [command = '', ...more] = words

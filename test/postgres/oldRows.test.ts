@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { checkChanges, OldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRows.ts'
+import { checkChanges } from '../../src/postgres/changeTriggers.ts'
+import { OldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRows.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 
@@ -43,11 +44,11 @@ test('lines of changes are deleted after their days, oldest first, and the feed 
   await sql.end()
 })
 
-test('a run of changes goes on while its database is the same and a trail is left, and else begins anew', async () => {
+test('a run of changes goes on while its database is the same and lines are kept, and else begins anew', async () => {
   const url = await createDatabase()
   const sql = connect(url)
   const runAfter = async (isKept: boolean) => {
-    await checkChanges(url, isKept)
+    await checkChanges(url, { isKept, hasValues: false })
     return (await sql`select run from change_feed`)[0]?.run
   }
   const leave = () =>

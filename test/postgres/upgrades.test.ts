@@ -148,6 +148,7 @@ test('a new database has what the rows say', () => {
   expect(newest.before).toEqual([['Companies', 2, 'update', ['Name']]])
   expect(newest.changes).toEqual([
     ['Companies', 2, 'update', ['Name']],
+    ['Employees', 1, 'update', ['Company']],
     ['Absences', 4, 'create', []],
   ])
   expect(newest.kept).toMatchObject({ secret: SECRET, version: 7, answers: 1, hooks: 1 })

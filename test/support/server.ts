@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../../src/config/config.ts'
 import { readCursorSecret } from '../../src/keys/cursorSecret.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
+import { checkChanges } from '../../src/postgres/changeTriggers.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
 import { conformance } from './conformance.ts'
@@ -117,6 +118,9 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const tables = tablesOf(null)
   // A database that is away has no rows to lead to either.
   const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
+  await checkChanges(databaseUrl, { isKept: config.changesDays > 0, hasValues: config.changesValues }).catch(
+    () => undefined,
+  )
   const sql = connect(databaseUrl)
   if (options.keys) await storeKeys(sql, options.keys)
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits)
