@@ -65,8 +65,7 @@ export class Batcher {
 
   /** `sending` is of a write, and not there for what changes nothing. */
   ask(statement: Batchable, sending: Sending | null = null): Promise<Row[]> {
-    const shared = statement.batch ? (statement.asker ?? '') : JSON.stringify(statement.values)
-    const key = `${statement.text}\0${shared}`
+    const key = keyOf(statement)
     let queue = this.queues.get(key)
     if (!queue) this.queues.set(key, (queue = { key, waiting: [], running: 0, isDue: false }))
     return new Promise((resolve, reject) => {
@@ -152,6 +151,12 @@ export class Batcher {
     for (const { statement, sending, untilMs, resolve, reject } of runs)
       this.execution.alone(statement, untilMs, sending).then(resolve, reject)
   }
+}
+
+/** What statements have in common that can be one. */
+function keyOf({ text, values, batch, asker }: Batchable): string {
+  if (!batch) return `${text}\0${JSON.stringify(values)}`
+  return asker === undefined ? text : `${asker}\0${text}`
 }
 
 /** All runs as one statement. */

@@ -93,10 +93,10 @@ export class TableCopy {
     this.isAsking = true
     const asked = await this.ask().catch((error: ApiError) => error)
     this.isAsking = false
-    // Sent before the lists of this one are looked for.
-    if (this.waiting !== null) this.begin()
     if (asked === undefined) resolve()
     else reject(asked)
+    // Sent once the lists are answered that have waited for this one, so that more of them share a question.
+    if (this.waiting !== null) setImmediate(this.begin)
   }
 
   private async ask() {
