@@ -16,17 +16,19 @@ import { type Asked, type HttpTarget, overHttp, serversTarget, stayRunning, type
 export interface Bench {
   readonly cluster: Cluster
   readonly database: Database
-  /** The server as it runs by itself, and the same without the list cache. */
-  readonly ours: readonly [roster: HttpTarget, noCache: HttpTarget]
+  /** The server as it runs by itself, and the same without memory. */
+  readonly ours: readonly [roster: HttpTarget, noMemory: HttpTarget]
   readonly peers: readonly Peer[]
-  /** The database of those peers that have more indexes; null: there are none. */
+  /** The database of peers; null: there are none. */
+  readonly plain: Database | null
+  /** That of those that have more indexes; null: there are none. */
   readonly indexed: Database | null
 }
 
 const WARM_UP_SECONDS_MAX = 5
 const WARM_UP_ROUNDS = 3
 
-/** Starts PostgreSQL with its rows, the server with the list cache and without, and the peers. @throws Error when one does not start */
+/** Starts PostgreSQL with its rows, the server with memory and without, and the peers. @throws Error when one does not start */
 export async function startBench(options: Options, scenarios: readonly Scenario[], ending: Ending): Promise<Bench> {
   const { peers: names, workers, rows } = options
   const cluster = await openCluster(options.data)
@@ -34,19 +36,19 @@ export async function startBench(options: Options, scenarios: readonly Scenario[
   ending.add(cluster.stop, stopChildren)
   const database = await cluster.database(rows)
   const hasIndexed = names.length > 0 && scenarios.some(({ isNew }) => isNew)
-  const indexed = hasIndexed ? await cluster.indexedDatabase(rows) : null
+  const plain = names.length > 0 ? await cluster.peersDatabase(rows, false) : null
+  const indexed = hasIndexed ? await cluster.peersDatabase(rows, true) : null
   const start = async (name: string, listCache: boolean) => {
     const server = await startServer({ databaseUrl: database.url, workers, listCache })
     ending.add(server.stop)
     return targetOf(name, server)
   }
   const roster = await start('roster', true)
-  const noCache = await start('no-cache', false)
+  const noMemory = await start('no-memory', false)
   const peers: Peer[] = []
-  for (const [on, isIndexed] of [[database, false] as const, [indexed, true] as const])
-    if (on && names.length > 0)
-      peers.push(...(await startPeers({ databaseUrl: on.url, names, processes: workers, isIndexed })))
-  return { cluster, database, ours: [roster, noCache], peers, indexed }
+  for (const [on, isIndexed] of [[plain, false] as const, [indexed, true] as const])
+    if (on) peers.push(...(await startPeers({ databaseUrl: on.url, names, processes: workers, isIndexed })))
+  return { cluster, database, ours: [roster, noMemory], peers, plain, indexed }
 }
 
 /** Asks the servers and the peers what they will be asked under load. @throws Error at the first wrong answer */
@@ -80,7 +82,7 @@ export async function warmUp({ ours, peers }: Bench, scenarios: readonly Scenari
   }
 }
 
-/** The server with the list cache and without, the floor, and the peers that can do the scenario. */
+/** The server with memory and without, the floor, and the peers that can do the scenario. */
 export async function openTargets({ cluster, ours, peers }: Bench, scenario: Scenario): Promise<Target[]> {
   const on = (target: HttpTarget, asked: Asked) => overHttp(target, asked, cluster.postmasterPid)
   const constant = await startConstant(ours[0], [...scenario.operations, ...(scenario.background?.operations ?? [])])
@@ -93,10 +95,11 @@ export async function openTargets({ cluster, ours, peers }: Bench, scenario: Sce
 
 /** Sets back what a round of the target has written. */
 export async function restoreAfter(
-  { database, indexed }: Bench,
-  { isIndexed }: Pick<Target, 'isIndexed'>,
+  { database, peers, plain, indexed }: Bench,
+  { name, isIndexed }: Pick<Target, 'name' | 'isIndexed'>,
 ): Promise<void> {
-  const { url, rows } = (isIndexed && indexed) || database
+  const isPeer = peers.some((peer) => peer.name === name)
+  const { url, rows } = (isPeer && (isIndexed ? indexed : plain)) || database
   await restore(url, rows)
 }
 

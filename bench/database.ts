@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { startEmbedded } from '../src/postgres/embedded.ts'
 import { MIGRATIONS, migrate } from '../src/postgres/migrate.ts'
-import { addIndexes, isLoaded, load } from './data/load.ts'
+import { addIndexes, dropTriggers, isLoaded, load } from './data/load.ts'
 import { restore } from './data/restore.ts'
 import { type Rows, rowsFor } from './data/rows.ts'
 
@@ -20,8 +20,8 @@ export interface Cluster {
   readonly postmasterPid: number
   /** A database with the rows of `rowsFor(absences)`: loaded where it is missing or out of date, else restored. */
   database(absences: number): Promise<Database>
-  /** A copy of it with indexes for the lists never asked before, for peers alone. */
-  indexedDatabase(absences: number): Promise<Database>
+  /** A copy of it without Roster's triggers, for peers; `isIndexed`: with indexes for the lists never asked before. */
+  peersDatabase(absences: number, isIndexed: boolean): Promise<Database>
   /** A database with the same rows by the migrations in `folder`, made anew. */
   otherDatabase(absences: number, folder: string): Promise<Database>
   /** Ends PostgreSQL; the databases stay for the next run. */
@@ -68,10 +68,14 @@ export async function openCluster(dataDir: string): Promise<Cluster> {
   return {
     postmasterPid: postmaster?.pid as number,
     database,
-    async indexedDatabase(absences) {
+    async peersDatabase(absences, isIndexed) {
       const { rows } = await database(absences)
       const source = `bench_${rows.absences}`
-      return open(`${source}_indexed`, rows, (url) => addIndexes(url, rows), source)
+      const make = async (url: string) => {
+        await dropTriggers(url)
+        if (isIndexed) await addIndexes(url, rows)
+      }
+      return open(`${source}_${isIndexed ? 'indexed' : 'peers'}`, rows, make, source)
     },
     async otherDatabase(absences, folder) {
       const rows = rowsFor(absences)

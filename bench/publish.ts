@@ -2,7 +2,17 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { figureText } from './report/figure.ts'
 import { ratePlot } from './report/page.ts'
-import { bestOf, isIndexed, isPeer, NO_CACHE, type Row, ratioOf, rowsOf, SUBJECT, targetsOf } from './report/summary.ts'
+import {
+  bestOf,
+  isIndexed,
+  isPeer,
+  NO_MEMORY,
+  type Row,
+  ratioOf,
+  rowsOf,
+  SUBJECT,
+  targetsOf,
+} from './report/summary.ts'
 import { INDEXED, type Results, type ScenarioResult, writeJson } from './results.ts'
 
 /** A run that is not fit to be published, or a page without a place for it; the message says why. */
@@ -76,7 +86,7 @@ ${circumstances(results, PUBLISHED)}`
 function fullBlock(results: Results): string {
   const peers = targetsOf(results).filter(isPeer)
   const duels = ['vs. best peer', 'vs. best with its index']
-  const heads = ['requests/s', 'Roster', 'no cache', ...peers, ...duels, 'p50, p99 ms', 'CPU µs: server, PostgreSQL']
+  const heads = ['requests/s', 'Roster', 'no memory', ...peers, ...duels, 'p50, p99 ms', 'CPU µs: server, PostgreSQL']
   const lines = results.scenarios.map((scenario) => {
     const rows = rowsOf(scenario)
     const rowOf = (target: string) => rows.find((row) => row.target === target)
@@ -84,7 +94,7 @@ function fullBlock(results: Results): string {
     const ratios = [isPeer, isIndexed].map((isMeant) => ratioOf(subject, bestOf(rows, isMeant)))
     return [
       ...[scenario.title, subject?.void === null ? spreadText(subject) : cellOf(subject)],
-      ...[NO_CACHE, ...peers].map((target) => cellOf(rowOf(target))),
+      ...[NO_MEMORY, ...peers].map((target) => cellOf(rowOf(target))),
       ...ratios.map((ratio) => (ratio === null ? '–' : `${figureText(ratio)} ×`)),
       `${figureText(subject?.p50Ms)}, ${figureText(subject?.p99Ms)}`,
       `${figureText(subject?.serverCpuUs)}, ${figureText(subject?.postgresCpuUs)}`,

@@ -30,7 +30,7 @@ export interface ScenarioResult {
 /** How the name of a target ends that is a peer on tables with indexes made for what it is asked. */
 export const INDEXED = '-indexed'
 
-/** One program under the load of a scenario: `roster`, `no-cache`, the floor `constant`, or a peer. */
+/** One program under the load of a scenario: `roster`, `no-memory`, the floor `constant`, or a peer. */
 export interface TargetResult {
   readonly target: string
   /** Why its figures do not count; null: they do. */

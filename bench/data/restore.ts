@@ -2,12 +2,9 @@ import postgres from 'postgres'
 import { columnsOf } from './load.ts'
 import { entities, type Rows } from './rows.ts'
 
-/** What is notified is heard within 50 ms. */
-const HEARD_MS = 100
-
 /**
  * Undoes what was written since the rows were loaded, or restored the last time: rows added and changed, names copied from
- * them, the ids given. Clients may stay connected, and must not write meanwhile; servers forget what they know of the tables.
+ * them, the ids given. Clients may stay connected, and must not write meanwhile.
  */
 export async function restore(url: string, rows: Rows): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
@@ -15,12 +12,13 @@ export async function restore(url: string, rows: Rows): Promise<void> {
     const touched = await sql.begin(async (transaction) => {
       // No cascades and no checks: the rows have the copies of names too.
       await transaction`set local session_replication_role = replica`
+      // No lines of what has changed, either.
+      await transaction`set local application_name = 'roster bench'`
       const changed: string[] = []
       for (const [index, count] of [rows.companies, rows.employees, rows.absences].entries()) {
         const { table } = entities[index] as (typeof entities)[number]
         if ((await restoreTable(transaction, table, count)) > 0) changed.push(table)
       }
-      await forget(transaction, changed)
       return changed
     })
     if (touched.length === 0) return
@@ -33,12 +31,13 @@ export async function restore(url: string, rows: Rows): Promise<void> {
   }
 }
 
-/** Makes servers give up what they have in memory of lists of absences. Changes no row. */
+/** Makes servers give up the answers that they keep of lists of absences, as a write does. Changes no row. */
 export async function forgetLists(url: string): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined })
-  await forget(sql, ['absence'])
+  const [there] = await sql`select to_regclass('row_change') is not null as yes`
+  // Versions before have no such table, and are not told.
+  if (there?.yes) await sql`insert into row_change (relation, ids) values ('absence'::regclass, '{0}')`
   await sql.end()
-  await Bun.sleep(HEARD_MS)
 }
 
 /** Returns how many rows were set back. */
@@ -52,9 +51,4 @@ async function restoreTable(sql: postgres.TransactionSql, table: string, count: 
       and row (${columns.map((column) => `now.${column}`)}) is distinct from row (${loaded})`)
   await sql`select setval(pg_get_serial_sequence(${table}, 'id'), ${count})`
   return added.count + changed.count
-}
-
-/** For servers this is a write of an unknown client, of more rows than a notification names. */
-async function forget(sql: postgres.ISql, tables: readonly string[]) {
-  for (const table of tables) await sql`select pg_notify('roster_change', ${`${table} bench`})`
 }

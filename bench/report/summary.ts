@@ -1,9 +1,9 @@
 import { INDEXED, median, type Results, type Sample, type ScenarioResult, type TargetResult } from '../results.ts'
 
 export const SUBJECT = 'roster'
-export const NO_CACHE = 'no-cache'
+export const NO_MEMORY = 'no-memory'
 /** What is compared with, but is no program that one would deploy instead. */
-const NO_PEERS = [SUBJECT, NO_CACHE, 'constant']
+const NO_PEERS = [SUBJECT, NO_MEMORY, 'constant']
 
 /** One program in one scenario: medians over its rounds; null where nothing was measured. */
 export interface Row {

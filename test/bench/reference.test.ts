@@ -125,9 +125,9 @@ test('every server is asked, each twice, and a wrong answer is the fault of who 
     port: 0,
     fetch: () => Response.json(++times === 1 ? JSON.parse(right) : [], { headers: { 'X-Total-Count': '40' } }),
   })
-  const both = [asked(), { name: 'no-cache', url: other.url.origin, headers }]
+  const both = [asked(), { name: 'no-memory', url: other.url.origin, headers }]
   const checking = checkAnswers(both, otherUrl, [get('/Companies')])
-  await expect(checking).rejects.toThrow('GET /Companies is answered wrongly by no-cache: ids: the server says ""')
+  await expect(checking).rejects.toThrow('GET /Companies is answered wrongly by no-memory: ids: the server says ""')
   expect(times).toBe(2)
   await other.stop(true)
 })

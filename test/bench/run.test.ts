@@ -32,7 +32,7 @@ describe('the runner', () => {
   const small = ['--rows', '1000', '--seconds', '0.2', '--rounds', '1', '--connections', '4', '--workers', '1']
 
   test(
-    'measures the server, without the list cache too, and its floor, on a real database, and writes what it has measured',
+    'measures the server, without memory too, and its floor, on a real database, and writes what it has measured',
     async () => {
       copyCluster(data)
       const program = bench(...small, '--seed', '7', '--no-curves', '--only', 'new-lists,patch,create-100')
@@ -42,7 +42,7 @@ describe('the runner', () => {
       expect(results.rows).toEqual({ absences: 1_000, employees: 200, companies: 40 })
       expect(Object.keys(results.versions)).toEqual(expect.arrayContaining(['Roster', 'Bun', 'Node', 'PostgreSQL']))
       expect(results.scenarios.map(({ name }) => name)).toEqual(['new-lists', 'create-100', 'patch'])
-      for (const scenario of results.scenarios) expectMeasured(scenario, ['roster', 'no-cache', 'constant'])
+      for (const scenario of results.scenarios) expectMeasured(scenario, ['roster', 'no-memory', 'constant'])
       const [page = ''] = readdirSync(output).filter((name) => name.endsWith('.html'))
       expect(readFileSync(join(output, page), 'utf8')).toContain('change a random company')
       expect(program.output()).toMatch(/^ {2}roster +[\d,.]+ +[\d,.]+ – [\d,.]+( +[\d,.–]+){6}$/m)

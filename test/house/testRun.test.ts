@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, temporaryFolder, until } from '../support/process.ts'
-import { againAlone, type Result, reportOf, runTestFile } from '../support/testFiles.ts'
+import { againAlone, type Result, reportOf, runTestFiles } from '../support/testFiles.ts'
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -27,7 +27,7 @@ async function runAll(texts: Record<string, string>) {
       `import { test } from 'bun:test'\nimport { existsSync, writeFileSync } from 'node:fs'\n${text}\n`,
     )
   const runOne = (file: string) =>
-    runTestFile(file, { root, outputs, options: [], env: process.env, running: new Set(), print })
+    runTestFiles(file, [file], { root, outputs, options: [], env: process.env, running: new Set(), print })
   const runEach = async (files: string[]) => {
     const results: Result[] = []
     for (const file of files) results.push(await runOne(file))
@@ -105,7 +105,14 @@ test('a file that is interrupted leaves none of its programs behind', async () =
   )
   const running = new Set<Bun.Subprocess>()
   const options = ['--preload', join(support, 'preload.ts')]
-  const result = runTestFile('waits.test.ts', { root, outputs: root, options, env: process.env, running, print })
+  const result = runTestFiles('waits.test.ts', ['waits.test.ts'], {
+    root,
+    outputs: root,
+    options,
+    env: process.env,
+    running,
+    print,
+  })
   await until(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '')
   const program = Number(readFileSync(pidFile, 'utf8'))
   expect(isAlive(program)).toBe(true)

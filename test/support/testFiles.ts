@@ -38,14 +38,15 @@ interface Run {
   readonly print: (text: string) => void
 }
 
-/** Runs one file as a process of its own, and prints what it has printed. */
-export async function runTestFile(file: string, run: Run): Promise<Result> {
+/** Runs files as one process, and prints what it has printed. `file`: what results name. */
+export async function runTestFiles(file: string, files: readonly string[], run: Run): Promise<Result> {
   const beganMs = performance.now()
   const { root, outputs, options, env, running } = run
   // A file, not a pipe, which a process that a test has left behind would keep open.
   const outputFile = join(mkdtempSync(join(outputs, 'output-')), 'output')
   const output = openSync(outputFile, 'a')
-  const child = Bun.spawn([process.execPath, 'test', `--timeout=${TEST_MS_MAX}`, ...options, `./${file}`], {
+  const paths = files.map((path) => `./${path}`)
+  const child = Bun.spawn([process.execPath, 'test', `--timeout=${TEST_MS_MAX}`, ...options, ...paths], {
     cwd: root,
     env,
     stdio: ['ignore', output, output],
