@@ -122,20 +122,23 @@ create function write_recorder(changed regclass) returns text
     end
   $function$;
 
--- The same for every table with triggers. After columns have come or gone, which servers and `roster migrate` do not know of.
+-- The same for every table with triggers: at the start of a server, after migrations, and by hand after columns have come or gone by psql.
+-- With the rights of the owner: the role of a server may have none to create.
 create function write_recorders() returns void
-  language sql
+  language plpgsql security definer
   as $body$
-    select write_recorder(tgrelid)
-    from (
-      select distinct tgrelid::regclass from pg_trigger join pg_proc on pg_proc.oid = tgfoid
-      where proname = 'note_other_id' and pronamespace = current_schema()::regnamespace
-    ) as recorded;
+    begin
+      perform write_recorder(tgrelid)
+      from (
+        select distinct tgrelid::regclass from pg_trigger join pg_proc on pg_proc.oid = tgfoid
+        where proname = 'note_other_id' and pronamespace = current_schema()::regnamespace
+      ) as recorded;
+    end
   $body$;
 
--- At the start of a server, which keeps lines or not; see 0013. With the rights of the owner: the functions may have to be made anew.
+-- At the start of a server, which keeps lines or not; see 0013.
 create function check_changes(is_kept boolean, with_values boolean) returns void
-  language plpgsql security definer
+  language plpgsql
   as $body$
     declare
       here text := (select system_identifier::text from pg_control_system())
@@ -186,7 +189,7 @@ do $migration$
   declare
     own regprocedure;
   begin
-    foreach own in array array['check_changes(boolean, boolean)', 'note_other_id()']::regprocedure[] loop
+    foreach own in array array['write_recorders()', 'note_other_id()']::regprocedure[] loop
       execute format('alter function %s set search_path = %I, pg_catalog, pg_temp', own, current_schema());
     end loop;
   end
@@ -227,3 +230,5 @@ from (
   where proname = 'note_rows' and pronamespace = current_schema()::regnamespace
 ) as recorded;
 drop function note_rows();
+-- Only triggers have to do with it, which run with the rights of their owner.
+revoke execute on function note_table(oid) from public;

@@ -198,6 +198,8 @@ describe('lines of what changes', () => {
       set local role ${role}; set local search_path = other, public;
       update public.absence set reason = 'R' where id = 1; reset role; set local search_path = public`)
     expect(lines).toEqual(['absence u 1 {reason} {Flu} > {R}'])
+    for (const call of ['check_changes(false, false)', 'begin_changes()', 'note_table(1)'])
+      await expect(linesOf(`set local role ${role}; select ${call}`)).rejects.toMatchObject({ code: '42501' })
     await sql.unsafe(`drop owned by ${role}; drop role ${role}`)
   })
 })
