@@ -55,6 +55,8 @@ export class TableReader {
         return await this.readWithin(transaction, entity, begin, take)
       } catch (error) {
         fault = { error }
+        // Before the driver's rollback, whose write to a connection that is lost would be an uncaught fault of the process.
+        await connection.end({ timeout: 0 })
         throw error
       }
     }
