@@ -1,11 +1,11 @@
 -- The layout of a database that Citus spreads over servers, as it was tried; no migration. Some operations fail there: see
 -- docs/scaling.md. To be run once on the coordinator, by the owner of the tables, after a server of Roster has started
--- there with LIST_CACHE=off and applied the migrations, and while none runs:
+-- there with CHANGES_DAYS=0 and applied the migrations, and while none runs:
 --
 --   psql "$DATABASE_URL" --single-transaction --set ON_ERROR_STOP=1 --file sql/citus.sql
 --
 -- Companies and employees are whole on each server, since every foreign key that cascades refers to them; absences, of which
--- there are most, are spread by their id. All servers of Roster need LIST_CACHE=off from then on.
+-- there are most, are spread by their id. All servers of Roster need CHANGES_DAYS=0 from then on; without triggers no table is kept in memory.
 
 -- References to tables that are whole everywhere ask for one connection to each server.
 set local citus.multi_shard_modify_mode = 'sequential';
