@@ -1,16 +1,15 @@
--- The triggers that note changed rows write the lines of what has changed, too, so that writes of psql, of migrations and of
--- cascades have lines. A server's write names its API key by roster.key, a setting of its transaction. D57
+-- The triggers that insert lines of row_change insert those of entity_change, too, so that writes by psql, migrations and
+-- cascades have lines. A server passes its API key in roster.key, a setting of the transaction. D57
 -- As in 0007: waits for what is under way on the tables, but not for a session that has left its transaction open.
 set local lock_timeout = '5s';
 lock table company, employee, absence in access exclusive mode;
 
 -- Null: no API key has asked for the write. From here on `changed` has names of columns.
 alter table entity_change alter column key drop not null;
--- Lines are left while `origin` says that servers keep them; with values, where this says so.
+-- Whether lines have values. Lines are inserted only while `origin` says that servers keep them.
 alter table change_feed add column has_values boolean not null default false;
 
--- The statements of a trigger that leave lines; '' where servers keep none. Values are as servers read them. Names with capitals are no
--- columns of entities.
+-- The part of a trigger function that inserts lines; '' if servers keep none. Names with capitals cannot collide with columns of entities.
 create function lines_of(changed regclass) returns text
   language plpgsql stable
   as $function$
@@ -18,6 +17,7 @@ create function lines_of(changed regclass) returns text
       feed change_feed;
       columns record;
       head text := 'insert into entity_change (position, entity, id, action, key, changed, before, after) select "Place", "Table", ';
+      existing text;
       parts_new text := '''{}'', null, null';
       parts_gone text := '''{}'', null, null';
       parts_changed text := 'null, null';
@@ -40,24 +40,23 @@ create function lines_of(changed regclass) returns text
         order by attnum
       ) as property;
       if feed.has_values then
-        parts_new := replace('array(select "Name" @), array(select null::text @), array(select "Value" @)', '@',
-          format('from (values %s) as "V" ("Name", "Value") where "Value" is not null', columns.own));
-        parts_gone := replace('array(select "Name" @), array(select "Value" @), array(select null::text @)', '@',
-          format('from (values %s) as "V" ("Name", "Value") where "Value" is not null', columns.own));
+        existing := format('from (values %s) as "V" ("Name", "Value") where "Value" is not null', columns.own);
+        parts_new := replace('array(select "Name" @), array(select null::text @), array(select "Value" @)', '@', existing);
+        parts_gone := replace('array(select "Name" @), array(select "Value" @), array(select null::text @)', '@', existing);
         parts_changed := replace('array(select "Was" @), array(select "Is" @)', '@',
           format('from (values %s) as "V" ("Differs", "Was", "Is") where "Differs"', columns.pairs));
       end if;
       return format($text$
-      -- A server of the version before leaves its lines itself, and generated data has none.
+      -- A server of the previous version inserts its lines itself; generated data has none.
       if "Asker" is not null or not current_setting('application_name') ^@ 'roster' then
-        -- Behind the writes of all rows, which are locked by now.
+        -- Taken after all rows were written, and so are locked.
         "Place" := change_position();
         if tg_op = 'INSERT' then
           %1$s "Row".id, 'c', "Asker", %2$s from new_rows as "Row";
         elsif tg_op = 'UPDATE' and cardinality("Ids") = 1 then
           %3$s from old_rows as "Old" cross join new_rows as "New" where "Old" is distinct from "New";
         elsif tg_op = 'UPDATE' then
-          -- In pairs by their places, since a row is there twice where a cascade has changed it again. A full join is never nested loops.
+          -- Paired by their numbers: a row occurs twice if a cascade has changed it again. The planner has no nested loop for a full join.
           %3$s from (select row_number() over () as "Pair", * from old_rows) as "Old"
           full join (select row_number() over () as "Pair", * from new_rows) as "New" using ("Pair")
           where "Old" is distinct from "New";
@@ -72,8 +71,8 @@ create function lines_of(changed regclass) returns text
     end
   $function$;
 
--- Makes the function of a table's triggers, or makes it anew where columns or lines are others now; returns its name. It runs with the
--- rights of its owner, whatever the search path and the formats of the session.
+-- Creates the trigger function of a table, or replaces it if its columns or the settings of lines have changed; returns its name. The
+-- function runs with the rights of its owner, and does not depend on the search path and formats of the session.
 create function write_recorder(changed regclass) returns text
   language plpgsql
   as $function$
@@ -122,8 +121,8 @@ create function write_recorder(changed regclass) returns text
     end
   $function$;
 
--- The same for every table with triggers: at the start of a server, after migrations, and by hand after columns have come or gone by psql.
--- With the rights of the owner: the role of a server may have none to create.
+-- The same for every recorded table. Called when a server starts and after migrations; call it after adding or dropping columns by psql.
+-- It runs with the rights of the owner, since the role of a server may have no right to create functions.
 create function write_recorders() returns void
   language plpgsql security definer
   as $body$
@@ -136,38 +135,25 @@ create function write_recorders() returns void
     end
   $body$;
 
--- At the start of a server, which keeps lines or not; see 0013.
+-- Called when a server starts. Servers of the previous version call the function of 0013, which knows nothing of values.
 create function check_changes(is_kept boolean, with_values boolean) returns void
   language plpgsql
   as $body$
-    declare
-      here text := (select system_identifier::text from pg_control_system())
-        || ' ' || (select oid::text from pg_database where datname = current_database());
-      known text;
     begin
-      if current_setting('transaction_read_only') = 'on' then
-        return;
+      perform check_changes(is_kept);
+      if current_setting('transaction_read_only') = 'off' then
+        update change_feed set has_values = with_values where has_values <> with_values;
+        perform write_recorders();
       end if;
-      select origin into known from change_feed for update;
-      if is_kept and known = '' then
-        update change_feed set origin = here;
-      elsif is_kept and known <> here then
-        perform begin_changes();
-        update change_feed set origin = here;
-      elsif not is_kept and known <> 'off' then
-        perform begin_changes();
-        update change_feed set origin = 'off';
-      end if;
-      update change_feed set has_values = with_values where has_values <> with_values;
-      perform write_recorders();
     end
   $body$;
 
--- Servers of the version before know nothing of values here.
-create or replace function check_changes(is_kept boolean) returns void
-  language sql
+-- Whether all triggers of record_changes_of are on the table, and fire in every session.
+create function is_recorded(changed regclass) returns boolean
+  language sql stable
   as $body$
-    select check_changes(is_kept, has_values) from change_feed;
+    select count(*) = 5 from pg_trigger join pg_proc on pg_proc.oid = tgfoid
+    where tgrelid = changed and tgenabled = 'A' and (proname = 'note_other_id' or proname ^@ 'record_');
   $body$;
 
 -- A row that is given another id is another row: what it was before is in no transition table of the statement's that has its new id.
@@ -230,5 +216,5 @@ from (
   where proname = 'note_rows' and pronamespace = current_schema()::regnamespace
 ) as recorded;
 drop function note_rows();
--- Only triggers have to do with it, which run with the rights of their owner.
+-- Only triggers call it, which run with the rights of their owner.
 revoke execute on function note_table(oid) from public;

@@ -7,13 +7,13 @@ export interface Operand {
   readonly type: string
 }
 
-/** Names the key that asks for a write, for the triggers that leave lines of what changes; a condition that holds. D57 */
-export function isAskedBy(asker: Param): Sql {
+/** A condition that is always true. It sets `roster.key`, which the triggers copy into lines of changes, for the transaction. D57 */
+export function setsKey(asker: Param): Sql {
   return sql`(select set_config('roster.key', ${asker}, true)) is not null`
 }
 
-/** The same for a batch, which locked rows hold up for 100 ms; then its runs go alone, and only those wait that need the rows. */
-export function isPatient(asker: Param): Sql {
+/** The same for a batch, with a lock timeout of 100 ms: after that its runs are sent one by one, and only those of locked rows wait. */
+export function setsKeyAndTimeout(asker: Param): Sql {
   return sql`(select set_config('lock_timeout', '100', true) || set_config('roster.key', ${asker}, true)) is not null`
 }
 
@@ -38,8 +38,8 @@ export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
 export function textOf(operands: readonly Operand[], asker: Param | null, compile: (runs: Runs) => Sql): string {
   const params = operands.map(() => param(null))
   const all = rowsOf(operands, (index) => sql`${params[index] as Param}`)
-  if (asker === null) return toStatement(compile({ ...all, isReady: sql`true` }), params).text
-  return toStatement(compile({ ...all, isReady: isPatient(asker) }), [...params, asker]).text
+  if (asker === null) return toStatement(compile({ ...all, settings: sql`true` }), params).text
+  return toStatement(compile({ ...all, settings: setsKeyAndTimeout(asker) }), [...params, asker]).text
 }
 
 /** A row of another table that a run refers to: without it, nothing of the run is written. */
@@ -65,9 +65,9 @@ export interface InsertParts {
 
 /** A new row, unless one of its sources is missing. */
 export function insertOne({ insert, values, returning, sources }: InsertParts, asker: Param): Sql {
-  const isReady = isAskedBy(asker)
-  if (sources.length === 0) return sql`${insert} select ${values} where ${isReady} ${returning}`
-  return sql`${insert} select ${values} from (select ${list(sources.map(lookup))} offset 0) as b where ${isReady} and ${allFound(sources)} ${returning}`
+  const settings = setsKey(asker)
+  if (sources.length === 0) return sql`${insert} select ${values} where ${settings} ${returning}`
+  return sql`${insert} select ${values} from (select ${list(sources.map(lookup))} offset 0) as b where ${settings} and ${allFound(sources)} ${returning}`
 }
 
 /** A new row for each run, unless one of its sources is missing; identities are given in the order of `order by`. */
@@ -86,8 +86,8 @@ export function batchInsert(
 }
 
 /** The runs whose sources are there, with what they copy. */
-export function foundRuns(sources: readonly Source[], operands: readonly Operand[], { from, isReady }: Runs): Sql {
-  const rows = sql`${from} where ${isReady}`
+export function foundRuns(sources: readonly Source[], operands: readonly Operand[], { from, settings }: Runs): Sql {
+  const rows = sql`${from} where ${settings}`
   if (sources.length === 0) return rows
   const value = columnOf(operands)
   const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)
@@ -114,8 +114,6 @@ export interface UpdateParts {
   readonly table: Sql
   readonly sets: Sql
   readonly returning: Sql
-  /** What `before` has. */
-  readonly columns: Sql
   /** Rows of other tables, to be locked before the row itself; `sets` find what is copied in queries of their names. */
   readonly sources: readonly Source[]
   /** The versions that the row may have, an array as PostgreSQL writes it; null: any. */
@@ -154,13 +152,13 @@ export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly 
 
 /** The same, for these runs. */
 export function updateRuns(
-  { table, sets, returning, columns, sources, among, first = null, conditions, rules }: UpdateParts & Conditions,
+  { table, sets, returning, sources, among, first = null, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],
-  { from, arrays, isReady: isReadyToLock }: Runs,
+  { from, arrays, settings }: Runs,
 ): Sql {
   const value = columnOf(operands)
-  const isReady = first ? sql`(select "Is" from "Locked") is not null` : isReadyToLock
-  const locked = first ? [sql`"Locked" as materialized (select ${first} as "Is" where ${isReadyToLock})`] : []
+  const isReady = first ? sql`(select "Is" from "Locked") is not null` : settings
+  const locked = first ? [sql`"Locked" as materialized (select ${first} as "Is" where ${settings})`] : []
   const id = value((operands.at(-1) as Operand).param)
   const arrayOf = (param: Param) => arrays[operands.findIndex((operand) => operand.param === param)] as Sql
   const found = sources.map(
@@ -174,7 +172,7 @@ export function updateRuns(
   const version =
     among === null ? [] : [isAmong(sql`own.xmin`, sql`(${arrayOf(among)})[array_position(${ids}, ${OWN_ID})]`)]
   const met = [...version, ...conditions].map((condition) => sql` and ${condition}`)
-  const before = sql`(select ${columns} from ${table} as own where id = any (${ids}) and ${isReady}${join([...locks, ...met], sql``)} order by id for no key update) as before`
+  const before = sql`(select * from ${table} as own where id = any (${ids}) and ${isReady}${join([...locks, ...met], sql``)} order by id for no key update) as before`
   const isMet = [
     ...sources.map(({ id, as }) => sql` and (${value(id)} is null or ${as}.id is not null)`),
     ...rules.map((rule) => sql` and ${replaceParams(rule, value)}`),
@@ -190,14 +188,14 @@ export interface Runs {
   readonly from: Sql
   /** For each operand, its values. */
   readonly arrays: readonly Sql[]
-  /** Holds, and says what asks for them, and how long they wait for locks. */
-  readonly isReady: Sql
+  /** A condition that is always true, and sets the API key and the lock timeout. */
+  readonly settings: Sql
 }
 
 /** One run, of the operands themselves, which waits for locks as any statement. */
 export function oneRun(operands: readonly Operand[], asker: Param): Runs {
   const all = rowsOf(operands, (index) => sql`array[${(operands[index] as Operand).param}]`)
-  return { ...all, isReady: isAskedBy(asker) }
+  return { ...all, settings: setsKey(asker) }
 }
 
 export function rowsOf(operands: readonly Operand[], arrayOf: (index: number) => Sql): { from: Sql; arrays: Sql[] } {

@@ -1,7 +1,7 @@
 import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
-import { allFound, columnOf, type InsertParts, isAskedBy, lookup, type Operand, rowsOf } from './batch.ts'
+import { allFound, columnOf, type InsertParts, lookup, type Operand, rowsOf, setsKey } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'
 import { freeOfNew, insertParts, list, operandsOf, paramsOf, writtenNames } from './parts.ts'
 import { ShapeCache } from './shapes.ts'
@@ -89,7 +89,7 @@ function turnOf({ table }: Entity): Sql {
 /** What was done before waits for no turn. */
 function conditionOf(isOnce: boolean, isAlone: boolean, asker: Param): Sql {
   const [first, turn] = [sql`(select "Is" from "First")`, sql`(select "Is" from ${TURN})`]
-  const asked = sql` where ${isAskedBy(asker)}`
+  const asked = sql` where ${setsKey(asker)}`
   if (isOnce && isAlone) return sql`${asked} and case when ${first} then ${turn} else false end`
   if (isOnce) return sql`${asked} and ${first}`
   return isAlone ? sql`${asked} and ${turn}` : asked

@@ -9,10 +9,10 @@ import {
   batchUpdate,
   insertOne,
   isAmong,
-  isAskedBy,
   type Operand,
   OWN_ID,
   type Source,
+  setsKey,
   type UpdateParts,
 } from './batch.ts'
 import { compileOnceInsert, compileOnceUpdate } from './once.ts'
@@ -107,7 +107,6 @@ export function compileUpdate(
     const parts = {
       table: name(entity.table),
       returning: sql`returning ${columns(entity, sql`t`)}, t.xmin::text`,
-      columns: columns(entity),
       sources: sourcesOf(changed, operands),
       among: among[0]?.param ?? null,
     }
@@ -135,7 +134,7 @@ export function compileUpdate(
  * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
  */
 function updateOne(
-  { table, sets, returning, columns, sources, among, first = null }: UpdateParts,
+  { table, sets, returning, sources, among, first = null }: UpdateParts,
   operands: readonly Operand[],
   asker: Param,
   rules: readonly Sql[],
@@ -148,12 +147,12 @@ function updateOne(
   const few = copying.map((copies) => areFew(copies, id, COPIES_MAX))
   const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
   const conditions = join(
-    [isAskedBy(asker), ...(first ? [sql`${first} is not null`] : []), ...version, ...locks, ...rules, ...few].map(
+    [setsKey(asker), ...(first ? [sql`${first} is not null`] : []), ...version, ...locks, ...rules, ...few].map(
       (condition) => sql` and ${condition}`,
     ),
     sql``,
   )
-  const before = sql`(select ${columns} from ${table} where id = ${id}${conditions} for no key update) as before`
+  const before = sql`(select id from ${table} where id = ${id}${conditions} for no key update) as before`
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
 

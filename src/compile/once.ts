@@ -83,7 +83,7 @@ function updateFirst(entity: Entity, parts: UpdateParts & Conditions, operands: 
   const effect = updateRuns(parts, operands, {
     from: sql`${FIRST} as b`,
     arrays: operands.map((_, index) => sql`array(select ${valueAt(index)} from ${FIRST})`),
-    isReady: all.isReady,
+    settings: all.settings,
   })
   const paired = sql`${EFFECT} as e join ${FIRST} as b on b."N" = e."N"`
   const first = sql`select * from ${TRIED} where "Is"`

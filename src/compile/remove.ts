@@ -2,7 +2,7 @@ import type { Batch, Batchable, Once } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import { isAmong, isAskedBy, isPatient } from './batch.ts'
+import { isAmong, setsKey, setsKeyAndTimeout } from './batch.ts'
 import { onceRemove } from './once.ts'
 import { columns } from './parts.ts'
 
@@ -81,7 +81,7 @@ function removeOne(
 ): Sql {
   const table = name(entity.table)
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
-  const own = sql`(select id from ${table} where id = ${id} and ${isAskedBy(asker)}${first}${version} for update) as own`
+  const own = sql`(select id from ${table} where id = ${id} and ${setsKey(asker)}${first}${version} for update) as own`
   const free =
     referring.length === 0 ? sql`` : sql` and own.id <> all (${referredTo(entity, referring, sql`array[own.id]`)})`
   return sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returning}`
@@ -99,7 +99,7 @@ function removeTogether(
   const ids = sql`${operand}::bigint[]`
   const version =
     among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
-  const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${isPatient(asker)}${version} order by id for update)`
+  const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${setsKeyAndTimeout(asker)}${version} order by id for update)`
   const free = referred ? sql` and t.id <> all ((select ${referred(sql`array(select id from "L")`)})::bigint[])` : sql``
   const from = sql`unnest(${ids}) with ordinality as b("V1", "N") join "L" on "L".id = b."V1"`
   return sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returning}, b."N"`

@@ -29,19 +29,16 @@ function stateOf(relation: Sql): Sql {
   return sql`concat_ws(' ', pg_postmaster_start_time(), pg_relation_filenode(${relation}), (select run from row_change_run))`
 }
 
-/** The triggers that `record_changes_of` makes. */
-const TRIGGERS = 5
-
 /**
  * One text that is another where the table is defined anew: its columns, triggers, parents and children. Null where its lines of
  * changes would not tell of every write: a trigger is missing or disabled, writes to other tables reach it, its rows depend on
  * who asks, a subscription writes it, or the database is a standby.
  */
 function definitionOf(relation: Sql): Sql {
-  const noting = sql`select count(*) filter (where tgenabled = 'A') as live, string_agg(pg_trigger.oid || ' ' || pg_trigger.xmin || tgenabled::text, ' ' order by pg_trigger.oid) as signs from pg_trigger join pg_proc on pg_proc.oid = tgfoid where tgrelid = ${relation} and (proname = 'note_other_id' or proname ^@ 'record_')`
+  const noting = sql`select string_agg(pg_trigger.oid || ' ' || pg_trigger.xmin || tgenabled::text, ' ' order by pg_trigger.oid) as signs from pg_trigger join pg_proc on pg_proc.oid = tgfoid where tgrelid = ${relation} and (proname = 'note_other_id' or proname ^@ 'record_')`
   const attributes = sql`select string_agg(attnum || ' ' || xmin, ' ' order by attnum) from pg_attribute where attrelid = ${relation} and attnum > 0`
   const isAlone = sql`relkind = 'r' and not row_security_active(pg_class.oid) and not pg_is_in_recovery() and not exists (select from pg_inherits where ${relation} in (inhrelid, inhparent)) and not exists (select from pg_subscription_rel where srrelid = ${relation})`
-  return sql`(select case when live = ${integer(TRIGGERS)} and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${noting}) as noting where pg_class.oid = ${relation})`
+  return sql`(select case when is_recorded(${relation}::regclass) and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${noting}) as noting where pg_class.oid = ${relation})`
 }
 
 /** The moment of a transaction that loads the table: its snapshot, the table's number, state, definition, rows and bytes. -1 rows: never analyzed. */

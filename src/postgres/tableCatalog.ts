@@ -59,13 +59,11 @@ async function readTable(sql: postgres.TransactionSql, oid: string): Promise<Fou
     where i.indrelid = ${oid}::int8::oid and i.indisvalid
       and not exists (select from pg_constraint where conindid = c.oid and conrelid = i.indrelid)
     order by c.relname`
-  const [triggers] = await sql`
-    select count(*) > 0 as "areThere" from pg_trigger join pg_proc on pg_proc.oid = tgfoid
-    where tgrelid = ${oid}::int8::oid and proname = 'note_other_id'`
+  const [recorded] = await sql`select is_recorded(${oid}::int8::oid::regclass) as yes`
   return {
     columns: new Map(columns.map((column) => [column.name, { ...column }])),
     constraints: new Map(constraints.map(({ name, definition }) => [name, definition])),
     indexes: new Map(indexes.map(({ name, definition }) => [name, definition])),
-    isRecorded: triggers?.areThere === true,
+    isRecorded: recorded?.yes === true,
   }
 }

@@ -4,7 +4,7 @@ import { isAway } from '../execute/sqlstate.ts'
 import { readCursorSecret } from '../keys/cursorSecret.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
-import { checkChanges, unrecordedTables } from '../postgres/changeTriggers.ts'
+import { checkChanges } from '../postgres/changeTriggers.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
@@ -168,16 +168,12 @@ export class Supervisor {
     }
   }
 
-  /** Has the triggers of tables write lines of what changes, or none. */
+  /** Passes the settings of changes to the triggers, and warns of tables that lack them. */
   private async startChanges(url: string) {
     const { changesDays, changesValues: hasValues } = this.config
-    await checkChanges(url, { isKept: changesDays > 0, hasValues })
-    if (changesDays === 0) return
-    const tables = await unrecordedTables(
-      url,
-      this.entities.map(({ table }) => table),
-    )
-    if (tables.length > 0)
+    const all = this.entities.map(({ table }) => table)
+    const tables = await checkChanges(url, { isKept: changesDays > 0, hasValues }, all)
+    if (changesDays > 0 && tables.length > 0)
       this.log.warn('changes of tables are not recorded: triggers are missing or disabled', {
         tables: tables.join(' '),
       })

@@ -48,7 +48,7 @@ test('a run of changes goes on while its database is the same and lines are kept
   const url = await createDatabase()
   const sql = connect(url)
   const runAfter = async (isKept: boolean) => {
-    await checkChanges(url, { isKept, hasValues: false })
+    await checkChanges(url, { isKept, hasValues: false }, [])
     return (await sql`select run from change_feed`)[0]?.run
   }
   const leave = () =>

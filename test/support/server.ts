@@ -118,7 +118,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const tables = tablesOf(null)
   // A database that is away has no rows to lead to either.
   const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
-  await checkChanges(databaseUrl, { isKept: config.changesDays > 0, hasValues: config.changesValues }).catch(
+  await checkChanges(databaseUrl, { isKept: config.changesDays > 0, hasValues: config.changesValues }, []).catch(
     () => undefined,
   )
   const sql = connect(databaseUrl)
