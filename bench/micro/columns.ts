@@ -8,6 +8,8 @@ import { Random } from '../../test/support/random.ts'
 import { type Case, measure, printCosts } from './measure.ts'
 
 const ROWS = 1_000_000
+/** The rows lie by it. */
+const START = absence.properties.findIndex(({ column }) => column === 'start')
 /** Lines that are added at once. */
 const LINES = 10_000
 const PAGE_SIZE = 20
@@ -42,17 +44,23 @@ const lists: Record<string, (turn: number) => string> = {
   'four conditions, latest first': (turn) =>
     `Status=!=Declined&Type=Holiday&Period.Days=>=2.5&${range(turn)}&sort=-Start`,
   'a status and an id': (turn) => `Status=Approved&Id=>=${1 + turn}`,
+  'all rows, by id': () => '',
+  'a status, by id': () => 'Status=Approved',
   'all rows, by days': () => 'sort=Period.Days',
 }
 
 /** Of each list: its count, its first page and one in its middle; a change of a row; a line of a load. */
 export function columnCases(rows = ROWS): Case[] {
-  const table = new ColumnTable(absence, new Kernel(2 ** 30))
+  const table = new ColumnTable(absence, new Kernel(2 ** 30), { orderedBy: START })
   const few: Row[] = []
+  table.prepare(
+    rows,
+    Array.from({ length: 20_000 }, () => printed(random.below(DAYS))),
+  )
   for (let id = 1; id <= rows; id++) {
     const row = rowOf(id, rows)
     if (id <= LINES) few.push(row)
-    table.add(row)
+    table.put(row)
   }
   return [
     ...Object.entries(lists).flatMap(([list, text]) => listCases(`${list}, of ${rows} rows`, table, text)),
@@ -87,7 +95,7 @@ function loadCase(few: readonly Row[]): Case {
   const bytes = new TextEncoder().encode(few.map(lineOf).join('\n'))
   const kernel = new Kernel(2 ** 28)
   const load = () => {
-    const table = new ColumnTable(absence, kernel)
+    const table = new ColumnTable(absence, kernel, { orderedBy: START })
     for (let from = 0, to = 0; to < bytes.length; from = to + 1) {
       to = bytes.indexOf(10, from)
       if (to < 0) to = bytes.length

@@ -17,10 +17,10 @@ export function setsBefore(
   const sets: Condition[][] = []
   const equal: Condition[] = []
   for (const [index, key] of keys.entries()) {
-    const code = rowCodes.find(key.place, position[index] as string | null)
+    const code = rowCodes.find(key.column, position[index] as string | null)
     // A text that no row has any more, or a number that has no code.
     if (code === null) return null
-    const isText = rowCodes.dictionaries[key.place] !== null
+    const isText = rowCodes.dictionaries[key.column] !== null
     const isNone = isText ? code === NO_TEXT : Number.isNaN(code)
     for (const condition of beforeOf(key, code, isNone)) sets.push([...equal, condition])
     equal.push(equalTo(key, code, isNone, isText))
@@ -32,9 +32,9 @@ export function setsBefore(
 const ALL = { least: Number.NEGATIVE_INFINITY, greatest: Number.POSITIVE_INFINITY }
 
 /** Rows without a value come last, and first where the order descends. */
-function beforeOf({ place, isDescending, ranks }: PageKey, code: number, isNone: boolean): Condition[] {
+function beforeOf({ column, isDescending, ranks }: PageKey, code: number, isNone: boolean): Condition[] {
   const own = ranks === null || isNone ? code : ranks.rankOf(code)
-  const valued = { place, ...ALL, isComplement: false, byRank: ranks }
+  const valued = { column, ...ALL, isComplement: false, byRank: ranks }
   if (isNone && isDescending) return []
   if (isNone) return [ranks === null ? valued : { ...valued, byRank: null, least: NO_TEXT + 1 }]
   // Nothing lies beyond the infinite ones: NaN of decimals, and the infinite instants.
@@ -45,7 +45,7 @@ function beforeOf({ place, isDescending, ranks }: PageKey, code: number, isNone:
   return isFirst ? [without] : [{ ...valued, least: ranks === null ? nextAbove(own) : own + 1 }, without]
 }
 
-function equalTo({ place }: PageKey, code: number, isNone: boolean, isText: boolean): Condition {
-  if (isNone && !isText) return { place, ...ALL, isComplement: true, byRank: null }
-  return { place, least: code, greatest: code, isComplement: false, byRank: null }
+function equalTo({ column }: PageKey, code: number, isNone: boolean, isText: boolean): Condition {
+  if (isNone && !isText) return { column, ...ALL, isComplement: true, byRank: null }
+  return { column, least: code, greatest: code, isComplement: false, byRank: null }
 }

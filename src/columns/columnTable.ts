@@ -3,104 +3,130 @@ import { isText } from '../model/kinds.ts'
 import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { setsBefore } from './beside.ts'
-import type { ClusteredRows } from './clusteredRows.ts'
-import { type ClusterOptions, Clusters } from './clusters.ts'
-import { type Bounds, type Coded, type Condition, conditionsOf } from './conditions.ts'
+import { type Bounds, type Coded, type Condition, conditionsOf, inOrderOfCost } from './conditions.ts'
 import { readLine } from './copyText.ts'
-import { type AskedList, FoundLists } from './foundLists.ts'
-import { FoundPage } from './foundPage.ts'
+import { KeptCounts } from './keptCounts.ts'
 import type { Kernel } from './kernel.ts'
+import { type Matches, matchesOf } from './matches.ts'
 import { type PageKey, pageKeysOf } from './pageKeys.ts'
+import { pageRangeOf } from './pageRange.ts'
+import { PageSearch } from './pageSearch.ts'
 import { RankTable } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
-import { rowTestOf } from './rowTest.ts'
-import { Slots } from './slots.ts'
-import type { Texts } from './textPieces.ts'
+import { ID, RowStore } from './rowStore.ts'
+import type { Texts } from './textOrder.ts'
 
-/** So many rows that lie beside the columns are looked at for a list; with more of them codes cannot tell. */
-const OTHERS_MAX = 1_000
+/** A page of a list: the rows as PostgreSQL prints them, behind the list's total, as statements of lists return them. */
+export interface Found {
+  readonly total: number
+  readonly rows: readonly Row[]
+}
+
 /** What a list asks of codes, and its order. */
-interface Asked extends AskedList {
+interface Asked {
+  readonly filters: readonly Filter[]
+  readonly conditions: readonly Condition[]
   readonly keys: readonly PageKey[]
 }
 
-/** About what a map, an array and its texts take. */
-const ODD_ROW_BYTES = 1_024
+/** Values of a row that have no code. */
+interface Uncoded {
+  readonly row: Row
+  readonly columns: readonly number[]
+}
+
+/** An estimate: a map's entry, an array and its texts. */
+const UNCODED_ROW_BYTES = 1_024
+
+export interface TableOptions {
+  /** The column of the property by which the rows lie; default: the id's. */
+  readonly orderedBy?: number
+  readonly segmentRows?: number
+}
 
 /**
- * The rows of a table as columns of codes in memory. Says how many rows match filters, and the ids of any page of them, without
- * PostgreSQL. A method that throws `KernelFull` leaves it of no use but for `release`.
+ * The rows of a table as columns of codes in memory. Finds how many rows match filters, and any page of them, without
+ * PostgreSQL. After a method threw `KernelFull`, only `release` may be called.
  */
 export class ColumnTable {
-  private readonly coded: Coded & { readonly ranks: (RankTable | null)[] }
+  private readonly coded: Coded & { readonly ranks: (RankTable | null)[]; readonly uncoded: Int32Array }
   private readonly rowCodes: RowCodes
-  private readonly slots: Slots
-  /** The same rows in other orders. */
-  readonly clusters: Clusters
-  /** Rows of which a value has no code. */
-  private readonly odd = new Map<string, Row>()
-  private readonly lists: FoundLists
+  private readonly store: RowStore
+  /** By id, rows of which a value has no code. */
+  private readonly uncodedRows = new Map<number, Uncoded>()
+  private readonly kept = new KeptCounts()
 
-  /** `kernel`: whose memory it lies in; `release` gives it back. */
+  /** `kernel`: whose memory the rows take; `release` gives it back. */
   constructor(
     private readonly entity: Entity,
     private readonly kernel: Kernel,
-    options?: ClusterOptions,
+    { orderedBy = ID, segmentRows }: TableOptions = {},
   ) {
+    const { properties } = entity
+    const hasTexts = properties.map(({ kind }) => isText(kind.name))
     this.rowCodes = new RowCodes(entity)
-    const hasTexts = entity.properties.map(({ kind }) => isText(kind.name))
-    this.slots = new Slots(kernel, hasTexts)
-    this.clusters = new Clusters(kernel, hasTexts, this.slots, options)
-    this.lists = new FoundLists(kernel, this.clusters)
-    this.coded = { entity, rowCodes: this.rowCodes, ranks: entity.properties.map(() => null) }
+    this.store = new RowStore(kernel, hasTexts, orderedBy, segmentRows)
+    const uncoded = new Int32Array(properties.length)
+    this.coded = { entity, rowCodes: this.rowCodes, ranks: properties.map(() => null), uncoded }
   }
 
-  /** Rows that there are. */
   get rows(): number {
-    return this.slots.rows + this.odd.size
+    return this.store.rows
+  }
+
+  /** The column of the property by which the rows lie. */
+  get orderedBy(): number {
+    return this.store.column
   }
 
   /** Of the kernel's memory and of the program's own. */
   get bytes(): number {
     const ranks = this.coded.ranks.reduce((sum, table) => sum + (table?.bytes ?? 0), 0)
-    return this.slots.bytes + this.clusters.bytes + this.rowCodes.bytes + ranks + this.odd.size * ODD_ROW_BYTES
+    return this.store.bytes + this.rowCodes.bytes + ranks + this.uncodedRows.size * UNCODED_ROW_BYTES
   }
 
-  /** A row of the load, of which ids ascend: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
+  /** Prepares a load of about so many rows, by the values that some of them have of the property by which they lie. */
+  prepare(rows: number, values: readonly (string | null)[]): void {
+    const codes = values.map((value) => this.rowCodes.find(this.orderedBy, value) ?? Number.NaN)
+    this.store.prepare(rows, Float64Array.from(codes))
+  }
+
+  /** Adds a row of the load: `bytes[from, to)` is its line of COPY, without the end. @throws KernelFull */
   addLine(bytes: Uint8Array, from: number, to: number): void {
     this.forgetLists()
-    if (this.rowCodes.codeLine(bytes, from, to)) this.addCodes()
-    else this.add(readLine(bytes, from, to))
+    if (this.rowCodes.codeLine(bytes, from, to)) this.store.add(this.rowCodes.codes)
+    else this.put(readLine(bytes, from, to))
   }
 
-  /** A row that is not there. @throws KernelFull */
-  add(row: Row): void {
-    this.forgetLists()
-    if (this.rowCodes.code(row)) this.addCodes()
-    else this.odd.set(row[0] as string, row)
-  }
-
-  /** The row as it is now, whatever it was. @throws KernelFull */
+  /** Adds or replaces a row. @throws KernelFull, and an error if the id has no code */
   put(row: Row): void {
-    this.write(row[0] as string, row)
+    this.forgetLists()
+    const uncoded = this.rowCodes.code(row)
+    const id = this.rowCodes.codes[ID] as number
+    if (uncoded.includes(ID)) throw new Error(`the id ${row[ID]} is greater than 2^53`)
+    if (this.uncodedRows.size > 0) this.forgetUncoded(id)
+    if (uncoded.length > 0) {
+      this.uncodedRows.set(id, { row, columns: uncoded })
+      for (const column of uncoded) (this.coded.uncoded[column] as number)++
+    }
+    this.store.put(this.rowCodes.codes)
   }
 
-  /** The row of this id is there no more. */
+  /** Removes the row of this id, if there is one. */
   remove(id: string): void {
-    this.write(id, null)
+    this.forgetLists()
+    this.forgetUncoded(Number(id))
+    this.store.remove(Number(id))
   }
 
-  /**
-   * The total, and the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot tell,
-   * or a row without codes matches.
-   */
+  /** The total, and the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot decide. */
   page(
     filters: readonly Filter[],
     sorts: readonly Sort[],
     offset: number,
     size: number,
     bounds?: Bounds,
-  ): FoundPage | null {
+  ): Found | null {
     const asked = this.asked(filters, sorts, bounds)
     return asked && this.found(asked, offset, size)
   }
@@ -112,11 +138,13 @@ export class ColumnTable {
     { side, position }: Seek,
     size: number,
     bounds?: Bounds,
-  ): FoundPage | null {
+  ): Found | null {
     const asked = this.asked(filters, sorts, bounds)
     const sets = asked && setsBefore(asked.keys, this.rowCodes, position)
     if (asked === null || sets === null) return null
-    const counts = sets.map((conditions) => this.lists.countAlso(asked, conditions))
+    const counts = sets.map(
+      (set) => matchesOf(this.kernel, this.store, inOrderOfCost([...asked.conditions, ...set])).total,
+    )
     const behind = counts.reduce((sum, count) => sum + count, 0)
     if (side === 'behind') return this.found(asked, behind, size + 1)
     const end = behind - (counts.at(-1) as number)
@@ -124,37 +152,62 @@ export class ColumnTable {
     return this.found(asked, from, end - from)
   }
 
-  private found(asked: Asked, offset: number, size: number): FoundPage {
-    const { total, slots, rows } = this.lists.page(asked, asked.keys, offset, size)
-    return new FoundPage(total, slots, rows, this.rowCodes)
+  private found(asked: Asked, offset: number, size: number): Found {
+    const { kernel, store } = this
+    const { filters, conditions, keys } = asked
+    // What the filters match is kept by their operands; how texts lie to an operand may change without them.
+    const isKept = conditions.every(({ byRank }) => byRank === null)
+    const known = isKept ? this.kept.get(filters) : null
+    const list = known ?? matchesOf(kernel, store, conditions)
+    if (known === null && isKept) this.kept.set(filters, list)
+    const end = Math.min(offset + size, list.total)
+    if (offset >= end) return { total: list.total, rows: [] }
+    const { segments, before } = pageRangeOf(store, list, keys[0] as PageKey, offset, end)
+    const matches = known === null ? only(list as Matches, segments) : matchesOf(kernel, store, conditions, segments)
+    const search = new PageSearch(kernel, store, keys, conditions, size)
+    return { total: list.total, rows: this.print(search.find(matches, offset - before, end - before), list.total) }
   }
 
-  /** What a list asks of codes; null: codes cannot tell, or a row without codes may match. */
+  private print(slots: readonly number[], total: number): Row[] {
+    const { printers } = this.rowCodes
+    const codes = new Float64Array(printers.length * slots.length)
+    this.store.readAll(slots, codes)
+    const lead = String(total)
+    return slots.map((_, index) => {
+      const first = index * printers.length
+      const uncoded = this.uncodedRows.size > 0 ? this.uncodedRows.get(codes[first + ID] as number) : undefined
+      const row: (string | null)[] = [lead]
+      if (uncoded) row.push(...uncoded.row)
+      else for (const [column, print] of printers.entries()) row.push(print(codes[first + column] as number))
+      return row
+    })
+  }
+
+  /** Null: codes cannot decide. */
   private asked(filters: readonly Filter[], sorts: readonly Sort[], bounds: Bounds | undefined): Asked | null {
     const keys = pageKeysOf(this.coded, sorts)
-    const conditions = conditionsOf(this.coded, filters, bounds)
-    if (keys === null || conditions === null || this.mayMatchOthers(filters, conditions)) return null
-    return { filters, conditions, bounds, keys }
+    const conditions = keys && conditionsOf(this.coded, filters, bounds)
+    return keys && conditions && { filters, conditions, keys }
   }
 
-  /** Whether a row without codes may match. */
-  private mayMatchOthers(filters: readonly Filter[], conditions: readonly Condition[]): boolean {
-    if (this.odd.size === 0) return false
-    const test = this.odd.size > OTHERS_MAX ? null : rowTestOf(this.coded, filters, conditions)
-    return test === null || this.odd.values().some((row) => test(row) !== false)
+  private forgetUncoded(id: number) {
+    const known = this.uncodedRows.get(id)
+    if (known === undefined) return
+    this.uncodedRows.delete(id)
+    for (const column of known.columns) (this.coded.uncoded[column] as number)--
   }
 
   /** A row has changed, or the order of a text: nothing that was found of lists holds any more. */
   private forgetLists() {
-    this.lists.forget()
+    this.kept.forget()
   }
 
   useRanks(property: Property, ranks: Int32Array | null): void {
     this.forgetLists()
-    const place = this.entity.properties.indexOf(property)
-    this.coded.ranks[place]?.release()
-    this.coded.ranks[place] = null
-    if (ranks) this.coded.ranks[place] = new RankTable(this.kernel, ranks)
+    const column = this.entity.properties.indexOf(property)
+    this.coded.ranks[column]?.release()
+    this.coded.ranks[column] = null
+    if (ranks) this.coded.ranks[column] = new RankTable(this.kernel, ranks)
   }
 
   textsOf(property: Property): Texts {
@@ -163,45 +216,19 @@ export class ColumnTable {
     return dictionary
   }
 
-  /** Takes over so many slots into rows that the clusters have begun. False: there is nothing more to be done. */
-  takeOver(rows: ClusteredRows, slots: number): boolean {
-    this.clusters.orGiveUp(rows, () => rows.takeOver(slots))
-    // What is kept of lists was found among other rows.
-    if (rows.isWhole) this.forgetLists()
-    return !rows.isWhole && !rows.isReleased
-  }
-
-  /** Gives back what only makes lists quicker. */
-  giveUpClusters(): void {
-    this.forgetLists()
-    this.clusters.release()
-  }
-
   release(): void {
-    this.slots.release()
-    this.clusters.release()
+    this.store.release()
     for (const ranks of this.coded.ranks) ranks?.release()
   }
+}
 
-  private write(id: string, row: Row | null) {
-    this.forgetLists()
-    const slot = this.slots.find(Number(id))
-    const hasCodes = row !== null && this.rowCodes.code(row)
-    if (slot >= 0 && !hasCodes) this.clear(slot, Number(id))
-    if (row !== null && !hasCodes) this.odd.set(id, row)
-    else this.odd.delete(id)
-    if (!hasCodes) return
-    if (slot < 0) return this.addCodes()
-    this.slots.replace(slot, this.rowCodes.codes)
-    this.clusters.put(slot, this.rowCodes.codes)
-  }
-
-  private addCodes() {
-    this.clusters.put(this.slots.add(this.rowCodes.codes), this.rowCodes.codes)
-  }
-
-  private clear(slot: number, id: number) {
-    this.slots.remove(slot, id)
-    this.clusters.drop(slot)
-  }
+/** The rows in these of the segments. */
+function only(matches: Matches, segments: readonly number[]): Matches {
+  if (segments === matches.segments) return matches
+  const wanted = new Set(segments)
+  const at = matches.segments.flatMap((number, index) => (wanted.has(number) ? [index] : []))
+  const of = (numbers: readonly number[]) => at.map((index) => numbers[index] as number)
+  const counts = of(matches.counts)
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  return { segments: of(matches.segments), bits: of(matches.bits), counts, total }
 }

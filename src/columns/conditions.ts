@@ -10,7 +10,7 @@ import type { RowCodes } from './rowCodes.ts'
 
 /** Rows whose code of a property is from the least to the greatest, or all others. */
 export interface Condition {
-  readonly place: number
+  readonly column: number
   readonly least: number
   readonly greatest: number
   readonly isComplement: boolean
@@ -22,8 +22,10 @@ export interface Condition {
 export interface Coded {
   readonly entity: Entity
   readonly rowCodes: RowCodes
-  /** By property; null where no ranks are known. */
+  /** By column; null where no ranks are known. */
   readonly ranks: readonly (RankTable | null)[]
+  /** By column, how many rows have a value without a code. */
+  readonly uncoded: Int32Array
 }
 
 /** So that texts of a rank less than it are less than the filter's operand. */
@@ -39,12 +41,16 @@ export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: 
     if (other < 0) conditions.push(condition)
     else conditions[other] = met(conditions[other] as Condition, condition)
   }
-  // Ranks are looked up row by row, so the fewer rows are left the better.
-  return conditions.sort((one, other) => Number(one.byRank !== null) - Number(other.byRank !== null))
+  return inOrderOfCost(conditions)
+}
+
+/** Ranks are looked up row by row, so the fewer rows are left the better. */
+export function inOrderOfCost(conditions: readonly Condition[]): Condition[] {
+  return conditions.toSorted((one, other) => Number(one.byRank !== null) - Number(other.byRank !== null))
 }
 
 function canMeet(one: Condition, other: Condition): boolean {
-  return one.place === other.place && one.byRank === other.byRank && !one.isComplement && !other.isComplement
+  return one.column === other.column && one.byRank === other.byRank && !one.isComplement && !other.isComplement
 }
 
 function met(one: Condition, other: Condition): Condition {
@@ -55,19 +61,19 @@ function met(one: Condition, other: Condition): Condition {
 function conditionOf(table: Coded, filter: Filter, bounds?: Bounds): Condition | null {
   const { property, operator, value } = filter
   const { sides } = operator
-  const place = table.entity.properties.indexOf(property)
-  if (!sides) return null
+  const column = table.entity.properties.indexOf(property)
+  if (!sides || (table.uncoded[column] as number) > 0) return null
   const { kind } = property
   const isText = isTextName(kind.name)
   if (value === null) {
     const none = isText ? textsWithout(kind) : { least: -Infinity, greatest: Infinity }
-    return { place, ...none, isComplement: isText !== sides.equal, byRank: null }
+    return { column, ...none, isComplement: isText !== sides.equal, byRank: null }
   }
   const operand = kind.printFilter(value)
-  if (isText && isOrder(sides)) return rankCondition(table, place, sides, operand, bounds?.get(filter))
-  const code = table.rowCodes.find(place, operand)
+  if (isText && isOrder(sides)) return rankCondition(table, column, sides, operand, bounds?.get(filter))
+  const code = table.rowCodes.find(column, operand)
   const around = code === null && !isText ? aroundNone(kind, operand) : aroundCode(code)
-  return around && rangeOf(place, sides, around, null)
+  return around && rangeOf(column, sides, around, null)
 }
 
 const textsWithout = (kind: Kind) => ({ least: NO_TEXT, greatest: kind.emptyIsNoValue ? EMPTY_TEXT : NO_TEXT })
@@ -106,17 +112,17 @@ function aroundNone(kind: Kind, operand: string): Around | null {
 }
 
 /** By the ranks of texts; null: one is not known. */
-function rankCondition(table: Coded, place: number, sides: Sides, operand: string, bound?: number): Condition | null {
-  const ranks = table.ranks[place]
-  const dictionary = table.rowCodes.dictionaries[place]
+function rankCondition(table: Coded, column: number, sides: Sides, operand: string, bound?: number): Condition | null {
+  const ranks = table.ranks[column]
+  const dictionary = table.rowCodes.dictionaries[column]
   if (!ranks || !dictionary || bound === undefined || !ranks.knows(dictionary.size)) return null
   const code = dictionary.find(operand)
   const equal = code === null ? null : ranks.rankOf(code)
-  return rangeOf(place, sides, { below: bound - 1, equal, above: equal === null ? bound : equal + 1 }, ranks)
+  return rangeOf(column, sides, { below: bound - 1, equal, above: equal === null ? bound : equal + 1 }, ranks)
 }
 
 /** Null: it is not one range. */
-function rangeOf(place: number, sides: Sides, around: Around, byRank: RankTable | null): Condition | null {
+function rangeOf(column: number, sides: Sides, around: Around, byRank: RankTable | null): Condition | null {
   const isComplement = sides.none
   const { less, equal, greater } = isComplement
     ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater }
@@ -125,5 +131,5 @@ function rangeOf(place: number, sides: Sides, around: Around, byRank: RankTable 
   const own = equal ? around.equal : null
   const least = less ? -Infinity : (own ?? (greater ? around.above : Infinity))
   const greatest = greater ? Infinity : (own ?? (less ? around.below : -Infinity))
-  return { place, least, greatest, isComplement, byRank }
+  return { column, least, greatest, isComplement, byRank }
 }

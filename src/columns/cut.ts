@@ -47,12 +47,12 @@ export function cutFloats(level: number, key: PageKey, leastOrdinal: bigint, gre
 
 /** What the rows of some buckets have in common. */
 export function rangeOf(cut: Cut, { first, last }: Run): Condition {
-  const { place, ranks } = cut.key
-  if (first === NONE && ranks) return { place, least: NO_TEXT, greatest: NO_TEXT, isComplement: false, byRank: null }
-  if (first === NONE) return { place, least: -Infinity, greatest: Infinity, isComplement: true, byRank: null }
+  const { column, ranks } = cut.key
+  if (first === NONE && ranks) return { column, least: NO_TEXT, greatest: NO_TEXT, isComplement: false, byRank: null }
+  if (first === NONE) return { column, least: -Infinity, greatest: Infinity, isComplement: true, byRank: null }
   const [low, high] = first < last ? [first, last] : [last, first]
   const [least, greatest] = cut.isWide ? floatsOf(cut, low, high) : numbersOf(cut, low, high)
-  return { place, least, greatest, isComplement: false, byRank: ranks }
+  return { column, least, greatest, isComplement: false, byRank: ranks }
 }
 
 /** Of the buckets from `low` to `high`, the least number and the greatest. */

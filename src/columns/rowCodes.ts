@@ -4,7 +4,7 @@ import type { Row } from '../model/sql.ts'
 import { numbers } from './codes.ts'
 import { BACKSLASH, dateAt, decimalAt, instantAt, integerAt, isNull, TAB, writeUnescaped } from './copyText.ts'
 import { Dictionary, HASH_SEED, hashed, NO_TEXT } from './dictionary.ts'
-import { Printer } from './printers.ts'
+import { type Print, printerOf } from './printers.ts'
 
 const LETTER_T = 116 // PostgreSQL prints t and f
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -29,7 +29,7 @@ export class RowCodes {
   private readonly kinds: readonly KindName[]
   private readonly readers: Uint8Array
   /** One for each property. */
-  readonly printers: readonly Printer[]
+  readonly printers: readonly Print[]
   private unescaped = new Uint8Array(1_024)
 
   constructor({ properties }: Entity) {
@@ -37,39 +37,39 @@ export class RowCodes {
     this.readers = Uint8Array.from(this.kinds, (kind) => READERS[kind])
     this.codes = new Float64Array(this.kinds.length)
     this.dictionaries = this.kinds.map((kind) => (isText(kind) ? new Dictionary() : null))
-    this.printers = properties.map(({ kind }, place) => new Printer(kind, this.dictionaries[place] ?? null))
+    this.printers = properties.map(({ kind }, column) => printerOf(kind, this.dictionaries[column] ?? null))
   }
 
   get bytes(): number {
     return this.dictionaries.reduce((sum, dictionary) => sum + (dictionary?.bytes ?? 0), 0)
   }
 
-  /** Codes a row; false: one of its values has no code. Its texts have one in any case, so that they can be ranked. */
-  code(row: Row): boolean {
-    let isWhole = true
-    for (let place = 0; place < this.kinds.length; place++) {
-      const text = row[place] as string | null
-      const dictionary = this.dictionaries[place]
-      const code = dictionary && text !== null ? dictionary.code(text) : this.find(place, text)
-      if (code === null) isWhole = false
-      else this.codes[place] = code
+  /** Codes a row. Returns the columns of values that have no code, which are coded as no value. */
+  code(row: Row): number[] {
+    const uncoded: number[] = []
+    for (let column = 0; column < this.kinds.length; column++) {
+      const text = row[column] as string | null
+      const dictionary = this.dictionaries[column]
+      const code = dictionary && text !== null ? dictionary.code(text) : this.find(column, text)
+      if (code === null) uncoded.push(column)
+      this.codes[column] = code ?? Number.NaN
     }
-    return isWhole
+    return uncoded
   }
 
   /** The code of one value; null: it has none. */
-  find(place: number, text: string | null): number | null {
-    const dictionary = this.dictionaries[place]
+  find(column: number, text: string | null): number | null {
+    const dictionary = this.dictionaries[column]
     if (text === null) return dictionary ? NO_TEXT : Number.NaN
-    return dictionary ? dictionary.find(text) : numbers[this.kinds[place] as PlainName](text)
+    return dictionary ? dictionary.find(text) : numbers[this.kinds[column] as PlainName](text)
   }
 
   /** Codes the row of a line of COPY; false: one of its values has no code. */
   codeLine(bytes: Uint8Array, from: number, to: number): boolean {
     const { codes, dictionaries } = this
     let start = from
-    for (let place = 0; place < codes.length; place++) {
-      const dictionary = dictionaries[place] as Dictionary | null
+    for (let column = 0; column < codes.length; column++) {
+      const dictionary = dictionaries[column] as Dictionary | null
       let end = start
       let code: number | null
       if (dictionary) {
@@ -85,23 +85,23 @@ export class RowCodes {
         code = hasEscapes ? this.escaped(dictionary, bytes, start, end) : dictionary.codeOf(bytes, start, end, hash)
       } else {
         while (end < to && bytes[end] !== TAB) end++
-        code = isNull(bytes, start, end) ? Number.NaN : this.plain(place, bytes, start, end)
+        code = isNull(bytes, start, end) ? Number.NaN : this.plain(column, bytes, start, end)
       }
       if (code === null) return false
-      codes[place] = code
+      codes[column] = code
       start = end + 1
     }
     return true
   }
 
-  private plain(place: number, bytes: Uint8Array, from: number, to: number): number | null {
-    const code = this.quick(place, bytes, from, to)
-    return Number.isNaN(code) ? this.find(place, decoder.decode(bytes.subarray(from, to))) : code
+  private plain(column: number, bytes: Uint8Array, from: number, to: number): number | null {
+    const code = this.quick(column, bytes, from, to)
+    return Number.isNaN(code) ? this.find(column, decoder.decode(bytes.subarray(from, to))) : code
   }
 
   /** NaN: the value is not as usual. */
-  private quick(place: number, bytes: Uint8Array, from: number, to: number): number {
-    switch (this.readers[place]) {
+  private quick(column: number, bytes: Uint8Array, from: number, to: number): number {
+    switch (this.readers[column]) {
       case READERS.integer:
         return integerAt(bytes, from, to)
       case READERS.instant:

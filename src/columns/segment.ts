@@ -21,7 +21,7 @@ export class Segment {
   readonly matchBits: number
   readonly workBits: number
   /** The addresses of the columns. */
-  readonly columns: number[]
+  readonly addresses: number[]
   readonly isWide: boolean[]
   /** Whether a row is or was without a value; never of texts, whose codes have a number for that. */
   readonly hasNone: boolean[]
@@ -38,11 +38,11 @@ export class Segment {
     this.liveBits = kernel.reserve(3 * bitmap)
     this.matchBits = this.liveBits + bitmap
     this.workBits = this.matchBits + bitmap
-    this.columns = []
+    this.addresses = []
     this.isWide = hasTexts.map(() => false)
     this.hasNone = hasTexts.map(() => false)
     try {
-      for (const _ of hasTexts) this.columns.push(kernel.reserve(NARROW * capacity))
+      for (const _ of hasTexts) this.addresses.push(kernel.reserve(NARROW * capacity))
     } catch (error) {
       this.release()
       throw error
@@ -61,15 +61,15 @@ export class Segment {
 
   /** @throws KernelFull; the row is then as it was. */
   put(row: number, codes: Float64Array): void {
-    for (let place = 0; place < codes.length; place++)
-      if (!this.isWide[place] && !isNarrow(codes[place] as number)) this.widen(place)
+    for (let column = 0; column < codes.length; column++)
+      if (!this.isWide[column] && !isNarrow(codes[column] as number)) this.widen(column)
     const { words, floats } = this.kernel
-    for (let place = 0; place < codes.length; place++) {
-      const code = codes[place] as number
-      const column = this.columns[place] as number
-      if (this.isWide[place]) floats[(column >> 3) + row] = code
-      else words[(column >> 2) + row] = Number.isNaN(code) ? NO_CODE : code
-      this.bound(place, code)
+    for (let column = 0; column < codes.length; column++) {
+      const code = codes[column] as number
+      const address = this.addresses[column] as number
+      if (this.isWide[column]) floats[(address >> 3) + row] = code
+      else words[(address >> 2) + row] = Number.isNaN(code) ? NO_CODE : code
+      this.bound(column, code)
     }
     if (!this.isLive(row)) {
       words[this.wordOf(row)] = (words[this.wordOf(row)] as number) | (1 << (row & 31))
@@ -88,57 +88,77 @@ export class Segment {
     return (((this.kernel.words[this.wordOf(row)] as number) >>> (row & 31)) & 1) === 1
   }
 
+  /** A row that is free; -1: there is none. */
+  freeRow(): number {
+    if (this.rows < this.capacity) return this.rows
+    if (this.live === this.capacity) return -1
+    const { words } = this.kernel
+    let word = this.liveBits >> 2
+    while (words[word] === -1) word++
+    const free = ~(words[word] as number)
+    return 32 * (word - (this.liveBits >> 2)) + 31 - Math.clz32(free & -free)
+  }
+
+  /** Learns between which codes the live rows lie, after others were removed. */
+  tighten(): void {
+    this.zones.clear(this.number)
+    this.hasNone.fill(false)
+    for (let row = 0; row < this.rows; row++)
+      if (this.isLive(row))
+        for (let column = 0; column < this.addresses.length; column++) this.bound(column, this.codeAt(row, column))
+  }
+
   /** No code of a column that is or was there is less. */
-  leastOf(place: number): number {
-    return (this.zones.least[place] as Float64Array)[this.number] as number
+  leastOf(column: number): number {
+    return (this.zones.least[column] as Float64Array)[this.number] as number
   }
 
   /** The same of greater ones. */
-  greatestOf(place: number): number {
-    return (this.zones.greatest[place] as Float64Array)[this.number] as number
+  greatestOf(column: number): number {
+    return (this.zones.greatest[column] as Float64Array)[this.number] as number
   }
 
-  /** Reads all codes of a row, to where `at` is. */
-  read(row: number, into: Float64Array, at: number): void {
+  /** Reads all codes of a row. */
+  read(row: number, into: Float64Array): void {
     const { words, floats } = this.kernel
-    for (let place = 0; place < this.columns.length; place++) {
-      const column = this.columns[place] as number
-      if (this.isWide[place]) into[at + place] = floats[(column >> 3) + row] as number
+    for (let column = 0; column < this.addresses.length; column++) {
+      const address = this.addresses[column] as number
+      if (this.isWide[column]) into[column] = floats[(address >> 3) + row] as number
       else {
-        const code = words[(column >> 2) + row] as number
-        into[at + place] = code === NO_CODE && !this.hasTexts[place] ? Number.NaN : code
+        const code = words[(address >> 2) + row] as number
+        into[column] = code === NO_CODE && !this.hasTexts[column] ? Number.NaN : code
       }
     }
   }
 
   /**
-   * Reads all codes of the rows `slots[from, end)`, of which the segment's first is `first`, each to its place in `into`. Column by
+   * Reads all codes of the rows `slots[from, end)`, of which the segment's first is `first`, each to its position in `into`. Column by
    * column: nearly every code has to come from memory by itself, and so many of them come at once.
    */
   readAll(slots: readonly number[], first: number, from: number, end: number, into: Float64Array): void {
-    const { columns, hasTexts } = this
+    const { addresses, hasTexts } = this
     const { words, floats } = this.kernel
-    const places = columns.length
-    for (let place = 0; place < places; place++) {
-      const none = hasTexts[place] ? NO_CODE : Number.NaN
-      if (this.isWide[place]) {
-        const base = ((columns[place] as number) >> 3) - first
-        for (let at = from; at < end; at++) into[at * places + place] = floats[base + (slots[at] as number)] as number
+    const columns = addresses.length
+    for (let column = 0; column < columns; column++) {
+      const none = hasTexts[column] ? NO_CODE : Number.NaN
+      if (this.isWide[column]) {
+        const base = ((addresses[column] as number) >> 3) - first
+        for (let at = from; at < end; at++) into[at * columns + column] = floats[base + (slots[at] as number)] as number
       } else {
-        const base = ((columns[place] as number) >> 2) - first
+        const base = ((addresses[column] as number) >> 2) - first
         for (let at = from; at < end; at++) {
           const code = words[base + (slots[at] as number)] as number
-          into[at * places + place] = code === NO_CODE ? none : code
+          into[at * columns + column] = code === NO_CODE ? none : code
         }
       }
     }
   }
 
-  codeAt(row: number, place: number): number {
-    const column = this.columns[place] as number
-    if (this.isWide[place]) return this.kernel.floats[(column >> 3) + row] as number
-    const code = this.kernel.words[(column >> 2) + row] as number
-    return code === NO_CODE && !this.hasTexts[place] ? Number.NaN : code
+  codeAt(row: number, column: number): number {
+    const address = this.addresses[column] as number
+    if (this.isWide[column]) return this.kernel.floats[(address >> 3) + row] as number
+    const code = this.kernel.words[(address >> 2) + row] as number
+    return code === NO_CODE && !this.hasTexts[column] ? Number.NaN : code
   }
 
   /** Gives its memory back; it is then without rows for good. */
@@ -146,8 +166,8 @@ export class Segment {
     if (this.isReleased) return
     this.isReleased = true
     this.kernel.free(this.liveBits, (3 * this.capacity) / 8)
-    this.columns.forEach((column, place) => {
-      this.kernel.free(column, (this.isWide[place] ? WIDE : NARROW) * this.capacity)
+    this.addresses.forEach((address, column) => {
+      this.kernel.free(address, (this.isWide[column] ? WIDE : NARROW) * this.capacity)
     })
   }
 
@@ -155,17 +175,17 @@ export class Segment {
     return (this.liveBits >> 2) + (row >> 5)
   }
 
-  private bound(place: number, code: number) {
-    if (Number.isNaN(code)) this.hasNone[place] = true
-    else this.zones.take(this.number, place, code)
+  private bound(column: number, code: number) {
+    if (Number.isNaN(code)) this.hasNone[column] = true
+    else this.zones.take(this.number, column, code)
   }
 
-  private widen(place: number) {
-    const from = this.columns[place] as number
+  private widen(column: number) {
+    const from = this.addresses[column] as number
     const to = this.kernel.reserve(WIDE * this.capacity)
     this.kernel.calls.widen(from, this.capacity, to)
-    this.columns[place] = to
-    this.isWide[place] = true
+    this.addresses[column] = to
+    this.isWide[column] = true
     this.kernel.free(from, NARROW * this.capacity)
   }
 }

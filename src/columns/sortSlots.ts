@@ -1,9 +1,9 @@
 import { NO_TEXT } from './dictionary.ts'
 import type { PageKey } from './pageKeys.ts'
-import type { SegmentedRows } from './segmentedRows.ts'
+import type { RowStore } from './rowStore.ts'
 
 /** Slots of rows in the order of some keys, the last of which is the id. */
-export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: SegmentedRows): number[] {
+export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: RowStore): number[] {
   const values = keys.map((key) => valuesOf(slots, key, rows))
   const order = new Uint16Array(slots.length)
   for (let at = 0; at < slots.length; at++) order[at] = at
@@ -20,10 +20,10 @@ export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: Seg
   return sorted
 }
 
-function valuesOf(slots: Int32Array, { place, ranks }: PageKey, rows: SegmentedRows): Float64Array {
+function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore): Float64Array {
   const values = new Float64Array(slots.length)
   for (let at = 0; at < slots.length; at++) {
-    const code = rows.codeAt(slots[at] as number, place)
+    const code = rows.codeAt(slots[at] as number, column)
     values[at] = !ranks ? code : code === NO_TEXT ? Number.NaN : ranks.rankOf(code)
   }
   return values

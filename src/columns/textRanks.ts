@@ -1,25 +1,50 @@
 import { unavailable } from '../execute/outcomes.ts'
 import type { Entity, Property } from '../model/entity.ts'
+import { LruCache } from '../model/lruCache.ts'
 import { Collation, type Reader } from './collation.ts'
-import { extendOrder } from './extendOrder.ts'
-import { TextBounds } from './textBounds.ts'
-import { NO_ORDER, type TextOrder } from './textOrder.ts'
-import type { Texts } from './textPieces.ts'
+import { insertAt, NO_ORDER, orderOf, sortTexts, type TextOrder, type Texts, takePiece } from './textOrder.ts'
 
 /** Of one property. */
 const TEXTS_MAX = 1_000_000
+/** New texts that are placed one by one; with more, all texts are ordered again. */
+const PLACED_MAX = 100
+/** Fewer texts are ordered again in any case: that is one statement. */
+const ORDERED_MIN = 256
 /** Operands that are looked for at once, of one property. */
 const SEARCHES_MAX = 100
+const GAPS_BYTES_MAX = 256 * 1_024
+/** Texts on each side of where ICU here has an operand. */
+const NEAR = 8
+/** A range of at most so many texts is compared at once. */
+const SMALL_MAX = 64
+const guess = new Intl.Collator('und')
+
+/** The texts between which an operand lies, by their codes; 0 stands for either end of all texts. */
+interface Gap {
+  /** Less than the operand. */
+  readonly below: number
+  /** Not less. */
+  readonly above: number
+}
+
+const EVERYWHERE: Gap = { below: 0, above: 0 }
+
+/** Ranks from `from` up to, not including, `to`. */
+interface Range {
+  readonly from: number
+  readonly to: number
+}
 
 /**
  * The order of a property's texts as the collation of its column has it, so that rows can be sorted and compared by codes.
- * It holds for as long as PostgreSQL, and the column's definition, stay the same. It takes 8 bytes for each text, twice as
+ * It holds as long as PostgreSQL, and the column's definition, stay the same. It takes 8 bytes for each text, twice as
  * many while texts are added, up to 40 while all are ordered, and 256 KiB for operands.
  */
 export class TextRanks {
   private order: TextOrder = NO_ORDER
-  private readonly bounds: TextBounds
   private readonly collation: Collation
+  /** Where operands lie. A gap stays right in a later order: only texts that were added within it have to be compared. */
+  private readonly gaps = new LruCache<Gap>(GAPS_BYTES_MAX, (_, operand) => 128 + 2 * operand.length)
   private readonly searches = new Map<string, Promise<number>>()
   private extending: Promise<void> | null = null
 
@@ -30,19 +55,18 @@ export class TextRanks {
     reader: Reader,
   ) {
     this.collation = new Collation(entity, property, reader)
-    this.bounds = new TextBounds(texts, this.collation)
   }
 
   /**
-   * By code, how many texts are less than its own; of code 0, which is no text, it says nothing. Codes beyond came later.
-   * The array never changes: there is another when they have been added.
+   * By code, how many texts are less than its own; code 0 is no text and has no rank. Codes beyond came later.
+   * The array never changes: if texts are added, there is another one.
    */
   get ranks(): Int32Array {
     return this.order.ranks
   }
 
   /**
-   * Adds the texts that have come, and waits for those that were there at the call. False: they are too many to be
+   * Adds the new texts, and waits for those that there were at the call. False: they are too many to be
    * ordered. @throws ApiError 500, 503; then nothing has changed
    */
   async extend(): Promise<boolean> {
@@ -52,38 +76,108 @@ export class TextRanks {
     return true
   }
 
+  /** How many texts of the order are less than the operand; null: `boundOf` has to look for it. */
+  knownBound(operand: string): number | null {
+    const gap = this.gaps.get(operand)
+    if (gap === undefined) return null
+    const { from, to } = rangeOf(this.order, gap)
+    return from === to ? to : null
+  }
+
   /**
-   * How many of the ranked texts are less than the operand: those whose rank is below that number. Of the `ranks` at the
-   * moment at which it resolves; who has waited since asks `knownBound`. @throws ApiError 500, 503
+   * How many of the ranked texts are less than the operand: those whose rank is below that number. It is of the `ranks` at the
+   * moment at which it resolves; a caller that has awaited anything since asks `knownBound`. @throws ApiError 500, 503
    */
   boundOf(operand: string): Promise<number> {
     let search = this.searches.get(operand)
     if (search) return search
     if (this.searches.size >= SEARCHES_MAX)
       return Promise.reject(unavailable(new Error('too many operands are looked for')))
-    search = this.search(operand).finally(() => this.searches.delete(operand))
+    search = this.findBound(operand).finally(() => this.searches.delete(operand))
     this.searches.set(operand, search)
     return search
   }
 
-  /** The same of the `ranks` there are now; null: `boundOf` has to look for it. */
-  knownBound(operand: string): number | null {
-    return this.bounds.known(this.order, operand)
-  }
-
-  private async search(operand: string): Promise<number> {
+  private async findBound(operand: string): Promise<number> {
     for (;;) {
       const { order } = this
-      const bound = await this.bounds.find(order, operand)
+      const bound = await this.search(order, operand, this.gaps.get(operand))
+      this.gaps.set(operand, { below: order.codes[bound - 1] ?? 0, above: order.codes[bound] ?? 0 })
       if (order === this.order) return bound
     }
   }
 
   private async add(): Promise<void> {
+    const { order, texts, collation } = this
     try {
-      this.order = await extendOrder(this.order, this.texts, this.collation, this.bounds)
+      const first = order.ranks.length
+      const added = Array.from({ length: texts.size - first }, (_, index) => first + index)
+      if (added.length <= PLACED_MAX && order.codes.length >= ORDERED_MIN) {
+        const ranks = await Promise.all(added.map((code) => this.search(order, texts.text(code))))
+        this.order = await insertAt(order, added, ranks, texts, collation)
+      } else {
+        const all = Int32Array.from({ length: order.codes.length + added.length }, (_, index) => index + 1)
+        this.order = await orderOf(await sortTexts(all, texts, collation))
+      }
     } finally {
       this.extending = null
     }
   }
+
+  /** How many texts of an order are less than the operand. */
+  private async search(order: TextOrder, operand: string, gap = EVERYWHERE): Promise<number> {
+    let range = rangeOf(order, gap)
+    for (let isFirst = true; range.from < range.to; isFirst = false) {
+      const ranks = isFirst ? this.near(order, operand, range) : spread(range)
+      range = await this.narrow(order, operand, range, ranks)
+    }
+    return range.to
+  }
+
+  /** Compares the operand with the texts of some ranks of the range; of fewer, if one statement does not take all. */
+  private async narrow({ codes }: TextOrder, operand: string, range: Range, some: readonly number[]): Promise<Range> {
+    let ranks = some
+    for (;;) {
+      const thresholds = takePiece(
+        Int32Array.from(ranks, (rank) => codes[rank] as number),
+        0,
+        this.texts,
+      )
+      if (thresholds.length < ranks.length) {
+        ranks = ranks.filter((_, index) => index % 2 === 1)
+        continue
+      }
+      const equal = thresholds.indexOf(operand)
+      if (equal >= 0) return { from: ranks[equal] as number, to: ranks[equal] as number }
+      const [place] = (await this.collation.places([operand], thresholds)) as [number]
+      return { from: place > 0 ? (ranks[place - 1] as number) + 1 : range.from, to: ranks[place] ?? range.to }
+    }
+  }
+
+  /** Ranks around the place that the operand has by ICU here, which orders most texts as PostgreSQL does. */
+  private near({ codes }: TextOrder, operand: string, { from, to }: Range): number[] {
+    let [low, high] = [from, to]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (guess.compare(this.texts.text(codes[middle] as number), operand) < 0) low = middle + 1
+      else high = middle
+    }
+    const first = Math.max(from, low - NEAR)
+    return Array.from({ length: Math.min(to, low + NEAR) - first }, (_, index) => first + index)
+  }
+}
+
+function rangeOf({ codes, ranks }: TextOrder, { below, above }: Gap): Range {
+  return {
+    from: below === 0 ? 0 : (ranks[below] as number) + 1,
+    to: above === 0 ? codes.length : (ranks[above] as number),
+  }
+}
+
+/** All ranks of a small range; of a large one, its square root of them at equal distances. */
+function spread({ from, to }: Range): number[] {
+  const step = to - from <= SMALL_MAX ? 1 : Math.ceil(Math.sqrt(to - from))
+  const ranks: number[] = []
+  for (let rank = from + ((step - 1) >> 1); rank < to; rank += step) ranks.push(rank)
+  return ranks
 }

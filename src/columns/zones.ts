@@ -17,16 +17,22 @@ export class Zones {
   /** Has room for a segment of this number from now on. */
   open(segment: number): void {
     if (segment < (this.least[0] as Float64Array).length) return
-    for (let place = 0; place < this.least.length; place++) {
-      this.least[place] = widened(this.least[place] as Float64Array, Number.POSITIVE_INFINITY)
-      this.greatest[place] = widened(this.greatest[place] as Float64Array, Number.NEGATIVE_INFINITY)
+    for (let column = 0; column < this.least.length; column++) {
+      this.least[column] = widened(this.least[column] as Float64Array, Number.POSITIVE_INFINITY)
+      this.greatest[column] = widened(this.greatest[column] as Float64Array, Number.NEGATIVE_INFINITY)
     }
   }
 
+  /** Forgets the codes of a segment. */
+  clear(segment: number): void {
+    for (const least of this.least) least[segment] = Number.POSITIVE_INFINITY
+    for (const greatest of this.greatest) greatest[segment] = Number.NEGATIVE_INFINITY
+  }
+
   /** A row of the segment has this code. */
-  take(segment: number, place: number, code: number): void {
-    const least = this.least[place] as Float64Array
-    const greatest = this.greatest[place] as Float64Array
+  take(segment: number, column: number, code: number): void {
+    const least = this.least[column] as Float64Array
+    const greatest = this.greatest[column] as Float64Array
     if (code < (least[segment] as number)) least[segment] = code
     if (code > (greatest[segment] as number)) greatest[segment] = code
   }

@@ -1,5 +1,5 @@
 import { columns } from '../compile/parts.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -15,6 +15,13 @@ export function compileRowsBehind(entity: Entity, id: string | null, size: numbe
   const behind = id === null ? sql`` : sql`where id > ${integer(BigInt(id))}`
   return toStatement(
     sql`copy (select ${columns(entity)} from ${name(entity.table)} ${behind} order by id limit ${integer(size)}) to stdout`,
+  )
+}
+
+/** Values of a property in `percent` of the table's blocks. */
+export function compileSample({ table }: Entity, { column }: Property, percent: number): Statement {
+  return toStatement(
+    sql`select ${name(column)}::text from ${name(table)} tablesample system (${param(String(percent))}::real)`,
   )
 }
 

@@ -1,17 +1,23 @@
 import type { Reader } from '../columns/collation.ts'
+import { ColumnTable } from '../columns/columnTable.ts'
 import { Kernel, KernelFull } from '../columns/kernel.ts'
+import { orderFor } from '../columns/orderDemand.ts'
 import { Slices } from '../columns/slices.ts'
 import type { Log } from '../log.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import type { ListQuery } from '../model/query.ts'
 import { Answers } from './answers.ts'
 import { TableCopy } from './tableCopy.ts'
-import { NotRecorded, TableReader, type TableSize } from './tableReader.ts'
+import { type Begin, NotRecorded, TableReader, type TableSize } from './tableReader.ts'
 
 /** The share of the memory for kept answers. */
 const ANSWERS_SHARE = 1 / 8
 /** An estimate: a row of a table that was never analyzed, in bytes of the table's file. */
 const ROW_BYTES = 100
 const CODE_BYTES = 4
+/** An estimate: how full segments are, and what the index of ids takes for a row. */
+const FILL = 0.8
+const INDEX_BYTES = 12
 /** The pause after a load that failed, or a table that did not fit. */
 const RETRY_MS = 60_000
 /** A copy without lists for this time is evicted when another table needs its memory. */
@@ -74,18 +80,25 @@ export class TableCopies {
     return { tables: copies.length, bytes: copies.reduce((sum, { bytes }) => sum + bytes, 0) }
   }
 
-  /** The copy of the entity's table; null, and a load starts, where there is none. */
+  /** The copy of the entity's table; null: there is none. */
   of(entity: Entity): TableCopy | null {
+    const tracked = this.tables.get(entity.table)
+    if (tracked === undefined || tracked.copy === null) return null
+    const { copy } = tracked
+    tracked.askedMs = performance.now()
+    if (copy.dueOrder !== null) this.begin(tracked, copy.dueOrder)
+    return copy
+  }
+
+  /** Starts to load a table that has no copy, so that lists like this one are found soonest. */
+  load(entity: Entity, query: ListQuery): void {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
       tracked = { entity, copy: null, loading: null, askedMs: 0, notBeforeMs: 0, isSaid: false }
       this.tables.set(entity.table, tracked)
     }
-    const nowMs = performance.now()
-    tracked.askedMs = nowMs
-    if (tracked.copy !== null) return tracked.copy
-    if (tracked.loading === null && nowMs >= tracked.notBeforeMs) this.begin(tracked)
-    return null
+    tracked.askedMs = performance.now()
+    this.begin(tracked, orderFor(entity, query))
   }
 
   /** What a list of this asker has to wait for before it is looked for; null: nothing. @throws ApiError 503, after 5 seconds */
@@ -100,9 +113,10 @@ export class TableCopies {
     await this.reader.end()
   }
 
-  private begin(tracked: Tracked) {
+  private begin(tracked: Tracked, orderedBy: number) {
+    if (tracked.loading !== null || performance.now() < tracked.notBeforeMs) return
     tracked.loading = this.loading
-      .then(() => this.load(tracked))
+      .then(() => this.loadCopy(tracked, orderedBy))
       .catch((error) => this.noteFailure(tracked, error))
       .finally(() => {
         tracked.loading = null
@@ -111,19 +125,20 @@ export class TableCopies {
     this.loading = tracked.loading
   }
 
-  private async load(tracked: Tracked) {
+  private async loadCopy(tracked: Tracked, orderedBy: number) {
     const { entity } = tracked
     const { database, questions, log } = this.options
     const startMs = performance.now()
-    const copy = await TableCopy.load(entity, this.kernel, (size) => this.makeRoom(tracked, size), {
+    const table = new ColumnTable(entity, this.kernel, { orderedBy })
+    const begin: Begin = (size, sample) => table.prepare(this.makeRoom(tracked, size), sample)
+    const copy = await TableCopy.load(entity, table, begin, {
       database,
       questions,
       slices: this.slices,
       reader: this.reader,
-      room: () => this.bytesMax - this.use.bytes,
-      log,
       onLost: (reason) => this.forget(tracked, reason),
     })
+    tracked.copy?.release()
     tracked.copy = copy
     if (this.use.bytes > this.bytesMax) {
       this.giveUp(tracked)
@@ -133,17 +148,17 @@ export class TableCopies {
     log.info('a table is in memory', {
       table: entity.table,
       rows: copy.rows,
+      order: (entity.properties[orderedBy] as Property).name,
       mb: Math.ceil(copy.bytes / 2 ** 20),
       ms: Math.round(performance.now() - startMs),
     })
   }
 
-  /** @throws KernelFull */
-  private makeRoom(tracked: Tracked, size: TableSize) {
+  /** Evicts tables until this one fits. Returns about how many rows it has. @throws KernelFull */
+  private makeRoom({ entity }: Tracked, size: TableSize): number {
     const rows = size.rows ?? size.bytes / ROW_BYTES
-    const bytes = rows * (tracked.entity.properties.length * CODE_BYTES + 1 / 8)
+    const bytes = rows * ((entity.properties.length * CODE_BYTES) / FILL + INDEX_BYTES)
     if (bytes > this.bytesMax) throw new KernelFull()
-    if (bytes > this.bytesMax - this.use.bytes) for (const { copy } of this.tables.values()) copy?.giveUpClusters()
     const idle = [...this.tables.values()]
       .filter(({ copy, askedMs }) => copy !== null && performance.now() - askedMs > IDLE_MS)
       .sort((one, other) => one.askedMs - other.askedMs)
@@ -152,6 +167,7 @@ export class TableCopies {
       if (least === undefined) throw new KernelFull()
       this.giveUp(least)
     }
+    return rows
   }
 
   private giveUp(tracked: Tracked) {
@@ -172,7 +188,8 @@ export class TableCopies {
   private noteFailure(tracked: Tracked, error: unknown) {
     const { log, bytesMax } = this.options
     tracked.notBeforeMs = performance.now() + RETRY_MS
-    if (tracked.isSaid || this.isEnded) return
+    // A copy in another order serves on.
+    if (tracked.copy !== null || tracked.isSaid || this.isEnded) return
     tracked.isSaid = true
     const { table } = tracked.entity
     if (error instanceof KernelFull)
@@ -192,7 +209,6 @@ export class TableCopies {
       else copy.refresh().catch(() => undefined)
     }
     // Texts grow with changes, and are not in the kernel's memory. A copy that is loaded anew has those of now alone.
-    if (this.use.bytes > this.bytesMax) for (const { copy } of this.tables.values()) copy?.giveUpClusters()
     if (this.use.bytes > this.bytesMax) for (const tracked of this.tables.values()) this.giveUp(tracked)
   }
 }

@@ -1,16 +1,16 @@
 import type { Reader } from '../columns/collation.ts'
-import { ColumnTable } from '../columns/columnTable.ts'
-import type { FoundPage } from '../columns/foundPage.ts'
-import type { Kernel } from '../columns/kernel.ts'
+import type { ColumnTable, Found } from '../columns/columnTable.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
+import { ID } from '../columns/rowStore.ts'
 import { ApiError } from '../errors.ts'
 import { cellOf, count } from '../metrics/counts.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { TakeLine } from './copyPieces.ts'
 import { Snapshot } from './snapshot.ts'
 import { compileChangedRows, compileQuestion } from './statements.ts'
-import type { Moment, TableReader, TableSize } from './tableReader.ts'
+import type { Begin, Moment, TableReader } from './tableReader.ts'
 
 export interface CopyParts extends SearchParts {
   readonly reader: TableReader
@@ -48,16 +48,16 @@ export class TableCopy {
     this.search = new ListSearch(entity, table, parts)
   }
 
-  /** Reads the table; `begin` may refuse its size. @throws KernelFull, NotRecorded, and what `begin` and the driver throw */
-  static async load(
-    entity: Entity,
-    kernel: Kernel,
-    begin: (size: TableSize) => void,
-    parts: CopyParts,
-  ): Promise<TableCopy> {
-    const table = new ColumnTable(entity, kernel)
+  /**
+   * Reads the rows into an empty table; `begin` may refuse their number.
+   * @throws KernelFull, NotRecorded, and what `begin` and the driver throw; the table is then released
+   */
+  static async load(entity: Entity, table: ColumnTable, begin: Begin, parts: CopyParts): Promise<TableCopy> {
     try {
-      const moment = await parts.reader.read(entity, begin, (bytes, from, to) => table.addLine(bytes, from, to))
+      // In the order of ids the rows come anyway.
+      const sampled = table.orderedBy === ID ? null : (entity.properties[table.orderedBy] as Property)
+      const take: TakeLine = (bytes, from, to) => table.addLine(bytes, from, to)
+      const moment = await parts.reader.read(entity, sampled, begin, take)
       return new TableCopy(entity, table, moment, parts)
     } catch (error) {
       table.release()
@@ -72,6 +72,11 @@ export class TableCopy {
   /** Of the kernel's memory and of the program's own. */
   get bytes(): number {
     return this.table.bytes
+  }
+
+  /** The column by which the rows would lie better for the lists that come; null: they lie well. */
+  get dueOrder(): number | null {
+    return this.search.dueOrder
   }
 
   /**
@@ -154,13 +159,8 @@ export class TableCopy {
   }
 
   /** The total and the rows of a page, synchronously; null: the codes cannot decide. */
-  find(query: ListQuery): FoundPage | null {
+  find(query: ListQuery): Found | null {
     return this.isLost ? null : this.search.find(query)
-  }
-
-  /** Gives back what only makes lists quicker. */
-  giveUpClusters(): void {
-    this.table.giveUpClusters()
   }
 
   /** Gives its memory back; from then on it finds nothing. */

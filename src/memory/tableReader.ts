@@ -1,9 +1,10 @@
 import type postgres from 'postgres'
 import { connectTo } from '../execute/connect.ts'
-import type { Entity } from '../model/entity.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import type { Statement } from '../model/sql.ts'
 import { type TakeLine, takePieces } from './copyPieces.ts'
 import { Snapshot } from './snapshot.ts'
-import { BEGIN_RUN, compileMoment, compileRowsBehind } from './statements.ts'
+import { BEGIN_RUN, compileMoment, compileRowsBehind, compileSample } from './statements.ts'
 
 /** As of what a table was read. */
 export interface Moment {
@@ -21,11 +22,17 @@ export interface TableSize {
   readonly bytes: number
 }
 
+/** Receives the size of a table, and some values of a property, before its rows. It may throw. */
+export type Begin = (size: TableSize, sample: readonly (string | null)[]) => void
+
 /** A table cannot be kept current: its lines of changes would not tell of every write. */
 export class NotRecorded extends Error {}
 
 /** A table of many millions of rows takes minutes, during which its old row versions stay. */
 const READ_MS_MAX = 300_000
+/** About how many values a sample has, and the bytes of the table that count as a row for it. */
+const SAMPLE_ROWS = 20_000
+const SAMPLE_ROW_BYTES = 100
 /** Rows that are read at once: the driver takes some milliseconds for them. */
 const PIECE_ROWS = 8_000
 /** A connection that reads nothing for so long is closed. */
@@ -42,17 +49,17 @@ export class TableReader {
   constructor(private readonly url: string) {}
 
   /**
-   * All rows by their ids, as of the moment that is returned. `begin` gets the size of the table first, and may throw.
+   * All rows by their ids, as of the moment that is returned. `begin` gets the size of the table first, and a sample of `sampled`.
    * @throws NotRecorded, and what `begin`, `take` and the driver throw
    */
-  async read(entity: Entity, begin: (size: TableSize) => void, take: TakeLine): Promise<Moment> {
+  async read(entity: Entity, sampled: Property | null, begin: Begin, take: TakeLine): Promise<Moment> {
     if (this.isEnded) throw new Error('the worker ends')
     const connection = (this.connection ??= this.connect())
     // After an error in the midst of COPY the driver's own one, at its rollback, would take its place.
     let fault: { readonly error: unknown } | null = null
     const work = async (transaction: postgres.TransactionSql) => {
       try {
-        return await this.readWithin(transaction, entity, begin, take)
+        return await readWithin(transaction, entity, sampled, begin, take)
       } catch (error) {
         fault = { error }
         // Before the driver's rollback, whose write to a connection that is lost would be an uncaught fault of the process.
@@ -76,31 +83,39 @@ export class TableReader {
     await this.connection?.end({ timeout: 0 })
   }
 
-  private async readWithin(
-    transaction: postgres.TransactionSql,
-    entity: Entity,
-    begin: (size: TableSize) => void,
-    take: TakeLine,
-  ): Promise<Moment> {
-    // Within the transaction, since a pooler refuses settings at the start. Each piece is found by the index of its ids,
-    // whatever the planner knows of the table.
-    await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)
-    const { text, values } = compileMoment(entity)
-    const [row] = await transaction.unsafe(text, values as string[]).values()
-    const [snapshot, relation, state, definition, rows, bytes] = (row ?? []) as unknown as string[]
-    if (!definition) throw new NotRecorded(`changes of ${entity.table} are not recorded`)
-    begin({ rows: Number(rows) < 0 ? null : Number(rows), bytes: Number(bytes) })
-    await takePieces(transaction, (last) => compileRowsBehind(entity, last, PIECE_ROWS), take)
-    return {
-      snapshot: new Snapshot(snapshot as string),
-      relation: relation as string,
-      state: state as string,
-      definition,
-    }
-  }
-
   private connect(): postgres.Sql {
     const connection = { application_name: 'roster/memory', TimeZone: 'UTC', DateStyle: 'ISO' }
     return connectTo(this.url, { max: 1, prepare: false, idle_timeout: IDLE_S_MAX, connection })
+  }
+}
+
+async function readWithin(
+  transaction: postgres.TransactionSql,
+  entity: Entity,
+  sampled: Property | null,
+  begin: Begin,
+  take: TakeLine,
+): Promise<Moment> {
+  const ask = async ({ text, values }: Statement) =>
+    (await transaction.unsafe(text, values as string[]).values()) as unknown as (string | null)[][]
+  // Within the transaction, since a pooler refuses settings at the start. Each piece is found by the index of its ids,
+  // whatever the planner knows of the table.
+  await transaction.unsafe(`set local enable_sort = off; set local statement_timeout = ${READ_MS_MAX}`)
+  const [row] = await ask(compileMoment(entity))
+  const [snapshot, relation, state, definition, rows, bytes] = (row ?? []) as string[]
+  if (!definition) throw new NotRecorded(`changes of ${entity.table} are not recorded`)
+  const percent = Math.min(100, (100 * SAMPLE_ROWS * SAMPLE_ROW_BYTES) / Math.max(1, Number(bytes)))
+  const sample = sampled ? await ask(compileSample(entity, sampled, percent)) : []
+  const size = { rows: Number(rows) < 0 ? null : Number(rows), bytes: Number(bytes) }
+  begin(
+    size,
+    sample.map(([value]) => value ?? null),
+  )
+  await takePieces(transaction, (last) => compileRowsBehind(entity, last, PIECE_ROWS), take)
+  return {
+    snapshot: new Snapshot(snapshot as string),
+    relation: relation as string,
+    state: state as string,
+    definition,
   }
 }

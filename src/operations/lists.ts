@@ -31,7 +31,9 @@ export class Lists {
   read(text: string, url: string, asker: Asker): Promise<Reply> {
     const copy = this.memory?.of(this.entity) ?? null
     if (copy !== null) return this.fromCopy(copy, text, url, asker)
-    return this.fromDatabase(parseList(this.entity, text, this.cursors), url, asker)
+    const query = parseList(this.entity, text, this.cursors)
+    this.memory?.load(this.entity, query)
+    return this.fromDatabase(query, url, asker)
   }
 
   private async fromCopy(copy: TableCopy, text: string, url: string, asker: Asker): Promise<Reply> {

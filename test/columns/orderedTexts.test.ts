@@ -28,7 +28,7 @@ beforeEach(() => {
   kernel = new Kernel(16 * 2 ** 20)
   table = new ColumnTable(company, kernel)
   texts = new OrderedTexts(company, table, { read: (statement) => of.read(statement) })
-  for (const [index, name] of ['b', 'C', 'a', null].entries()) table.add(rowOf(1 + index, name))
+  for (const [index, name] of ['b', 'C', 'a', null].entries()) table.put(rowOf(1 + index, name))
 })
 
 const rowOf = (id: number, name: string | null): Row => [String(id), name, 't']
@@ -38,11 +38,11 @@ function listed(query: string) {
   const { filters, sorts } = parseList(company, query)
   texts.useFor(sorts)
   const found = table.page(filters, sorts, 0, 20, texts.boundsOf(filters))
-  return found && { total: found.total, ids: found.ids }
+  return found && { total: found.total, ids: found.rows.map((row) => Number(row[1])) }
 }
 
 test('many new texts are not waited for, but soon known', async () => {
-  for (let id = 5; id < 1_000; id++) table.add(rowOf(id, `name ${id}`))
+  for (let id = 5; id < 1_000; id++) table.put(rowOf(id, `name ${id}`))
   expect(texts.prepare(parseList(company, 'sort=Name'))).toBeNull()
   expect(listed('sort=Name')).toBeNull()
   await until(() => listed('sort=Name') !== null)

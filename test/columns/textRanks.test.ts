@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Collation, type Reader } from '../../src/columns/collation.ts'
-import type { Texts } from '../../src/columns/textPieces.ts'
+import type { Texts } from '../../src/columns/textOrder.ts'
 import { TextRanks } from '../../src/columns/textRanks.ts'
 import { ApiError } from '../../src/errors.ts'
 import { Database } from '../../src/execute/database.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { ColumnTable } from '../../src/columns/columnTable.ts'
+import { ColumnTable, type Found } from '../../src/columns/columnTable.ts'
 import { Kernel } from '../../src/columns/kernel.ts'
 import { TextRanks } from '../../src/columns/textRanks.ts'
 import { compileList } from '../../src/compile/list.ts'
@@ -46,7 +46,7 @@ beforeAll(async () => {
   database = new Database({ url, poolSize: 2, prepare: true })
   rows = await allRows()
   columns = new ColumnTable(absence, new Kernel(64 * 2 ** 20))
-  for (const row of rows) columns.add(row)
+  for (const row of rows) columns.put(row)
   ranks = new Map(
     textProperties.map((property) => [property, new TextRanks(absence, property, columns.textsOf(property), database)]),
   )
@@ -114,7 +114,7 @@ async function differences(count: number): Promise<unknown[]> {
     // Page 1 of nothing is no row, so its total is not there either.
     const total = page === 1 && ids.length === 0 ? 0 : expected.total
     matching += ids.length
-    if (counted === total && own?.total === total && own.ids.join() === ids.join()) continue
+    if (counted === total && own?.total === total && idsOf(own).join() === ids.join()) continue
     const shown = filters.map(
       ({ property, operator, value }) => `${property.name}${operator.prefix}${JSON.stringify(value)}`,
     )
@@ -124,7 +124,7 @@ async function differences(count: number): Promise<unknown[]> {
       page,
       counted,
       total,
-      own: own?.ids,
+      own: own && idsOf(own),
       ids,
     })
   }
@@ -173,13 +173,17 @@ test('a text that begins with a byte order mark keeps it', () => {
   const table = new ColumnTable(absence, new Kernel(64 * 2 ** 20))
   const lineOf = (id: number, type: string, days: string) =>
     new TextEncoder().encode([id, '\\N', '\\N', '\\N', type, '\\N', '\\N', '\\N', '\\N', days, '\\N'].join('\t'))
-  // The second row has no code for its days: lists that it matches are the database's.
+  // The second row has no code for its days, so it is read in another way.
   for (const [index, days] of ['1.00000000', '1234567890.12345678'].entries()) {
     const line = lineOf(1 + index, mark, days)
     table.addLine(line, 0, line.length)
   }
   const texts = table.textsOf(propertyOf('type'))
   expect(Array.from({ length: texts.size - 2 }, (_, index) => texts.text(2 + index))).toEqual([mark])
-  expect(totalOf(table, [parseFilter(absence, { name: 'Type', value: `=${mark}`, raw: '' })])).toBeNull()
+  expect(totalOf(table, [parseFilter(absence, { name: 'Type', value: `=${mark}`, raw: '' })])).toBe(2)
   expect(totalOf(table, [parseFilter(absence, { name: 'Type', value: '=a', raw: '' })])).toBe(0)
 })
+
+function idsOf({ rows }: Found): number[] {
+  return rows.map((row) => Number(row[1]))
+}

@@ -208,13 +208,12 @@ export class RandomTable {
     return this.rows.filter(this.matching(filters)).length
   }
 
-  /** Whether a row matches that has a number for which there is no code. */
-  hasOdd(filters: readonly Filter[]): boolean {
-    const odd = ['9007199254740993', '9223372036854775807', '9999999999.99999998', '9999999999.99999999']
-    const numbers = this.entity.properties.flatMap(({ kind }, place) => (kind.name === 'text' ? [] : [place]))
-    return this.rows
-      .filter(this.matching(filters))
-      .some((row) => numbers.some((place) => odd.includes(row[place] as string)))
+  /** Whether a row has a value without a code in a property that the list compares or sorts by. */
+  hasUncoded(filters: readonly Filter[], sorts: readonly Sort[]): boolean {
+    const uncoded = ['9007199254740993', '9223372036854775807', '9999999999.99999998', '9999999999.99999999']
+    const asked = [...filters, ...sorts].map(({ property }) => this.entity.properties.indexOf(property))
+    const numbers = asked.filter((place) => this.propertyAt(place).kind.name !== 'text')
+    return this.rows.some((row) => numbers.some((place) => uncoded.includes(row[place] as string)))
   }
 
   /** Of the rows that match, in order. */

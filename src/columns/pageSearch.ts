@@ -2,22 +2,16 @@ import type { Condition } from './conditions.ts'
 import { type Cut, cutFloats, cutNumbers, NONE, type Run, rangeOf } from './cut.ts'
 import { ordinalOf } from './floats.ts'
 import { BUCKETS, type Kernel, SCRATCH_ROWS } from './kernel.ts'
-import { type Matches, matchesOf, restrict } from './matches.ts'
+import { type Matches, restrict } from './matches.ts'
 import type { PageKey } from './pageKeys.ts'
+import { ID, type RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
-import type { SegmentedRows } from './segmentedRows.ts'
 import { sortSlots } from './sortSlots.ts'
-import { type Stretch, stretchOf } from './stretch.ts'
 
 /** So many rows, and twice the page's, are sorted at once: more are sooner cut into buckets first. */
-const SORTED_MIN = 64
-
-/** How many rows lie in each bucket of the first cut. */
-export interface Cutting {
-  readonly cut: Cut
-  readonly counts: Int32Array
-  readonly total: number
-}
+const SORTED_MIN = 256
+/** To put as many rows that match into buckets takes about as long as to look at one row of the index of ids. */
+const WALK_WORTH = 2
 
 /**
  * Slots of the rows [from, from + size) of those that match, in the order of the keys, the last of which is the id. Finds the
@@ -30,7 +24,7 @@ export class PageSearch {
 
   constructor(
     private readonly kernel: Kernel,
-    private readonly rows: SegmentedRows,
+    private readonly rows: RowStore,
     private readonly keys: readonly PageKey[],
     /** Which all rows meet that are asked for. */
     private readonly conditions: readonly Condition[],
@@ -40,46 +34,44 @@ export class PageSearch {
     this.sortedMax = Math.min(SCRATCH_ROWS, Math.max(SORTED_MIN, 2 * size))
   }
 
-  /** `known`: the first cutting of the same rows by the same keys; else all that match. */
-  find(known: Matches | Cutting, from: number, size: number): number[] {
-    const end = Math.min(from + size, known.total)
-    if (from >= end) return []
-    if ('cut' in known) return this.between(known, from, end)
-    return this.findIn(stretchOf(this.rows, known, this.keys[0] as PageKey, from, end), from, end)
+  find(matches: Matches, from: number, end: number): number[] {
+    return this.findById(matches, from, end) ?? this.findInBuckets(matches, from, end)
   }
 
-  /** The rows [from, end), all of which lie there. */
-  findIn({ matches, before }: Stretch, from: number, end: number): number[] {
-    return this.between(matches, from - before, end - before)
+  /** By the index of ids, from the nearer end; null: another key comes first, or that would take longer. */
+  private findById(matches: Matches, from: number, end: number): number[] | null {
+    const { kernel, rows } = this
+    const { column, isDescending } = this.keys[0] as PageKey
+    const { total } = matches
+    if (column !== ID || rows.column === ID) return null
+    const isFromEnd = total - end < from
+    const range = isFromEnd ? { from: total - end, end: total - from } : { from, end }
+    const rowsMax = total / WALK_WORTH
+    if (total < rows.rows && (range.end * rows.rows) / total > rowsMax) return null
+    const isWanted = total === rows.rows ? null : wantedIn(kernel, rows, matches)
+    const found = rows.ids.take(isWanted, { ...range, isDescending: isDescending !== isFromEnd }, rowsMax)
+    return isFromEnd ? (found?.reverse() ?? null) : found
   }
 
-  private between(known: Matches | Cutting, from: number, end: number): number[] {
+  private findInBuckets(matches: Matches, from: number, end: number): number[] {
     const found: number[] = []
     while (from + found.length < end) {
-      const next = this.next(known, from + found.length, end)
-      if (next.length === 0) throw new Error(`no row ${from + found.length} of ${known.total}`)
+      const next = this.next(matches, from + found.length, end)
+      if (next.length === 0) throw new Error(`no row ${from + found.length} of ${matches.total}`)
       found.push(...next)
     }
     return found
   }
 
-  /** How the rows lie by the first key; null: they are few, and were sorted as they are. */
-  firstCutting(matches: Matches): Cutting | null {
-    if (matches.total <= this.sortedMax) return null
-    const cut = this.cutOf(matches, 0)
-    return { cut, counts: this.histogram(matches, cut).slice(), total: matches.total }
-  }
-
   /** Some rows from `from` on, one at least. */
-  private next(known: Matches | Cutting, from: number, end: number): number[] {
+  private next(matches: Matches, from: number, end: number): number[] {
     let skipped = 0
-    let rows = 'cut' in known ? null : known
-    let cut = 'cut' in known ? known.cut : this.cutOf(known, 0)
-    while (rows === null || rows.total > this.sortedMax) {
-      const counts = rows === null ? (known as Cutting).counts : this.histogram(rows, cut)
-      const run = this.runOf(counts, cut.key.isDescending, from - skipped, end - skipped)
+    let rows = matches
+    let cut = this.cutOf(rows, 0)
+    while (rows.total > this.sortedMax) {
+      const run = this.runOf(this.histogram(rows, cut), cut.key.isDescending, from - skipped, end - skipped)
       skipped += run.before
-      rows = this.rowsOf(rows, rangeOf(cut, run))
+      rows = restrict(this.kernel, this.rows, rows, rangeOf(cut, run))
       if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
       if (rows.total > this.sortedMax)
         cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
@@ -87,25 +79,19 @@ export class PageSearch {
     return this.sorted(rows).slice(from - skipped, end - skipped)
   }
 
-  /** `rows`: null for all that are asked for. */
-  private rowsOf(rows: Matches | null, range: Condition): Matches {
-    if (rows === null) return matchesOf(this.kernel, this.rows, [...this.conditions, range])
-    return restrict(this.kernel, this.rows, rows, range)
-  }
-
   /** The cut of all that rows can have by a key. */
   private cutOf({ segments }: Matches, level: number): Cut {
     const key = this.keys[level] as PageKey
-    const { place, ranks } = key
+    const { column, ranks } = key
     let [least, greatest, isWide] = ranks ? [ranks.least, ranks.greatest, false] : [Infinity, -Infinity, false]
     for (const number of ranks ? [] : segments) {
       const segment = this.rows.segments[number] as Segment
-      least = Math.min(least, segment.leastOf(place))
-      greatest = Math.max(greatest, segment.greatestOf(place))
-      isWide ||= segment.isWide[place] as boolean
+      least = Math.min(least, segment.leastOf(column))
+      greatest = Math.max(greatest, segment.greatestOf(column))
+      isWide ||= segment.isWide[column] as boolean
     }
     for (const condition of this.conditions) {
-      if (condition.place !== place || condition.isComplement || (condition.byRank !== null) !== (ranks !== null))
+      if (condition.column !== column || condition.isComplement || (condition.byRank !== null) !== (ranks !== null))
         continue
       least = Math.max(least, isWide ? condition.least : Math.ceil(condition.least))
       greatest = Math.min(greatest, isWide ? condition.greatest : Math.floor(condition.greatest))
@@ -182,14 +168,14 @@ export class PageSearch {
   /** Of each segment that has rows, a column of keys, made for the call where the segment's own is of others, and its rows. */
   private each(
     { segments, bits }: Matches,
-    { key: { place, ranks }, isWide }: Cut,
+    { key: { column, ranks }, isWide }: Cut,
     call: (column: number, bits: number, bytes: number) => void,
   ) {
     const { calls, scratch } = this.kernel
     for (let at = 0; at < segments.length; at++) {
       const segment = this.rows.segments[segments[at] as number] as Segment
-      const [own, from, bytes] = [segment.columns[place] as number, bits[at] as number, segment.bitmapBytes]
-      const isMade = ranks !== null || (isWide && !segment.isWide[place])
+      const [own, from, bytes] = [segment.addresses[column] as number, bits[at] as number, segment.bitmapBytes]
+      const isMade = ranks !== null || (isWide && !segment.isWide[column])
       if (ranks) calls.rank(own, from, bytes, ranks.address, scratch.column)
       else if (isMade) calls.widen(own, 8 * bytes, scratch.column)
       call(isMade ? scratch.column : own, from, bytes)
@@ -198,3 +184,16 @@ export class PageSearch {
 }
 
 const ORDINAL_MAX = 2n ** 63n - 1n
+
+/** Whether the row of a slot is among the matches. */
+function wantedIn({ words }: Kernel, { segments, segmentRows }: RowStore, matches: Matches): (slot: number) => boolean {
+  const addresses = new Int32Array(segments.length)
+  matches.segments.forEach((number, index) => {
+    addresses[number] = (matches.bits[index] as number) >> 2
+  })
+  return (slot) => {
+    const address = addresses[(slot / segmentRows) | 0] as number
+    const row = slot % segmentRows
+    return address !== 0 && (((words[address + (row >> 5)] as number) >>> (row & 31)) & 1) === 1
+  }
+}

@@ -1,0 +1,60 @@
+import type { Counts } from './matches.ts'
+import type { PageKey } from './pageKeys.ts'
+import type { RowStore } from './rowStore.ts'
+import type { Segment } from './segment.ts'
+
+/** The segments in which some rows of a list are. */
+export interface PageRange {
+  readonly segments: readonly number[]
+  /** Rows of the list that come before all rows of these segments. */
+  readonly before: number
+}
+
+/** Segments whose codes overlap. */
+interface Group {
+  readonly least: number
+  greatest: number
+  readonly segments: number[]
+  rows: number
+}
+
+/**
+ * The segments that have the rows [from, end) of a list, by the least and the greatest code that each segment has of the order's first
+ * key. If the rows lie by that key, these are a few.
+ */
+export function pageRangeOf(rows: RowStore, list: Counts, key: PageKey, from: number, end: number): PageRange {
+  if (key.ranks || list.segments.length < 2) return { segments: list.segments, before: 0 }
+  const groups = groupsOf(rows, list, key.column)
+  if (key.isDescending) groups.reverse()
+  const segments: number[] = []
+  let before = 0
+  let reached = 0
+  for (const group of groups) {
+    if (reached >= end) break
+    if (reached + group.rows > from) segments.push(...group.segments)
+    else before += group.rows
+    reached += group.rows
+  }
+  return { segments, before }
+}
+
+/** In ascending order. A row without a value comes behind all others. */
+function groupsOf(rows: RowStore, { segments, counts }: Counts, column: number): Group[] {
+  const groups = segments.map((number, index): Group => {
+    const segment = rows.segments[number] as Segment
+    const greatest = segment.hasNone[column] ? Number.POSITIVE_INFINITY : segment.greatestOf(column)
+    return { least: segment.leastOf(column), greatest, segments: [number], rows: counts[index] as number }
+  })
+  groups.sort((one, other) => (one.least < other.least ? -1 : Number(one.least > other.least)))
+  const apart: Group[] = []
+  for (const group of groups) {
+    const last = apart.at(-1)
+    if (last === undefined || last.greatest < group.least) apart.push(group)
+    else {
+      last.greatest = Math.max(last.greatest, group.greatest)
+      last.segments.push(...group.segments)
+      last.rows += group.rows
+    }
+  }
+  return apart
+}

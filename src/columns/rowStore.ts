@@ -1,0 +1,217 @@
+import { IdIndex } from './idIndex.ts'
+import type { Kernel } from './kernel.ts'
+import { Segment } from './segment.ts'
+import { Zones } from './zones.ts'
+
+/** Rows of a segment: with fewer, a range is met more closely; with more, there are fewer segments to rule out. */
+const SEGMENT_ROWS = 8_192
+/** How full segments are made that are prepared, so that rows of the same range that come later find room. */
+const FILL = 0.85
+/** The id is each entity's first property. */
+export const ID = 0
+
+/** Where a segment begins: no row in it has a lesser code, or the same code and a lesser id. */
+interface Bound {
+  readonly code: number
+  readonly id: number
+}
+
+interface Leaf extends Bound {
+  /** Of its segment. */
+  readonly number: number
+}
+
+/**
+ * The rows of a table in segments. Each segment has the rows between two others by the code of one property and then by id, like
+ * the leaves of a B-tree, so a range of that property, or a page by it, lies in few segments. Within a segment rows have no order.
+ * A slot is the number of a segment and of a row in it; it changes when a segment is split.
+ */
+export class RowStore {
+  rows = 0
+  readonly segments: Segment[] = []
+  readonly zones: Zones
+  /** The segments in the order of their rows. */
+  private readonly leaves: Leaf[] = []
+  /** Numbers of segments that were released. */
+  private readonly freeNumbers: number[] = []
+  readonly ids = new IdIndex()
+  private readonly codes: Float64Array
+
+  /** `column`: of the property by which the rows lie. `segmentRows`: a multiple of 64. */
+  constructor(
+    private readonly kernel: Kernel,
+    private readonly hasTexts: readonly boolean[],
+    readonly column: number,
+    readonly segmentRows = SEGMENT_ROWS,
+  ) {
+    this.zones = new Zones(hasTexts.length)
+    this.codes = new Float64Array(hasTexts.length)
+  }
+
+  get bytes(): number {
+    return this.segments.reduce((sum, { bytes }) => sum + bytes, this.ids.bytes)
+  }
+
+  /** Prepares segments for about so many rows, by the codes that some of them have. @throws KernelFull */
+  prepare(rows: number, sample: Float64Array): void {
+    const segments = Math.min(Math.ceil(rows / (FILL * this.segmentRows)), sample.length >> 3)
+    sample.sort()
+    for (let at = 0; at < segments; at++) {
+      const code = sample[Math.floor((at * sample.length) / segments)] as number
+      if (at === 0 || !Object.is(code, (this.leaves.at(-1) as Leaf).code))
+        this.open(this.leaves.length, { code, id: Number.NEGATIVE_INFINITY })
+    }
+  }
+
+  /** The slot of a row; -1: there is none. */
+  find(id: number): number {
+    return this.ids.get(id)
+  }
+
+  codeAt(slot: number, column: number): number {
+    return this.segmentOf(slot).codeAt(slot % this.segmentRows, column)
+  }
+
+  /** Reads all codes of these rows, one row after the other. */
+  readAll(slots: readonly number[], into: Float64Array): void {
+    for (let at = 0; at < slots.length; ) {
+      const number = Math.floor((slots[at] as number) / this.segmentRows)
+      const first = number * this.segmentRows
+      let end = at + 1
+      while (end < slots.length && Math.floor((slots[end] as number) / this.segmentRows) === number) end++
+      ;(this.segments[number] as Segment).readAll(slots, first, at, end, into)
+      at = end
+    }
+  }
+
+  /** Adds a row that is not there. @throws KernelFull */
+  add(codes: Float64Array): void {
+    const id = codes[ID] as number
+    const slot = this.makeRoom({ code: codes[this.column] as number, id })
+    this.segmentOf(slot).put(slot % this.segmentRows, codes)
+    this.ids.set(id, slot)
+    this.rows++
+  }
+
+  /** Adds or replaces a row. @throws KernelFull */
+  put(codes: Float64Array): void {
+    const id = codes[ID] as number
+    const slot = this.find(id)
+    if (slot >= 0 && Object.is(this.codeAt(slot, this.column), codes[this.column]))
+      this.segmentOf(slot).put(slot % this.segmentRows, codes)
+    else {
+      if (slot >= 0) this.removeAt(slot, id)
+      this.add(codes)
+    }
+  }
+
+  remove(id: number): void {
+    const slot = this.find(id)
+    if (slot >= 0) this.removeAt(slot, id)
+  }
+
+  release(): void {
+    for (const segment of this.segments) segment.release()
+    this.segments.length = 0
+  }
+
+  private segmentOf(slot: number): Segment {
+    return this.segments[Math.floor(slot / this.segmentRows)] as Segment
+  }
+
+  private removeAt(slot: number, id: number) {
+    const at = this.leafOf({ code: this.codeAt(slot, this.column), id })
+    this.ids.delete(id)
+    this.rows--
+    const segment = this.segmentOf(slot)
+    segment.remove(slot % this.segmentRows)
+    if (segment.live > 0) return
+    const [{ number }] = this.leaves.splice(at, 1) as [Leaf]
+    segment.release()
+    this.zones.clear(number)
+    this.freeNumbers.push(number)
+  }
+
+  /** A free slot for a row. @throws KernelFull */
+  private makeRoom(key: Bound): number {
+    if (this.leaves.length === 0) this.open(0, key)
+    for (;;) {
+      const at = this.leafOf(key)
+      const { number } = this.leaves[at] as Leaf
+      const row = (this.segments[number] as Segment).freeRow()
+      if (row >= 0) return number * this.segmentRows + row
+      this.split(at, key)
+    }
+  }
+
+  /** The index of the leaf in which a row is, or would be. */
+  private leafOf(key: Bound): number {
+    // All that is less than the others is in the first leaf.
+    let [low, high] = [1, this.leaves.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (compare(this.leaves[middle] as Leaf, key) <= 0) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  private open(at: number, { code, id }: Bound): { readonly segment: Segment; readonly number: number } {
+    const number = this.freeNumbers.pop() ?? this.segments.length
+    this.zones.open(number)
+    const segment = new Segment(this.kernel, this.hasTexts, this.segmentRows, this.zones, number)
+    this.segments[number] = segment
+    this.leaves.splice(at, 0, { code, id, number })
+    return { segment, number }
+  }
+
+  /** Makes room in a full segment by another one behind it: an empty one for rows that come in order, else for half of its rows. */
+  private split(at: number, key: Bound) {
+    const segment = this.segments[(this.leaves[at] as Leaf).number] as Segment
+    const isAppended = at === this.leaves.length - 1 && this.isBehindAll(segment, key)
+    const bound = isAppended ? key : middleOf(segment, this.column)
+    const { segment: other, number } = this.open(at + 1, bound)
+    if (isAppended) return
+    for (let row = 0; row < segment.rows; row++) {
+      const id = segment.codeAt(row, ID)
+      if (compare({ code: segment.codeAt(row, this.column), id }, bound) < 0) continue
+      segment.read(row, this.codes)
+      const to = other.rows
+      other.put(to, this.codes)
+      segment.remove(row)
+      this.ids.set(id, number * this.segmentRows + to)
+    }
+    segment.tighten()
+  }
+
+  private isBehindAll(segment: Segment, { code, id }: Bound): boolean {
+    const greatest = segment.hasNone[this.column] ? Number.NaN : segment.greatestOf(this.column)
+    return compare({ code, id }, { code: greatest, id: segment.greatestOf(ID) }) > 0
+  }
+}
+
+/** Where the greater half of a full segment's rows begins: at a code, or, where all have the same, at an id. */
+function middleOf(segment: Segment, column: number): Bound {
+  const sorted = codesOf(segment, column)
+  const middle = sorted[sorted.length >> 1] as number
+  if (!Object.is(middle, sorted[0])) return { code: middle, id: Number.NEGATIVE_INFINITY }
+  const next = sorted.find((code) => !Object.is(code, middle))
+  if (next !== undefined) return { code: next, id: Number.NEGATIVE_INFINITY }
+  const ids = codesOf(segment, ID)
+  return { code: middle, id: ids[ids.length >> 1] as number }
+}
+
+/** In ascending order; NaN, which is no value, comes last. */
+function codesOf(segment: Segment, column: number): Float64Array {
+  return Float64Array.from({ length: segment.rows }, (_, row) => segment.codeAt(row, column)).sort()
+}
+
+function compare(one: Bound, other: Bound): number {
+  if (one.code < other.code) return -1
+  if (one.code > other.code) return 1
+  if (one.code !== other.code) {
+    const order = Number(Number.isNaN(one.code)) - Number(Number.isNaN(other.code))
+    if (order !== 0) return order
+  }
+  return one.id < other.id ? -1 : Number(one.id > other.id)
+}
