@@ -5,6 +5,7 @@ import type { Row } from '../model/sql.ts'
 import { setsBefore } from './beside.ts'
 import { type Bounds, type Coded, type Condition, conditionsOf, inOrderOfCost } from './conditions.ts'
 import { readLine } from './copyText.ts'
+import { FoundPage } from './foundPage.ts'
 import { KeptCounts } from './keptCounts.ts'
 import type { Kernel } from './kernel.ts'
 import { type Matches, matchesOf } from './matches.ts'
@@ -15,12 +16,6 @@ import { RankTable } from './rankTable.ts'
 import { RowCodes } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
-
-/** A page of a list: the rows as PostgreSQL prints them, behind the list's total, as statements of lists return them. */
-export interface Found {
-  readonly total: number
-  readonly rows: readonly Row[]
-}
 
 /** What a list asks of codes, and its order. */
 interface Asked {
@@ -126,7 +121,7 @@ export class ColumnTable {
     offset: number,
     size: number,
     bounds?: Bounds,
-  ): Found | null {
+  ): FoundPage | null {
     const asked = this.asked(filters, sorts, bounds)
     return asked && this.found(asked, offset, size)
   }
@@ -138,7 +133,7 @@ export class ColumnTable {
     { side, position }: Seek,
     size: number,
     bounds?: Bounds,
-  ): Found | null {
+  ): FoundPage | null {
     const asked = this.asked(filters, sorts, bounds)
     const sets = asked && setsBefore(asked.keys, this.rowCodes, position)
     if (asked === null || sets === null) return null
@@ -152,7 +147,7 @@ export class ColumnTable {
     return this.found(asked, from, end - from)
   }
 
-  private found(asked: Asked, offset: number, size: number): Found {
+  private found(asked: Asked, offset: number, size: number): FoundPage {
     const { kernel, store } = this
     const { filters, conditions, keys } = asked
     // What the filters match is kept by their operands; how texts lie to an operand may change without them.
@@ -161,26 +156,16 @@ export class ColumnTable {
     const list = known ?? matchesOf(kernel, store, conditions)
     if (known === null && isKept) this.kept.set(filters, list)
     const end = Math.min(offset + size, list.total)
-    if (offset >= end) return { total: list.total, rows: [] }
+    if (offset >= end) return this.pageOf([], list.total)
     const { segments, before } = pageRangeOf(store, list, keys[0] as PageKey, offset, end)
     const matches = known === null ? only(list as Matches, segments) : matchesOf(kernel, store, conditions, segments)
     const search = new PageSearch(kernel, store, keys, conditions, size)
-    return { total: list.total, rows: this.print(search.find(matches, offset - before, end - before), list.total) }
+    return this.pageOf(search.find(matches, offset - before, end - before), list.total)
   }
 
-  private print(slots: readonly number[], total: number): Row[] {
-    const { printers } = this.rowCodes
-    const codes = new Float64Array(printers.length * slots.length)
-    this.store.readAll(slots, codes)
-    const lead = String(total)
-    return slots.map((_, index) => {
-      const first = index * printers.length
-      const uncoded = this.uncodedRows.size > 0 ? this.uncodedRows.get(codes[first + ID] as number) : undefined
-      const row: (string | null)[] = [lead]
-      if (uncoded) row.push(...uncoded.row)
-      else for (const [column, print] of printers.entries()) row.push(print(codes[first + column] as number))
-      return row
-    })
+  private pageOf(slots: readonly number[], total: number): FoundPage {
+    const uncodedRow = (id: number) => (this.uncodedRows.size > 0 ? this.uncodedRows.get(id)?.row : undefined)
+    return new FoundPage(total, slots, this.store, this.rowCodes.printers, uncodedRow)
   }
 
   /** Null: codes cannot decide. */

@@ -1,3 +1,5 @@
+import type { JsonWriter } from '../respond/jsonWriter.ts'
+
 const encoder = new TextEncoder()
 // A text may begin with a byte order mark, which is part of it.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -5,9 +7,6 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 /** The codes of a text that there is not, and of the empty one. */
 export const NO_TEXT = 0
 export const EMPTY_TEXT = 1
-
-/** Of a property with few different texts, all are kept as strings. */
-const KEPT_TEXTS = 512
 
 /** Numbers for texts, from 2 on in the order in which they came. The texts lie in one buffer, as UTF-8. */
 export class Dictionary {
@@ -19,8 +18,6 @@ export class Dictionary {
   private octets = new Uint8Array(1 << 9)
   private scratch = new Uint8Array(1 << 9)
   private last = EMPTY_TEXT
-  /** The first texts as strings. */
-  private readonly kept: string[] = []
 
   /** One more than the greatest code. */
   get size(): number {
@@ -55,13 +52,13 @@ export class Dictionary {
   /** The text of a code from 1 on. */
   text(code: number): string {
     if (code === EMPTY_TEXT) return ''
-    if (code >= KEPT_TEXTS) return this.decode(code)
-    this.kept[code] ??= this.decode(code)
-    return this.kept[code] as string
+    return decoder.decode(this.octets.subarray(this.ends[code - 1], this.ends[code]))
   }
 
-  private decode(code: number): string {
-    return decoder.decode(this.octets.subarray(this.ends[code - 1], this.ends[code]))
+  /** Writes the text of a code from 1 on as JSON. */
+  write(code: number, into: JsonWriter): void {
+    if (code === EMPTY_TEXT) into.text(this.octets, 0, 0)
+    else into.text(this.octets, this.ends[code - 1] as number, this.ends[code] as number)
   }
 
   /** Into the scratch, which may be another afterwards; gives the length. */

@@ -1,7 +1,8 @@
 import type { Entity } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Reader } from './collation.ts'
-import type { ColumnTable, Found } from './columnTable.ts'
+import type { ColumnTable } from './columnTable.ts'
+import type { FoundPage } from './foundPage.ts'
 import { OrderDemand } from './orderDemand.ts'
 import { OrderedTexts } from './orderedTexts.ts'
 import type { Slices } from './slices.ts'
@@ -35,7 +36,7 @@ export class ListSearch {
   }
 
   /** The total and the rows of a page, in the order of the sorts; null: codes cannot tell. */
-  find(query: ListQuery): Found | null {
+  find(query: ListQuery): FoundPage | null {
     const { filters, sorts, page, pageSize, seek } = query
     const startMs = performance.now()
     this.texts.useFor(sorts)

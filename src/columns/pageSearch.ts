@@ -9,7 +9,7 @@ import type { Segment } from './segment.ts'
 import { sortSlots } from './sortSlots.ts'
 
 /** So many rows, and twice the page's, are sorted at once: more are sooner cut into buckets first. */
-const SORTED_MIN = 256
+const SORTED_MIN = 128
 /** To put as many rows that match into buckets takes about as long as to look at one row of the index of ids. */
 const WALK_WORTH = 2
 

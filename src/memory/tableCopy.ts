@@ -1,5 +1,6 @@
 import type { Reader } from '../columns/collation.ts'
-import type { ColumnTable, Found } from '../columns/columnTable.ts'
+import type { ColumnTable } from '../columns/columnTable.ts'
+import type { FoundPage } from '../columns/foundPage.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
 import { ID } from '../columns/rowStore.ts'
 import { ApiError } from '../errors.ts'
@@ -159,7 +160,7 @@ export class TableCopy {
   }
 
   /** The total and the rows of a page, synchronously; null: the codes cannot decide. */
-  find(query: ListQuery): Found | null {
+  find(query: ListQuery): FoundPage | null {
     return this.isLost ? null : this.search.find(query)
   }
 

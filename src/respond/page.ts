@@ -3,13 +3,15 @@ import type { Entity } from '../model/entity.ts'
 import { order } from '../model/order.ts'
 import type { ListQuery, Seek } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import { type CodedRows, codedWriter } from './codedRows.ts'
 import { choiceWriter, writeEntity } from './json.ts'
+import { JsonWriter, markOf } from './jsonWriter.ts'
 import { addLinks, type LinkCursors, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
 /** What was found for a list: rows with something in front, then the entity's columns. */
 export interface Found {
-  readonly rows: readonly Row[]
+  readonly rows: readonly Row[] | CodedRows
   readonly total: number
 }
 
@@ -28,7 +30,9 @@ export function respondPage(
   cursors: Cursors | null = null,
 ): BytesReply {
   const [begin, end] = shownRows(query, rows)
-  const body = bodyOf(entity, query, rows.slice(begin, end))
+  const body = isCoded(rows)
+    ? codedBody(entity, query, rows, begin, end)
+    : printedBody(entity, query, rows.slice(begin, end))
   const headers: Record<string, string> = {
     'Content-Type': JSON_TYPE,
     'Cache-Control': NO_STORE,
@@ -48,7 +52,11 @@ export function respondPage(
   return { status: 200, headers, body }
 }
 
-function bodyOf(entity: Entity, { choice }: ListQuery, rows: readonly Row[]): Uint8Array<ArrayBuffer> {
+function isCoded(rows: Found['rows']): rows is CodedRows {
+  return 'write' in rows
+}
+
+function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]): Uint8Array<ArrayBuffer> {
   const write = choice === null ? null : choiceWriter(choice, entity.properties)
   let body = '['
   for (let index = 0; index < rows.length; index++) {
@@ -59,6 +67,27 @@ function bodyOf(entity: Entity, { choice }: ListQuery, rows: readonly Row[]): Ui
   return Buffer.from(`${body}]`)
 }
 
+const [OPEN, COMMA, CLOSE] = [markOf('['), markOf(','), markOf(']')]
+/** Of one page at a time. */
+const writer = new JsonWriter()
+
+function codedBody(
+  entity: Entity,
+  { choice }: ListQuery,
+  rows: CodedRows,
+  begin: number,
+  end: number,
+): Uint8Array<ArrayBuffer> {
+  const write = codedWriter(entity, choice)
+  writer.mark(OPEN)
+  for (let index = begin; index < end; index++) {
+    if (index > begin) writer.mark(COMMA)
+    write(rows, index, writer)
+  }
+  writer.mark(CLOSE)
+  return writer.take()
+}
+
 /** Of all that a page says, so that every process makes the same of the same; weak, since it is no proof. RFC 9110, 8.8.3 */
 function tagOf(body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): string {
   const links = `${headers['X-Total-Count']} ${headers.Location ?? ''}`
@@ -67,7 +96,7 @@ function tagOf(body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): 
 
 /** From where to where; not shown are a row that has the total alone, and the one beyond what was sought. */
 function shownRows({ pageSize, seek }: ListQuery, rows: Found['rows']): [begin: number, end: number] {
-  if (rows[0]?.[OFFSET] === null) return [0, 0]
+  if (!isCoded(rows) && rows[0]?.[OFFSET] === null) return [0, 0]
   const beyond = Math.max(rows.length - pageSize, 0)
   return seek?.side === 'before' ? [beyond, rows.length] : [0, rows.length - beyond]
 }
@@ -75,6 +104,7 @@ function shownRows({ pageSize, seek }: ListQuery, rows: Found['rows']): [begin: 
 /** A row's values of the order's keys. */
 function positionOf(entity: Entity, { sorts }: ListQuery, rows: Found['rows'], index: number): Seek['position'] {
   return order(entity, sorts).map(({ property }) => {
-    return rows[index]?.[OFFSET + entity.properties.indexOf(property)] as string | null
+    const place = entity.properties.indexOf(property)
+    return isCoded(rows) ? rows.print(index, place) : (rows[index]?.[OFFSET + place] as string | null)
   })
 }

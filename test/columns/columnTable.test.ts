@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { ColumnTable, type Found, type TableOptions } from '../../src/columns/columnTable.ts'
+import { ColumnTable, type TableOptions } from '../../src/columns/columnTable.ts'
 import type { Bounds } from '../../src/columns/conditions.ts'
+import type { FoundPage } from '../../src/columns/foundPage.ts'
 import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
@@ -19,8 +20,11 @@ import { compilePredicate } from '../../src/model/predicate.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
+import { codedWriter } from '../../src/respond/codedRows.ts'
+import { writeEntity } from '../../src/respond/json.ts'
+import { JsonWriter } from '../../src/respond/jsonWriter.ts'
 import { Random } from '../support/random.ts'
-import { type Change, RandomTable, take, totalOf } from '../support/randomTable.ts'
+import { type Change, idsOf, RandomTable, take, totalOf } from '../support/randomTable.ts'
 
 /** Another each time; a run is repeated with the one that it printed. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -91,17 +95,19 @@ function besideFault(
   return null
 }
 
-/** A row of the page that is not the table's, as PostgreSQL prints it; null: there is none. */
-function misprinted(table: RandomTable, { rows, total }: Found): string | null {
-  for (const row of rows) {
-    const own = [String(total), ...(table.row(Number(row[1])) as Row)]
-    if (JSON.stringify(own) !== JSON.stringify(row)) return `${row} is printed for ${own}`
+/** A row of the page that is not the table's, as PostgreSQL prints it or as JSON; null: there is none. */
+function misprinted(table: RandomTable, page: FoundPage): string | null {
+  const { entity } = table
+  const writer = new JsonWriter()
+  for (const [index, id] of idsOf(page).entries()) {
+    const own = table.row(id) as Row
+    const printed = own.map((_, column) => page.rows.print(index, column))
+    if (JSON.stringify(own) !== JSON.stringify(printed)) return `${printed} is printed for ${own}`
+    codedWriter(entity, null)(page.rows, index, writer)
+    const written = new TextDecoder('utf-8', { ignoreBOM: true }).decode(writer.take())
+    if (written !== writeEntity(entity, own)) return `${written} is written for ${own}`
   }
   return null
-}
-
-function idsOf(page: Found | null): number[] {
-  return (page?.rows ?? []).map((row) => Number(row[1]))
 }
 
 function filled(entity: Entity, table: RandomTable, kernel: Kernel, options?: TableOptions): ColumnTable {
@@ -225,7 +231,7 @@ describe('memory', () => {
     const columns = filled(absence, table, kernel)
     const { filters, sorts } = parseList(absence, 'sort=-Id')
     const ids = table.rows.map(([id]) => Number(id)).reverse()
-    const pages = [0, 7, 1_000].map((offset) => columns.page(filters, sorts, offset, 20) as Found)
+    const pages = [0, 7, 1_000].map((offset) => columns.page(filters, sorts, offset, 20) as FoundPage)
     columns.release()
     // It comes to lie in the same memory.
     filled(absence, new RandomTable(absence, random, 400), kernel)
@@ -316,7 +322,7 @@ describe('what codes cannot tell', () => {
     for (const [index, amount] of amounts.entries()) readings.put([String(index + 1), null, 't', null, amount])
     const [byAmount, bySort] = [parseList(reading, 'Amount=>1').filters, parseList(reading, 'sort=Amount').sorts]
     expect([totalOf(readings, byAmount), readings.page([], bySort, 0, 5)]).toEqual([null, null])
-    expect(readings.page([], [], 0, 5)?.rows.map((row) => row.at(-1))).toEqual(amounts)
+    expect([0, 1, 2].map((index) => readings.page([], [], 0, 5)?.rows.print(index, 4))).toEqual(amounts)
     readings.put(['2', null, 't', null, '3.00000000'])
     expect([totalOf(readings, byAmount), idsOf(readings.page([], bySort, 0, 5))]).toEqual([2, [1, 3, 2]])
   })

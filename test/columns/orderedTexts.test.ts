@@ -8,6 +8,7 @@ import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
+import { idsOf } from '../support/randomTable.ts'
 
 let database: Database
 let ended: Database
@@ -38,7 +39,7 @@ function listed(query: string) {
   const { filters, sorts } = parseList(company, query)
   texts.useFor(sorts)
   const found = table.page(filters, sorts, 0, 20, texts.boundsOf(filters))
-  return found && { total: found.total, ids: found.rows.map((row) => Number(row[1])) }
+  return found && { total: found.total, ids: idsOf(found) }
 }
 
 test('many new texts are not waited for, but soon known', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { ColumnTable, type Found } from '../../src/columns/columnTable.ts'
+import { ColumnTable } from '../../src/columns/columnTable.ts'
 import { Kernel } from '../../src/columns/kernel.ts'
 import { TextRanks } from '../../src/columns/textRanks.ts'
 import { compileList } from '../../src/compile/list.ts'
@@ -13,7 +13,7 @@ import { parseFilter } from '../../src/parse/filter.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
-import { totalOf } from '../support/randomTable.ts'
+import { idsOf, totalOf } from '../support/randomTable.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
 import { operandNear, storedValue } from '../support/values.ts'
 
@@ -183,7 +183,3 @@ test('a text that begins with a byte order mark keeps it', () => {
   expect(totalOf(table, [parseFilter(absence, { name: 'Type', value: `=${mark}`, raw: '' })])).toBe(2)
   expect(totalOf(table, [parseFilter(absence, { name: 'Type', value: '=a', raw: '' })])).toBe(0)
 })
-
-function idsOf({ rows }: Found): number[] {
-  return rows.map((row) => Number(row[1]))
-}

@@ -1,5 +1,6 @@
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
 import type { Bounds } from '../../src/columns/conditions.ts'
+import type { FoundPage } from '../../src/columns/foundPage.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import { order } from '../../src/model/order.ts'
@@ -66,6 +67,11 @@ export interface Change {
 /** The total of a list in the columns; null: codes cannot tell. */
 export function totalOf(columns: ColumnTable, filters: readonly Filter[], bounds?: Bounds): number | null {
   return columns.page(filters, [], 0, 0, bounds)?.total ?? null
+}
+
+/** Ids of the rows of a page. */
+export function idsOf(page: FoundPage | null): number[] {
+  return Array.from({ length: page?.rows.length ?? 0 }, (_, index) => Number(page?.rows.print(index, 0)))
 }
 
 /** Puts changes into the columns, in their order. */
