@@ -93,15 +93,13 @@ function changeOf(few: Row[], turn: number): Row {
 
 function loadCase(few: readonly Row[]): Case {
   const bytes = new TextEncoder().encode(few.map(lineOf).join('\n'))
-  const kernel = new Kernel(2 ** 28)
   const load = () => {
-    const table = new ColumnTable(absence, kernel, { orderedBy: START })
+    const table = new ColumnTable(absence, new Kernel(2 ** 28), { orderedBy: START })
     for (let from = 0, to = 0; to < bytes.length; from = to + 1) {
       to = bytes.indexOf(10, from)
       if (to < 0) to = bytes.length
       table.addLine(bytes, from, to)
     }
-    table.release()
     return table.rows
   }
   return { name: `a load of ${few.length} rows`, operation: 'addLine', work: load }

@@ -41,7 +41,7 @@ export interface TableOptions {
 
 /**
  * The rows of a table as columns of codes in memory. Finds how many rows match filters, and any page of them, without
- * PostgreSQL. After a method threw `KernelFull`, only `release` may be called.
+ * PostgreSQL. After a method threw `KernelFull`, the table cannot be used any more.
  */
 export class ColumnTable {
   private readonly coded: Coded & { readonly ranks: (RankTable | null)[]; readonly uncoded: Int32Array }
@@ -51,7 +51,7 @@ export class ColumnTable {
   private readonly uncodedRows = new Map<number, Uncoded>()
   private readonly kept = new KeptCounts()
 
-  /** `kernel`: whose memory the rows take; `release` gives it back. */
+  /** `kernel`: has the rows in its memory, and those of no other table. */
   constructor(
     private readonly entity: Entity,
     private readonly kernel: Kernel,
@@ -199,11 +199,6 @@ export class ColumnTable {
     const dictionary = this.rowCodes.dictionaries[this.entity.properties.indexOf(property)]
     if (!dictionary) throw new Error(`${property.name} has no texts`)
     return dictionary
-  }
-
-  release(): void {
-    this.store.release()
-    for (const ranks of this.coded.ranks) ranks?.release()
   }
 }
 

@@ -36,9 +36,12 @@ const COUNTS_BYTES = 4 * BUCKETS
 const REACH_BYTES = 16
 
 const read = (file: string) => readFileSync(join(import.meta.dir, file))
+const KERNEL = new WebAssembly.Module(read('kernel.wasm'))
+const simd = read('simd.wasm')
+const VECTORS = WebAssembly.validate(simd) ? new WebAssembly.Module(simd) : null
 
 /**
- * Functions over columns, and the memory in which columns lie. It has its size from the beginning, since a memory that grows is
+ * Functions over the columns of a table, and the memory in which they lie. It has its size from the beginning, since a memory that grows is
  * copied, which holds the thread for tens of milliseconds; what was never written takes none of the machine's. What is given back
  * is used again.
  */
@@ -63,15 +66,14 @@ export class Kernel {
   /** No block below is free. */
   private firstFree = 1
 
-  /** 1 MiB at least; with vectors of 128 bits where the processor has them, unless `hasVectors` is given. */
-  constructor(bytesMax: number, hasVectors?: boolean) {
+  /** 1 MiB at least; with vectors of 128 bits if the processor has them and `hasVectors`. */
+  constructor(bytesMax: number, hasVectors = true) {
     const pagesMax = Math.max(PAGES_MIN, Math.min(65_536, Math.floor(bytesMax / PAGE)))
     this.blocksMax = (pagesMax * PAGE) / BLOCK
     this.used = new Uint8Array(this.blocksMax).fill(1, 0, 1)
     this.memory = new WebAssembly.Memory({ initial: pagesMax, maximum: pagesMax })
-    const vectors = read('simd.wasm')
-    const every = this.open<Calls>(read('kernel.wasm'))
-    this.calls = (hasVectors ?? WebAssembly.validate(vectors)) ? { ...every, ...this.open<Ranges>(vectors) } : every
+    const every = this.open<Calls>(KERNEL)
+    this.calls = hasVectors && VECTORS ? { ...every, ...this.open<Ranges>(VECTORS) } : every
     const { buffer } = this.memory
     this.words = new Int32Array(buffer)
     this.floats = new Float64Array(buffer)
@@ -118,8 +120,8 @@ export class Kernel {
     throw new KernelFull(`no ${count * BLOCK} bytes of ${this.blocksMax * BLOCK} are free in one piece`)
   }
 
-  private open<Exports>(program: Uint8Array): Exports {
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(program), { '': { memory: this.memory } })
+  private open<Exports>(program: WebAssembly.Module): Exports {
+    const { exports } = new WebAssembly.Instance(program, { '': { memory: this.memory } })
     return exports as Exports
   }
 }

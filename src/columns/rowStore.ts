@@ -110,11 +110,6 @@ export class RowStore {
     if (slot >= 0) this.removeAt(slot, id)
   }
 
-  release(): void {
-    for (const segment of this.segments) segment.release()
-    this.segments.length = 0
-  }
-
   private segmentOf(slot: number): Segment {
     return this.segments[Math.floor(slot / this.segmentRows)] as Segment
   }

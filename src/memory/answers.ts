@@ -6,7 +6,7 @@ import type { TableCopy } from './tableCopy.ts'
 const REPLY_BYTES = 1_500
 
 interface Answer {
-  readonly copy: TableCopy
+  /** Of the copy as which it was made. */
   readonly version: number
   readonly reply: BytesReply
 }
@@ -25,15 +25,14 @@ export class Answers {
   }
 
   /** The answer to this target as of the copy; null: there is none. */
-  get(target: string, copy: TableCopy): Reply | null {
+  get(target: string, { version }: TableCopy): Reply | null {
     const answer = this.answers.get(target)
-    if (answer === undefined || answer.copy !== copy || answer.version !== copy.version) return null
-    return own(answer.reply)
+    return answer?.version === version ? own(answer.reply) : null
   }
 
   /** Keeps an answer that was made as of the copy, and returns one to send. */
-  keep(target: string, copy: TableCopy, reply: BytesReply): Reply {
-    this.answers.set(target, { copy, version: copy.version, reply })
+  keep(target: string, { version }: TableCopy, reply: BytesReply): Reply {
+    this.answers.set(target, { version, reply })
     return own(reply)
   }
 }

@@ -16,6 +16,9 @@ const TURN_ROWS = 1_000
 /** PostgreSQL that sends nothing for so long is away, or its connection hangs. */
 const SILENT_MS_MAX = 10_000
 
+/** Pieces after which their memory is collected. */
+const COLLECTED_PIECES = 16
+
 const NEWLINE = 10
 
 /**
@@ -31,6 +34,7 @@ export async function takePieces(transaction: postgres.TransactionSql, following
     return reading
   }
   let reading = readNext(null)
+  let taken = 0
   while (reading !== null) {
     const piece = await reading
     const last = piece.at(-1)
@@ -40,6 +44,8 @@ export async function takePieces(transaction: postgres.TransactionSql, following
     await nextTurn()
     await nextTurn()
     await takeSlowly(piece, take)
+    // The pieces lie outside of the heap, so the collector does not see how much is left of them.
+    if (++taken % COLLECTED_PIECES === 0) Bun.gc(false)
   }
 }
 

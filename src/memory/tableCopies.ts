@@ -2,13 +2,14 @@ import type { Reader } from '../columns/collation.ts'
 import { ColumnTable } from '../columns/columnTable.ts'
 import { Kernel, KernelFull } from '../columns/kernel.ts'
 import { orderFor } from '../columns/orderDemand.ts'
+import { ID } from '../columns/rowStore.ts'
 import { Slices } from '../columns/slices.ts'
 import type { Log } from '../log.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import { Answers } from './answers.ts'
 import { TableCopy } from './tableCopy.ts'
-import { type Begin, NotRecorded, TableReader, type TableSize } from './tableReader.ts'
+import { NotRecorded, type Sample, TableReader, type TableSize } from './tableReader.ts'
 
 /** The share of the memory for kept answers. */
 const ANSWERS_SHARE = 1 / 8
@@ -58,7 +59,6 @@ export class TableCopies {
   readonly answers: Answers
   private readonly tables = new Map<string, Tracked>()
   private readonly bytesMax: number
-  private readonly kernel: Kernel
   private readonly slices = new Slices()
   private readonly reader: TableReader
   private readonly timer: Timer
@@ -68,7 +68,6 @@ export class TableCopies {
   constructor(private readonly options: MemoryOptions) {
     this.bytesMax = options.bytesMax * (1 - ANSWERS_SHARE)
     this.answers = new Answers(options.bytesMax * ANSWERS_SHARE)
-    this.kernel = new Kernel(this.bytesMax)
     this.reader = new TableReader(options.url)
     this.timer = setInterval(() => this.keepUp(), REFRESH_MS)
     this.timer.unref()
@@ -129,9 +128,16 @@ export class TableCopies {
     const { entity } = tracked
     const { database, questions, log } = this.options
     const startMs = performance.now()
-    const table = new ColumnTable(entity, this.kernel, { orderedBy })
-    const begin: Begin = (size, sample) => table.prepare(this.makeRoom(tracked, size), sample)
-    const copy = await TableCopy.load(entity, table, begin, {
+    const { properties } = entity
+    const begin = (size: TableSize, sample: Sample) => {
+      const rows = this.makeRoom(tracked, size)
+      const table = new ColumnTable(entity, new Kernel(this.bytesMax - this.use.bytes), { orderedBy })
+      table.prepare(rows, sample)
+      return table
+    }
+    // In the order of ids the rows come anyway.
+    const sampled = orderedBy === ID ? null : (properties[orderedBy] as Property)
+    const copy = await TableCopy.load(entity, sampled, begin, {
       database,
       questions,
       slices: this.slices,
@@ -148,7 +154,7 @@ export class TableCopies {
     log.info('a table is in memory', {
       table: entity.table,
       rows: copy.rows,
-      order: (entity.properties[orderedBy] as Property).name,
+      order: (properties[orderedBy] as Property).name,
       mb: Math.ceil(copy.bytes / 2 ** 20),
       ms: Math.round(performance.now() - startMs),
     })

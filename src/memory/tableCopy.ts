@@ -2,16 +2,14 @@ import type { Reader } from '../columns/collation.ts'
 import type { ColumnTable } from '../columns/columnTable.ts'
 import type { FoundPage } from '../columns/foundPage.ts'
 import { ListSearch, type SearchParts } from '../columns/listSearch.ts'
-import { ID } from '../columns/rowStore.ts'
 import { ApiError } from '../errors.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import type { TakeLine } from './copyPieces.ts'
 import { Snapshot } from './snapshot.ts'
 import { compileChangedRows, compileQuestion } from './statements.ts'
-import type { Begin, Moment, TableReader } from './tableReader.ts'
+import type { Moment, Sample, TableReader, TableSize } from './tableReader.ts'
 
 export interface CopyParts extends SearchParts {
   readonly reader: TableReader
@@ -25,14 +23,15 @@ const DEFINITION_MS = 500
 /** Columns of an answer in front of the entity's. */
 const LEAD = 5
 const QUESTIONS = cellOf('questions')
+let versions = 0
 
 /**
  * A copy of one table: exactly the rows that one snapshot of PostgreSQL sees. `refresh` asks PostgreSQL which rows have changed since, and
  * moves the copy to a newer snapshot. It does not matter who wrote the rows. docs/memory.md
  */
 export class TableCopy {
-  /** Raised by each change of a row. */
-  version = 0
+  /** Another number after each change of a row, and of no other copy. */
+  version = ++versions
   private isLost = false
   private definitionMs = performance.now()
   private isAsking = false
@@ -50,20 +49,25 @@ export class TableCopy {
   }
 
   /**
-   * Reads the rows into an empty table; `begin` may refuse their number.
-   * @throws KernelFull, NotRecorded, and what `begin` and the driver throw; the table is then released
+   * Reads the rows into the table that `begin` makes; it may refuse their number.
+   * @throws KernelFull, NotRecorded, and what `begin` and the driver throw
    */
-  static async load(entity: Entity, table: ColumnTable, begin: Begin, parts: CopyParts): Promise<TableCopy> {
-    try {
-      // In the order of ids the rows come anyway.
-      const sampled = table.orderedBy === ID ? null : (entity.properties[table.orderedBy] as Property)
-      const take: TakeLine = (bytes, from, to) => table.addLine(bytes, from, to)
-      const moment = await parts.reader.read(entity, sampled, begin, take)
-      return new TableCopy(entity, table, moment, parts)
-    } catch (error) {
-      table.release()
-      throw error
-    }
+  static async load(
+    entity: Entity,
+    sampled: Property | null,
+    begin: (size: TableSize, sample: Sample) => ColumnTable,
+    parts: CopyParts,
+  ): Promise<TableCopy> {
+    let table: ColumnTable | null = null
+    const moment = await parts.reader.read(
+      entity,
+      sampled,
+      (size, sample) => {
+        table = begin(size, sample)
+      },
+      (bytes, from, to) => table?.addLine(bytes, from, to),
+    )
+    return new TableCopy(entity, table as unknown as ColumnTable, moment, parts)
   }
 
   get rows(): number {
@@ -139,7 +143,7 @@ export class TableCopy {
     for (const row of rows) {
       const [id, values] = [row[LEAD - 1] as string | null, row.slice(LEAD)]
       if (id === null) continue
-      this.version++
+      this.version = ++versions
       if (values[0] === null) this.table.remove(id)
       else this.table.put(values)
     }
@@ -164,12 +168,10 @@ export class TableCopy {
     return this.isLost ? null : this.search.find(query)
   }
 
-  /** Gives its memory back; from then on it finds nothing. */
+  /** Ends the copy; it finds nothing any more. Its memory is collected with it. */
   release(): void {
-    if (this.isLost) return
     this.isLost = true
-    this.version++
-    this.table.release()
+    this.version = ++versions
   }
 
   private lose(reason: unknown) {

@@ -22,8 +22,11 @@ export interface TableSize {
   readonly bytes: number
 }
 
-/** Receives the size of a table, and some values of a property, before its rows. It may throw. */
-export type Begin = (size: TableSize, sample: readonly (string | null)[]) => void
+/** Some values of a property, as PostgreSQL prints them. */
+export type Sample = readonly (string | null)[]
+
+/** Receives the size of a table, and a sample, before its rows. It may throw. */
+type Begin = (size: TableSize, sample: Sample) => void
 
 /** A table cannot be kept current: its lines of changes would not tell of every write. */
 export class NotRecorded extends Error {}

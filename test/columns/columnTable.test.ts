@@ -211,44 +211,24 @@ test('a text that reads like no value is another list', () => {
 })
 
 describe('memory', () => {
-  test('of a table that is released is used for the next one', () => {
-    const random = new Random(SEED)
-    const kernel = new Kernel(MEMORY)
-    const before = kernel.bytes
-    for (let round = 0; round < 20; round++) {
-      const table = new RandomTable(absence, random, 50)
-      const columns = filled(absence, table, kernel, { segmentRows: 64 })
-      expect(differences(table, columns, 3)).toEqual([])
-      columns.release()
-      expect(kernel.bytes).toBe(before)
-    }
-  })
-
   test('of a page that was found is its own, whatever becomes of the table', () => {
     const random = new Random(SEED)
-    const kernel = new Kernel(MEMORY)
     const table = new RandomTable(absence, random, 300, 0)
-    const columns = filled(absence, table, kernel)
+    const columns = filled(absence, table, new Kernel(MEMORY))
     const { filters, sorts } = parseList(absence, 'sort=-Id')
     const ids = table.rows.map(([id]) => Number(id)).reverse()
     const pages = [0, 7, 1_000].map((offset) => columns.page(filters, sorts, offset, 20) as FoundPage)
-    columns.release()
-    // It comes to lie in the same memory.
-    filled(absence, new RandomTable(absence, random, 400), kernel)
+    for (const row of new RandomTable(absence, random, 400).rows) columns.put(row)
     expect(pages.map(idsOf)).toEqual([ids.slice(0, 20), ids.slice(7, 27), []])
     expect(pages.map((page) => misprinted(table, page))).toEqual([null, null, null])
   })
 
-  test('that does not suffice is refused by a name, and nothing of the table stays', () => {
-    const kernel = new Kernel(2 * 2 ** 20)
-    const before = kernel.bytes
-    const columns = new ColumnTable(absence, kernel)
+  test('that does not suffice is refused by a name', () => {
+    const columns = new ColumnTable(absence, new Kernel(2 * 2 ** 20))
     const { rows } = new RandomTable(absence, new Random(SEED), 1)
     expect(() => {
       for (let id = 1; id < 100_000; id++) columns.put((rows[0] as Row).with(0, String(id)))
     }).toThrow(KernelFull)
-    columns.release()
-    expect(kernel.bytes).toBe(before)
   })
 
   test('of rows that are gone is given back, and slots of late ones are used again', () => {
@@ -273,8 +253,6 @@ describe('memory', () => {
     expect(kernel.bytes).toBe(withLate)
     expect(found()).toEqual([10, [69_993, 21]])
     expect(columns.rows).toBe(22)
-    columns.release()
-    expect(kernel.bytes).toBe(new Kernel(MEMORY).bytes)
   })
 
   test('that the table takes is what it says', () => {
