@@ -43,7 +43,7 @@ function missing() {
     .map(([name, version]) => `${name} ${version}`)
 }
 
-/** Where a dependency may lie: beside us, or, as npm puts it, beside any folder that we lie in. */
+/** Folders in which npm may have put a dependency: this one's, and those of the folders above it. */
 function places(name) {
   const folders = [join(root, 'node_modules', name)]
   if (isPackage)

@@ -12,7 +12,7 @@ export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** Whether lines of this level are written; where not, they need not be made. */
+  /** Returns whether lines of this level are written; where not, they need not be made. */
   isEnabled(level: LogLevel): boolean
   /** Writes what is waiting, and resolves when it is written, or is not read in time; for a process that ends. */
   flush(): Promise<void>
@@ -103,7 +103,7 @@ function writePieces(stream: NodeJS.WriteStream) {
   }
 }
 
-/** Where the last line ends that fits into a piece; a line that is longer than a piece goes alone. */
+/** End of the last line that fits into a piece; a longer line goes alone. */
 function pieceEnd(block: Buffer): number {
   if (block.length <= PIECE_BYTES_MAX) return block.length
   const last = block.lastIndexOf(LINE_FEED, PIECE_BYTES_MAX - 1)

@@ -73,7 +73,7 @@ export const OWN_TABLES = [
   'row_change_run',
 ]
 
-/** What can be seen of declarations only beside each other. @throws DeclarationError that names the entity */
+/** Checks declarations beside each other. @throws DeclarationError that names the entity */
 function checkTogether(entities: readonly Entity[]) {
   const seen = new Map<string, string>()
   for (const { name, plural, table } of entities) {

@@ -7,7 +7,7 @@ import type { Key, Keyring } from './keyring.ts'
 import type { RateLimitStatus } from './limiter.ts'
 import type { Limiters } from './limiters.ts'
 
-/** What admission needs of the server. */
+/** Dependencies of admission on the server: the addresses of clients. */
 export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
@@ -45,9 +45,9 @@ export class Admission {
   }
 
   /**
-   * Finds the key with this text and charges the request to it or, so that keys cannot be guessed at speed, to its address. For an
-   * unknown key the address is charged first, and then the database is asked whether its keys have changed. `isOpen`: no key is needed,
-   * so the database is not asked.
+   * Finds the key with this text and charges the request to it or, so that keys cannot be guessed at speed, to its address. For
+   * an unknown key the address is charged first, and then the database is asked whether its keys have changed. `isOpen`: no key
+   * is needed, so the database is not asked.
    */
   admit(text: string | undefined, address: string, isOpen = false): Admitted | Promise<Admitted> {
     const refresh = isOpen ? null : this.refresh
@@ -101,7 +101,10 @@ export class Admission {
     return { key, isConfirmed, rateLimit }
   }
 
-  /** The address that a request comes from, behind trusted proxies; '' where its client has left already. To be read as it arrives. */
+  /**
+   * The address that a request comes from, behind trusted proxies; '' where its client has left already. To be read as it
+   * arrives.
+   */
   addressOf(request: Request, server: PeerAddresses | null): string {
     const peer = server?.requestIP(request)?.address ?? ''
     if (this.trustedProxies === null) return peer

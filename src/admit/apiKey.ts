@@ -49,12 +49,12 @@ function randomText(length: number): string {
   return text
 }
 
-/** Where the key is kept; an absolute path. */
+/** Absolute path of the file with the development key. */
 export function developmentKeyFile(dataDir: string): string {
   return resolve(dataDir, 'development.key')
 }
 
-/** The same at every start, so that a command copied yesterday works today. */
+/** Returns the development key, the same at every start, so that a command copied yesterday works today. */
 export function readDevelopmentKey(dataDir: string): string {
   const file = developmentKeyFile(dataDir)
   mkdirSync(dataDir, { recursive: true })

@@ -64,7 +64,7 @@ export class Directory {
     })
   }
 
-  /** Whether a client last seen in second `seen` has nothing left that any rule counts. */
+  /** Returns whether a client last seen in second `seen` has nothing left that any rule counts. */
   isSilent(seen: number, second: number): boolean {
     return (second - seen - 1) * 1_000 >= this.silentMs
   }

@@ -16,7 +16,10 @@ interface KeyEvents {
   onError(error: unknown): void
 }
 
-/** Keeps the keys of this process those of the database: asks twice a second whether they have changed, and at once for an unknown key. */
+/**
+ * Keeps the keys of this process those of the database: asks twice a second whether they have changed, and at once for an
+ * unknown key.
+ */
 export class KeyRefresh {
   private readonly looks = new SingleFlight(() => this.look())
   private version: string | null = null
@@ -46,7 +49,7 @@ export class KeyRefresh {
     return this.looks.call()
   }
 
-  /** Whether the keys may be used: they were right a moment ago, or the database answers nothing at all. */
+  /** Returns whether the keys may be used: they were right a moment ago, or the database answers nothing at all. */
   confirm(): boolean | Promise<boolean> {
     const isTrusted = () => monotonicMs() - this.trustedMs < CONFIRMED_MS_MAX
     return isTrusted() || this.refresh().then(() => true, isTrusted)

@@ -64,7 +64,7 @@ export class Keyring {
     this.replace(keys)
   }
 
-  /** Whether it has a key at all. */
+  /** True if it has a key at all. */
   get hasKeys(): boolean {
     return this.entries.size > 0
   }

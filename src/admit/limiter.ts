@@ -3,7 +3,7 @@ import { type Decision, policyText, type Rule } from '../model/limits.ts'
 import type { Client } from './address.ts'
 import type { SlidingWindows } from './window.ts'
 
-/** Where a client stands with its limits, as the headers of an answer say it. */
+/** The limits of a client and what is left of them, as the headers of a response say it. */
 export interface RateLimitStatus {
   readonly admitted: boolean
   /** The rule that the other fields describe. */
@@ -11,7 +11,9 @@ export interface RateLimitStatus {
   readonly remaining: string
   /** `2026-11-21T13:05:00Z`, never earlier than the truth. */
   readonly reset: string
-  /** `"12h";r=24999;t=43200`: the same for programs, with the seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4 */
+  /**
+   * `"12h";r=24999;t=43200`: the same for programs, with the seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4
+   */
   readonly state: string
   /** All limits of the client, as `policyText` has them. */
   readonly policy: string
@@ -19,7 +21,7 @@ export interface RateLimitStatus {
   readonly retryAfterSeconds: number
 }
 
-/** Where several machines count together. */
+/** A store in which several machines count together. */
 export interface SharedStore {
   /** Null: the store is away, and this machine decides by itself. */
   decide(client: string, rules: readonly Rule[]): Promise<Decision | null>
@@ -36,7 +38,7 @@ export class Limiter {
     private readonly windows: SlidingWindows,
     private readonly rules: readonly Rule[],
     private readonly store: SharedStore | null,
-    /** Whom it charges, for counts. */
+    /** The kind of client that is charged, for metrics. */
     private readonly charged: 'key' | 'address' = 'key',
   ) {
     this.policy = policyText(rules)
@@ -48,7 +50,7 @@ export class Limiter {
     return this.counted(this.statusOf(this.windows.admit(client.low, client.high)))
   }
 
-  /** What `charge` would say, as far as this machine knows; charges nothing. */
+  /** Returns what `charge` would return, as far as this machine knows; charges nothing. */
   peek({ low, high }: Client): RateLimitStatus {
     return this.statusOf(this.windows.peek(low, high))
   }

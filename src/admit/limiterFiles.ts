@@ -6,7 +6,7 @@ import { formatRules, parseRules, type Rule } from '../model/limits.ts'
 import { RegionFile } from '../os/region.ts'
 import { wordsFor } from './window.ts'
 
-/** Where the limiter's tables lie, for the processes that map them. */
+/** The files of the limiter's tables, for the processes that map them. */
 export interface LimiterTables {
   readonly keys: string
   readonly anonymous: string
@@ -26,7 +26,7 @@ interface OwnTable {
 /** The limits of keys that have their own, by `ownTableOf`. */
 export type OwnLimits = ReadonlyMap<string, { readonly name: string; readonly limits: string }>
 
-/** What the table of a key's own limits is found by: all keys of a name with the same limits share it. */
+/** Name of the table of a key's own limits: all keys of a name with the same limits share it. */
 export function ownTableOf(name: string, limits: string): string {
   return `${name}\n${limits}`
 }
@@ -38,7 +38,7 @@ export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
   )
 }
 
-/** What the tables are made for. */
+/** The settings that decide the layout of the tables. */
 export interface LimiterSettings {
   /** For keys that have none of their own. */
   readonly limits: readonly Rule[]

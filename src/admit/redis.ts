@@ -26,7 +26,7 @@ const TRIAL: readonly Rule[] = [{ limit: 1, periodMs: 1, period: 'trial' }]
  */
 export class RedisWindows {
   private redis: RedisClient | null = null
-  /** Whether `redis` has decided something. */
+  /** True if `redis` has decided something. */
   private here = false
   private isOutageReported = false
   private pause: Timer | undefined
@@ -200,10 +200,10 @@ return { 1, longest, limit - (head + 1 - first), oldest + period - now }
 
 const ringScriptHash = new Bun.CryptoHasher('sha1').update(ringScript).digest('hex')
 
-/** What is sent of rules, written once: the same rules come with every request. */
+/** Arguments of rules, written once, because the same rules come with every request. */
 const written = new WeakMap<readonly Rule[], { text: string; numbers: string[] }>()
 
-/** What follows the script, or its hash, in a command. At `nowMs` 0 the server's clock decides. */
+/** Arguments of the script, behind its text or hash. At `nowMs` 0 the server's clock decides. */
 export function ringArguments(client: string, rules: readonly Rule[], nowMs = 0): string[] {
   let known = written.get(rules)
   if (!known) written.set(rules, (known = write(rules)))

@@ -48,12 +48,12 @@ export class Table {
     return ring + (number % this.depth)
   }
 
-  /** Whether the cell already holds this number: its lap bit, 1 in even laps, is that of the number's lap. */
+  /** Returns whether the cell already holds this number: its lap bit, 1 in even laps, is that of the number's lap. */
   isTaken(word: number, number: number): boolean {
     return word < 0 === this.isEvenLap(number)
   }
 
-  /** What the cell of this number holds once it is admitted. */
+  /** Content of the cell of this number once it is admitted. */
   cellWord(time: number, number: number): number {
     return this.isEvenLap(number) ? time | LAP : time
   }

@@ -86,8 +86,8 @@ export class SlidingWindows {
   }
 
   /**
-   * What `admit` would say to the last of `count` requests that come now, without charging anything. `count` is at most the
-   * smallest limit.
+   * Returns what `admit` would decide for the last of `count` requests that come now, without charging anything. `count` is at
+   * most the smallest limit.
    */
   peek(low: number, high: number, count = 1): Decision {
     const slot = this.directory.find(low, high)
@@ -131,7 +131,7 @@ export class SlidingWindows {
     }
   }
 
-  /** Whether a rule refuses number `head`; the decision then names the rule with the longest wait. */
+  /** Returns whether a rule refuses number `head`; the decision then names the rule with the longest wait. */
   private refuse(ring: number, head: number, used: number, now: number): boolean {
     const { rules, countedMs, table } = this
     let waitMs = 0
@@ -163,7 +163,8 @@ export class SlidingWindows {
     const { words } = this
     const second = Math.floor(nowMs / 1_000)
     const seen = load(words, entry + SEEN)
-    // Until the word holds this second or a later one: an admission must never look older than it is, whichever process wrote last.
+    // Until the word holds this second or a later one: an admission must never look older than it is, whichever process wrote
+    // last.
     for (let last = seen; second > last; ) {
       const before = swap(words, entry + SEEN, last, second)
       if (before === last) break

@@ -7,15 +7,16 @@ import { counted } from './progress.ts'
 
 /** A line of a CSV, which may go on over several lines of its text. */
 export interface CsvRecord {
-  /** Of its first character, from 1. */
+  /** Line of its first character, from 1. */
   readonly line: number
   /** Null: nothing, not even quotes. */
   readonly cells: readonly (string | null)[]
 }
 
 /**
- * The records of a CSV as RFC 4180 has them, separated by commas, or by semicolons or tabs where the first line has no comma, or by what a line `sep=;` before it names; lines
- * with nothing but separators are none. Its text comes in any pieces, of which no more is kept than the record that has begun. @throws FileFault where quotes are wrong
+ * The records of a CSV as RFC 4180 has them, separated by commas, or by semicolons or tabs where the first line has no comma,
+ * or by what a line `sep=;` before it names; lines with nothing but separators are none. Its text comes in any pieces, of which
+ * no more is kept than the record that has begun. @throws FileFault where quotes are wrong
  */
 export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator<CsvRecord, void, undefined> {
   const text = new CsvText()
@@ -25,12 +26,12 @@ export async function* csvRecords(pieces: AsyncIterable<string>): AsyncGenerator
 
 const QUOTED = /"[^"]*(?:""[^"]*)*"/y
 const NEWLINE = /\r\n|\n|\r/y
-/** What Excel takes for no row, and other programs write for it: `sep=;`. */
+/** The line `sep=;` that Excel reads as a setting, and other programs write for it. */
 const NAMED_SEPARATOR = /^"?sep=(.*?)"?$/i
 const SEPARATORS = [',', ';', '\t', '|']
 
 interface Ended extends CsvRecord {
-  /** Where the next one begins. */
+  /** Offset of the next record. */
   readonly end: number
 }
 
@@ -79,7 +80,7 @@ class CsvText {
     return isOpen && !isLast ? this.unended(begin, at, false, '') : { line, cells, end }
   }
 
-  /** What more text may mend. @throws FileFault where there is none, or too much */
+  /** Returns null if more text may complete the record. @throws FileFault if there is no more, or too much */
   private unended(begin: number, at: number, isLast: boolean, message: string): null {
     if (isLast) throw new FileFault(this.line + countLines(this.text.slice(begin, at)), message)
     requireRowLength(this.line, this.text.length - begin)
@@ -108,7 +109,7 @@ class CsvText {
   }
 }
 
-/** What stands behind `at`, as the pattern has it; null: something else. */
+/** Returns the match of the pattern at `at`; null: there is none. */
 function match(pattern: RegExp, text: string, at: number): string | null {
   pattern.lastIndex = at
   return pattern.exec(text)?.[0] ?? null
@@ -196,7 +197,10 @@ function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, inde
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** An empty cell of a property that is never null is left out. What fits no type goes as it is, and the server says what it must be. */
+/**
+ * An empty cell of a property that is never null is left out. What fits no type goes as it is, and the server says what it must
+ * be.
+ */
 function memberOf({ kind, path }: Property, cell: string | null): string[] {
   const isEmpty = cell === null || (cell === '' && kind.name !== 'text')
   if (isEmpty && !kind.nullable) return []

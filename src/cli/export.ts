@@ -134,7 +134,7 @@ function collect(value: string, before: readonly string[]): string[] {
   return [...before, value]
 }
 
-/** What a server says of a request that it does not answer as asked. */
+/** Message of a response that is not the one that was asked for. */
 export function messageOf(text: string, status: number): string {
   try {
     return JSON.parse(text).Error.Message

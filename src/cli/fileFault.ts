@@ -8,7 +8,7 @@ export class FileFault extends Error {
   }
 }
 
-/** So many characters of a row are read at most, whatever the file has: a server takes rows of up to 1 MiB. */
+/** Maximum length of a row in characters: a server takes rows of up to 1 MiB. */
 const ROW_LENGTH_MAX = 2 * 1024 * 1024
 
 /** `length`: of what may be one row. @throws FileFault */

@@ -5,7 +5,10 @@ import { loadEntities } from '../registry.ts'
 import { writeMigration } from './migration.ts'
 import { print } from './run.ts'
 
-/** `readEntitiesDir`: the one setting that a client needs. `generate client`, which needs no database, and `generate migration`: files that follow from the entities. */
+/**
+ * `readEntitiesDir`: the one setting that a client needs. `generate client`, which needs no database, and `generate migration`:
+ * files that follow from the entities.
+ */
 export function generateCommand(
   readSettings: () => Config,
   readEntitiesDir: () => string | null = () => null,

@@ -18,12 +18,15 @@ interface Options {
 }
 
 const PIECE_ROWS = 1_000
-/** What a server takes. */
+/** Maximum size of a request in bytes that a server takes. */
 const PIECE_BYTES_MAX = 2 * 1024 * 1024
 /** A file of nothing but faults shall not fill the screen. */
 const FAULTS_SHOWN = 100
 
-/** `import employees people.csv`: creates the rows of a file on a server that runs. `readKey`: ROSTER_KEY; `readEntitiesDir`: ENTITIES_DIR. */
+/**
+ * `import employees people.csv`: creates the rows of a file on a server that runs. `readKey`: ROSTER_KEY; `readEntitiesDir`:
+ * ENTITIES_DIR.
+ */
 export function importCommand(readKey: () => string | undefined, readEntitiesDir: () => string | null): Command {
   return new Command('import')
     .description('Create the rows of a CSV, NDJSON or JSON file, on a server that runs. The key is ROSTER_KEY.')
@@ -72,7 +75,7 @@ function entityNamed(name: string, entities: readonly Entity[]): Entity {
   throw new CommandError(`there is no entity "${name}".${suggest(name, known)}`)
 }
 
-/** The same rows make the same pieces each time. */
+/** Divides rows into pieces; the same rows always make the same pieces, so that a repeated import sends the same keys. */
 async function* piecesOf(rows: AsyncIterable<FileRow>, most: number): AsyncGenerator<FileRow[]> {
   let piece: FileRow[] = []
   let sum = 0

@@ -66,7 +66,7 @@ function withLines(file: string, lines: readonly string[]): string {
   return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${lacking.map((line) => `${line}\n`).join('')}`
 }
 
-/** Of a setting its name; of a path, itself. */
+/** Returns the name of a setting; of a path, the path itself. */
 function nameOf(line: string): string {
   return (line.trim().split('=')[0] as string).replace(/\/$/, '')
 }
@@ -75,7 +75,7 @@ function starter(file: string): string {
   return readFileSync(join(STARTER, file), 'utf8')
 }
 
-/** That of the folder, with what it lacks. */
+/** Returns the folder's package.json, with what it lacks added. */
 function manifestOf(folder: string): Manifest {
   const file = join(folder, 'package.json')
   const found: Manifest = existsSync(file) ? readManifest(file) : { name: packageNameOf(folder), private: true }
@@ -113,7 +113,7 @@ function readManifest(file: string): Manifest {
   }
 }
 
-/** What npm takes for a name. */
+/** A name that npm accepts for a package. */
 function packageNameOf(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
@@ -125,8 +125,8 @@ function packageNameOf(folder: string): string {
 const ROOT = join(import.meta.dir, '../..')
 
 /**
- * Where npm finds this package, as a project says it that has it, or else its folder: the name alone would be that of another
- * package in npm's registry.
+ * Returns the source from which npm installs this package: as the project declares it, else its folder, because the name alone
+ * would be that of another package in npm's registry.
  */
 function ownSource(folder: string): string {
   const [project = ''] = /^.*(?=\/node_modules\/roster$)/.exec(ROOT) ?? []

@@ -3,7 +3,7 @@ import { FileFault, requireRowLength } from './fileFault.ts'
 
 /** A row of a file. */
 export interface FileRow {
-  /** Where it is in the file, as messages say it: `line 3`, or `row 3` of an array. */
+  /** Position in the file as messages say it: `line 3`, or `row 3` of an array. */
   readonly at: string
   /** JSON without a line feed. */
   readonly json: string

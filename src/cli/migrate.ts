@@ -11,7 +11,7 @@ interface Options {
   readonly json?: true
 }
 
-/** What was done, or is to do, before the one that failed, where one did. */
+/** The migrations that were applied, or are pending, and the one that failed. */
 interface Outcome {
   readonly files: readonly string[]
   readonly fault: CommandError | null
@@ -39,7 +39,7 @@ async function run(config: Config, options: Options): Promise<void> {
   if (fault) throw fault
 }
 
-/** Of a database that is not there. */
+/** Outcome for a database that does not exist: all migrations are pending. */
 function allOf(config: Config): Outcome {
   try {
     return { files: migrationNames(config), fault: null }

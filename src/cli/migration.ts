@@ -16,8 +16,8 @@ export const OWN_FROM = 1_001
 const NAME = /^\w{1,60}$/
 
 /**
- * Writes the file that follows in the folder of migrations: what the database lacks, once all files that are there are applied, of what
- * entities declare. Nothing is written where it lacks nothing; the database is left as it was. @throws CommandError
+ * Writes the file that follows in the folder of migrations: what the database lacks, once all files that are there are applied,
+ * of what entities declare. Nothing is written where it lacks nothing; the database is left as it was. @throws CommandError
  */
 export async function writeMigration(config: Config, name?: string): Promise<void> {
   const folder = config.migrationsDir ?? MIGRATIONS

@@ -18,13 +18,13 @@ export class RowsFile {
     private readonly path: string,
     private readonly entity: Entity,
     private readonly format: FileFormat,
-    /** Whether an export for Excel has written it; null: not known. */
+    /** True if an export for Excel has written it; null: not known. */
     private readonly isExcel: boolean | null,
   ) {
     this.name = nameOf(path)
   }
 
-  /** Whether it can be read again: stdin and pipes cannot. @throws CommandError where there is none */
+  /** Returns whether it can be read again, which stdin and pipes cannot. @throws CommandError if there is no such file */
   isLasting(): boolean {
     if (this.path === '-') return false
     try {
@@ -34,7 +34,10 @@ export class RowsFile {
     }
   }
 
-  /** `onLeftOut`: called before the first row, with the columns that clients do not write. @throws CommandError where it cannot be read as what it is */
+  /**
+   * `onLeftOut`: called before the first row, with the columns that clients do not write. @throws CommandError where it cannot
+   * be read as what it is
+   */
   async *rows(onLeftOut: (names: readonly string[]) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
       if (this.format === 'csv') yield* csvRows(this.text(), this.entity, this.isExcel, onLeftOut)

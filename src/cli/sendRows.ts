@@ -2,11 +2,11 @@ import { messageOf } from './export.ts'
 import type { FileRow } from './jsonText.ts'
 import { CommandError } from './run.ts'
 
-/** Where rows are sent. */
+/** The collection to which rows are sent. */
 export interface Target {
-  /** Of the collection, without a query. */
+  /** URL of the collection, without a query. */
   readonly address: string
-  /** Of its entity. */
+  /** Plural name of the entity. */
   readonly plural: string
   readonly key: string
   readonly isDry: boolean
@@ -14,7 +14,7 @@ export interface Target {
   onWait(seconds: number, reason: string): void
 }
 
-/** What a piece was answered. */
+/** Result of sending a piece. */
 export type Sent =
   | { readonly rows: number /** By an earlier run. */; readonly wasThere: boolean }
   /** Nothing of it was written. */
@@ -28,13 +28,13 @@ export interface RowFault {
 
 /** Waits that are longer are the operator's to decide on. */
 const WAIT_SECONDS_MAX = 3_600
-/** Of a server that does not answer, or cannot for now, and does not say how long. */
+/** Maximum attempts at a server that does not answer, or cannot for now, and names no delay. */
 const TRIES_MAX = 8
 const PAUSE_SECONDS_MAX = 30
 /** A server answers earlier, or not at all. */
 const ANSWER_MS_MAX = 120_000
 
-/** Of a piece, what the server has done is not known. */
+/** Thrown if it is unknown whether the server has created the rows of a piece. */
 export class OutcomeUnknown extends CommandError {}
 
 /**
@@ -81,7 +81,7 @@ function requestOf({ address, plural, key, isDry }: Target, piece: readonly File
   return { address, headers: { ...headers, 'Idempotency-Key': keyOf(plural, piece, body) }, body }
 }
 
-/** Of a piece at its place in a file: as long as both are the same, it is one. */
+/** Idempotency key of a piece: the same as long as its content and its position in the file are the same. */
 function keyOf(plural: string, piece: readonly FileRow[], body: string): string {
   const place = JSON.stringify([plural, piece[0]?.at, piece.length])
   return `import-${new Bun.CryptoHasher('sha256').update(place).update(body).digest('hex')}`
@@ -96,7 +96,7 @@ interface Answer {
 }
 
 const [NO_ANSWER, NOT_SENT] = [0, -1]
-/** Those of proxies whose server has gone, too. */
+/** Temporary failures, with those of proxies whose server is gone. */
 const PASSING = [NO_ANSWER, NOT_SENT, 502, 503, 504]
 /** No connection came about. */
 const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'ERR_INVALID_URL']
@@ -119,7 +119,10 @@ async function ask({ address, headers, body }: Asked): Promise<Answer> {
   }
 }
 
-/** What is no Roster may answer everything with 200. @throws OutcomeUnknown, CommandError where the answer is not that to the piece */
+/**
+ * Checks that the response is Roster's, because another server may answer everything with 200. @throws OutcomeUnknown,
+ * CommandError
+ */
 function requireRows(text: string, piece: readonly FileRow[], isDry: boolean) {
   let rows: unknown
   try {
@@ -139,7 +142,7 @@ function secondsOf(retryAfter: string | null): number | null {
 /** A body that is too slow, or too large for what stands before the server. */
 const TOO_MUCH = [408, 413]
 
-/** What the server says of single rows. @throws CommandError for what it says of all */
+/** Faults of single rows. @throws CommandError for a fault of the whole request */
 function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
   const faults = detailsOf(text).flatMap((detail) => {
     const index = Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])

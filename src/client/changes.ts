@@ -27,7 +27,7 @@ export interface RosterChangesPage<Change, Next = string> {
   readonly changes: Change[]
   /** For `after`: what comes behind this page. */
   readonly next: Next
-  /** Whether there is more by now. */
+  /** True if there are more changes by now. */
   readonly more: boolean
 }
 
@@ -41,13 +41,13 @@ export interface RosterPastQuery extends RosterCall {
 
 /** Which changes. */
 export interface RosterChangesQuery<Entity extends string> extends RosterPastQuery {
-  /** Of these alone. */
+  /** Only changes of these entities. */
   readonly entity?: Entity | readonly Entity[] | undefined
   /** Seconds to wait where there is none, up to 30. */
   readonly wait?: number | undefined
 }
 
-/** What has changed in all entities. */
+/** The change feed of all entities. */
 export interface RosterChanges<Entity extends string> {
   list(query?: RosterChangesQuery<Entity>): Promise<RosterChangesPage<RosterChanged<Entity>>>
   /** Every change, page after page, up to the last one; with `wait` it goes on with those to come, until the loop ends. */

@@ -4,7 +4,7 @@ import { version } from '../../package.json'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Kind, KindName } from '../model/kinds.ts'
 
-/** What the client does, in the order in which one file needs the other. */
+/** Files of the runtime, in the order in which one needs the other. */
 const RUNTIME = ['error.ts', 'query.ts', 'exchange.ts', 'connection.ts', 'changes.ts', 'stream.ts', 'collection.ts']
 
 /** The client of a server with these entities: one TypeScript file without imports, that Node can strip of its types. */
@@ -71,17 +71,17 @@ function entityText(entity: Entity, name: string): string {
   return `/** A row of ${plural} as the server answers it. */
 export interface ${name} ${objectText(members, comment, readText)}
 
-/** What is written of a row of ${plural}. */
+/** Values that are written of a row of ${plural}. */
 export interface ${name}Write ${objectText(members.filter(isWritable), comment, writeText)}
 
-/** What lists of ${plural} filter by. */
+/** Filters of lists of ${plural}. */
 export interface ${name}Filter ${objectText(properties, () => null, filterText)}
 
-/** What lists of ${plural} sort by. */
+/** Properties by which lists of ${plural} are sorted. */
 export type ${name}Sort = RosterSorted<
 ${sorts}>
 
-/** What of a row of ${plural} can be asked for alone. */
+/** Properties of ${plural} that can be read alone. */
 export type ${name}Field =
 ${sorts}${groups.join('')}`
 }
@@ -116,7 +116,7 @@ const READ: Readonly<Record<Exclude<KindName, 'oneOf'>, string>> = {
 }
 const TAKEN = { ...READ, instant: 'string | Date' }
 
-/** Of a kind with a list of values, these. */
+/** Type of a value; if the kind has a list of values, a union of them. */
 function typeText({ name, values = [] }: Kind, types: typeof READ): string {
   return name === 'oneOf' ? values.map((value) => `'${value}'`).join(' | ') : types[name]
 }

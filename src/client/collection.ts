@@ -23,7 +23,7 @@ export interface RosterPage<Row> {
   readonly links: Readonly<Record<'first' | 'previous' | 'next' | 'last', string | null>>
 }
 
-/** What a row has where these properties of it were asked for: all of them, or those, and of an object the parts. */
+/** The properties of a row that were asked for: all of them, or those named, and of an object its parts. */
 export type RosterRead<Row, Field, Name extends Field> = [Field] extends [Name] ? Row : RosterPicked<Row, Name>
 
 type RosterPicked<Row, Name> = {
@@ -65,7 +65,10 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field> {
   delete(id: number, call?: RosterChange): Promise<void>
   /** A page of what has changed in one row, also in one that is gone. */
   history(id: number, query?: RosterPastQuery): Promise<RosterChangesPage<RosterPast, string | null>>
-  /** For `ifMatch`: the version of a row that `get`, `create`, `replace` or `update` has returned. @throws TypeError for any other */
+  /**
+   * For `ifMatch`: the version of a row that `get`, `create`, `replace` or `update` has returned. @throws TypeError for any
+   * other
+   */
   versionOf(row: Partial<Record<keyof Row, unknown>>): string
 }
 

@@ -1,7 +1,7 @@
 import { errorOf, RosterError, unexpected } from './error.ts'
 import { beginExchange, type Exchange, pause } from './exchange.ts'
 
-/** Where a Roster is, and how long to try. */
+/** Options of a client: the address of a Roster, and how long to try. */
 export interface RosterOptions {
   /** The server's base address, as https://roster.example.com. */
   readonly url: string
@@ -13,7 +13,7 @@ export interface RosterOptions {
   readonly triesMax?: number | undefined
   /** How long a call may wait between its tries, in sum; 60,000 without it. A server that asks for more gets no other try. */
   readonly waitMsMax?: number | undefined
-  /** What sends requests; the `fetch` of the surroundings without it. */
+  /** Sends requests; default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
 }
 
@@ -24,7 +24,7 @@ export interface ApiRequest {
   readonly body?: string
   /** The version that the row must have. */
   readonly ifMatch?: string | undefined
-  /** Whether it is for a stream. */
+  /** True if it is for a stream. */
   readonly isStream?: boolean
   /** How much longer than others the server may take. */
   readonly waitMs?: number
@@ -39,10 +39,10 @@ interface Answer {
 
 /** A body that is read as it comes. */
 export interface Opened {
-  /** What errors call the request. */
+  /** Name of the request in errors. */
   readonly named: string
   readonly response: Response
-  /** What has come with the answer's head; null: the body is empty. */
+  /** Bytes that came with the response's head; null: the body is empty. */
   readonly first: Uint8Array | null
   /** The next piece, or null at the end. @throws RosterError where the connection breaks, or the signal's reason */
   next(): Promise<Uint8Array | null>
@@ -122,7 +122,10 @@ const NDJSON = 'application/x-ndjson'
 const JSON_BODY = { 'Content-Type': 'application/json' }
 const GONE: Answer = { headers: new Headers(), body: null }
 
-/** Whether twice would not do the same as once: a second row, or a version that the first try has changed. */
+/**
+ * Returns whether a repetition differs from one request: it would create a second row, or fail on a version that the first
+ * attempt has changed.
+ */
 function isOnce({ method, ifMatch }: ApiRequest): boolean {
   return method === 'POST' || ifMatch !== undefined
 }
@@ -148,7 +151,7 @@ function waitMsBefore(tries: number, { retryAfterMs }: RosterError): number {
   return retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
 }
 
-/** What is made of an answer. */
+/** Reads a response. */
 type Reading = (response: Response, named: string, exchange: Exchange) => Promise<Answer>
 
 async function readWhole(response: Response, named: string, exchange: Exchange): Promise<Answer> {

@@ -15,7 +15,7 @@ interface ErrorParts {
   readonly cause?: unknown
 }
 
-/** What every call fails with, but one that was aborted or cannot be written: those have the signal's reason, a TypeError. */
+/** Error of every call, except that an aborted one throws the signal's reason, and one that cannot be written a TypeError. */
 export class RosterError extends Error {
   override readonly name = 'RosterError'
   /** The answer's HTTP status, 200 of a stream that ends with an error; 0: there was no answer. */

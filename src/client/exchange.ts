@@ -6,7 +6,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 export interface Exchange {
   /** For the request: aborted by the caller's signal, by a step that takes too long, and by `close`. */
   readonly signal: AbortSignal
-  /** What one step of it comes to. @throws RosterError, or the reason of the caller's signal */
+  /** Runs one step of it within a timeout. @throws RosterError, or the reason of the caller's signal */
   step<Got>(timeoutMs: number, lack: string, take: () => Promise<Got>): Promise<Got>
   /** Leaves it as it is: it has ended. */
   leave(): void

@@ -1,7 +1,7 @@
-/** What a true or false is compared with: a value, or operators, all of which must hold. */
+/** Operand of a property without an order: a value, or operators, all of which must hold. */
 export type RosterEqual<Value> = Value | { readonly '='?: Value; readonly '!='?: Value | readonly Value[] }
 
-/** What a property with an order is compared with: a value, operators, all of which must hold, or null for no value. */
+/** Operand of a property with an order: a value, operators, all of which must hold, or null for no value. */
 export type RosterOrdered<Value> =
   | Value
   | null
@@ -18,31 +18,31 @@ export type RosterOrdered<Value> =
 /** A property, ascending; with a minus in front, descending. */
 export type RosterSorted<Name extends string> = Name | `-${Name}`
 
-/** What a call may say of itself. */
+/** Options of a call. */
 export interface RosterCall {
   /** Ends the call, also while it waits for another try. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What the creation of several rows may say of itself. */
+/** Options of creating several rows. */
 export interface RosterCreateMany extends RosterCall {
   /** True: all is checked, and nothing is created. */
   readonly dryRun?: boolean | undefined
 }
 
-/** What a write of a row that is there may say of itself. */
+/** Options of a write to an existing row. */
 export interface RosterChange extends RosterCall {
-  /** What `versionOf` has of the row: where that was changed since, the call fails with PreconditionFailed. */
+  /** Result of `versionOf` of the row: if the row was changed since, the call fails with PreconditionFailed. */
   readonly ifMatch?: string
 }
 
-/** What rows are to have. */
+/** Choice of properties. */
 interface RosterFields<Field> {
   /** These properties alone; an object's name stands for all its parts. All without it. */
   readonly fields?: readonly Field[] | undefined
 }
 
-/** What a GET of one row may say of itself. */
+/** Options of reading one row. */
 export interface RosterGet<Field> extends RosterCall, RosterFields<Field> {}
 
 /** Which rows, in what order, with which properties. */

@@ -6,8 +6,8 @@ import type { PageKey } from './pageKeys.ts'
 import type { RowCodes } from './rowCodes.ts'
 
 /**
- * What rows meet that lie before a position of an order: the conditions of several sets of rows, none of which has a row of
- * another, with the row at the position itself as the last set. Null: codes cannot tell.
+ * Conditions of the rows before a position of an order: several sets of rows that do not overlap, with the row at the position
+ * itself as the last set. Null: codes cannot decide.
  */
 export function setsBefore(
   keys: readonly PageKey[],

@@ -51,7 +51,7 @@ function instantCode(text: string): number | null {
   return days * DAY + Number(hour) * HOUR + Number(minute) * MINUTE + Number(second)
 }
 
-/** The same of `2024-01-31 09:00:00+00`, without a pattern; NaN: it is written otherwise. */
+/** Code of an instant written as `2024-01-31 09:00:00+00`, without a pattern; NaN: it is written otherwise. */
 function usualInstant(text: string): number {
   if (text.length !== 22 || text[4] !== '-' || text[7] !== '-' || text[10] !== ' ') return Number.NaN
   if (text[13] !== ':' || text[16] !== ':' || text[19] !== '+' || twoDigits(text, 20) !== 0) return Number.NaN

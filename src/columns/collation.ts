@@ -1,7 +1,7 @@
 import type { Entity, Property } from '../model/entity.ts'
 import { arrayText, name, param, type Row, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 
-/** Who asks PostgreSQL by statements that change nothing; a `Database` is one. */
+/** Runs statements that change nothing; a `Database` is one. */
 export interface Reader {
   /** @throws ApiError 500, 503 */
   read(statement: Statement): Promise<Row[]>

@@ -17,7 +17,7 @@ import { RowCodes } from './rowCodes.ts'
 import { ID, RowStore } from './rowStore.ts'
 import type { Texts } from './textOrder.ts'
 
-/** What a list asks of codes, and its order. */
+/** A list as conditions on codes and keys of its order. */
 interface Asked {
   readonly filters: readonly Filter[]
   readonly conditions: readonly Condition[]
@@ -74,7 +74,7 @@ export class ColumnTable {
     return this.store.column
   }
 
-  /** Of the kernel's memory and of the program's own. */
+  /** Bytes of the kernel's memory and of the program's own. */
   get bytes(): number {
     const ranks = this.coded.ranks.reduce((sum, table) => sum + (table?.bytes ?? 0), 0)
     return this.store.bytes + this.rowCodes.bytes + ranks + this.uncodedRows.size * UNCODED_ROW_BYTES
@@ -126,7 +126,7 @@ export class ColumnTable {
     return asked && this.found(asked, offset, size)
   }
 
-  /** The same of the `size` rows beside a position, and of one more at their far end where there is one. */
+  /** Returns the total, and the `size` rows beside a position, with one more at their far end if there is one. */
   pageBeside(
     filters: readonly Filter[],
     sorts: readonly Sort[],

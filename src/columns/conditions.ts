@@ -14,11 +14,11 @@ export interface Condition {
   readonly least: number
   readonly greatest: number
   readonly isComplement: boolean
-  /** Whether the range is one of ranks. */
+  /** The ranks to which the range applies; null: it applies to codes. */
   readonly byRank: RankTable | null
 }
 
-/** What is needed of a table to say what filters ask of its codes. */
+/** The parts of a table by which filters become conditions on codes. */
 export interface Coded {
   readonly entity: Entity
   readonly rowCodes: RowCodes
@@ -28,10 +28,10 @@ export interface Coded {
   readonly uncoded: Int32Array
 }
 
-/** So that texts of a rank less than it are less than the filter's operand. */
+/** Bounds of filters that compare texts: texts of a lesser rank are less than the filter's operand. */
 export type Bounds = ReadonlyMap<Filter, number>
 
-/** What the filters ask of codes, two ranges of one property as one; null: codes cannot tell. */
+/** Returns the filters as conditions on codes, two ranges of one property as one; null: codes cannot decide. */
 export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: Bounds): Condition[] | null {
   const conditions: Condition[] = []
   for (const filter of filters) {
@@ -97,7 +97,7 @@ function aroundCode(code: number | null): Around {
   }
 }
 
-/** Of a number that has no code itself; null: it cannot be known. */
+/** Neighbors of a number that has no code itself; null: they cannot be known. */
 function aroundNone(kind: Kind, operand: string): Around | null {
   const nearest = Number(operand)
   if (!kind.compare || Number.isNaN(nearest)) return null

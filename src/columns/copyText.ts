@@ -8,7 +8,7 @@ const CAPITAL_N = 78
 const POINT = 46
 const ZERO = 48
 
-/** What stands behind a backslash for a character; all else stands for itself. */
+/** Meaning of a character behind a backslash; any other stands for itself. */
 const escapes = new Uint8Array(256).map((_, code) => code)
 for (const [letter, character] of ['b\b', 'f\f', 'n\n', 'r\r', 't\t', 'v\v']) escapes[code(letter)] = code(character)
 

@@ -4,20 +4,20 @@ import { floatOf } from './floats.ts'
 import { BUCKETS } from './kernel.ts'
 import type { PageKey } from './pageKeys.ts'
 
-/** Of rows without a value: they lie behind all others, where these ascend. */
+/** Bucket of rows without a value: they come behind all others in ascending order. */
 export const NONE = BUCKETS - 1
 
-/** Where rows fall into buckets: by which key, from which least code on, and of what width, 2^shift. */
+/** Division of rows into buckets: the key, the least code, and the width of a bucket, 2^shift. */
 export interface Cut {
   readonly level: number
   readonly key: PageKey
-  /** Whether codes are taken by the ordinals of floats, as a column of the key has some. */
+  /** True if codes are compared as ordinals of floats, because a column of the key has floats. */
   readonly isWide: boolean
   readonly shift: number
-  /** Where it is not wide: numbers, since arithmetic of big ones costs as much as the rows do. */
+  /** Bounds if it is not wide: numbers, because bigint arithmetic costs as much as the rows do. */
   readonly least: number
   readonly greatest: number
-  /** Where it is. */
+  /** Bounds if it is wide. */
   readonly leastOrdinal: bigint
   readonly greatestOrdinal: bigint
 }
@@ -38,14 +38,14 @@ export function cutNumbers(level: number, key: PageKey, least: number, greatest:
   return { level, key, isWide: false, shift, least, greatest, leastOrdinal: 0n, greatestOrdinal: 0n }
 }
 
-/** The same of floats, by their ordinals. */
+/** Buckets of floats, by their ordinals. */
 export function cutFloats(level: number, key: PageKey, leastOrdinal: bigint, greatestOrdinal: bigint): Cut {
   let shift = 0
   while ((greatestOrdinal - leastOrdinal) >> BigInt(shift) >= BigInt(NONE)) shift++
   return { level, key, isWide: true, shift, least: 0, greatest: 0, leastOrdinal, greatestOrdinal }
 }
 
-/** What the rows of some buckets have in common. */
+/** Condition that the rows of some buckets meet. */
 export function rangeOf(cut: Cut, { first, last }: Run): Condition {
   const { column, ranks } = cut.key
   if (first === NONE && ranks) return { column, least: NO_TEXT, greatest: NO_TEXT, isComplement: false, byRank: null }
@@ -55,7 +55,7 @@ export function rangeOf(cut: Cut, { first, last }: Run): Condition {
   return { column, least, greatest, isComplement: false, byRank: ranks }
 }
 
-/** Of the buckets from `low` to `high`, the least number and the greatest. */
+/** Returns the least and the greatest number of the buckets from `low` to `high`. */
 function numbersOf({ least, greatest, shift }: Cut, low: number, high: number): [number, number] {
   return [least + low * 2 ** shift, Math.min(least + (high + 1) * 2 ** shift - 1, greatest)]
 }

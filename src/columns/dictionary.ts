@@ -13,7 +13,7 @@ export class Dictionary {
   /** Codes by the hash of their text, 0 for none; at most half of them are in use. */
   private slots = new Int32Array(1 << 6)
   private hashes = new Int32Array(1 << 5)
-  /** Where each text ends, and the next begins. */
+  /** End of each text, at which the next one begins. */
   private ends = new Int32Array(1 << 5)
   private octets = new Uint8Array(1 << 9)
   private scratch = new Uint8Array(1 << 9)
@@ -35,7 +35,7 @@ export class Dictionary {
     return this.codeOf(this.scratch, 0, length)
   }
 
-  /** The same of UTF-8 in `bytes[from, to)`, whose hash may be known. */
+  /** Returns the code of UTF-8 in `bytes[from, to)`, whose hash may be known; a new one if it has none. */
   codeOf(bytes: Uint8Array, from: number, to: number, hash = hashOf(bytes, from, to)): number {
     if (from === to) return EMPTY_TEXT
     const slot = this.slotOf(bytes, from, to, hash)
@@ -67,7 +67,7 @@ export class Dictionary {
     return encoder.encodeInto(text, this.scratch).written
   }
 
-  /** Where the text's code is, or would be. */
+  /** Returns the slot of the text's code, or the empty one where it would be. */
   private slotOf(bytes: Uint8Array, from: number, to: number, hash: number): number {
     const { slots, hashes } = this
     const mask = slots.length - 1
@@ -120,7 +120,7 @@ export class Dictionary {
   }
 }
 
-/** Of no bytes; see `hashed`. */
+/** Hash of no bytes; see `hashed`. */
 export const HASH_SEED = 0x811c9dc5 | 0
 
 /** The hash of one more byte: FNV-1a, which is as quick as a hash of single bytes can be. */

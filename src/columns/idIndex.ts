@@ -47,8 +47,8 @@ export class IdIndex {
   }
 
   /**
-   * Of the rows that are wanted, the slots of those from the index `from` up to, not including, `end`, in the order of ids. Null: more
-   * than `rowsMax` rows would have to be looked at. `isWanted`: null for all rows.
+   * Returns the slots of the wanted rows from the index `from` up to, not including, `end`, in the order of ids. Null: it would
+   * look at more than `rowsMax` rows. `isWanted`: null for all rows.
    */
   take(
     isWanted: ((slot: number) => boolean) | null,

@@ -2,7 +2,7 @@ import { LruCache } from '../model/lruCache.ts'
 import type { Filter } from '../model/query.ts'
 import type { Counts } from './matches.ts'
 
-/** Of a table of 10,000,000 rows each takes some 30 KB. */
+/** Maximum lists: each takes some 30 KB for a table of 10,000,000 rows. */
 const LISTS_MAX = 64
 
 /** How many rows of a list are in which segments, of the lists found last; until a row changes. */

@@ -22,7 +22,7 @@ interface Calls extends Ranges {
   gather(bits: number, bytes: number, base: number, out: number): number
 }
 
-/** What bitmaps and columns are made of, in bytes. */
+/** Unit of memory for bitmaps and columns, in bytes. */
 const BLOCK = 8_192
 const PAGE = 65_536
 /** For `scratch`. */
@@ -41,9 +41,9 @@ const simd = read('simd.wasm')
 const VECTORS = WebAssembly.validate(simd) ? new WebAssembly.Module(simd) : null
 
 /**
- * Functions over the columns of a table, and the memory in which they lie. It has its size from the beginning, since a memory that grows is
- * copied, which holds the thread for tens of milliseconds; what was never written takes none of the machine's. What is given back
- * is used again.
+ * Functions over the columns of a table, and the memory in which they lie. It has its size from the beginning, since a memory
+ * that grows is copied, which holds the thread for tens of milliseconds; what was never written takes none of the machine's.
+ * What is given back is used again.
  */
 export class Kernel {
   /** Views of the whole memory. */

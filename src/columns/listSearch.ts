@@ -10,7 +10,7 @@ import type { Slices } from './slices.ts'
 export interface SearchParts {
   /** Says how texts lie in their order. */
   readonly database: Reader
-  /** What lists take of the process's time. */
+  /** Limits the time that lists take of the process. */
   readonly slices: Slices
 }
 

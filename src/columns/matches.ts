@@ -6,19 +6,19 @@ import { NO_CODE, type Segment } from './segment.ts'
 /** The greatest code of 32 bits. */
 const NARROW_MAX = 2 ** 31 - 1
 
-/** What a condition says of all rows of a segment at once. */
+/** Result of a condition for all rows of a segment at once. */
 type Verdict = 'all' | 'none' | 'some'
 
 /** How many rows of a list are in which segments. */
 export interface Counts {
   /** The numbers of the segments that have some. */
   readonly segments: readonly number[]
-  /** Of each of these segments. */
+  /** Rows in each of these segments. */
   readonly counts: readonly number[]
   readonly total: number
 }
 
-/** The same with the address of each segment's bitmap. */
+/** Counts with the address of each segment's bitmap. */
 export interface Matches extends Counts {
   readonly bits: readonly number[]
 }
@@ -48,7 +48,7 @@ export function matchesOf(
   return { segments, bits, counts, total }
 }
 
-/** Those of some rows that meet one more condition. The bitmaps hold until the next call; those of `matches` stay. */
+/** Returns the rows that meet one more condition. The bitmaps hold until the next call; those of `matches` stay. */
 export function restrict(kernel: Kernel, rows: RowStore, matches: Matches, condition: Condition): Matches {
   const segments: number[] = []
   const bits: number[] = []
@@ -115,7 +115,7 @@ function verdictOf(segment: Segment, condition: Condition): Verdict {
   return 'some'
 }
 
-/** Of the numbers that the segment's column can have, the least and the greatest in the range. */
+/** Returns the least number in the range that the segment's column can have. */
 function leastIn(segment: Segment, { column, least }: Condition): number {
   return segment.isWide[column] ? least : Math.max(Math.ceil(least), NO_CODE + 1)
 }

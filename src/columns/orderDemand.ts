@@ -5,7 +5,7 @@ import { ID } from './rowStore.ts'
 
 /** Smaller tables are searched as a whole. */
 const ROWS_MIN = 100_000
-/** So many lists cost about as much as another load of the table. */
+/** Minimum lists: so many cost about as much as another load of the table. */
 const LISTS_MIN = 1_000
 /** A range that has at most one row in so many is found sooner if the rows lie by its property. */
 const SELECTIVE = 8

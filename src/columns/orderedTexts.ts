@@ -12,7 +12,7 @@ const AWAITED_MAX = 500
 /** The orders of a copy's texts, asked of PostgreSQL for the properties by which lists are sorted or compared. */
 export class OrderedTexts {
   private readonly ranks = new Map<Property, TextRanks>()
-  /** What the table has of them. */
+  /** Ranks that the table has. */
   private readonly used = new Map<Property, Int32Array>()
 
   constructor(
@@ -93,7 +93,7 @@ function isText({ kind }: Property): boolean {
   return isTextName(kind.name)
 }
 
-/** Whether it asks which texts are less than its operand. */
+/** Returns whether it asks which texts are less than its operand. */
 function isOrdered({ property, operator, value }: Filter): boolean {
   const { sides } = operator
   return isText(property) && value !== null && sides !== null && sides.less !== sides.greater

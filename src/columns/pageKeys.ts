@@ -7,7 +7,7 @@ import type { RankTable } from './rankTable.ts'
 export interface PageKey {
   readonly column: number
   readonly isDescending: boolean
-  /** Of texts. */
+  /** Ranks of texts; null for other kinds. */
   readonly ranks: RankTable | null
 }
 

@@ -19,8 +19,8 @@ interface Group {
 }
 
 /**
- * The segments that have the rows [from, end) of a list, by the least and the greatest code that each segment has of the order's first
- * key. If the rows lie by that key, these are a few.
+ * The segments that have the rows [from, end) of a list, by the least and the greatest code that each segment has of the
+ * order's first key. If the rows lie by that key, these are a few.
  */
 export function pageRangeOf(rows: RowStore, list: Counts, key: PageKey, from: number, end: number): PageRange {
   if (key.ranks || list.segments.length < 2) return { segments: list.segments, before: 0 }

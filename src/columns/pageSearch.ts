@@ -8,7 +8,7 @@ import { ID, type RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
 import { sortSlots } from './sortSlots.ts'
 
-/** So many rows, and twice the page's, are sorted at once: more are sooner cut into buckets first. */
+/** Minimum rows that are sorted at once, besides twice the page's: more are divided into buckets first. */
 const SORTED_MIN = 128
 /** To put as many rows that match into buckets takes about as long as to look at one row of the index of ids. */
 const WALK_WORTH = 2
@@ -19,7 +19,7 @@ const WALK_WORTH = 2
  * ones, or, where it holds one value, by the next key. So the cost grows with the rows that match, not with `from`.
  */
 export class PageSearch {
-  /** So many rows are sorted at once. */
+  /** Maximum rows that are sorted at once. */
   private readonly sortedMax: number
 
   constructor(
@@ -165,7 +165,7 @@ export class PageSearch {
     return sortSlots(words.slice(scratch.rows >> 2, to >> 2), this.keys, rows)
   }
 
-  /** Of each segment that has rows, a column of keys, made for the call where the segment's own is of others, and its rows. */
+  /** Calls back for each segment with its column of keys, converted if its own is of another form, and its rows. */
   private each(
     { segments, bits }: Matches,
     { key: { column, ranks }, isWide }: Cut,
@@ -185,7 +185,7 @@ export class PageSearch {
 
 const ORDINAL_MAX = 2n ** 63n - 1n
 
-/** Whether the row of a slot is among the matches. */
+/** Returns whether the row of a slot is among the matches. */
 function wantedIn({ words }: Kernel, { segments, segmentRows }: RowStore, matches: Matches): (slot: number) => boolean {
   const addresses = new Int32Array(segments.length)
   matches.segments.forEach((number, index) => {

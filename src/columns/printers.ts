@@ -11,11 +11,11 @@ const FORMS = { text: 0, oneOf: 0, integer: 1, instant: 2, decimal: 3, boolean: 
 >
 const NONE = markOf('null')
 
-/** What a property's codes stand for: the inverse of `numbers`, or, of texts, of their dictionary. */
+/** Prints the codes of a property: the inverse of `numbers`, or, for texts, of their dictionary. */
 export class Printer {
   private readonly form: number
   private readonly plain: Plain | null
-  /** Of decimals: how many digits stand behind the point, and the power of ten. */
+  /** Digits of a decimal behind the point, and the power of ten. */
   private readonly scale: number
   private readonly power: number
 
@@ -143,7 +143,7 @@ function yearText(year: number): string {
   return shown > 999 ? String(shown) : String(shown).padStart(4, '0')
 }
 
-/** Of the years that have four digits. */
+/** Instants of the years that have four digits. */
 const [FIRST_INSTANT, LAST_INSTANT] = [daysOf(1, 1, 1) * DAY, daysOf(10_000, 1, 1) * DAY - 1]
 
 /** The dates of some days, each in the place of its lowest bits: rows of a page are often of days near to each other. */

@@ -39,7 +39,7 @@ export class RankTable {
     return 4 * this.size
   }
 
-  /** Whether every text of codes up to, not including, `size` has a rank. */
+  /** Returns whether every text of codes up to, not including, `size` has a rank. */
   knows(size: number): boolean {
     return this.isWhole && size <= this.size
   }

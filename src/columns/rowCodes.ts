@@ -22,7 +22,7 @@ const READERS = {
 
 /** The codes of an entity's rows, one for each property. NaN: no value, but in texts, where that is `NO_TEXT`. */
 export class RowCodes {
-  /** Of the row that was coded last. */
+  /** Codes of the row that was coded last. */
   readonly codes: Float64Array
   /** Null: the property has no texts. */
   readonly dictionaries: readonly (Dictionary | null)[]

@@ -10,21 +10,21 @@ const FILL = 0.85
 /** The id is each entity's first property. */
 export const ID = 0
 
-/** Where a segment begins: no row in it has a lesser code, or the same code and a lesser id. */
+/** Begin of a segment: no row in it has a lesser code, or the same code and a lesser id. */
 interface Bound {
   readonly code: number
   readonly id: number
 }
 
 interface Leaf extends Bound {
-  /** Of its segment. */
+  /** Number of its segment. */
   readonly number: number
 }
 
 /**
- * The rows of a table in segments. Each segment has the rows between two others by the code of one property and then by id, like
- * the leaves of a B-tree, so a range of that property, or a page by it, lies in few segments. Within a segment rows have no order.
- * A slot is the number of a segment and of a row in it; it changes when a segment is split.
+ * The rows of a table in segments. Each segment has the rows between two others by the code of one property and then by id,
+ * like the leaves of a B-tree, so a range of that property, or a page by it, lies in few segments. Within a segment rows have
+ * no order. A slot is the number of a segment and of a row in it; it changes when a segment is split.
  */
 export class RowStore {
   rows = 0
@@ -160,7 +160,9 @@ export class RowStore {
     return { segment, number }
   }
 
-  /** Makes room in a full segment by another one behind it: an empty one for rows that come in order, else for half of its rows. */
+  /**
+   * Makes room in a full segment by another one behind it: an empty one for rows that come in order, else for half of its rows.
+   */
   private split(at: number, key: Bound) {
     const segment = this.segments[(this.leaves[at] as Leaf).number] as Segment
     const isAppended = at === this.leaves.length - 1 && this.isBehindAll(segment, key)
@@ -185,7 +187,7 @@ export class RowStore {
   }
 }
 
-/** Where the greater half of a full segment's rows begins: at a code, or, where all have the same, at an id. */
+/** Returns where the greater half of a full segment's rows begins: at a code, or, if all have the same, at an id. */
 function middleOf(segment: Segment, column: number): Bound {
   const sorted = codesOf(segment, column)
   const middle = sorted[sorted.length >> 1] as number

@@ -23,7 +23,7 @@ export class Segment {
   /** The addresses of the columns. */
   readonly addresses: number[]
   readonly isWide: boolean[]
-  /** Whether a row is or was without a value; never of texts, whose codes have a number for that. */
+  /** True if a row is or was without a value; false for texts, which have a code for that. */
   readonly hasNone: boolean[]
 
   /** `capacity`: of how many rows, a multiple of 64. `number`: its own in `zones`. @throws KernelFull */
@@ -49,7 +49,7 @@ export class Segment {
     }
   }
 
-  /** So many bytes of its bitmaps are in use, and 8 times so many rows are looked at. */
+  /** Bytes in use of each bitmap; 8 times as many rows are looked at. */
   get bitmapBytes(): number {
     return ((this.rows + 63) & ~63) / 8
   }
@@ -113,7 +113,7 @@ export class Segment {
     return (this.zones.least[column] as Float64Array)[this.number] as number
   }
 
-  /** The same of greater ones. */
+  /** Returns the greatest code of a column that is or was there. */
   greatestOf(column: number): number {
     return (this.zones.greatest[column] as Float64Array)[this.number] as number
   }
@@ -132,8 +132,8 @@ export class Segment {
   }
 
   /**
-   * Reads all codes of the rows `slots[from, end)`, of which the segment's first is `first`, each to its position in `into`. Column by
-   * column: nearly every code has to come from memory by itself, and so many of them come at once.
+   * Reads all codes of the rows `slots[from, end)`, of which the segment's first is `first`, each to its position in `into`.
+   * Column by column: nearly every code has to come from memory by itself, and so many of them come at once.
    */
   readAll(slots: readonly number[], first: number, from: number, end: number, into: Float64Array): void {
     const { addresses, hasTexts } = this

@@ -2,7 +2,7 @@ import { Deadlines, QUERY_MS_MAX } from '../execute/deadlines.ts'
 import { busyWithLists } from '../execute/listReads.ts'
 import { Turns } from '../execute/turns.ts'
 
-/** Of each turn of the event loop; one list may take longer. */
+/** Time for lists in each turn of the event loop; one list may take longer. */
 const SLICE_MS = 4
 
 /**

@@ -44,7 +44,9 @@ function writeRanks(ranks: Int32Array, codes: Int32Array, from: number, to: numb
   for (let rank = from; rank < to; rank++) ranks[codes[rank] as number] = rank
 }
 
-/** Adds codes before these ranks of the order; those before the same rank are sorted among themselves. @throws ApiError 500, 503 */
+/**
+ * Adds codes before these ranks of the order; those before the same rank are sorted among themselves. @throws ApiError 500, 503
+ */
 export async function insertAt(
   { codes }: TextOrder,
   added: readonly number[],

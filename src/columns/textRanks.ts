@@ -4,7 +4,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { Collation, type Reader } from './collation.ts'
 import { insertAt, NO_ORDER, orderOf, sortTexts, type TextOrder, type Texts, takePiece } from './textOrder.ts'
 
-/** Of one property. */
+/** Maximum texts of one property. */
 const TEXTS_MAX = 1_000_000
 /** New texts that are placed one by one; with more, all texts are ordered again. */
 const PLACED_MAX = 100
@@ -43,7 +43,7 @@ interface Range {
 export class TextRanks {
   private order: TextOrder = NO_ORDER
   private readonly collation: Collation
-  /** Where operands lie. A gap stays right in a later order: only texts that were added within it have to be compared. */
+  /** Positions of operands. A gap stays right in a later order: only texts that were added within it have to be compared. */
   private readonly gaps = new LruCache<Gap>(GAPS_BYTES_MAX, (_, operand) => 128 + 2 * operand.length)
   private readonly searches = new Map<string, Promise<number>>()
   private extending: Promise<void> | null = null

@@ -1,8 +1,8 @@
 const CAPACITY = 16
 
 /**
- * Of each column, between which codes those of each segment lie: a zone map (Moerkotte, "Small Materialized Aggregates",
- * VLDB 1998). By the column, then by the number of the segment, so that a look at hundreds of segments reads two arrays.
+ * Least and greatest code of each column in each segment: a zone map (Moerkotte, "Small Materialized Aggregates", VLDB 1998).
+ * Stored by column, then by segment, so that a look at hundreds of segments reads two arrays.
  */
 export class Zones {
   /** No code that is or was there is less, or greater; +Infinity and -Infinity where there is none. */

@@ -7,12 +7,18 @@ export interface Operand {
   readonly type: string
 }
 
-/** A condition that is always true. It sets `roster.key`, which the triggers copy into lines of changes, for the transaction. D57 */
+/**
+ * A condition that is always true. It sets `roster.key`, which the triggers copy into lines of changes, for the transaction.
+ * D57
+ */
 export function setsKey(asker: Param): Sql {
   return sql`(select set_config('roster.key', ${asker}, true)) is not null`
 }
 
-/** The same for a batch, with a lock timeout of 100 ms: after that its runs are sent one by one, and only those of locked rows wait. */
+/**
+ * Sets the key, and for a batch a lock timeout of 100 ms: after that its runs are sent one by one, and only those of locked
+ * rows wait.
+ */
 export function setsKeyAndTimeout(asker: Param): Sql {
   return sql`(select set_config('lock_timeout', '100', true) || set_config('roster.key', ${asker}, true)) is not null`
 }
@@ -47,7 +53,7 @@ export interface Source {
   readonly table: Sql
   /** The reference; null: to none. */
   readonly id: Param
-  /** What is copied from the row; of a reference without a copy, any value that is never null. */
+  /** Value that is copied from the row; for a reference without a copy, any value that is never null. */
   readonly copied: Sql
   /** By what name that is found. */
   readonly as: Sql
@@ -59,7 +65,7 @@ export interface InsertParts {
   readonly values: Sql
   readonly returning: Sql
   readonly sources: readonly Source[]
-  /** Where a row that is returned has the references. */
+  /** Positions of the references in a returned row. */
   readonly matches: NonNullable<Batch['matches']>
 }
 
@@ -123,8 +129,8 @@ export interface UpdateParts {
 }
 
 /**
- * Whether a row has one of these versions, an array as PostgreSQL writes it. A condition of the row itself, where it is
- * locked: it is looked at once more when the lock is there, since another write may have had that until then.
+ * Condition that a row has one of these versions, an array as PostgreSQL writes it. It is a condition of the row itself, where
+ * it is locked, so that PostgreSQL checks it again after waiting for the lock.
  */
 export function isAmong(xmin: Sql, versions: Sql): Sql {
   return sql`${xmin}::text = any (${versions}::text[])`
@@ -133,11 +139,11 @@ export function isAmong(xmin: Sql, versions: Sql): Sql {
 /** The id of a row, in conditions that it has to meet. */
 export const OWN_ID = sql`own.id`
 
-/** What a row has to meet, or is left as it is. */
+/** Conditions of a row, which else is left as it is. */
 export interface Conditions {
-  /** Of the row as it is found. */
+  /** Conditions of the row before the update. */
   readonly conditions: readonly Sql[]
-  /** Of the row `before` and the values. */
+  /** Conditions of the row `before` and the values. */
   readonly rules: readonly Sql[]
 }
 
@@ -150,7 +156,7 @@ export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly 
   return { text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
-/** The same, for these runs. */
+/** Compiles an update of several runs. */
 export function updateRuns(
   { table, sets, returning, sources, among, first = null, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],

@@ -10,17 +10,18 @@ const shapes = new ShapeCache(200)
 
 /** The rows as they are sent, with what they copy. */
 const FOUND = sql`"Found"`
-/** Whether it is this statement's turn among those that may lock each other out. */
+/** True if it is this statement's turn among those that may lock each other out. */
 const TURN = sql`"Turn"`
-/** Of locks for a turn; the other half of their key is the table's. */
+/** First half of the advisory lock's key; the other half is the table's. */
 const TURN_LOCK = 59
-/** What is written of them. */
+/** Name of the rows that were written. */
 const WRITTEN = sql`"W"`
 
 /**
- * New rows, in one statement: all of them, or none where a reference of one names no row, another row has a unique value of one, or
- * the key of `once` was used or is in use. Returns them in the order of `values`, which are an array of PostgreSQL for each property that clients write: `writableOf`.
- * An answer that is kept for `once` is an array of arrays. `asker`: the id of the API key that asks for them.
+ * New rows, in one statement: all of them, or none where a reference of one names no row, another row has a unique value of
+ * one, or the key of `once` was used or is in use. Returns them in the order of `values`, which are an array of PostgreSQL for
+ * each property that clients write: `writableOf`. An answer that is kept for `once` is an array of arrays. `asker`: the id of
+ * the API key that asks for them.
  */
 export function compileCreateRows(
   entity: Entity,
@@ -86,7 +87,7 @@ function turnOf({ table }: Entity): Sql {
   return sql`${TURN} as materialized (select true as "Is" from ${lock})`
 }
 
-/** What was done before waits for no turn. */
+/** Condition of inserting: a repeated request that was done before waits for no lock. */
 function conditionOf(isOnce: boolean, isAlone: boolean, asker: Param): Sql {
   const [first, turn] = [sql`(select "Is" from "First")`, sql`(select "Is" from ${TURN})`]
   const asked = sql` where ${setsKey(asker)}`

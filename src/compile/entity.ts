@@ -84,9 +84,10 @@ function valuesOfOnce(once: Once | null): string[] {
 }
 
 /**
- * Sets the changed properties of one row, at least one; returns the row, and the transaction. No row where a reference names none, or a rule of the entity would not hold; and
- * `copying`: where more than `COPIES_MAX` rows of one of these copy from it, in a batch where more than a few do;
- * `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`, `asker`: as of `compileCreate`.
+ * Sets the changed properties of one row, at least one; returns the row, and the transaction. No row where a reference names
+ * none, or a rule of the entity would not hold; and `copying`: where more than `COPIES_MAX` rows of one of these copy from it,
+ * in a batch where more than a few do; `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`,
+ * `asker`: as of `compileCreate`.
  */
 export function compileUpdate(
   entity: Entity,
@@ -157,8 +158,9 @@ function updateOne(
 }
 
 /**
- * Locks all rows of the table that a rename reaches, in the order of their ids, where rows of an entity copy from others of it: the row
- * itself, those that it refers to, and those that refer to it. So two renames that reach each other's rows queue. Null: it need not.
+ * Locks all rows of the table that a rename reaches, in the order of their ids, where rows of an entity copy from others of it:
+ * the row itself, those that it refers to, and those that refer to it. So two renames that reach each other's rows queue. Null:
+ * it need not.
  */
 function lockedInOrder(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql | null {
   const copying = copyingColumns(entity, [entity])
@@ -175,7 +177,7 @@ function lockedInOrder(entity: Entity, changed: readonly Property[], operands: r
   return sql`(select count(*) from (select from ${name(entity.table)} where ${rows} order by id for update) as locked)`
 }
 
-/** What the changes must meet of a row's other values; two that are changed both are held against each other before. */
+/** Rules between changed values and a row's other values; two changed values are compared before. */
 function rulesOf({ rules }: Entity, changed: readonly Property[], operands: readonly Operand[], row: Sql): Sql[] {
   return rules.flatMap(({ later, earlier }) => {
     const [one, other] = [changed.indexOf(later), changed.indexOf(earlier)]

@@ -16,8 +16,9 @@ const seekShapes = new ShapeCache(500)
 // beside columns have one.
 
 /**
- * The page and the total of a list, in one statement. Each row is the total, then the entity's columns. A page without rows is one row
- * with null for an id, but page 1 of nothing is no row at all. A page that was sought has a row more, at its far end, if there are more.
+ * The page and the total of a list, in one statement. Each row is the total, then the entity's columns. A page without rows is
+ * one row with null for an id, but page 1 of nothing is no row at all. A page that was sought has a row more, at its far end,
+ * if there are more.
  */
 export function compileList(entity: Entity, query: ListQuery): Batchable {
   const way = query.seek ? 'sought' : query.page > 1 ? 'later' : 'first'
@@ -39,14 +40,14 @@ function valuesOf({ filters, page, pageSize, seek }: ListQuery): string[] {
   return values
 }
 
-/** What two queries must have in common to be one statement, found in the same way: all but the values. */
+/** Key of queries that are one statement, found in the same way: all but the values. */
 function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery): string {
   let shape = `${entity.table} ${pageSize}${shapeOfFilters(filters)}${shapeOfSorts(sorts)}`
   if (seek) shape += ` ${seek.side} ${seek.position.map((value) => (value === null ? '-' : '?')).join('')}`
   return shape
 }
 
-/** Whether all rows belong to one other row: they are few as a rule, and there are as many such lists as those rows. */
+/** Returns whether all rows belong to one other row: they are few as a rule, and there are as many such lists as those rows. */
 function isNarrow(query: ListQuery): boolean {
   return ownerOf(query) !== null
 }

@@ -22,9 +22,9 @@ import type { Compiled } from './shapes.ts'
 
 /** The runs, and whether each is the first under its key. */
 const TRIED = sql`"Tried"`
-/** Those that are. */
+/** Name of the runs whose requests come for the first time. */
 const FIRST = sql`"First"`
-/** What they return: the entity's columns as "C1" and so on, before all else. */
+/** Name of what they return: the entity's columns as "C1" and so on, before all else. */
 const EFFECT = sql`"Effect"`
 
 /** Behind all other operands, a key and the request. */
@@ -48,7 +48,10 @@ export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: 
   }
 }
 
-/** What is inserted does not say for which run: the first new id is that of the first run, and so on. */
+/**
+ * Inserts the rows of first requests. Inserted rows do not name their run: the first new id is that of the first run, and so
+ * on.
+ */
 function insertFirst(entity: Entity, parts: InsertParts, operands: readonly Operand[], all: Runs): Sql {
   const { insert, values, returning, sources } = parts
   const found = foundRuns(sources, operands, { ...all, from: sql`(select * from ${TRIED} where "Is") as b` })
@@ -97,7 +100,7 @@ interface Parts {
   readonly all: Runs
   readonly first: Sql
   readonly effect: Sql
-  /** What is returned as `e`, with its run as `b`. */
+  /** Rows `e` that are returned, joined with their runs `b`. */
   readonly paired: Sql
   readonly result: Sql
 }
@@ -141,7 +144,10 @@ function valueAt(index: number): Sql {
   return sql`"V${integer(index + 1)}"`
 }
 
-/** Whether the key's row is of the same request, as `t` or `f`, and its answer as JSON; no row where the key is unknown. */
+/**
+ * Compiles the look-up of an idempotency key: whether its row is of the same request, `t` or `f`, and its answer as JSON; no
+ * row if the key is unknown.
+ */
 export function compileLook({ key, request }: Once): Batchable {
   return toStatement(
     sql`select request = ${param(request)}::uuid, to_json(answer)::text from idempotency_key where id = ${param(key)}::uuid`,

@@ -69,7 +69,7 @@ export function columns(entity: Entity, table?: Sql): Sql {
   )
 }
 
-/** What to call the columns of a row that a write returns: no column of an entity has a capital letter. */
+/** Names of the columns that a write returns: no column of an entity has a capital letter. */
 export function writtenNames({ properties }: Entity): Sql {
   return list(properties.map((_, index) => sql`"C${integer(index + 1)}"`))
 }
@@ -114,7 +114,7 @@ export function aloneIfUnique(changed: readonly Property[], compiled: Compiled):
   return changed.some(({ unique }) => unique !== null) ? { ...compiled, batch: null } : compiled
 }
 
-/** That no row has a unique value of a new one; of those that are under way at the same time the constraint refuses one. */
+/** Conditions that no row has a unique value of a new one; between simultaneous writes the constraint decides. */
 export function freeOfNew(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql[] {
   return changed.flatMap(({ column, unique }, index) => {
     if (unique === null) return []
@@ -123,7 +123,7 @@ export function freeOfNew(entity: Entity, changed: readonly Property[], operands
   })
 }
 
-/** That no other row has a unique value that is changed; of two updates at the same time the constraint refuses one. */
+/** Conditions that no other row has a unique value that is changed; between simultaneous updates the constraint decides. */
 export function freeOf(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql[] {
   const id = (operands.at(-1) as Operand).param
   return changed.flatMap(({ column, unique }, index) => {

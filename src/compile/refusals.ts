@@ -15,8 +15,8 @@ import {
 
 /**
  * Why a row cannot be written: a row of the answer for each column whose reference names no row, for each unique value that
- * another row has, and for each rule that the row's other values would break, both by their constraints; `id`, where there is no row to change. `id` null: a new row.
- * Null: nothing can be wrong with it.
+ * another row has, and for each rule that the row's other values would break, both by their constraints; `id`, where there is
+ * no row to change. `id` null: a new row. Null: nothing can be wrong with it.
  */
 export function compileRefusals(entity: Entity, id: string | null, changes: Assignments): Statement | null {
   const checks = [...changes].flatMap(([property, value]) =>
@@ -36,8 +36,8 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
 }
 
 /**
- * Why new rows cannot be written: of each cause the number of its row, from 1, and the column whose reference names no row, or the
- * constraint of the unique value that another row has; the first `most` of them. `properties`: those that refer or are
+ * Why new rows cannot be written: of each cause the number of its row, from 1, and the column whose reference names no row, or
+ * the constraint of the unique value that another row has; the first `most` of them. `properties`: those that refer or are
  * unique; `values`: an array of PostgreSQL for each. Null: there are none.
  */
 export function compileRowRefusals(

@@ -87,7 +87,10 @@ function removeOne(
   return sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returning}`
 }
 
-/** Rows are locked in one order, so that two batches do not wait for each other, and those that are referred to are asked for once. */
+/**
+ * Rows are locked in one order, so that two batches do not wait for each other, and those that are referred to are asked for
+ * once.
+ */
 function removeTogether(
   table: Sql,
   operand: Param,
@@ -105,7 +108,7 @@ function removeTogether(
   return sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returning}, b."N"`
 }
 
-/** Of a row that is not deleted, whether one of `referring` has its id; no row where it is not there. */
+/** Compiles the reason why a row was not deleted: whether one of `referring` has its id; no row if it does not exist. */
 export function compileKept(entity: Entity, id: string, referring: readonly ReferringColumn[]): Statement {
   const isReferred = referring.length === 0 ? sql`false` : isReferredTo(entity, referring)
   return toStatement(sql`select ${isReferred} from ${name(entity.table)} as own where own.id = ${param(id)}`)

@@ -4,7 +4,7 @@ import type { ListQuery, Seek, Sort } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import { orderBy, where } from './parts.ts'
 
-/** Where rows lie beside a position, and an order that they have there, for which there is an index. */
+/** A range of rows beside a position, and an order within it for which there is an index. */
 interface Range {
   readonly conditions: readonly Sql[]
   readonly keys: readonly OrderKey[]
@@ -57,7 +57,7 @@ function layoutOf(keys: readonly OrderKey[], position: Seek['position'], operand
   return keys.map((key, index) => ({ key, value: position[index] === null ? null : (operands[next++] as Param) }))
 }
 
-/** What is behind a position, as ranges that do not overlap. */
+/** Rows behind a position, as ranges that do not overlap. */
 function rangesBehind(places: readonly Place[]): Range[] {
   const [first, ...rest] = places as [Place, ...Place[]]
   const [id] = rest
@@ -86,7 +86,7 @@ function behindPair(last: Place, id: Place): Range[] {
   return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
 }
 
-/** Where no value is, is behind all values, or before them if the order descends: a range of its own either way. */
+/** Rows without a value: they are behind all values, or before them if the order descends, a range of its own either way. */
 function behind(place: Place): Sql[] {
   const { property, descending } = place.key
   if (place.value === null) return descending ? [sql`${columnOf(place)} is not null`] : []

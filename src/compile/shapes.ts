@@ -25,7 +25,7 @@ export class ShapeCache {
   }
 }
 
-/** What the filters of two queries must have in common to be one text: all but the values. */
+/** Key of filters that compile to the same text: all but the values. */
 export function shapeOfFilters(filters: readonly Filter[]): string {
   let shape = ''
   for (const { property, operator, value } of filters)

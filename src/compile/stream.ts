@@ -8,7 +8,7 @@ import { ShapeCache, shapeOfFilters, shapeOfSorts } from './shapes.ts'
 
 const shapes = new ShapeCache(200)
 
-/** What a stream reads of each row, in this order: what is chosen, and what its order goes by. */
+/** Columns of each row of a stream, in this order: the chosen ones, and those of its order. */
 export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): readonly Property[] {
   if (choice === null) return entity.properties
   const read = new Set(order(entity, sorts).map(({ property }) => property))
@@ -18,7 +18,7 @@ export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): r
   return entity.properties.filter((property) => read.has(property))
 }
 
-/** So many rows behind a position, null for the first, and one more if there are more. */
+/** Compiles one piece: `size` rows behind a position, null for the first, and one more if there are more. */
 export function compilePiece(
   entity: Entity,
   query: StreamQuery,

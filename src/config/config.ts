@@ -130,7 +130,7 @@ export function readConfig(given: Record<string, string | undefined>, files: rea
   return Object.freeze(config)
 }
 
-/** Whether a pooler is between the workers and the database, whose connections are not theirs alone. */
+/** Returns whether a pooler is between the workers and the database, whose connections are not theirs alone. */
 export function isPooled({ databasePrepare, databaseDirectUrl }: Config): boolean {
   return !databasePrepare || databaseDirectUrl !== null
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 export interface EnvironmentFile {
   /** `.env`. */
   readonly name: string
-  /** What its lines set. */
+  /** Variables that its lines set. */
   readonly variables: readonly string[]
-  /** What its values refer to, as in `${PASSWORD}`. */
+  /** Variables that its values refer to, as in `${PASSWORD}`. */
   readonly references: readonly string[]
 }
 

@@ -9,9 +9,11 @@ import { isSecret, type SettingName, settings } from './settings.ts'
 /** A setting as it is in force. */
 export interface Effective {
   readonly name: string
-  /** As an operator would write it; of the address of a database its host and name alone; null: there is none, or it is secret. */
+  /**
+   * As an operator would write it; of the address of a database its host and name alone; null: there is none, or it is secret.
+   */
   readonly value: string | null
-  /** Whether there is a value. */
+  /** True if there is a value. */
   readonly isSet: boolean
   readonly isSecret: boolean
   /** `default`, `environment`, `.env` or another file of that kind, or `file <path>`. */

@@ -3,7 +3,7 @@ import { isSecret, type SettingName, settings } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the name of a variable ends with that names the file of a secret. */
+/** Suffix of variables that name the file of a secret. */
 const END = '_FILE'
 const BYTES_MAX = 64 * 1024
 

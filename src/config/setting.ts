@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { readDatabaseUrl } from '../model/databaseUrl.ts'
 import { readAuthorities } from '../os/certificate.ts'
 
-/** What a setting may be, and what is said of it. */
+/** A setting: its allowed values and its description. */
 export interface Setting {
   readonly schema: TSchema
   /** As an operator would write it; null: none. */
@@ -14,7 +14,9 @@ export interface Setting {
   readonly check?: (text: string) => unknown
 }
 
-/** Whether an address can be used, with the file that it names. @throws Error that says what is wrong, and repeats no value */
+/**
+ * Checks that an address can be used, with the file that it names. @throws Error that says what is wrong, and repeats no value
+ */
 export function checkDatabaseUrl(text: string): void {
   const { authoritiesFile } = readDatabaseUrl(text)
   if (authoritiesFile !== undefined) readAuthorities(authoritiesFile)

@@ -209,7 +209,7 @@ export const settings = {
 
 export type SettingName = keyof typeof settings
 
-/** Whether the value must not stand in a message; the checks of these settings do not repeat it either. */
+/** Returns whether the value must not stand in a message; the checks of these settings do not repeat it either. */
 export function isSecret(name: SettingName): boolean {
   return /^DATABASE_.*URL/.test(name) || name === 'BOOTSTRAP_API_KEY' || name === 'RATE_LIMIT_STORE'
 }

@@ -27,7 +27,7 @@ export function environmentExample(): string {
   return ['# Copy to .env and take the # from what you set.\n', ...blocks].join('\n')
 }
 
-/** What `--help` says of them. */
+/** Text of `--help` about settings. */
 export function settingsHelp(): string {
   const blocks = all.map(([name, { default: fallback, meaning }]) => {
     const head = fallback === null ? `  ${name}` : `  ${name} (default: ${fallback})`

@@ -31,7 +31,7 @@ export const FORMER: Readonly<Record<string, string>> = {
 }
 
 const NAMES = Object.keys(settings)
-/** Of Bun, of Node, and of PostgreSQL's drivers, which a file may have beside the settings. */
+/** Variables of Bun, Node and PostgreSQL's drivers, which a file may have beside the settings. */
 const OF_OTHERS = /^(BUN_|NODE_|PG[A-Z])/
 /** Shorter names, `HOST` and `PORT`, are too near to what other programs are set by. */
 const LENGTH_MIN = 7

@@ -30,7 +30,7 @@ export const changesParameters: Readonly<Record<string, Schema>> = {
   },
 }
 
-/** Of `GET /Changes`. */
+/** Parameters of `GET /Changes`. */
 export function listChangesParameters(entities: readonly Entity[]): Schema[] {
   const plurals = entities.map(({ plural }) => plural)
   const entity: Schema = {
@@ -45,7 +45,7 @@ export function listChangesParameters(entities: readonly Entity[]): Schema[] {
   return [entity, ...['ChangesAfter', 'ChangesPageSize', 'Wait'].map((name) => refTo('parameters', name))]
 }
 
-/** Of the changes of one row. */
+/** Parameters of the changes of one row. */
 export function historyParameters(): Schema[] {
   return ['ChangesAfter', 'ChangesPageSize'].map((name) => refTo('parameters', name))
 }

@@ -33,7 +33,7 @@ export const INSTANT_PATTERN = anyOf(
   `${anyOf(`${INNER_YEAR}-${DAY}`, LEAP_DAY)}${anyOf(`${TIME}${OFFSET}`, LEAP_SECOND)}`,
 )
 
-/** What a filter's operand may be, by the kind of its property. Text may be any, and its pattern has the operators in it. */
+/** Patterns of a filter's operand, by the kind of its property. Text may be any, and its pattern has the operators in it. */
 const operandPatterns: Readonly<Record<PlainName, string>> = {
   integer: '-?[0-9]+',
   boolean: anyOf('[Tt][Rr][Uu][Ee]', '[Ff][Aa][Ll][Ss][Ee]'),
@@ -51,7 +51,7 @@ export function operatorsFor(kind: Kind): readonly Operator[] {
   return operators.filter((operator) => operator.serves(kind))
 }
 
-/** What may stand behind the first `=` of a filter on a property of this kind. */
+/** Pattern of the text behind the first `=` of a filter on a property of this kind. */
 export function conditionPattern(kind: Kind): string {
   if (kind.name === 'text') return TEXT_CONDITION
   const serving = operatorsFor(kind)

@@ -99,7 +99,7 @@ export class ErrorAnswers {
   }
 }
 
-/** What the answers of a status with several codes are called. */
+/** Names of responses of a status with several codes. */
 const GROUPS: Readonly<Record<number, string>> = { 400: 'BadRequest', 409: 'Refused', 503: 'NotAnswered' }
 
 function answerOf(status: number, codes: readonly ErrorCode[], isUnlimited: boolean): Schema {

@@ -32,7 +32,7 @@ interface Detail {
 export const api = (Message: string): ErrorAnswer => ({ Target: 'Api', Message, Details: null })
 /** An error about one property, parameter or header. */
 export const about = (Target: string, Message: string): ErrorAnswer => ({ Target, Message, Details: null })
-/** Of a body's single fault, which stands on top and in the details. */
+/** Example of a body's single fault, which is repeated in the details. */
 export const fault = (Code: ErrorCode, Target: string, Message: string): ErrorAnswer => ({
   ...{ Target, Message },
   Details: [{ Code, Target, Message }],

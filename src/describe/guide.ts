@@ -38,7 +38,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** What a resource is, and what its list can be asked for, as Markdown. */
+/** Markdown about a resource and the parameters of its list. */
 export function describeResource(entity: Entity): string {
   const rows = exampleQueries(entity).map(({ query, meaning }) => `| \`${query}\` | ${meaning} |`)
   return `Filters and sorts, before they are percent-encoded; several filters are joined by \`&\`:
@@ -79,7 +79,7 @@ function filtersOf({ name, kind, examples, reference }: Property): ExampleQuery[
   return filtersByKind[kind.name](name)
 }
 
-/** Of properties that name no examples of their own. */
+/** Examples of filters for properties that name none of their own. */
 const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuery[]>> = {
   integer: (name) => [{ query: `${name}=1`, meaning: `${name} is 1` }],
   oneOf: (name) => [{ query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` }],

@@ -165,7 +165,7 @@ const LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset
 /** A JSON Schema, as OpenAPI 3.1 has it: draft 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** Of `components`: `refTo('schemas', 'Error')`. */
+/** Reference to a part of `components`: `refTo('schemas', 'Error')`. */
 export function refTo(section: 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples', name: string): Schema {
   return { $ref: `#/components/${section}/${name}` }
 }

@@ -16,7 +16,7 @@ export const createExamples = {
   },
 } satisfies Record<string, ErrorExample>
 
-/** Of the changes. */
+/** Examples of errors of the change feed. */
 export const changeExamples = {
   InvalidToken: {
     method: 'GET',

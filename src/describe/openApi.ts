@@ -31,11 +31,11 @@ import {
 } from './rows.ts'
 import { successesOf } from './successes.ts'
 
-/** What the document says of this server. */
+/** Facts about this server that the document contains. */
 export interface ServerFacts {
   /** Without a slash at the end. */
   readonly baseUrl: string
-  /** Of a key without its own, and of requests without a key. */
+  /** Limits of a key without its own, and of requests without a key. */
   readonly limits: readonly Rule[]
   readonly anonymousLimits: readonly Rule[]
 }
@@ -168,7 +168,7 @@ function parametersOf(
   return parameters.length === 0 ? {} : { parameters }
 }
 
-/** What is sent. Several rows have no schema: of a row or an array, generated clients send neither right. D59 */
+/** Request body. Several rows have no schema: of a row or an array, generated clients send neither right. D59 */
 function bodyOf(entity: Entity, method: Operation['method']): Schema {
   const rows = method === 'POST' ? ' An array of 1 to 1,000 of them, of up to 2 MiB, is taken too.' : ''
   const description = `One JSON object in UTF-8, not compressed, of up to 1 MiB; \`application/<any>+json\` is taken too.${rows}`

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { snakeCase, withArticle } from '../model/names.ts'
 
-/** What can be done at a path. HEAD and OPTIONS, which follow from HTTP, are not operations of their own. */
+/** An operation at a path. HEAD and OPTIONS, which follow from HTTP, are not operations of their own. */
 export interface Operation {
   readonly operationId: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -12,7 +12,7 @@ export interface Operation {
   readonly description: string
   /** Every code that it may answer. */
   readonly codes: readonly ErrorCode[]
-  /** What it answers when it succeeds. */
+  /** Response on success. */
   readonly success: Success
   /** Null: a page of the server. */
   readonly entity: Entity | null
@@ -29,9 +29,9 @@ export type PageName = 'root' | 'live' | 'ready' | 'document' | 'errors' | 'erro
 const EVERYWHERE = ['InvalidHost', 'UriTooLong'] as const
 const BEHIND_KEYS = ['Unauthorized', 'Forbidden', 'RateLimitExceeded'] as const
 const FROM_DATABASE = ['InternalError', 'ServiceUnavailable'] as const
-/** Of every write. */
+/** Errors of every write. */
 const WRITES = ['OutcomeUnknown', 'ReadOnly'] as const
-/** Of a write, which may be sent once again. D43, D44 */
+/** Errors of a write that may be repeated under a key. D43, D44 */
 const REPEATABLE = ['InProgress', 'IdempotencyMismatch'] as const
 const WITHOUT_PARAMETERS = ['InvalidQueryString', 'UnknownParameter'] as const
 const LISTED = [
@@ -39,16 +39,16 @@ const LISTED = [
   ...(['InvalidFilter', 'TooManyFilters', 'InvalidSort', 'InvalidPageSize', 'InvalidPage', 'InvalidCursor'] as const),
   ...(['InvalidFields', 'InvalidForm', 'TooCostly'] as const),
 ]
-/** Of the headers that ask for a version. */
+/** Errors of the headers that ask for a version. */
 const CONDITIONAL = ['InvalidHeader', 'PreconditionFailed'] as const
-/** Of a row's reading. */
+/** Errors of reading one row. */
 const READ = [...WITHOUT_PARAMETERS, ...CONDITIONAL, ...(['InvalidFields', 'NotFound'] as const)]
 const WITH_BODY = [
   ...(['InvalidJson', 'UnknownProperty', 'DuplicateProperty', 'InvalidValue', 'ValidationFailed'] as const),
   ...(['RequestTimeout', 'PayloadTooLarge', 'UnsupportedMediaType', 'Conflict'] as const),
 ]
 
-/** Of several rows by one request. D59 */
+/** Errors of several rows in one request. D59 */
 const OF_ROWS = ['InvalidRows', 'InvalidDryRun'] as const
 
 /** The operations on an entity. Spec 4.1. `entities`: all there are, some of which may refer to it. */
@@ -88,9 +88,9 @@ function operationsOn(entity: Entity, entities: readonly Entity[]): Operation[] 
   ]
 }
 
-/** Of pages of changes. */
+/** Errors of pages of changes. */
 const CHANGED = [...WITHOUT_PARAMETERS, 'InvalidPageSize', 'InvalidToken', 'TokenExpired', 'NotFound'] as const
-/** What has changed in all entities. D57 */
+/** The change feed of all entities. D57 */
 const changesOperation: Operation = {
   ...{ operationId: 'listChanges', method: 'GET', path: '/Changes', success: 'changes' },
   ...{ summary: 'List what has changed', entity: null, isOpen: false, isUnlimited: false },
@@ -109,7 +109,7 @@ const UPDATE = 'Sets the properties that the body names, and no other; an object
 const HISTORY = 'Who has changed the row, by key, when, and which properties; also of a row that was deleted.'
 const DELETE = 'Deletes the row for ever. A row that others refer to stays.'
 
-/** What the server answers of itself, without a key. */
+/** Operations of the server's own pages, which need no key. */
 const pageOperations: readonly Operation[] = [
   page('/', 'root', ['getServer', 'What the server is', 'Its name, its version, and the addresses of its resources.']),
   page('/openapi.json', 'document', ['getDocument', 'This document', 'It can be asked for again by its ETag.']),

@@ -5,7 +5,7 @@ import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.t
 import { filterSchema, operatorsFor } from './conditions.ts'
 import { refTo, type Schema } from './headers.ts'
 
-/** What `parse/idempotencyKey.ts` takes. */
+/** Pattern of the keys that `parse/idempotencyKey.ts` accepts. */
 const IDEMPOTENCY_KEY_PATTERN = '^(?:"(?:[ !#-\\[\\]-~]|\\\\["\\\\]){1,255}"|[!#-+\\--:<-\\[\\]-~]{1,255})$'
 
 /** `*`, or tags. RFC 9110, 13.1.1 */
@@ -113,7 +113,7 @@ export function listParameters(entity: Entity): Schema[] {
   ]
 }
 
-/** What is answered of each row. D56 */
+/** Parameter that chooses the properties of each row. D56 */
 export function fieldsParameter(entity: Entity): Schema {
   return {
     name: 'fields',

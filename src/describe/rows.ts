@@ -13,7 +13,7 @@ export function completeNameOf({ name }: Entity): string {
   return `${name}Complete`
 }
 
-/** What the schema of a body is called: of one that is complete, or of a PATCH. */
+/** Name of a body's schema: a complete one, or that of a PATCH. */
 export function bodyNameOf(entity: Entity, isComplete: boolean): string {
   return isComplete && entity.required.length > 0 ? completeNameOf(entity) : writeNameOf(entity)
 }
@@ -154,7 +154,7 @@ function writtenValue({ kind, examples, reference }: Property): Schema {
   return { ...schema, ...example }
 }
 
-/** Of `numeric(18,8)`: what 10 digits before the point and 8 behind it can say. */
+/** Bounds of `numeric(18,8)`: 10 digits before the point and 8 behind it. */
 function decimalBounds(columnType: string): Schema {
   const [precision = 0, scale = 0] = (columnType.match(/\d+/g) ?? []).map(Number)
   return { exclusiveMaximum: 10 ** (precision - scale), multipleOf: Number(`1e-${scale}`) }

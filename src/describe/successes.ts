@@ -18,7 +18,7 @@ const OF_STREAMS = {
   Vary: 'Vary',
 }
 const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
-/** Of a write. */
+/** Headers of a write's response. */
 const WRITTEN = { 'Idempotency-Replayed': 'Idempotency-Replayed' }
 const VERSION = { ETag: 'RowVersion' }
 

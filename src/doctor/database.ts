@@ -7,16 +7,16 @@ import { advice, clockOff, type Finding, fault, ok, refusalOf } from './finding.
 import { examineHeldChanges, examineTables } from './tables.ts'
 
 const [VERSION_MIN, VERSION_MAX] = [14, 18]
-/** Of the supervisor, beside what the workers have. */
+/** Connections of the supervisor, besides those of the workers. */
 const OWN_CONNECTIONS = 3
 
-/** What a server does with an address, and the setting that has it. */
+/** A use of a database address, and the setting that has it. */
 interface Place {
   readonly url: string
   readonly setting: string
 }
 
-/** What can be said of a database, and of how a server would use it. `entities` null: what they declare cannot be read. */
+/** Findings about a database, and about how a server would use it. `entities` null: their declarations cannot be read. */
 export async function examineDatabase(
   { url, setting }: Place,
   config: Config,
@@ -130,7 +130,7 @@ function encryption(url: string, { isEncrypted }: State): Finding[] {
   return [advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')]
 }
 
-/** Whether each host of an address is this machine. */
+/** Returns whether each host of an address is this machine. */
 export function isLocal(url: string): boolean {
   const authority = /^\w+:\/\/([^/?]*)/.exec(url)?.[1] ?? ''
   const hosts = authority.slice(authority.lastIndexOf('@') + 1).split(',')

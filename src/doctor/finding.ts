@@ -1,6 +1,6 @@
 import { classify } from '../execute/sqlstate.ts'
 
-/** What the doctor has found in one respect. `advice`: a server runs, and could do so better or more safely. */
+/** A finding of the doctor. `advice`: a server runs, and could run better or more safely. */
 export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'advice' | 'fault'
@@ -15,7 +15,7 @@ export const fault = (check: string, text: string): Finding => ({ check, state: 
 /** Keys end and limits are reset by the clock; a smaller difference shows nowhere. */
 const OFF_MS_MAX = 2_000
 
-/** Whether another machine's clock, asked between two moments of this one's, goes as this one does. */
+/** Compares another machine's clock, asked between two moments of this one's, with this one's. */
 export function clockOff(check: string, thereMs: number, fromMs: number, toMs: number): Finding {
   const offMs = thereMs < fromMs ? fromMs - thereMs : Math.max(0, thereMs - toMs)
   const seconds = (offMs / 1_000).toFixed(1)
@@ -24,11 +24,14 @@ export function clockOff(check: string, thereMs: number, fromMs: number, toMs: n
   return fault(check, `${seconds} s ${way} of this machine’s: set both by NTP`)
 }
 
-/** What the driver calls an end of the connection before TLS, and what a certificate may lack. */
+/** Messages of the driver for the end of a connection before TLS, and for a faulty certificate. */
 const TLS = /before secure TLS|certificate|SSL|TLS/i
 const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
 
-/** Why a database could not be used, and what to do; it says what PostgreSQL or the network said, which names no password. `setting`: that has its address. */
+/**
+ * Why a database could not be used, and what to do; it says what PostgreSQL or the network said, which names no password.
+ * `setting`: that has its address.
+ */
 export function refusalOf(error: unknown, setting: string): string {
   const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
   const said = message || String(error)

@@ -11,13 +11,13 @@ import { takePort } from '../processes/startError.ts'
 import { advice, type Finding, fault, ok } from './finding.ts'
 
 const MIB = 2 ** 20
-/** Of the disk with DATA_DIR: below that a database of its own soon refuses writes. */
+/** Minimum free bytes of the disk with DATA_DIR: below that an embedded database soon refuses writes. */
 const DISK_BYTES_MIN = 200 * MIB
 /** Programs that renew certificates of 90 days do so 30 days before. */
 const RENEWAL_DAYS = 14
 const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
 
-/** What can be said of this machine, without the database. */
+/** Findings about this machine, without the database. */
 export async function examineMachine(config: Config): Promise<Finding[]> {
   return [
     versions(),
@@ -53,7 +53,7 @@ function dataFolder({ dataDir }: Config): Finding {
   return bavail * bsize < DISK_BYTES_MIN ? advice('data folder', `${text}: make room`) : ok('data folder', text)
 }
 
-/** Of the tables of the limits. */
+/** Finding about the shared memory for the tables of the limits. */
 function sharedMemory(config: Config): Finding {
   const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = config
   const limits = wordsFor(rateLimitClients, rateLimits)
@@ -76,7 +76,7 @@ function roomAt(folder: string): number {
   return bavail * bsize
 }
 
-/** Of a server that runs, or has run. */
+/** Size of the files of a server that runs, or has run. */
 function bytesIn(folder: string): number {
   try {
     return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
@@ -108,7 +108,7 @@ function publicUrl({ publicUrl: url, host, trustedProxies }: Config): Finding[] 
   return [ok('tls', url?.startsWith('https://') ? 'PUBLIC_URL is https' : 'clients are of this machine')]
 }
 
-/** Of what the server shows itself. */
+/** Finding about the server's own certificate. */
 function tls({ tlsCert, tlsKey, publicUrl: url }: Config): Finding {
   try {
     const certificate = checkCertificate(readCertificate(tlsCert as string, tlsKey as string))

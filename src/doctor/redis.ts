@@ -5,7 +5,7 @@ import { clockOff, type Finding, fault, ok } from './finding.ts'
 const MS_MAX = 5_000
 const VERSION_MIN = 7
 
-/** Whether the store of the limits can be used. The address may have a password, so no error repeats it. */
+/** Checks the store of the limits. The address may have a password, so no error repeats it. */
 export async function examineRedis(url: string): Promise<Finding[]> {
   const client = new RedisClient(url, { connectionTimeout: MS_MAX, autoReconnect: false, maxRetries: 0 })
   try {

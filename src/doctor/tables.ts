@@ -18,7 +18,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   row_change_run: 'select, insert, update',
 }
 
-/** Whether the role has its rights, and each sorted property its index. */
+/** Checks the rights of the role, and the indexes of sorted properties. */
 export async function examineTables(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding[]> {
   return [await rights(sql, entities), await indexes(sql, entities)]
 }
@@ -62,7 +62,7 @@ async function indexes(sql: postgres.Sql, entities: readonly Entity[]): Promise<
 /** For what is shorter than that no operator has to do anything. */
 const HELD_SECONDS = 60
 
-/** Whether lines of what has changed wait for a transaction that stays open, in whichever database of the cluster. D57 */
+/** Finds transactions that stay open and hold back lines of changes, in any database of the cluster. D57 */
 export async function examineHeldChanges(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const check = 'changes'
   const tables = JSON.stringify(entities.map(({ table }) => table))

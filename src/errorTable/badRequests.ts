@@ -1,6 +1,6 @@
 import type { ErrorTexts } from './texts.ts'
 
-/** What a request says wrongly: 400. Spec 7. */
+/** Client errors: 400. Spec 7. */
 export const badRequests = {
   InvalidHost: {
     status: 400,

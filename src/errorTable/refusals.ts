@@ -1,6 +1,6 @@
 import type { ErrorTexts } from './texts.ts'
 
-/** What a request may not do, or cannot do now: 401 to 429. Spec 7. */
+/** Refusals: 401 to 429. Spec 7. */
 export const refusals = {
   Unauthorized: {
     status: 401,

@@ -1,6 +1,6 @@
 import type { ErrorTexts } from './texts.ts'
 
-/** What the server cannot do: 500 and above. Spec 7. */
+/** Server errors: 500 and above. Spec 7. */
 export const serverErrors = {
   InternalError: {
     status: 500,

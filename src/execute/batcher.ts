@@ -49,8 +49,8 @@ const SLOW_MS_MIN = 250
 
 /**
  * Statements that wait for the database at the same time go to it together: those that differ in their values alone, writes of
- * one key, as one batch, and equal reads as one read. Each is sent after it was asked for, so a read sees all that was there before,
- * and none waits for company: a batch is what has arrived in one turn of the event loop, or while two others ran.
+ * one key, as one batch, and equal reads as one read. Each is sent after it was asked for, so a read sees all that was there
+ * before, and none waits for company: a batch is what has arrived in one turn of the event loop, or while two others ran.
  */
 export class Batcher {
   private readonly queues = new Map<string, Queue>()
@@ -153,7 +153,7 @@ export class Batcher {
   }
 }
 
-/** What statements have in common that can be one. */
+/** Key of statements that can be one. */
 function keyOf({ text, values, batch, asker }: Batchable): string {
   if (!batch) return `${text}\0${JSON.stringify(values)}`
   return asker === undefined ? text : `${asker}\0${text}`

@@ -49,7 +49,7 @@ export async function withConnection<T>(url: string, work: (sql: postgres.Sql) =
 /** PostgreSQL's SSLRequest message; a server without TLS answers `N`. PostgreSQL 18, 54.7 */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-/** Whether the address asks for TLS and the server has none, so that waiting for the database would not help. */
+/** Returns whether the address asks for TLS and the server has none, so that waiting for the database would not help. */
 export function refusesTls(url: string): Promise<boolean> {
   const { address, options, authoritiesFile } = readDatabaseUrl(url)
   const isAsked = authoritiesFile !== undefined || /^(?:true|require|verify-)/.test(String(options.ssl))

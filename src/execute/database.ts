@@ -25,7 +25,7 @@ const READING_MS_MAX = 500
 const WRITING_MS_MAX = 100
 /** Pauses between attempts after a lost connection: when one backend crashes, PostgreSQL drops all connections and recovers. */
 const PAUSES_MS = [50, 150, 450]
-/** Of the time that a write has, the part in which it may be sent: later its outcome could be unknown at the deadline. */
+/** Share of a write's time in which it may be sent: later its outcome could be unknown at the deadline. */
 const SENT_SHARE = 0.6
 /** After this many missed deadlines in a row the connections are dead, not slow, and are replaced. */
 const STUCK_MAX = 4
@@ -45,7 +45,7 @@ export class Database {
   private stuck = 0
   private hasWritten = false
   private isEnded = false
-  /** What PostgreSQL has said while statements wait for it to have a connection; null: none waits. */
+  /** Error of PostgreSQL while statements wait for a connection; null: none waits. */
   private refusal: unknown = null
 
   constructor(private readonly options: DatabaseOptions) {
@@ -83,7 +83,7 @@ export class Database {
     return this.admit(ask, sending, statement)
   }
 
-  /** What is under way: asked of it, and handed to the driver. */
+  /** Statements under way: requested, and handed to the driver. */
   get load(): { queries: number; sent: number } {
     return { queries: this.inFlight, sent: this.pool.running }
   }
@@ -197,7 +197,7 @@ export class Database {
     }
   }
 
-  /** What an error means for a statement, where also is known whether a connection has taken it. */
+  /** Verdict on an error of a statement, for which it is also known whether a connection has taken it. */
   private verdictOn(error: unknown, sending: Sending | null): Verdict {
     const verdict = classify(error)
     if (!sending?.isUnsent || !isUnknown(error, verdict)) return verdict
@@ -219,7 +219,9 @@ export class Database {
     if (sending.withdraw() === this.pool && !this.isEnded) this.renew()
   }
 
-  /** Replaces the connections. The old ones end with their last query: else the driver would open new ones for those that wait. */
+  /**
+   * Replaces the connections. The old ones end with their last query: else the driver would open new ones for those that wait.
+   */
   private renew() {
     this.meter.noteRenewal()
     this.stuck = 0

@@ -8,15 +8,15 @@ import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
 import { isCancelled, isTooCostly } from './sqlstate.ts'
 import { Turns } from './turns.ts'
 
-/** What one asker may have waiting: more would be answered too late anyway. */
+/** Maximum lists of one asker that wait: more would be answered too late anyway. */
 const WAITING_OF_ONE_MAX = 200
 const WAITING_MAX = 1_000
 /** A list that is found in so little time holds up no other statement of its connection. */
 const QUICK_MS_MAX = 100
 const SLOW_BYTES_MAX = 256 * 1024
-/** Of a pool, for lists: with most of the rest waiting for locks, a connection is left to all else. */
+/** Share of a pool for lists: with most of the rest waiting for locks, a connection is left to other statements. */
 const LISTS_SHARE = 0.45
-/** Whether a client has left is not asked before. */
+/** Time after which the server first asks whether the client of a list has left. */
 const UNWATCHED_MS = 250
 
 /** A list that was given up, since all clients that it was read for have left. */
@@ -65,7 +65,7 @@ interface ListReadsOptions {
   /** For all others: its connections are the places that keys take turns at. */
   readonly own: Database
   readonly places: number
-  /** Whether a backend's number is that of PostgreSQL, and not of a pooler. */
+  /** True if the backend's number is that of PostgreSQL, and not of a pooler. */
   readonly mayCancel: boolean
   /** Called with each backend that runs a list, soon after it has begun the first one. */
   readonly onBackend?: ((backend: number) => void) | undefined

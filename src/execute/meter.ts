@@ -3,7 +3,7 @@ import type { KindOfStatement } from '../metrics/declared.ts'
 
 /** How statements of a pool are watched. */
 export interface MeterOptions {
-  /** What they are counted as; default: reads and writes, whichever they are. */
+  /** Kind in metrics; default: read or write, by the statement. */
   kind?: Extract<KindOfStatement, 'list' | 'longWrite'>
   /** Gets the text of each statement, in which no value stands, and how long it took. */
   onStatement?(text: string, ms: number): void

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts'
 import { ConstraintViolation, classify, isReadOnly, type Verdict } from './sqlstate.ts'
 import type { Work } from './work.ts'
 
-/** Whether a statement certainly did nothing, and its parts may do better. */
+/** Returns whether a statement certainly did nothing, and its parts may do better. */
 export function isUndone(error: unknown): boolean {
   if (!(error instanceof ApiError))
     return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
@@ -12,7 +12,7 @@ export function isUndone(error: unknown): boolean {
   return verdict === 'rolledBack' || verdict === 'refused' || verdict === 'locked'
 }
 
-/** Whether a statement that was sent may have been done all the same. */
+/** Returns whether a statement that was sent may have been done all the same. */
 export function isUnknown(error: unknown, verdict: Verdict): boolean {
   return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
 }

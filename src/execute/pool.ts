@@ -2,16 +2,18 @@ import type postgres from 'postgres'
 import { connectTo } from './connect.ts'
 import { STATEMENT_MS_MAX } from './deadlines.ts'
 
-/** What the connections of a pool are like. */
+/** Options of a pool. */
 export interface PoolOptions {
   url: string
   /** Connections. */
   poolSize: number
   /** False behind a pooler in transaction mode, where a prepared statement may be on another connection. */
   prepare: boolean
-  /** A pooler is between: its connections take no settings of ours, and have no name that is ours alone. Default: not `prepare`. */
+  /**
+   * A pooler is between: its connections take no settings of ours, and have no name that is ours alone. Default: not `prepare`.
+   */
   isPooled?: boolean
-  /** What the names of its connections begin with, so that those can be ended which have a write that was given up. */
+  /** Prefix of the names of its connections, by which those with a write that was given up are ended. */
   name?: string
   /** For how long PostgreSQL itself lets a statement run; default: 3 s. */
   statementMsMax?: number

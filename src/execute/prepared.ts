@@ -11,7 +11,7 @@ export class PreparedShapes {
 
   constructor(private readonly enabled: boolean) {}
 
-  /** Whether `text` is to be prepared; counts this as a use of it. */
+  /** Returns whether `text` is to be prepared; counts this as a use of it. */
   shouldPrepare(text: string): boolean {
     if (!this.enabled) return false
     if (this.prepared.has(text)) return true

@@ -15,10 +15,9 @@ export class ConstraintViolation extends Error {
 const KINDS: Record<string, 'check' | 'foreignKey'> = { '23514': 'check', '23503': 'foreignKey', '23001': 'foreignKey' }
 
 /**
- * What an error of the driver means for the statement:
- * it never left (`notSent`), nor did it as PostgreSQL has no connection left (`crowded`), it was undone (`rolledBack`), its
- * outcome is unknown (`lost`), PostgreSQL cannot serve now (`refused`), another transaction holds a lock (`locked`), a constraint
- * said no (`constraint`), or we are wrong (`fault`).
+ * Meaning of a driver's error for the statement: it never left (`notSent`), nor did it because PostgreSQL has no connection
+ * left (`crowded`), it was undone (`rolledBack`), its outcome is unknown (`lost`), PostgreSQL cannot serve now (`refused`),
+ * another transaction holds a lock (`locked`), a constraint refused it (`constraint`), or this program is wrong (`fault`).
  */
 export type Verdict = 'notSent' | 'crowded' | 'rolledBack' | 'lost' | 'refused' | 'locked' | 'constraint' | 'fault'
 
@@ -48,7 +47,7 @@ const BY_CODE: Record<string, Verdict> = {
   '42809': 'refused', // the same, where a folder stands in a file's place
 }
 
-/** Whether the database takes no writes: it is a standby, or an operator has made it so. */
+/** Returns whether the database takes no writes: it is a standby, or an operator has made it so. */
 export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '25006'
 }
@@ -69,26 +68,26 @@ const BY_CLASS: Record<string, Verdict> = {
 const WRONG = /^(28...|3D000|42...|57014|55P03)$/
 const AWAY: readonly Verdict[] = ['notSent', 'crowded', 'lost', 'refused']
 
-/** Whether the error, or its cause, says that the database is unreachable or cannot serve yet, which mends itself. */
+/** Returns whether the error, or its cause, says that the database is unreachable or cannot serve yet, which mends itself. */
 export function isAway(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   if (code === undefined) return cause !== undefined && isAway(cause)
   return code === 'DEADLINE_MISSED' || (AWAY.includes(classify(error)) && !WRONG.test(String(code)))
 }
 
-/** Whether the error, or its cause, says that the statement was ended, by its time or by a request. */
+/** Returns whether the error, or its cause, says that the statement was ended, by its time or by a request. */
 export function isCancelled(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   return code === '57014' || (cause !== undefined && isCancelled(cause))
 }
 
-/** Whether PostgreSQL ended the statement, since it took too long, or wrote more temporary files than it may. */
+/** Returns whether PostgreSQL ended the statement, since it took too long, or wrote more temporary files than it may. */
 export function isTooCostly(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
   return code === '57014' || code === '53400' || (cause !== undefined && isTooCostly(cause))
 }
 
-/** What an error of the driver means. */
+/** Returns the meaning of an error of the driver. */
 export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'

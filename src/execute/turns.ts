@@ -1,4 +1,4 @@
-/** What an asker has used, halved each `HALF_LIFE_MS`. */
+/** Use of an asker, halved each `HALF_LIFE_MS`. */
 interface Usage {
   ms: number
   atMs: number
@@ -13,7 +13,7 @@ interface Party {
   running: number
 }
 
-/** What an asker had longer ago counts little: it may ask for much again. */
+/** Half-life of an asker's use: an asker that used much long ago may ask for much again. */
 const HALF_LIFE_MS = 10_000
 /** Askers whose usage is remembered; the one that has waited longest for its next turn is forgotten first. */
 const USAGES_MAX = 1_000
@@ -73,7 +73,7 @@ export class Turns {
     })
   }
 
-  /** Who is next; null: there is no place, or none is left for those who have one. */
+  /** The next asker; null: all places are taken, or none is left for askers that have one. */
   private next(): readonly [string, Party] | null {
     const free = this.places - this.running
     if (free <= 0) return null

@@ -9,7 +9,7 @@ export interface Work {
   readonly untilMs: number
   /** For a lock. */
   readonly mayWait: boolean
-  /** Of a write; null: it changes nothing. */
+  /** Progress of a write; null: the statement changes nothing. */
   readonly sending: Sending | null
   readonly follower: Follower | null
 }
@@ -35,9 +35,9 @@ interface Follower {
   handOver(query: DriverQuery, connections: object): void
 }
 
-/** What is known of a write, for the answer to a client that waits no longer. */
+/** Progress of a write, for the answer to a client that waits no longer. */
 export class Sending implements Follower {
-  /** Whether it was sent and may have been done, though the answer was lost. */
+  /** True if it was sent and may have been done, though the answer was lost. */
   isUnknown = false
   /** The batch that it is part of at the moment. */
   private batch: Sending | null = null
@@ -45,7 +45,7 @@ export class Sending implements Follower {
   private query: DriverQuery | null = null
   private connections: object | null = null
 
-  /** Of these as one batch. */
+  /** Progress of several writes in one batch. */
   static together(parts: readonly { readonly sending: Sending | null }[]): Sending {
     const batch = new Sending()
     for (const { sending } of parts) if (sending) sending.batch = batch
@@ -63,7 +63,7 @@ export class Sending implements Follower {
     this.isWaiting = isWaiting
   }
 
-  /** Whether other writes hold it up. */
+  /** True if other writes hold it up. */
   get isHeldUp(): boolean {
     return this.isWaiting || this.batch?.isHeldUp === true
   }
@@ -78,7 +78,7 @@ export class Sending implements Follower {
     this.query = null
   }
 
-  /** Whether the driver has it, and no connection has taken it. */
+  /** True if the driver has it, and no connection has taken it. */
   get isUnsent(): boolean {
     return this.query !== null && this.query.state === null
   }
@@ -92,7 +92,7 @@ export class Sending implements Follower {
     return this.connections
   }
 
-  /** Whether it may have been done, or may still be. */
+  /** True if it may have been done, or may still be. */
   get mayBeDone(): boolean {
     return this.isUnknown || this.query !== null || this.batch?.mayBeDone === true
   }

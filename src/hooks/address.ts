@@ -9,7 +9,7 @@ export type Resolve = (host: string) => Promise<readonly string[]>
 
 const URL_LENGTH_MAX = 2_000
 
-/** What a hook may have as its address; whether that may be connected to is asked with each delivery. @throws AddressRefused */
+/** Parses the address of a hook; whether it may be connected to is checked with each delivery. @throws AddressRefused */
 export function readHookUrl(text: string): URL {
   const refuse = (why: string): never => {
     throw new AddressRefused(why)

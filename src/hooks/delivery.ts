@@ -4,14 +4,14 @@ import type { AllowedTargets } from '../model/targets.ts'
 import { withDeadline } from '../os/deadline.ts'
 import { AddressRefused, addressFor, hostOf, type Resolve } from './address.ts'
 
-/** What is posted. */
+/** Content of a delivery. */
 export interface Message {
-  /** The same however often it is sent. */
+  /** Id that stays the same in all attempts. */
   readonly id: string
   readonly body: string
 }
 
-/** What came of one attempt. */
+/** Result of one attempt. */
 export interface Outcome {
   readonly isDelivered: boolean
   /** For the list of hooks: a status, or what prevented one. */
@@ -110,7 +110,7 @@ function reasonOf(error: Error & { code?: string }): string {
 }
 
 const PREFIX = 'whsec_'
-/** Of the 24 to 64 that Standard Webhooks allows. */
+/** Length of a secret; Standard Webhooks allows 24 to 64. */
 const SECRET_BYTES = 32
 
 /** A new secret, as Standard Webhooks writes them. */

@@ -34,7 +34,7 @@ function parseAction(text: string): string {
   throw new RangeError(`"${shown(text)}" is not what can happen to a row.${hint}`)
 }
 
-/** Of these entities, those of which the events name any. One that the program no longer has counts for none. */
+/** The entities that the events name. An entity that the program no longer has counts for none. */
 export function entitiesOf(events: readonly string[], entities: readonly Entity[]): Entity[] {
   if (events.includes(ALL_EVENTS)) return [...entities]
   return entities.filter(({ plural }) => events.some((event) => event.startsWith(`${plural}:`)))

@@ -9,7 +9,7 @@ import type { Message, Outcome } from './delivery.ts'
 import { entitiesOf, wantsEvent } from './events.ts'
 import type { Hook, Progress, Session } from './session.ts'
 
-/** What a run of a hook needs, the same for all. */
+/** Dependencies of a run, the same for all hooks. */
 export interface RunParts {
   readonly entities: readonly Entity[]
   readonly changes: Pick<Changes, 'pageAfter'>
@@ -26,9 +26,9 @@ export interface RunParts {
 const PAGE_LINES = 100
 /** Deliveries of one hook in flight, of different rows. */
 const IN_FLIGHT_MAX = 4
-/** So often at least the place is written down while deliveries go on: what came behind it is sent again by the next sender. */
+/** Interval at which the position is saved while deliveries go on: what came behind it is sent again by the next sender. */
 const SAVE_MS = 1_000
-/** Where nothing is to be delivered the place still goes on, so that it never grows older than the lines that are kept. */
+/** Interval at which the position is saved without deliveries, so that it never grows older than the lines that are kept. */
 const IDLE_SAVE_MS = 3_600_000
 const IDLE_LOOK_MS = 60_000
 
@@ -40,7 +40,7 @@ interface Queued {
 /** Delivers the changes that one hook is for, from its place on, until `signal` aborts or the hook is parked. */
 export class HookRun {
   private place: ChangesToken
-  /** Where the place goes to once the queue is empty. */
+  /** Position once the queue is empty. */
   private end: ChangesToken
   private queue: Queued[] = []
   private failingSinceMs: number | null
@@ -65,7 +65,10 @@ export class HookRun {
     this.ended = this.run()
   }
 
-  /** When the oldest change was written that the hook has not taken, of those that were read; null: there is none. In ms since 1970. */
+  /**
+   * When the oldest change was written that the hook has not taken, of those that were read; null: there is none. In ms since
+   * 1970.
+   */
   get waitingSinceMs(): number | null {
     const waiting = this.queue.find(({ isDelivered }) => !isDelivered)
     return waiting === undefined ? null : Date.parse(waiting.line.at)

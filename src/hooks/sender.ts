@@ -28,7 +28,7 @@ interface Pauses {
   readonly againMs: number
 }
 
-/** What a server has posted, and what there is to post, as far as it knows. */
+/** Deliveries of a server, and its backlog as far as it knows. */
 export interface HookUse {
   readonly states: HookStates
   readonly taken: number

@@ -13,13 +13,13 @@ export interface Hook {
   /** Another number once an operator has changed anything. */
   readonly revision: string
   readonly place: ChangesToken
-  /** Of deliveries that fail now; null: none does. In ms since 1970, as all times here. */
+  /** Begin of the failures if deliveries fail now; else null. In ms since 1970, as all times here. */
   readonly failingSinceMs: number | null
   readonly attempts: number
   readonly nextAttemptMs: number | null
 }
 
-/** What is written of a hook after deliveries. */
+/** Progress of a hook that is saved after deliveries. */
 export interface Progress {
   readonly place: ChangesToken
   readonly status: string | null
@@ -93,7 +93,7 @@ export class Session {
     return row as HookStates
   }
 
-  /** Those that are active. */
+  /** Returns the active hooks. */
   hooks(): Promise<Hook[]> {
     return this.run(async (sql) => {
       const rows = await sql`

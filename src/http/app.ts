@@ -29,7 +29,7 @@ import { inPieces, streamBody } from './streamBody.ts'
 import { readTarget, type Target } from './target.ts'
 import { hasUnreadBody, readRest } from './unreadBody.ts'
 
-/** What an app is made of; the worker makes it. */
+/** Dependencies of an app, made by the worker. */
 export interface Parts extends EndpointParts {
   readonly admission: Admission
   /** Null: no page of another origin may read answers. */
@@ -128,7 +128,7 @@ async function respond(
   return finish(parts, call, reply, isArriving)
 }
 
-/** The same, with what was found out about it before it is answered. */
+/** A request with what was found out about it before the response. */
 interface Call extends Exchange {
   readonly target: Target
   readonly isConfirmed: boolean
@@ -172,7 +172,7 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
   })
 }
 
-/** What a route of a project's own asks for its client: by its key, and charged with it. */
+/** Answers a request that a route of a project's own makes for its client: by its key, and charged with it. */
 async function answerInner(
   parts: Parts,
   router: Router<ResourceRequest>,
@@ -198,7 +198,7 @@ function failure({ baseUrl, log }: Parts, call: Exchange, error: unknown): TextR
   return respondFailure(requestId, baseUrl())
 }
 
-/** What every answer carries, and its line in the log. `isArriving`: its body has not ended. */
+/** Adds common headers and writes the access log. `isArriving`: the request's body has not ended. */
 function finish(parts: Parts, call: Exchange, reply: Reply, isArriving: boolean): Response {
   const { cors, isDraining } = parts
   const { request, rateLimit } = call

@@ -11,11 +11,11 @@ import { allows } from '../model/rights.ts'
 // The key of a request: read, confirmed and charged; and what refuses a request before its endpoint is asked.
 
 const SCHEME = 'ApiKey'
-/** What the plugin reads where there is no such header; no client can send half of a surrogate pair as a name. */
+/** Name of a header that no client can send, half of a surrogate pair, which the plugin reads if there is no `Authorization`. */
 const UNREACHABLE = '\ud800'
 const NO_QUERY: Record<string, string> = {}
 
-/** What the plugin derives from a request. */
+/** Function by which the plugin reads a request. */
 type Derive = (context: { headers: { authorization: string }; query: Record<string, string> }) => { bearer?: string }
 
 /**
@@ -105,7 +105,7 @@ export function notFound(names: readonly string[], path: string): ApiError {
   return new ApiError('NotFound', `There is nothing at this path.${suggest(first, names)}`)
 }
 
-/** What the endpoints ask of the keys of requests that go on. */
+/** Checks of keys for requests that go on. */
 export function keyChecks(admission: Admission) {
   const confirm = async (request: Request): Promise<Key> => {
     const { key, isConfirmed } = await admission.confirm(bearerTextOf(request))

@@ -7,7 +7,10 @@ export interface Cors {
   addTo(headers: Record<string, string>, origin: string | null): void
 }
 
-/** All that the server reads of a client and a browser asks leave for, the headers that the 401 names, and Cache-Control, which pages send often. */
+/**
+ * All that the server reads of a client and a browser asks leave for, the headers that the 401 names, and Cache-Control, which
+ * pages send often.
+ */
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Content-Encoding, X-Request-Id, X-API-Key, API-Key, If-Match, If-None-Match, Cache-Control, Idempotency-Key, traceparent'
 /** All that the server writes and a browser would keep from the page. Fetch standard, CORS-safelisted response-header name */
@@ -38,7 +41,7 @@ export function createCors(corsOrigins: string | null): Cors | null {
   }
 }
 
-/** Whether a browser asks leave for a page's request. It sends no key, and the page cannot see why it is refused. */
+/** Returns whether a request is a browser's preflight. It sends no key, and the page cannot see why it is refused. */
 export function isPreflight({ method, headers }: Request): boolean {
   return method === 'OPTIONS' && headers.has('origin') && headers.has('access-control-request-method')
 }

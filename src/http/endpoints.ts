@@ -12,18 +12,18 @@ import { createOpenApi, type Limits } from './openApi.ts'
 import { createReadiness } from './readiness.ts'
 import { defineEndpoint, Router } from './router.ts'
 
-/** What the endpoints need to answer. */
+/** Dependencies of the endpoints. */
 export interface EndpointParts extends ResourceParts {
   readonly entities: readonly Entity[]
   readonly migrationFiles: readonly string[]
   readonly limits: Limits
-  /** What links begin with, without a slash at the end. */
+  /** Base of links, without a slash at the end. */
   baseUrl(): string
   /** True while the server is stopping: answers ask clients to close their connections. */
   isDraining(): boolean
   /** True until the database has been there for the first time: its rows and keys are not known, nor that it has any. */
   isWaiting(): boolean
-  /** Whether lines of what changes have values; null, or not there: no lines are kept. */
+  /** Settings of the change feed: whether lines have values; null or undefined: no lines are kept. */
   readonly changes?: { readonly hasValues: boolean } | null
   /** The keys of requests that wait; not there: none ever ends. */
   readonly keysInUse?: KeysInUse & { serial(): number }
@@ -99,7 +99,7 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
   )
 }
 
-/** What has changed, of all rows and of each. */
+/** Adds the change feed of all rows, and the history of each. */
 function addChanges(router: Router<ResourceRequest>, parts: EndpointParts): void {
   const { entities, database, changes: kept = null, isDraining, keysInUse = null } = parts
   const waits = new ChangeWaits(entities, database, {

@@ -15,7 +15,7 @@ export interface Exchange {
   readonly server: (ResourceRequest['server'] & PeerAddresses) | null
   readonly requestId: string
   readonly startMs: number
-  /** That it came from, as of its arrival. */
+  /** Address of the client, as of the request's arrival. */
   readonly address: string
   readonly location: Location<ResourceRequest> | null
   readonly key: Key | null
@@ -23,7 +23,7 @@ export interface Exchange {
   rateLimit: RateLimitStatus | null
 }
 
-/** What is known of an answer when it has been made, or sent as far as it comes. */
+/** Facts about a response that was made, or sent as far as it comes. */
 interface Answered {
   readonly status: number
   readonly bytes: number
@@ -70,14 +70,14 @@ function logRequest(log: Log, call: Exchange, to: Answered, ms: number) {
 /** A request's place in a trace of several programs. */
 export interface TraceContext {
   readonly traceId: string
-  /** Of the client's part. */
+  /** Span of the client. */
   readonly spanId: string
 }
 
 const PATTERN = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
 const FIRST_VERSION = '00'
 
-/** What the header `traceparent` says; null where there is none, or one that is to be ignored. Trace Context, 2.2.2 */
+/** Parses the header `traceparent`; null if there is none, or one that is to be ignored. Trace Context, 2.2.2 */
 export function readTraceParent({ headers }: Request): TraceContext | null {
   const text = headers.get('traceparent')
   if (text === null) return null

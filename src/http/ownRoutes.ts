@@ -8,7 +8,7 @@ export interface OwnRoute {
   readonly method: string
   /** As the framework writes it: `/Bookings/:id/approve`. */
   readonly path: string
-  /** Whether it answers without a key. */
+  /** True if it answers without a key. */
   readonly isOpen: boolean
   handle(request: Request): Promise<Response>
 }
@@ -28,7 +28,10 @@ type Answer = (inner: Request) => Promise<Reply> | Reply
 /** While a route of a project's own answers: by its request, how it asks the server. */
 const askers = new WeakMap<Request, Answer>()
 
-/** Where routes of a project's own lead: they have keys, limits, bounds, errors and lines in the log as all others. `answer`: of what they ask. */
+/**
+ * Endpoints of a project's own routes: they have keys, limits, bounds, errors and log lines as all others. `answer`: answers
+ * the requests that they make.
+ */
 export function ownEndpoint(
   { method, path, isOpen, handle }: OwnRoute,
   answer: (call: ResourceRequest, inner: Request) => Promise<Reply> | Reply,
@@ -61,13 +64,13 @@ async function replyOf(response: Response): Promise<Reply> {
   return { status, headers, body: body.length === 0 ? null : body }
 }
 
-/** What `ask` sends on of the request that it is called for. */
+/** Headers of the request that `ask` passes on. */
 const HEADERS = ['if-match', 'if-none-match', 'if-unmodified-since', 'idempotency-key', 'prefer']
 
 /**
- * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status: 'Approved' })`.
- * It counts against no limit, since the client's request has.
- * @throws Error for a request that no route of APP_FILE was called with
+ * Asks the API for the client of `request`, by its key and rights: `ask(request, 'PATCH', ['Bookings', id], { Status:
+ * 'Approved' })`. It counts against no limit, since the client's request has. @throws Error for a request that no route of
+ * APP_FILE was called with
  */
 export async function ask(request: Request, method: string, path: readonly string[], body?: object): Promise<Response> {
   const answer = askers.get(request)

@@ -22,7 +22,7 @@ export function createReadiness(database: Pick<Database, 'read'>, files: readonl
   }
 }
 
-/** Whether requests can be served: the database answers and has every migration of `files`. @throws ApiError 503 */
+/** Returns whether requests can be served: the database answers and has every migration of `files`. @throws ApiError 503 */
 export async function isReady(database: Pick<Database, 'read'>, files: readonly string[]): Promise<boolean> {
   const rows = await database.read(APPLIED).catch((error) => {
     if (error?.code === UNDEFINED_TABLE) return []

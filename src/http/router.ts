@@ -3,7 +3,7 @@ import type { Reply } from '../respond/reply.ts'
 /** Answers a call: a request with what the server has found out about it before. */
 type Handler<Call> = (call: Call) => Promise<Reply> | Reply
 
-/** What one path can do. */
+/** The methods of one path. */
 export interface Endpoint<Call> {
   /** The pattern of its path, for the log: `/Absences/{id}`. Without one the router makes it of the path. */
   readonly route: string
@@ -18,7 +18,7 @@ export interface Endpoint<Call> {
   readonly plural: string | null
 }
 
-/** Where a path leads. */
+/** Result of routing a path. */
 export interface Location<Call> {
   readonly endpoint: Endpoint<Call>
   /** The path's second segment, decoded; '' where the endpoint takes none. */

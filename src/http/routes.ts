@@ -10,7 +10,7 @@ export interface Route<Call> {
   /** For `app.routes`: what the OpenAPI document says of it; `hide`: nothing. */
   readonly detail: RouteDetail
   /**
-   * Where a path leads that the framework's router has brought here; null: the server's own router has to say, since the
+   * Locates a path that the framework's router has matched; null: the server's own router has to decide, because the
    * framework's decodes, and overlooks a slash at the end.
    */
   locate(path: string): Location<Call> | null

@@ -4,10 +4,10 @@ import type { Reply, Streamed } from '../respond/reply.ts'
 
 /** A client that takes nothing for so long has its place taken away. */
 const STALL_MS = 30_000
-/** So does one that sips: that lets the server wait so many times as long for the texts of 1,000 rows together. D55 */
+/** Maximum stalls of a slow client: it may take at most twice as long for the texts of 1,000 rows. D55 */
 const STALLS_MAX = 2
 const STALL_TEXTS = PAID_ROWS / TEXT_ROWS
-/** Of zlib's levels the one beyond which rows shrink little and cost much. */
+/** Level of zlib beyond which rows shrink little and cost much. */
 const GZIP_LEVEL = 4
 
 /** How a stream is watched. */
@@ -150,7 +150,7 @@ class GzipEncoder {
     })
   }
 
-  /** What is left, with the checksum. */
+  /** Returns the rest, with the checksum. */
   end(): Promise<Uint8Array> {
     return new Promise((resolve) => {
       this.gzip.once('end', () => resolve(this.take()))

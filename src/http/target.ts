@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts'
 import { shown } from '../model/shown.ts'
 import { encodeRaw, TARGET_LENGTH_MAX } from '../model/uri.ts'
 
-/** What a request asks for: its path, as the client wrote it, and the text behind `?`. */
+/** Target of a request: its path, as the client wrote it, and the text behind `?`. */
 export interface Target {
   readonly path: string
   readonly query: string
@@ -12,7 +12,7 @@ export interface Target {
 
 /** Raw characters become up to three of a link. */
 const TARGET_LENGTH_SAFE = TARGET_LENGTH_MAX / 3
-/** What links add to what they repeat. */
+/** Parameter that links add to the query that they repeat. */
 const PAGE_AT_END = /&page=\d{1,16}$/
 const LOGGED_LENGTH_MAX = 200
 const ROOT: Target = { path: '/', query: '', fault: null }

@@ -4,8 +4,8 @@ const REST_BYTES_MAX = 16 * 1024
 const REST_MS_MAX = 1_000
 
 /**
- * Whether a body may still be arriving: only a closed connection stops its sender. `request.body` does not show it, since
- * it is null for GET and HEAD, whose bodies are read off the connection for as long as they last.
+ * Returns whether a body may still be arriving: only a closed connection stops its sender. `request.body` does not show it: it
+ * is null for GET and HEAD, whose bodies are read off the connection as long as they last.
  */
 export function hasUnreadBody({ bodyUsed, headers }: Request): boolean {
   if (bodyUsed) return false

@@ -27,7 +27,7 @@ export interface ListedKey {
   readonly state: 'active' | 'expiring' | 'expired' | 'revoked'
 }
 
-/** What a rotation did: the old key's id, when it ends (null: it has ended), and what the new key took over. */
+/** Result of a rotation: the old key's id, when it ends (null: it has ended), and what the new key took over. */
 export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
   readonly id: string
   readonly expires: string | null

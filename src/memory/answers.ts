@@ -6,7 +6,7 @@ import type { TableCopy } from './tableCopy.ts'
 const REPLY_BYTES = 1_500
 
 interface Answer {
-  /** Of the copy as which it was made. */
+  /** Version of the copy as which it was made. */
   readonly version: number
   readonly reply: BytesReply
 }
@@ -19,7 +19,7 @@ export class Answers {
     this.answers = new LruCache(bytesMax, ({ reply }, target) => REPLY_BYTES + reply.body.length + 2 * target.length)
   }
 
-  /** Whether the target was answered before, and so is valid. */
+  /** Returns whether the target was answered before, and so is valid. */
   knows(target: string): boolean {
     return this.answers.get(target) !== undefined
   }

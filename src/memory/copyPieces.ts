@@ -65,7 +65,7 @@ async function takeSlowly(piece: readonly Uint8Array[], take: TakeLine) {
   }
 }
 
-/** What the last line begins with. */
+/** Returns the id at the begin of the last line. */
 function lastIdOf(bytes: Uint8Array): string {
   const from = bytes.lastIndexOf(NEWLINE, bytes.length - 2) + 1
   return String.fromCharCode(...bytes.subarray(from, bytes.indexOf(TAB, from)))

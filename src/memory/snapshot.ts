@@ -4,7 +4,7 @@ export class Snapshot {
   readonly oldest: number
   /** The first transaction that had not begun, as PostgreSQL prints it. */
   readonly next: string
-  /** Those that ran, as an array of PostgreSQL. */
+  /** Transactions that ran, as an array of PostgreSQL. */
   readonly running: string
 
   /** `text`: `xmin:xmax:xip,xip...`. Transactions have 64 bits; none comes near 2^53. */

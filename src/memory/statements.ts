@@ -48,7 +48,10 @@ function definitionOf(relation: Sql): Sql {
   return sql`(select case when is_recorded(${relation}::regclass) and ${isAlone} then concat_ws(' ', pg_class.oid, signs, (${attributes})) end from pg_class cross join (${noting}) as noting where pg_class.oid = ${relation})`
 }
 
-/** The moment of a transaction that loads the table: its snapshot, the table's number, state, definition, rows and bytes. -1 rows: never analyzed. */
+/**
+ * The moment of a transaction that loads the table: its snapshot, the table's number, state, definition, rows and bytes. -1
+ * rows: never analyzed.
+ */
 export function compileMoment({ table }: Entity): Statement {
   const relation = sql`oid`
   const found = sql`select oid, reltuples from pg_class where oid = to_regclass(${param(`"${table}"`)}::text)`
@@ -57,7 +60,9 @@ export function compileMoment({ table }: Entity): Statement {
   )
 }
 
-/** Whether rows of the table have changed that a snapshot has not seen, with the snapshot of the answer. */
+/**
+ * Compiles the question: whether rows of the table have changed that a snapshot has not seen, with the snapshot of the answer.
+ */
 export function compileQuestion(relation: string, snapshot: Snapshot, asksDefinition: boolean): Statement {
   const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]
   const table = sql`${own}::oid`
@@ -74,8 +79,8 @@ export function compileQuestion(relation: string, snapshot: Snapshot, asksDefini
 
 /**
  * The rows that have changed, as they are now, all of one snapshot. Each row of the answer: the snapshot, state, what is kept,
- * whether the table has to be loaded anew, an id, and the entity's columns; of a row that is gone, nulls for these. Without changes
- * it is one row without an id.
+ * whether the table has to be loaded anew, an id, and the entity's columns; of a row that is gone, nulls for these. Without
+ * changes it is one row without an id.
  */
 export function compileChangedRows(entity: Entity, relation: string, snapshot: Snapshot): Statement {
   const [own, next, running] = [param(relation), param(snapshot.next), param(snapshot.running)]

@@ -42,7 +42,7 @@ interface Tracked {
 export interface MemoryOptions {
   /** For copies and answers together. */
   readonly bytesMax: number
-  /** Where tables are read from whole. */
+  /** Address of the database from which tables are loaded. */
   readonly url: string
   /** Says how texts lie in their order. */
   readonly database: Reader
@@ -52,8 +52,8 @@ export interface MemoryOptions {
 }
 
 /**
- * The copies of tables and the kept answers of a worker. The first list of a table starts its load; PostgreSQL answers until the copy is
- * there. Tables without recent lists are evicted when memory runs out.
+ * The copies of tables and the kept answers of a worker. The first list of a table starts its load; PostgreSQL answers until
+ * the copy is there. Tables without recent lists are evicted when memory runs out.
  */
 export class TableCopies {
   readonly answers: Answers
@@ -100,7 +100,7 @@ export class TableCopies {
     this.begin(tracked, orderFor(entity, query))
   }
 
-  /** What a list of this asker has to wait for before it is looked for; null: nothing. @throws ApiError 503, after 5 seconds */
+  /** Wait of a list of this asker before it is searched; null: none. @throws ApiError 503, after 5 seconds */
   turn(asker: string): Promise<void> | null {
     return this.slices.next(asker)
   }

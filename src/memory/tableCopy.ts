@@ -26,8 +26,8 @@ const QUESTIONS = cellOf('questions')
 let versions = 0
 
 /**
- * A copy of one table: exactly the rows that one snapshot of PostgreSQL sees. `refresh` asks PostgreSQL which rows have changed since, and
- * moves the copy to a newer snapshot. It does not matter who wrote the rows. docs/memory.md
+ * A copy of one table: exactly the rows that one snapshot of PostgreSQL sees. `refresh` asks PostgreSQL which rows have changed
+ * since, and moves the copy to a newer snapshot. It does not matter who wrote the rows. docs/memory.md
  */
 export class TableCopy {
   /** Another number after each change of a row, and of no other copy. */
@@ -74,7 +74,7 @@ export class TableCopy {
     return this.table.rows
   }
 
-  /** Of the kernel's memory and of the program's own. */
+  /** Bytes of the kernel's memory and of the program's own. */
   get bytes(): number {
     return this.table.bytes
   }
@@ -85,8 +85,8 @@ export class TableCopy {
   }
 
   /**
-   * Brings the copy to a snapshot that was taken after this call, or drops it. One question serves all calls that come before it is
-   * sent. @throws ApiError as a read of the database does
+   * Brings the copy to a snapshot that was taken after this call, or drops it. One question serves all calls that come before
+   * it is sent. @throws ApiError as a read of the database does
    */
   refresh(): Promise<void> {
     if (this.waiting === null) {
@@ -150,7 +150,7 @@ export class TableCopy {
     this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
   }
 
-  /** Whether lines of all changes are there still, in the same run of the database and of the same file. */
+  /** Returns whether lines of all changes are there still, in the same run of the database and of the same file. */
   private isSame(state: string | null | undefined, keptFrom: string | null | undefined): boolean {
     const { moment } = this
     const isSame = state === moment.state && keptFrom != null && Number(keptFrom) <= moment.snapshot.oldest

@@ -15,7 +15,7 @@ export interface Moment {
   readonly definition: string
 }
 
-/** What a table is as PostgreSQL's planner knows it. */
+/** Size of a table as PostgreSQL's planner knows it. */
 export interface TableSize {
   /** Null: it was never analyzed. */
   readonly rows: number | null
@@ -52,8 +52,8 @@ export class TableReader {
   constructor(private readonly url: string) {}
 
   /**
-   * All rows by their ids, as of the moment that is returned. `begin` gets the size of the table first, and a sample of `sampled`.
-   * @throws NotRecorded, and what `begin`, `take` and the driver throw
+   * All rows by their ids, as of the moment that is returned. `begin` gets the size of the table first, and a sample of
+   * `sampled`. @throws NotRecorded, and what `begin`, `take` and the driver throw
    */
   async read(entity: Entity, sampled: Property | null, begin: Begin, take: TakeLine): Promise<Moment> {
     if (this.isEnded) throw new Error('the worker ends')

@@ -13,7 +13,7 @@ import {
 /** The values of a process by metric. */
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
-/** Where the values of one series lie among the cells. */
+/** Position of a series among the cells. */
 interface Series {
   readonly labels: Sample['labels']
   readonly first: Cell
@@ -41,7 +41,7 @@ for (const [name, metric] of Object.entries<Metric>(metrics)) {
 const requestsByRoute = new Map<string, Float64Array>()
 let writeGauges: () => void = () => undefined
 
-/** What this process has counted, and what it has in use now. Routes, methods and statuses without a request are left out. */
+/** Counters and gauges of this process. Routes, methods and statuses without a request are left out. */
 export function readSamples(): Samples {
   writeGauges()
   const samples: Partial<Record<MetricName, Sample[]>> = { requests: requestSamples() }

@@ -5,7 +5,7 @@ export interface Metric {
   readonly help: string
   /** The values of each label; null: they are known when the server runs. */
   readonly labels: Readonly<Record<string, readonly string[] | null>>
-  /** Of a histogram: the upper ends of its buckets, in seconds. */
+  /** Upper ends of a histogram's buckets, in seconds. */
   readonly bounds?: readonly number[]
   /** The workers' values, summed, or the greatest of them, or each with the label `worker`; or the supervisor's own. */
   readonly from: 'sum' | 'greatest' | 'each' | 'supervisor'

@@ -5,9 +5,9 @@ import { type Metric, type MetricName, metrics, type Sample } from './declared.t
 interface Slot {
   process: number
   isRunning: boolean
-  /** What the process has sent last. */
+  /** Samples that the process has sent last. */
   samples: Samples
-  /** What those before it have counted. */
+  /** Counts of the processes before it. */
   before: Partial<Record<MetricName, readonly Sample[]>>
 }
 

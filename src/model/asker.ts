@@ -1,4 +1,4 @@
-/** Who a statement is run for: those who ask for much wait for those who ask for little. */
+/** The client for which a statement is run: clients that ask for much wait for clients that ask for little. */
 export interface Asker {
   /** The id of its key. */
   readonly key: string

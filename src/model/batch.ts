@@ -3,12 +3,12 @@ import type { Statement } from './sql.ts'
 /** Many runs of a statement as one, whose values are arrays: one for each value of the statement but the asker. */
 export interface Batch {
   readonly text: string
-  /** Whose rows are whose: `numbered`, by the last column, the run's number from 1; `ordered`, one row for each run, or none. */
-  readonly rows: 'numbered' | 'ordered'
   /**
-   * Of `ordered` rows: a run that got none has a value that no row has in its column. Values and columns by their place;
-   * not there: each run gets a row.
+   * Assignment of rows to runs: `numbered`, by the last column, the run's number from 1; `ordered`, one row for each run, or
+   * none.
    */
+  readonly rows: 'numbered' | 'ordered'
+  /** Columns that tell which run of `ordered` rows got none: its value is in no row's column. Undefined: each run gets a row. */
   readonly matches?: readonly { readonly value: number; readonly column: number }[] | undefined
   /** The value that must differ among the runs; null: none. */
   readonly distinct: number | null
@@ -17,17 +17,17 @@ export interface Batch {
 /** A statement of which several runs, each with values of its own, may be one. Without a batch: they cannot be. */
 export interface Batchable extends Statement {
   readonly batch?: Batch | null | undefined
-  /** Where it is there, the statement does nothing the second time, so that it may be sent again. */
+  /** Idempotency of the statement: it does nothing the second time, so it may be sent again. */
   readonly once?: Once | null | undefined
-  /** Of a write: the id of the key that asks for it, '' for none. It is the last value, and the same for all runs of a batch. */
+  /** Id of the key that writes, '' for none. It is the last value, and the same for all runs of a batch. */
   readonly asker?: string | undefined
 }
 
 /** Under what a write is done once, however often it is sent: halves of SHA-256, as hexadecimal digits. D43 */
 export interface Once {
-  /** Of the API key's id and the client's Idempotency-Key. */
+  /** Hash of the API key's id and the client's Idempotency-Key. */
   readonly key: string
-  /** Of what is asked for: method, path, values. */
+  /** Hash of the request: method, path, values. */
   readonly request: string
 }
 

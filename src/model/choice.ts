@@ -6,10 +6,10 @@ export interface ChosenGroup extends Group {
   readonly whole: readonly Property[]
 }
 
-/** What a request wants of each row, in the entity's order. */
+/** The properties of each row that a request chooses, in the entity's order. */
 export interface Choice {
   readonly members: readonly (Property | ChosenGroup)[]
-  /** The same, parts by themselves. */
+  /** The chosen properties, with the parts of objects one by one. */
   readonly properties: readonly Property[]
 }
 

@@ -16,14 +16,14 @@ export interface ReferringColumn {
   readonly column: string
 }
 
-/** Where rows of any of `entities` refer to those of `entity`. */
+/** Columns of any of `entities` that refer to rows of `entity`. */
 export function referringColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
   return entities.flatMap(({ table, properties }) =>
     properties.flatMap(({ column, reference }) => (reference?.table === entity.table ? [{ table, column }] : [])),
   )
 }
 
-/** Where rows of any of `entities` refer to those of `entity` and copy from them. */
+/** Columns of any of `entities` that refer to rows of `entity` and copy from them. */
 export function copyingColumns(entity: Entity, entities: readonly Entity[]): ReferringColumn[] {
   return entities.flatMap(({ table, properties }) =>
     properties.flatMap(({ column, reference }) =>
@@ -32,7 +32,7 @@ export function copyingColumns(entity: Entity, entities: readonly Entity[]): Ref
   )
 }
 
-/** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
+/** References of a row to rows of its own table, what is copied from those, and what that is a copy of. */
 export function ownCopiesOf({ properties, table }: Entity) {
   const place = (column: string) => properties.findIndex((property) => property.column === column)
   return properties.flatMap(({ reference }, index) =>
@@ -42,7 +42,10 @@ export function ownCopiesOf({ properties, table }: Entity) {
   )
 }
 
-/** Each entity behind those that it refers to. Where they refer to each other in a circle, there is no such order, and any will do. */
+/**
+ * Each entity behind those that it refers to. Where they refer to each other in a circle, there is no such order, and any will
+ * do.
+ */
 export function referredFirst(entities: readonly Entity[]): Entity[] {
   const ordered = new Set<Entity>()
   const under = new Set<Entity>()

@@ -13,7 +13,7 @@ const LENGTH_MAX = 2_048
 /** Eight properties and the id: the SQL for a position grows with the square of it. */
 const KEYS_MAX = 9
 
-/** What a cursor belongs to. */
+/** The list that a cursor belongs to. */
 type List = Pick<ListQuery, 'filters' | 'sorts'>
 
 /**
@@ -26,7 +26,7 @@ export class Cursors {
 
   constructor(private secret: string) {}
 
-  /** What was written before is not read any more. */
+  /** Replaces the secret; older cursors are no longer accepted. */
   replaceSecret(secret: string): void {
     this.secret = secret
   }
@@ -65,8 +65,8 @@ export class Cursors {
 }
 
 /**
- * The same for lists of the same rows in the same order, as far as that can be seen: filters may change places. It ends
- * with the only line break in it, so that nothing of it can be taken for payload.
+ * Text that is the same for lists of the same rows in the same order: filters may change places. It ends with the only line
+ * break in it, so that nothing of it can be taken for payload.
  */
 function scopeOf(entity: Entity, { filters, sorts }: List): string {
   const conditions = filters.map(({ property, operator, value }) =>

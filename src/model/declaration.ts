@@ -11,7 +11,9 @@ const NAME_LENGTH_MAX = 59
 const LONGEST_END = '_current'
 /** A row of an index has room for 2,704 bytes, and a character has up to four. */
 export const INDEXED_LENGTH_MAX = 650
-/** Of what is no free text, as a computed text has it: one of a list's texts is the longest. */
+/**
+ * Maximum length of a value that is no free text, used for the length of computed texts: one of a list's texts is the longest.
+ */
 const VALUE_LENGTH_MAX = 100
 
 /** A property of a declaration, which is that of an object where it has two names. */
@@ -20,7 +22,7 @@ interface Named {
   readonly field: Field
 }
 
-/** What can be seen of a declaration alone. @throws Error that names what cannot be served, or has no place in a table */
+/** Checks a declaration by itself. @throws Error that names what cannot be served, or has no place in a table */
 export function checkDeclaration(name: string, plural: string, fields: Fields): void {
   const fail = (message: string): never => {
     throw new Error(`${name} ${message}`)

@@ -22,7 +22,7 @@ export {
 
 /** One primitive value of an entity, as everything behind the declaration sees it. */
 export interface Property {
-  /** Where it stands in the JSON: `['name']`, `['period', 'days']`. */
+  /** Path of the property in the JSON: `['name']`, `['period', 'days']`. */
   readonly path: readonly string[]
   /** As parameters and messages write it: `Name`, `Period.Days`. */
   readonly name: string
@@ -30,9 +30,9 @@ export interface Property {
   readonly kind: Kind
   readonly writable: boolean
   readonly examples: readonly string[]
-  /** Whether the table has an index on it and the id, with which each of its orders is found. */
+  /** True if the table has an index on the column and the id, which serves both directions. */
   readonly indexed: boolean
-  /** Whether every row has a value. */
+  /** True if every row has a value. */
   readonly required: boolean
   /** The constraint that holds that no two rows have the same value; null: they may. */
   readonly unique: string | null
@@ -85,7 +85,7 @@ export interface Entity {
   readonly properties: readonly Property[]
   readonly id: Property
   readonly rules: readonly Rule[]
-  /** Those of its properties of which every row has a value. */
+  /** The properties of which every row has a value. */
   readonly required: readonly Property[]
   /** Properties and groups by their lower-case name (`name`, `period`, `period.days`). */
   readonly byName: ReadonlyMap<string, Property | Group>

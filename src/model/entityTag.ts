@@ -1,14 +1,14 @@
-/** What names one state of what an address has. RFC 9110, 8.8.3 */
+/** An entity tag. RFC 9110, 8.8.3 */
 interface EntityTag {
   readonly isWeak: boolean
-  /** What stands in its quotes. */
+  /** Text in its quotes. */
   readonly opaque: string
 }
 
-/** What `If-Match` and `If-None-Match` name: some tags, or any. */
+/** Value of `If-Match` and `If-None-Match`: some tags, or any. */
 export type EntityTags = readonly EntityTag[] | '*'
 
-/** What a request asks of the state that it finds; null: nothing. RFC 9110, 13.1 */
+/** Preconditions of a request; null: there are none. RFC 9110, 13.1 */
 export interface Conditions {
   /** It must be one of these: compared strongly, so that a weak tag is none. */
   readonly ifMatch: EntityTags | null
@@ -33,12 +33,12 @@ export function readTags(text: string): EntityTags | null {
   return tags.length === 0 ? null : tags
 }
 
-/** Whether the tags name this one, which is a strong one. RFC 9110, 8.8.3.2 */
+/** Returns whether the tags name this one, which is a strong one. RFC 9110, 8.8.3.2 */
 export function hasStrongly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => !tag.isWeak && tag.opaque === opaque)
 }
 
-/** Whether the tags name this one, weak or not. */
+/** Returns whether the tags name this one, weak or not. */
 export function hasWeakly(tags: EntityTags, opaque: string): boolean {
   return tags === '*' || tags.some((tag) => tag.opaque === opaque)
 }

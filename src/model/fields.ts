@@ -4,7 +4,7 @@ import { booleanKind, decimalKind, integerKind, type Kind, textKind } from './ki
 import { checkedRange, numberKind, type Range } from './numberKind.ts'
 import { oneOfKind } from './oneOfKind.ts'
 
-/** What a declaration says of one property. */
+/** Declaration of one property. */
 export interface Field {
   readonly kind: Kind
   readonly readOnly: boolean
@@ -18,20 +18,20 @@ export interface Field {
   readonly copied?: { readonly reference: string; readonly source: string }
 }
 
-/** What a declaration says of an object among the properties. */
+/** Declaration of an object among the properties. */
 export interface FieldGroup {
   readonly group: Readonly<Record<string, Field>>
 }
 
 export type Fields = Readonly<Record<string, Field | FieldGroup>>
 
-/** What every property may say of itself, but ids and references: by those, rows of others look for it. */
+/** Options of every property, except ids and references, which always have an index. */
 interface Indexing {
   /** `false`: each row is written into an index less; to filter and sort by it reads all rows, within the deadline. */
   indexed?: boolean
 }
 
-/** What a property that clients write may say of itself. */
+/** Options of a property that clients write. */
 interface Requiring {
   /** `true`: no row is without a value. */
   required?: boolean
@@ -51,7 +51,7 @@ function writable(kind: Kind, options: Requiring): Field {
   return { kind: kindOf(kind, options), readOnly: false, ...options }
 }
 
-/** Of a required property, the kind without null; an empty text is no value either. */
+/** Kind of a required property, without null; an empty text is no value either. */
 function kindOf(kind: Kind, { required = false }: Requiring): Kind {
   if (!required) return kind
   const [some] = kind.schema.anyOf

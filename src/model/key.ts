@@ -17,6 +17,6 @@ export interface KeySource {
   version(): Promise<string>
   /** The keys that are valid now. */
   current(): Promise<KeyRecord[]>
-  /** Whether an error of these means that the database answers nothing at all. */
+  /** Returns whether an error of these means that the database answers nothing at all. */
   isAway(error: unknown): boolean
 }

@@ -12,10 +12,10 @@ export class JsonNumber {
 
 export type KindName = 'text' | 'oneOf' | 'boolean' | 'integer' | 'date' | 'instant' | 'decimal'
 
-/** Those whose values have an order of their own; of texts, PostgreSQL's collation knows it. */
+/** Kinds whose values have an order of their own; the order of texts is that of PostgreSQL's collation. */
 export type PlainName = Exclude<KindName, 'text' | 'oneOf'>
 
-/** Whether values are texts, whichever there may be. */
+/** Returns whether values are texts, whichever there may be. */
 export function isText(name: KindName): name is 'text' | 'oneOf' {
   return name === 'text' || name === 'oneOf'
 }
@@ -38,15 +38,15 @@ export interface Kind {
   /** False: never null, and `default` stands in. Spec 4.1, rule 2. */
   readonly nullable: boolean
   readonly default: string | null
-  /** Whether `<` and its like mean something. */
+  /** True if `<`, `<=`, `>` and `>=` can be applied. */
   readonly ordered: boolean
-  /** Whether '' counts as no value in a filter. */
+  /** True if '' counts as no value in a filter. */
   readonly emptyIsNoValue: boolean
   /** JSON value (not null) → text for PostgreSQL. @throws Mismatch */
   parseJson(value: unknown): string
   /** A filter's operand (not empty) → text for PostgreSQL. @throws Mismatch */
   parseFilter(text: string): string
-  /** What `parseFilter` returned → as a column would print it: values are equal where these texts are. */
+  /** Prints what `parseFilter` returned as a column would print it: values are equal if these texts are. */
   printFilter(operand: string): string
   /** The order of values as PostgreSQL prints them; null: PostgreSQL alone knows it. */
   readonly compare: Compare | null
@@ -85,7 +85,7 @@ export function textKind(lengthMax: number): Kind {
   }
 }
 
-/** What ends a sentence of what a value must be. */
+/** End of a sentence about what a value must be. */
 export function orNull({ nullable }: Pick<Kind, 'nullable'>): string {
   return nullable ? ', or null' : ''
 }

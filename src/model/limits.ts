@@ -50,12 +50,15 @@ export function formatRules(rules: readonly Rule[]): string {
   return rules.map(({ limit, period }) => `${limit}/${period}`).join(',')
 }
 
-/** `"1m";q=750;w=60, "12h";q=25000;w=43200`: each limit by its period, its requests and its seconds. draft-ietf-httpapi-ratelimit-headers-10, 3 */
+/**
+ * `"1m";q=750;w=60, "12h";q=25000;w=43200`: each limit by its period, its requests and its seconds.
+ * draft-ietf-httpapi-ratelimit-headers-10, 3
+ */
 export function policyText(rules: readonly Rule[]): string {
   return rules.map(({ limit, periodMs, period }) => `"${period}";q=${limit};w=${periodMs / 1_000}`).join(', ')
 }
 
-/** What the limiter says of one request. */
+/** Decision of the limiter about one request. */
 export interface Decision {
   admitted: boolean
   /** The index of the rule that the other fields describe: the one with the longest period, or the one that refuses. */

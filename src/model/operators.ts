@@ -1,7 +1,7 @@
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
-/** Whether a row's value matches: the value as PostgreSQL prints it, null for none. */
+/** Tests whether a row's value matches: the value as PostgreSQL prints it, null for none. */
 export type ValueTest = (value: string | null) => boolean
 
 /** Which values an operator takes by where they lie: less than its operand, equal to it, greater; and rows without a value. */
@@ -18,13 +18,13 @@ export interface Operator {
   readonly meaning: string
   serves(kind: Kind): boolean
   compile(column: Sql, value: Param): Sql
-  /** What `compile` says, without PostgreSQL, of an operand as it would print it; null: it alone can decide. */
+  /** The test of `compile` without PostgreSQL, for an operand as PostgreSQL would print it; null: only PostgreSQL can decide. */
   test(kind: Kind, operand: string): ValueTest | null
-  /** What `test` says, by order alone; if the operand is empty, rows without a value are equal to it. Null: it needs more. */
+  /** The test by order alone; if the operand is empty, rows without a value are equal to it. Null: order does not decide. */
   readonly sides: Sides | null
   /** For an operand that is empty, "no value"; null: not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
-  /** What `compileEmpty` says, without PostgreSQL. */
+  /** The test of `compileEmpty` without PostgreSQL. */
   readonly testEmpty: ((emptyIsNoValue: boolean) => ValueTest) | null
 }
 

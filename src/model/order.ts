@@ -22,7 +22,7 @@ export function order(entity: Entity, sorts: readonly Sort[]): OrderKey[] {
   return keys
 }
 
-/** The same order from the other end. */
+/** The reversed order. */
 export function opposite(keys: readonly OrderKey[]): OrderKey[] {
   return keys.map(({ property, descending }) => ({ property, descending: !descending }))
 }

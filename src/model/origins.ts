@@ -13,7 +13,7 @@ export function parseOrigins(text: string): '*' | ReadonlySet<string> {
   return new Set(parts)
 }
 
-/** What is wrong with an origin; null: nothing. */
+/** Fault of an origin; null: it has none. */
 function faultOf(part: string): string | null {
   if (part === '*') return '"*" stands alone, without other origins'
   if (part.includes('*')) return `"${part}" is a pattern: write each origin out, or * alone`

@@ -5,8 +5,8 @@ const ZERO = 0x30
 const DAYS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /**
- * Whether a text is a date-time that exists, from year 1, already written as `YYYY-MM-DDThh:mm:ssZ`: most are, and
- * to know it needs no `Date`.
+ * Returns whether a text is a date-time that exists, from year 1, already written as `YYYY-MM-DDThh:mm:ssZ`: most are, and to
+ * know it needs no `Date`.
  */
 export function isPlainInstant(text: string): boolean {
   return text.length === SECONDS_LENGTH + 1 && text[SECONDS_LENGTH] === 'Z' && beginsPlain(text)

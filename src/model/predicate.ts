@@ -4,8 +4,8 @@ import type { Filter } from './query.ts'
 import type { Row } from './sql.ts'
 
 /**
- * Whether a row of the entity's properties, in their order, matches all filters: true exactly where the SQL is that they
- * compile to. Null: PostgreSQL alone can decide, as with the order of texts.
+ * Compiles filters to a test of a row of the entity's properties, in their order: true exactly if their SQL is. Null: only
+ * PostgreSQL can decide, as with the order of texts.
  */
 export function compilePredicate(entity: Entity, filters: readonly Filter[]): ((row: Row) => boolean) | null {
   const conditions: { place: number; test: ValueTest }[] = []

@@ -24,7 +24,7 @@ function weightOf(preferences: readonly Preference[], names: readonly string[]):
   return 0
 }
 
-/** Whether a client would rather read HTML than JSON, as browsers do; one that takes both alike is a program. */
+/** Returns whether a client would rather read HTML than JSON, as browsers do; one that takes both alike is a program. */
 export function prefersHtml(accept: string | null): boolean {
   if (accept === null) return false
   const preferences = parsePreferences(accept)
@@ -32,7 +32,7 @@ export function prefersHtml(accept: string | null): boolean {
   return html > weightOf(preferences, ['application/json', 'application/*', '*/*'])
 }
 
-/** Whether a client takes a gzipped body. RFC 9110, 12.5.3. */
+/** Returns whether a client takes a gzipped body. RFC 9110, 12.5.3. */
 export function takesGzip(acceptEncoding: string | null): boolean {
   return acceptEncoding !== null && weightOf(parsePreferences(acceptEncoding), ['gzip', 'x-gzip', '*']) > 0
 }

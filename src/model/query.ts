@@ -22,7 +22,7 @@ export interface Seek {
   readonly position: readonly (string | null)[]
 }
 
-/** What a list request asks for, checked and typed. */
+/** A list request, checked and typed. */
 export interface ListQuery {
   readonly filters: readonly Filter[]
   /** Each property at most once; the id breaks what ties are left, in the direction of the last. */
@@ -31,22 +31,22 @@ export interface ListQuery {
   readonly pageSize: number
   /** 1 upwards. With `seek` it is only the number that the page goes by. */
   readonly page: number
-  /** Where a cursor says the page lies; null: where its number says. */
+  /** Position of the page by a cursor; null: by its number. */
   readonly seek: Seek | null
   /** The query string as the client wrote it, without `page` and `cursor`: what the links of a page keep. */
   readonly kept: string
-  /** What is answered of each row; null: everything. */
+  /** Properties of each row in the response; null: all. */
   readonly choice: Choice | null
 }
 
-/** What a stream of a list asks for, checked and typed. */
+/** A request for a stream of a list, checked and typed. */
 export interface StreamQuery {
   readonly filters: readonly Filter[]
   readonly sorts: readonly Sort[]
   readonly choice: Choice | null
-  /** Whether a CSV begins with a byte order mark. */
+  /** True if a CSV begins with a byte order mark. */
   readonly hasMark: boolean
-  /** Whether a CSV has date-times as spreadsheets read them, and no text that one would run as a formula. */
+  /** True if a CSV has date-times as spreadsheets read them, and no text that one would run as a formula. */
   readonly isForExcel: boolean
 }
 

@@ -2,7 +2,7 @@ import { suggest } from './nearest.ts'
 
 export type Action = 'read' | 'write'
 
-/** What a key may do: for each action the plural names of entities, or `*` for every entity. */
+/** Rights of a key: for each action the plural names of entities, or `*` for every entity. */
 export interface Rights {
   readonly read: ReadonlySet<string>
   readonly write: ReadonlySet<string>
@@ -11,7 +11,10 @@ export interface Rights {
 const ACTIONS: readonly Action[] = ['read', 'write']
 const EVERY = '*'
 
-/** Whether the entity, by its plural name, may be read or written. To write does not include to read. */
+/**
+ * Returns whether the entity, by its plural name, may be read or written. The right to write does not include the right to
+ * read.
+ */
 export function allows(rights: Rights, plural: string, action: Action): boolean {
   const names = action === 'read' ? rights.read : rights.write
   return names.has(EVERY) || names.has(plural)

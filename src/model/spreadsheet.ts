@@ -2,7 +2,7 @@
 
 /** The start of a formula, also in full-width characters; spreadsheets skip the spaces and quotes before it. */
 const FORMULA = '[ "\']*[=+\\-@＝＋－＠]'
-/** The same at the beginning of a text, where a tab or a carriage return is skipped, too. */
+/** Begin of a formula at the begin of a text, where a tab or a carriage return is skipped, too. */
 const FIRST = '[ "\']*[=+\\-@＝＋－＠\\t\\r]'
 /** Characters that start a new cell or row when a spreadsheet splits the file by another separator than the comma. */
 const BEHIND = '(?<=[;|\\t\\r\\n\\v\\f\\u0085\\u2028\\u2029])'

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { parseNetworks } from './networks.ts'
 
-/** What an operator has named although it is not on the internet at large. */
+/** Hosts and networks that an operator has allowed although they are not public. */
 export interface AllowedTargets {
   /** In lower case. */
   readonly hosts: ReadonlySet<string>
@@ -9,7 +9,7 @@ export interface AllowedTargets {
 }
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
-/** What only digits, dots and slashes are made of was meant as an address. */
+/** Text of digits, dots and slashes, which was meant as an address. */
 const NUMERIC = /^[\d./:]*$/
 
 /**
@@ -27,14 +27,14 @@ export function parseTargets(text: string | null): AllowedTargets {
   return { hosts, networks: networks.length === 0 ? new BlockList() : parseNetworks(networks.join()) }
 }
 
-/** Whether an operator has named the host, or a network that its address lies in. */
+/** Returns whether an operator has named the host, or a network that its address lies in. */
 export function isAllowedTarget({ hosts, networks }: AllowedTargets, host: string, address: string): boolean {
   return hosts.has(host.toLowerCase()) || networks.check(address, familyOf(address))
 }
 
 /**
- * Whether an address is none of the internet at large: of this machine, a network of its own, a link (there clouds answer with
- * credentials), or for other uses than a server's. Of IPv6 all is refused that is not global unicast, or leads to IPv4 inside.
+ * Returns whether an address is not public: of this machine, a private network, a link (where clouds answer with credentials),
+ * or for other uses than a server's. Of IPv6, anything that is not global unicast, or contains IPv4, counts as private.
  */
 export function isPrivate(address: string): boolean {
   return familyOf(address) === 'ipv4' ? PRIVATE_V4.check(address, 'ipv4') : !isGlobalV6(address)

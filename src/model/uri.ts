@@ -1,7 +1,7 @@
 /** How long a request target may be. A page's links repeat it up to four times, in a head that clients take 16 KiB of. */
 export const TARGET_LENGTH_MAX = 3 * 1024
 
-/** What clients send raw although no URI has it; a # would make a fragment of what stands behind it. RFC 3986, 2. */
+/** Characters that clients send raw although URIs do not allow them; a # would begin a fragment. RFC 3986, 2. */
 const NOT_IN_URIS = /[#|\\^`{}]/g
 
 /** Percent-encodes what no URI has, as far as the server has left that raw. */

@@ -3,7 +3,7 @@ import type { Database } from '../execute/database.ts'
 import { type ChangesPlace, comparePlaces } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 
-/** What is waited for: a line of some entities behind a place. */
+/** A request that waits for a change of some entities behind a position. */
 interface Wait {
   readonly entities: readonly Entity[]
   readonly after: ChangesPlace
@@ -11,7 +11,7 @@ interface Wait {
   readonly signal: AbortSignal
   /** The id of the key that asked. */
   readonly key: string
-  /** Whether the key is what it was when it began to wait; not there: always. */
+  /** Returns whether the key is what it was when it began to wait; undefined: always. */
   isAdmitted?(): boolean
 }
 
@@ -31,7 +31,7 @@ interface Options {
 
 /** More are answered at once, and ask again. */
 const WAITERS_MAX = 500
-/** Of one key: so that several can wait, however many one of them asks for. */
+/** Maximum of one key, so that several can wait, however many one of them asks for. */
 const WAITERS_OF_KEY_MAX = 100
 /** Between two looks into the database. */
 const LOOK_MS = 100
@@ -52,8 +52,8 @@ export class ChangeWaits {
   ) {}
 
   /**
-   * True: there is a line behind `after`. False: time has passed, the client has gone, its key is another or none, or there are too
-   * many already, of all keys or of this one.
+   * True: there is a line behind `after`. False: time has passed, the client has gone, its key is another or none, or there are
+   * too many already, of all keys or of this one.
    */
   wait(wait: Wait): Promise<boolean> {
     const { signal, entities } = wait

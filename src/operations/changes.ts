@@ -29,13 +29,13 @@ const SPARE_SECONDS = 15
 export interface KeysInUse {
   /** The key of the request, the same object for as long as it stays as it is; null: it is not valid. */
   of(request: Request): unknown
-  /** What the key may do now; charges nothing. @throws ApiError where it is not valid any more */
+  /** Returns the rights of the key as of now; charges nothing. @throws ApiError if it is not valid any more */
   rightsOf(request: Request): Promise<Rights>
-  /** The same, and charges a request. @throws ApiError RateLimitExceeded */
+  /** Returns the rights of the key as of now, and charges a request. @throws ApiError RateLimitExceeded */
   charge(request: Request): Promise<Rights>
 }
 
-/** What has changed, as the triggers of tables have recorded it. D57, D58 */
+/** The change feed, as the triggers of tables have recorded it. D57, D58 */
 export class Changes {
   private readonly byTable: ReadonlyMap<string, Entity>
   private readonly followers = new Followers(this)
@@ -119,7 +119,7 @@ export class Changes {
       throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
-  /** Those that are asked for, or that the key may read. @throws ApiError Forbidden */
+  /** Returns the entities that are asked for, or that the key may read. @throws ApiError Forbidden */
   entitiesFor(rights: ResourceRequest['rights'], { entities }: ChangesQuery): readonly Entity[] {
     const mayRead = ({ plural }: Entity) => rights != null && allows(rights, plural, 'read')
     const refused = entities?.find((entity) => !mayRead(entity))

@@ -15,7 +15,7 @@ export interface ChangesPage {
   readonly end: ChangesToken
 }
 
-/** Where lines come from. */
+/** Source of lines. */
 interface Source {
   readonly waits: { readonly isEnding: boolean }
   /** Null: no key ever ends. */
@@ -39,7 +39,7 @@ interface FollowParts {
 
 /** For as many lines begun a request is charged, the first by the one that asks. */
 const CHARGED_LINES = 1_000
-/** Where nothing comes a token does, so that neither the connection nor the client's place grows old. */
+/** Interval of tokens without changes, so that neither the connection nor the client's position grows old. */
 const HEARTBEAT_MS = 15_000
 /** The key is looked at so often, though news of it comes by itself. */
 const LOOK_MS = 1_000
@@ -50,7 +50,9 @@ export class Followers {
 
   constructor(private readonly source: Source) {}
 
-  /** The first page is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws ApiError */
+  /**
+   * The first page is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws ApiError
+   */
   async follow(call: ResourceRequest, query: ChangesQuery): Promise<Reply> {
     const { source } = this
     const { request, rights, key } = call
@@ -80,8 +82,7 @@ export class Followers {
 }
 
 /**
- * What has changed, line by line, from the first page on; and where there is no more, or none comes, a line with the token behind all
- * that was read.
+ * Yields the change feed line by line, from the first page on; without changes, a line with the token behind all that was read.
  */
 export async function* followTexts(first: ChangesPage, parts: FollowParts): AsyncGenerator<string> {
   const { heartbeatMs = HEARTBEAT_MS } = parts

@@ -77,7 +77,7 @@ export class Lists {
   }
 }
 
-/** What would make a list cheaper, by what it asks for; a clause of a sentence. */
+/** Advice on a cheaper list, by what the query asks for; a clause of a sentence. */
 export function narrowing({ filters, sorts, page, seek }: ListQuery): string {
   const ways: string[] = []
   const excluding = filters.filter(({ operator }) => operator.prefix === '!=')
@@ -120,7 +120,7 @@ export function requireAnyVersion({ ifMatch }: Conditions): void {
   throw new ApiError('PreconditionFailed', message, { target: 'If-Match' })
 }
 
-/** Of `W/"1kzp"`, what stands in its quotes. */
+/** Returns the text in the quotes of `W/"1kzp"`. */
 function opaqueOf(tag: string): string {
   return tag.slice(tag.indexOf('"') + 1, -1)
 }

@@ -5,13 +5,13 @@ import type { StreamPlace } from '../respond/reply.ts'
 interface Kind {
   /** At a time, of all keys. */
   readonly places: number
-  /** Of one key: so that several can have some, however many one of them asks for. */
+  /** Maximum of one key, so that several can have some, however many one of them asks for. */
   readonly ofOne: number
-  /** What they are called. */
+  /** Name in messages. */
   readonly named: string
   /** Continues "Retry after the seconds in Retry-After": what else helps. */
   readonly remedy: string
-  /** Whether a client can resume after an eviction without losing data. */
+  /** True if a client can resume after an eviction without losing data. */
   readonly isResumable: boolean
 }
 
@@ -52,8 +52,8 @@ export class Places {
   constructor(private readonly kind: Kind) {}
 
   /**
-   * Takes a place for the key; the caller releases it. When all places are taken, the key with the most places is evicted from one,
-   * if it has at least two more than this key. @throws ApiError ServiceUnavailable
+   * Takes a place for the key; the caller releases it. When all places are taken, the key with the most places is evicted from
+   * one, if it has at least two more than this key. @throws ApiError ServiceUnavailable
    */
   take(key: string): StreamPlace {
     const { places, ofOne, named, remedy, isResumable } = this.kind

@@ -21,8 +21,8 @@ interface Asked {
 type Answer<Written> = (written: Written) => Promise<Reply> | Reply
 
 /**
- * What the first write under the key was answered: the row as it returned it, empty where it has deleted one; or the rows. Not a
- * fault: the way out of a write.
+ * Thrown to leave a write with the stored answer of the first one under its key: the row as it returned it, empty if it was
+ * deleted; or the rows. It is not a fault.
  */
 class AnsweredBefore {
   constructor(readonly written: Row | readonly Row[]) {}
@@ -44,7 +44,7 @@ export class Repeats {
     return key === null ? null : { key: digest([asker, key]), request: this.digestOf(request.method, id, values) }
   }
 
-  /** The same for several new rows, each of which sets all that clients write. @throws ApiError 400 */
+  /** Begins a creation of several rows under a key. Each row sets all that clients write. @throws ApiError 400 */
   async beginRows({ request, keyName: asker }: Asked, rows: readonly Assignments[]): Promise<Once | null> {
     const key = parseIdempotencyKey(request)
     if (key === null) return null
@@ -59,7 +59,10 @@ export class Repeats {
     return { key: digest([asker, key]), request: halfOf(hash) }
   }
 
-  /** Answers what `write` returns, or returned for the first request with this key. @throws ApiError IdempotencyMismatch, InProgress */
+  /**
+   * Answers what `write` returns, or returned for the first request with this key. @throws ApiError IdempotencyMismatch,
+   * InProgress
+   */
   async answer<Written extends Row | readonly Row[]>(
     once: Once | null,
     write: () => Promise<Written>,
@@ -104,7 +107,7 @@ export class Repeats {
     throw new AnsweredBefore(JSON.parse(found[1] ?? '[]'))
   }
 
-  /** Of the values that are written, so that the same body in another notation is the same. */
+  /** Digest of the written values, so that the same body in another notation is the same. */
   private digestOf(method: string, id: string, values: Assignments | null): string {
     const parts: (string | null)[] = [method, this.entity.plural, id]
     for (const property of values === null ? [] : this.entity.properties) {

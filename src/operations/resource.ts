@@ -27,7 +27,7 @@ import { Streams } from './streams.ts'
 /** The operations on one entity, each as visible steps. Spec 4.1. */
 export class Resource {
   private readonly copies: RowCopies
-  /** Where rows of any entity refer to this one's. */
+  /** Columns of any entity that refer to this one's rows. */
   private readonly referring: readonly ReferringColumn[]
   private readonly lists: Lists
   private readonly streams: Streams

@@ -17,7 +17,7 @@ export interface ResourceRequest {
   readonly id: string
   /** Not there: the connection stays open for however long the answer takes. */
   readonly server?: { timeout(request: Request, seconds: number): void } | null | undefined
-  /** Whether its key may read the entity; where not, no answer holds more of a row than its id. */
+  /** True if its key may read the entity; if not, no response contains more of a row than its id. */
   readonly mayRead: boolean
   /** All that its key may do; null, or not there: it has none. */
   readonly rights?: Rights | null
@@ -25,11 +25,11 @@ export interface ResourceRequest {
   readonly key: string
   /** The name of its key, which a rotated one has too. */
   readonly keyName: string
-  /** What the server keeps of it; not there: nothing. */
+  /** The server's data about the request; undefined: none. */
   readonly exchange?: unknown
 }
 
-/** What the operations work with. */
+/** Dependencies of the operations. */
 export interface ResourceParts {
   readonly database: Database
   readonly listReads: ListReads
@@ -46,7 +46,7 @@ export interface ResourceParts {
    * `exchange`: the request's. @throws ApiError
    */
   readonly chargeMore?: (exchange: unknown, count: number) => Promise<void>
-  /** Of all entities together; not there: this entity's have places of their own. */
+  /** Limit on streams of all entities together; undefined: this entity has its own. */
   readonly streamPlaces?: Places
   readonly bodyPlaces?: Places
   /** Null: every list is read from the database. */

@@ -3,16 +3,16 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 
-/** What rows of any entity copy from one entity's rows. */
+/** The copies that rows of any entity have of one entity's rows. */
 export class RowCopies {
   private readonly copied: readonly Property[]
   readonly copying: readonly ReferringColumn[]
   /**
-   * Whether renames may be part of a batch: what is copied is what clients write, and no text that is computed; and no row
-   * of the batch gets a copy of another one, behind the statement that has returned it with its version.
+   * True if renames may be part of a batch: what is copied is what clients write, and no text that is computed; and no row of
+   * the batch gets a copy of another one, behind the statement that has returned it with its version.
    */
   readonly areBatched: boolean
-  /** Where a row has references to rows of its own table, what is copied from those, and what that is a copy of. */
+  /** References of a row to rows of its own table, what is copied from those, and what that is a copy of. */
   private readonly own: readonly { reference: number; copy: number; source: number }[]
 
   constructor(entity: Entity, entities: readonly Entity[]) {
@@ -22,7 +22,7 @@ export class RowCopies {
     this.areBatched = this.own.length === 0 && this.copied.every(({ writable }) => writable)
   }
 
-  /** Whether the assignments may reach rows that copy from this one. */
+  /** Returns whether the assignments may reach rows that copy from this one. */
   reachedBy(assignments: Assignments): boolean {
     const isChanged = (column: string) => [...assignments.keys()].some((property) => property.column === column)
     return this.copied.some((property) =>

@@ -12,7 +12,7 @@ const VERSION = /^\d{1,10}$/
 
 /** Which version of a row a write asks for. */
 export interface VersionAsked {
-  /** Those that it may find, an array as PostgreSQL writes it; null: any. */
+  /** Versions that it may find, an array as PostgreSQL writes it; null: any. */
   readonly versions: string | null
   /** The row, as `RowReads` finds it. @throws ApiError NotFound; PreconditionFailed where it has another version by now */
   find(id: string): Promise<Row>
@@ -42,15 +42,15 @@ export class RowVersions {
     return this.shape + row[this.width]
   }
 
-  /** The same of a row that was written, behind which its transaction's whole number may stand. */
+  /** Returns the tag of a row that was written, behind which its transaction's whole number may stand. */
   tagOfWritten(row: Row): string {
     return this.shape + (Number(row[this.width]) % TRANSACTIONS)
   }
 
   /**
-   * What a write of row `id` asks; null: nothing. What it finds is then seen to by its statement, but for versions that it
-   * must not find: a row has none of its versions twice, so where it has none of these now, it will not have one later.
-   * @throws ApiError InvalidHeader, NotFound, PreconditionFailed
+   * Returns the versions that a write of row `id` asks for; null: none. The statement checks them, except versions that it must
+   * not find: a row has none of its versions twice, so if it has none of these now, it will not have one later. @throws
+   * ApiError InvalidHeader, NotFound, PreconditionFailed
    */
   async asked(headers: Headers, id: string): Promise<VersionAsked | null> {
     const conditions = parseConditions(headers)
@@ -65,8 +65,8 @@ export class RowVersions {
   }
 
   /**
-   * Whether a client that reads has this state already. `opaque`: its tag. @throws ApiError PreconditionFailed where it asks
-   * for another one
+   * Returns whether a client that reads has this state already. `opaque`: its tag. @throws ApiError PreconditionFailed if it
+   * asks for another one
    */
   isHeld(conditions: Conditions | null, id: string, opaque: string): boolean {
     if (conditions === null) return false

@@ -24,7 +24,10 @@ export class RowWrites {
     private readonly notFound: (id: string) => ApiError,
   ) {}
 
-  /** Runs a write to row `id`, or null: of a new one; again where it was refused for what others have changed since. @throws ApiError */
+  /**
+   * Runs a write to row `id`, or null: of a new one; again where it was refused for what others have changed since. @throws
+   * ApiError
+   */
   async write(
     statement: Batchable,
     id: string | null,
@@ -87,7 +90,7 @@ export class RowWrites {
     if (error) throw error
   }
 
-  /** What `find` returns or throws. Another under the same key may have ended a moment ago, and be the reason. */
+  /** Returns or throws what `find` does. A write under the same key may have ended a moment ago, and be the reason. */
   private async reason(find: () => Promise<ApiError | null>, once?: Once | null): Promise<ApiError | null> {
     const error = await find().catch((thrown: ApiError) => thrown)
     if (error && once) await this.repeats.look(once)
@@ -108,7 +111,7 @@ export class RowWrites {
     return faults.length === 0 ? null : faultsError(faults as [Fault, ...Fault[]])
   }
 
-  /** What a constraint has refused, since others have written in the meantime. */
+  /** Error for a write that a constraint has refused, because others have written in the meantime. */
   private async explain(violation: ConstraintViolation, assignments: Assignments): Promise<ApiError> {
     const rule = this.ruleOf(violation.constraint)
     if (rule) return brokenRule(rule)
@@ -144,7 +147,7 @@ export function missingReference(column: string, assignments: Assignments): Faul
   return { code: 'ReferenceNotFound', target: property?.name ?? 'Body', message }
 }
 
-/** What the constraint of a unique property says of its value; null: it is another constraint. */
+/** Fault of a unique property's value by the name of its constraint; null: it is another constraint. */
 export function takenValue({ name, properties }: Entity, constraint: string): Fault | null {
   const property = properties.find(({ unique }) => unique === constraint)
   if (!property) return null

@@ -21,16 +21,19 @@ import { inProgress, type Repeats } from './repeats.ts'
 import type { ResourceParts, ResourceRequest } from './resourceRequest.ts'
 import { ATTEMPTS_MAX, conflict, missingReference, takenValue } from './rowWrites.ts'
 
-/** A request is charged for each 100 rows or 200 KiB begun; the bytes, since a body that is refused for its first row was read whole. */
+/**
+ * A request is charged for each 100 rows or 200 KiB begun; the bytes, since a body that is refused for its first row was read
+ * whole.
+ */
 const ROWS_OF_REQUEST = 100
 const BYTES_OF_REQUEST = 200 * 1024
-/** So many rows are printed, or made a value of the statement, between two looks at the time. */
+/** Rows that are printed, or made a value of the statement, between two looks at the time. */
 const STEP_ROWS = 50
 
 /** How the fault of a row is named: by its index, or without, where one object was sent. */
 type FaultOf = (index: number, fault: Fault) => Fault
 
-/** What creating several rows works with. */
+/** Dependencies of creating several rows. */
 interface Parts {
   readonly entity: Entity
   readonly database: Database
@@ -42,7 +45,7 @@ interface Parts {
 /** Creates several rows of one entity, all or none, as visible steps. D59 */
 export class RowsCreates {
   private readonly written: readonly Property[]
-  /** What others may have made impossible: references and unique values. */
+  /** Properties that others may have made impossible: references and unique values. */
   private readonly refusable: readonly Property[]
 
   constructor(private readonly parts: Parts) {
@@ -80,7 +83,10 @@ export class RowsCreates {
     )
   }
 
-  /** What a dry run answers: how many rows would be created. Its key must be one, though it names no answer. @throws ApiError as `refuse` */
+  /**
+   * Answers a dry run: how many rows would be created. Its key must be valid, though it stores no answer. @throws ApiError as
+   * `refuse`
+   */
   async check({ request }: ResourceRequest, rows: readonly Assignments[], faultOf: FaultOf): Promise<Reply> {
     parseIdempotencyKey(request)
     await this.refuse(rows, faultOf)

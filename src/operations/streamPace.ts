@@ -2,10 +2,10 @@
 export const PAID_ROWS = 1_000
 /** Rows of a stream that are written in one go: some hundred microseconds, behind which other requests come. */
 export const TEXT_ROWS = 100
-/** What a stream owes is paid in pauses of so long: timers are no finer than a millisecond. */
+/** Minimum pause of a stream: timers are no finer than a millisecond. */
 const PAUSE_MS_MIN = 2
 const PAUSE_MS_MAX = 50
-/** What it owes for a millisecond of work: so two thirds of the time are left to others. */
+/** Pause for a millisecond of work: two thirds of the time are left to others. */
 const PAUSE_OF_WORK = 2
 /** Rows of a piece beside others: a thousand hold the thread for some milliseconds when they arrive. */
 const PIECE_ROWS_BESIDE = 100
@@ -34,7 +34,7 @@ export function rowsOfPiece(paidRows: number, lastMs: number): number {
 export class StreamPace {
   private owedMs = 0
 
-  /** So long was worked for the stream, by this process or by the database. */
+  /** Notes time that this process or the database has worked for the stream. */
   note(ms: number): void {
     this.owedMs += PAUSE_OF_WORK * ms
   }

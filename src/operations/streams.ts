@@ -29,7 +29,10 @@ export class Streams {
     private readonly readmit: ResourceParts['readmit'],
   ) {}
 
-  /** The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws ApiError */
+  /**
+   * The first piece is there before the answer begins, so that what goes wrong with it is an answer of its own. @throws
+   * ApiError
+   */
   async read(call: ResourceRequest, form: StreamForm): Promise<Reply> {
     const query = parseStream(this.entity, call.query, form)
     const headers = streamHeaders(this.entity, form, call.request.headers)

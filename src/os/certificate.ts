@@ -27,7 +27,7 @@ function readPem(setting: string, file: string): string {
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-/** What the certificate says of itself. @throws Error where the two are none, or do not belong together */
+/** Parses a certificate. @throws Error if the two are invalid, or do not belong together */
 export function checkCertificate({ cert, key }: Certificate): X509Certificate {
   const [own, ...others] = cert.match(BLOCK) ?? []
   if (own === undefined) throw new Error('TLS_CERT has no certificate in PEM')
@@ -38,7 +38,10 @@ export function checkCertificate({ cert, key }: Certificate): X509Certificate {
   return parsed
 }
 
-/** The certificates in PEM of the file that `sslrootcert` names, which is not repeated. @throws Error that says what is wrong with it */
+/**
+ * The certificates in PEM of the file that `sslrootcert` names, which is not repeated. @throws Error that says what is wrong
+ * with it
+ */
 export function readAuthorities(file: string): string {
   const what = 'the file of sslrootcert'
   let text: string

@@ -11,7 +11,7 @@ export interface MemoryFolder {
   remove(): void
 }
 
-/** Where the memory lies: in `/dev/shm` if there is one, or on the disk of the data folder. */
+/** Kind of the folder for shared memory: in `/dev/shm` if there is one, or on the disk of the data folder. */
 type MemoryKind = 'memory' | 'disk'
 
 const SHM_FOLDER = '/dev/shm'
@@ -71,7 +71,8 @@ export function lockPort(host: string, port: number): { release(): void } | null
   const first = join(existsSync(SHM_FOLDER) ? SHM_FOLDER : tmpdir(), `${PREFIX}ports`)
   const names = [first, ...Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${first}-${index + 2}`)]
   const folder = firstOwn(names)
-  // Where other users have all names, or no folder can be made, the port itself shows whether it is taken; two starts at one moment may share it.
+  // Where other users have all names, or no folder can be made, the port itself shows whether it is taken; two starts at one
+  // moment may share it.
   if (folder === undefined) return { release: () => undefined }
   return tryLock(join(folder, `${host.replace(/[^\w.]/g, '_')}-${port}`))
 }

@@ -30,8 +30,9 @@ export class ListenSocket {
   }
 
   /**
-   * Refuses new connections. Those whose handshake has begun go on: a listener that is closed resets them. While other processes
-   * share the port, the kernel drops a handshake that it assigns to this listener, and the client tries again within a second or two.
+   * Refuses new connections. Those whose handshake has begun go on: a listener that is closed resets them. While other
+   * processes share the port, the kernel drops a handshake that it assigns to this listener, and the client tries again within
+   * a second or two.
    */
   stopAccepting(): void {
     this.set(SO_BINDTOIFINDEX, NO_INTERFACE)

@@ -1,16 +1,20 @@
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
-/** Of -20 to 19: a tenth of a processor beside what has the usual priority. Not less, or lists might never end. setpriority(2) */
+/**
+ * Nice value from -20 to 19: a tenth of a processor beside the usual priority. Not less, or lists might never end.
+ * setpriority(2)
+ */
 const LOW = 10
 
 /**
- * Keeps the promise that lists in the embedded PostgreSQL leave the processors to other requests: gives a process, such as the backend
- * that runs a list, a low priority. One that has ended, or that another user runs, stays as it is.
+ * Keeps the promise that lists in the embedded PostgreSQL leave the processors to other requests: gives a process, such as the
+ * backend that runs a list, a low priority. One that has ended, or that another user runs, stays as it is.
  */
 export function lowerPriority(pid: number): void {
   ignoringErrors(() => setPriority(pid, LOW))
-  // Where Linux shares the processors among sessions, as it does outside of containers, a process competes in its own alone: sched(7).
+  // Where Linux shares the processors among sessions, as it does outside of containers, a process competes in its own alone:
+  // sched(7).
   ignoringErrors(() => writeFileSync(`/proc/${pid}/autogroup`, String(LOW)))
 }
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** What a process has of the machine. */
+/** Resources of a process. */
 interface ProcessUse {
-  /** Of memory. */
+  /** Resident memory. */
   readonly bytes?: number
   /** Descriptors. */
   readonly open?: number

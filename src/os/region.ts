@@ -154,7 +154,7 @@ export function openRegion(path: string): Region {
 const WORDS_MAX = 2 ** 31 - 1
 /** The type by which `statfs` names a file system in memory, whose size may be more than the machine has. */
 const TMPFS_MAGIC = 0x01021994
-/** Of the memory that is available. */
+/** Share of the available memory. */
 const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 

@@ -44,7 +44,7 @@ ${kinds.map(({ code, title }) => html`<li><a href="${root}errors/${code}">${code
   return layOut({ title: 'Errors – Roster', root, main })
 }
 
-/** What an error means, why it comes, what to do, and an example. */
+/** Page about an error: its meaning, cause, remedy, and an example. */
 export function errorPage(kind: ErrorKind, baseUrl: string, root: string): StoredBody {
   const { code, status, title, explanation, remedy } = kind
   const main = html`<h1>${code}</h1>
@@ -86,12 +86,12 @@ function statusText(status: number): string {
 
 const JSON_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' }
 
-/** What the page of all codes says, for programs. */
+/** JSON of the page of all codes. */
 export function errorsJson(baseUrl: string): StoredBody {
   return new StoredBody(JSON.stringify({ errors: kinds.map((kind) => withReference(kind, baseUrl)) }), JSON_HEADERS)
 }
 
-/** What a code's page says, for programs. */
+/** JSON of a code's page. */
 export function errorJson(kind: ErrorKind, baseUrl: string): StoredBody {
   const { method, target, body = null, when = null } = errorExamples[kind.code]
   const request = { method, target, headers: requestHeaders(kind.code), body }

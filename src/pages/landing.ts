@@ -4,7 +4,7 @@ import type { Entity } from '../model/entity.ts'
 import type { StoredBody } from '../respond/storedBody.ts'
 import { html, layOut } from './layout.ts'
 
-/** What a reader finds at the server's address: what it serves, a request to paste, and where to read on. */
+/** Page at the server's address: what it serves, a request to paste, and next steps. */
 export function landingPage(entities: readonly Entity[], baseUrl: string, root: string): StoredBody {
   const resources = entities.map(
     ({ plural, members }) =>

@@ -16,7 +16,7 @@ export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-/** What one document has beside what all have. */
+/** The parts of one document. */
 interface Document {
   readonly title: string
   /** The way from the page to the server's root. */

@@ -13,7 +13,7 @@ import { landingPage } from './landing.ts'
 import { PAGE_CACHE } from './layout.ts'
 import { SCALAR_FILE, scalarReply } from './scalar.ts'
 
-/** What pages answer to. */
+/** A request for a page. */
 interface PageRequest {
   readonly headers: Headers
   /** As the client wrote it. */
@@ -76,7 +76,7 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
   }
 }
 
-/** What the server is and has, for programs. */
+/** JSON of the landing page. */
 function rootJson(entities: readonly Entity[], baseUrl: string): StoredBody {
   const resources = Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl}/${plural}`]))
   const headers = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' }

@@ -45,7 +45,7 @@ function parseAssignments(entity: Entity, body: JsonObject, assignments: Map<Pro
   return assignments
 }
 
-/** Whether a required property would be without a value; '' is none, as it is in filters. */
+/** Returns whether a required property would be without a value; '' is none, as it is in filters. */
 function isLacking(property: Property, assignments: Assignments): boolean {
   const value = assignments.get(property)
   return value === null || (value === '' && property.kind.emptyIsNoValue)

@@ -18,7 +18,7 @@ export async function readBody(request: Request, msMax = BODY_MS_MAX): Promise<J
   return parseObject(await readText(request, BODY_BYTES_MAX, msMax))
 }
 
-/** The same where there may be several rows, an array or lines of objects, which are not parsed yet. @throws as `readBody`. D59 */
+/** Reads a body that may have several rows, an array or lines of objects, which are not parsed yet. @throws as `readBody`. D59 */
 export async function readBodies(request: Request, msMax = BODY_MS_MAX): Promise<JsonObject | RowsText> {
   const isLines = LINES_TYPE.test(request.headers.get('content-type') ?? '')
   requireType(request, isLines ? LINES_TYPE : MEDIA_TYPE, 'application/json, or application/x-ndjson')
@@ -28,7 +28,7 @@ export async function readBodies(request: Request, msMax = BODY_MS_MAX): Promise
   return parseObject(text)
 }
 
-/** What begins so is no object. */
+/** Begin of an array, which is no object. */
 const ARRAY = /^[ \t\r\n]*\[/
 
 function requireType({ headers }: Request, pattern: RegExp, allowed: string) {

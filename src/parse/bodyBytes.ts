@@ -1,8 +1,8 @@
 import { ApiError } from '../errors.ts'
 
-/** Of one row. */
+/** Maximum body of one row. */
 export const BODY_BYTES_MAX = 1024 * 1024
-/** Of several rows. */
+/** Maximum body of several rows. */
 export const ROWS_BYTES_MAX = 2 * BODY_BYTES_MAX
 
 /** A slower sender holds a connection and memory for nothing. */

@@ -9,7 +9,7 @@ export const CHANGES_PAGE_MAX = 500
 export const CHANGES_PAGE_DEFAULT = 100
 export const WAIT_SECONDS_MAX = 30
 
-/** What a request for changes asks. */
+/** A request for changes. */
 export interface ChangesQuery {
   /** Null: from the first line that is kept; `now`: behind the last one. */
   readonly after: ChangesToken | 'now' | null

@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts'
 import { type Conditions, type EntityTags, readTags } from '../model/entityTag.ts'
 import { shown } from '../model/shown.ts'
 
-/** What a request's headers ask of the state that it finds; null: nothing. @throws ApiError InvalidHeader. RFC 9110, 13.1 */
+/** Parses the preconditions in a request's headers; null: there are none. @throws ApiError InvalidHeader. RFC 9110, 13.1 */
 export function parseConditions(headers: Headers): Conditions | null {
   const [match, noneMatch] = [headers.get('if-match'), headers.get('if-none-match')]
   if (match === null && noneMatch === null) return null
@@ -17,7 +17,7 @@ function parseTags(target: 'If-Match' | 'If-None-Match', text: string | null): E
   throw new ApiError('InvalidHeader', `${allowed}, not ${shown(text) || 'empty'}.${hint(text)}`, { target })
 }
 
-/** What is meant by a tag that lost its quotes. */
+/** Hint for a tag that lost its quotes. */
 function hint(text: string): string {
   const [, weak = '', bare] = /^(W\/)?['"]?([\w.-]{1,60})['"]?$/.exec(text) ?? []
   return bare === undefined ? '' : ` Did you mean ${weak}"${bare}"?`

@@ -5,7 +5,10 @@ import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
 import { findMember } from './names.ts'
 
-/** What `fields`, decoded, chooses: `Id,Name,Period.Days`, in one parameter or several; an object's name stands for all its parts. D56 @throws ApiError InvalidFields */
+/**
+ * Parses `fields`, decoded: `Id,Name,Period.Days`, in one parameter or several; an object's name stands for all its parts. D56
+ * @throws ApiError InvalidFields
+ */
 export function parseFields(entity: Entity, text: string): Choice {
   const chosen = new Set<Property>()
   for (const name of text.split(',')) {

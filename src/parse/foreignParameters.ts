@@ -1,6 +1,6 @@
 import type { Entity, Property } from '../model/entity.ts'
 
-/** What other APIs call a thing that lists have here under another name, or have not. */
+/** Purposes of parameters of other APIs, which have another name here, or do not exist. */
 const PURPOSES = {
   size: ['limit', 'perPage', 'pageSize', 'pageLimit', 'size', 'take', 'top', 'rows', 'maxResults'],
   page: ['offset', 'skip', 'pageOffset', 'pageNumber', 'pageNo', 'pageIndex', 'p', 'startIndex'],

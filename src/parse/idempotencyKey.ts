@@ -4,7 +4,7 @@ import { shown } from '../model/shown.ts'
 const LENGTH_MAX = 255
 /** A string of structured fields, whose quotes and backslashes stand behind a backslash. RFC 9651, 3.3.3 */
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
-/** What most clients send instead, such as a UUID: what could also be a list, a parameter or a string is none. */
+/** Key without quotes, such as a UUID, as most clients send it; no text that could also be a list, a parameter or a string. */
 const BARE = /^[!#-+\--:<-[\]-~]+$/
 
 /**

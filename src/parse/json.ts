@@ -15,7 +15,10 @@ const [ARRAY_BEGIN, ARRAY_END, OBJECT_BEGIN, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x
 export const NO_END = -1
 export const EXCESSIVE = -2
 
-/** Whether a text has so many values or escapes, or so many values within one another, that parsing it would hold up others. */
+/**
+ * Returns whether a text has so many values or escapes, or so many values within one another, that parsing it would hold up
+ * others.
+ */
 export function isExcessive(text: string): boolean {
   return text.length > SMALL_LENGTH && elementEnd(text, 0) === EXCESSIVE
 }
@@ -54,12 +57,12 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text, withNumbersAsWritten)
 }
 
-/** What the parser says of a text that is not JSON: continues "it is not JSON". `error`: of JSON.parse. */
+/** Reason why a text is not JSON: continues "it is not JSON". `error`: of JSON.parse. */
 export function faultOf(error: unknown): string {
   return shown((error as Error).message.replace('JSON Parse error: ', ''))
 }
 
-/** Whether a value of JSON is an object. */
+/** Returns whether a value of JSON is an object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
 }

@@ -20,7 +20,7 @@ interface Parameters {
   pageSize?: number
   page?: number
   cursor?: string
-  /** Of all parameters of this name, with commas between. */
+  /** Values of all parameters of this name, with commas between. */
   fields?: string
   bom?: boolean
   excel?: boolean
@@ -41,7 +41,7 @@ export function parseList(entity: Entity, query: string, cursors: Cursors | null
   }
 }
 
-/** The same for all rows that match, which have no pages. D55 @throws ApiError for the first fault */
+/** Parses the query of a stream of all rows that match, without pages. D55 @throws ApiError for the first fault */
 export function parseStream(entity: Entity, query: string, form: StreamForm): StreamQuery {
   const read = readParameters(entity, query)
   for (const [name, code] of PAGING)
@@ -58,7 +58,7 @@ function choiceOf(entity: Entity, fields: string | undefined): Choice | null {
   return fields === undefined ? null : parseFields(entity, fields)
 }
 
-/** What would have no effect was meant for another form. */
+/** Refuses parameters that would have no effect, because they were meant for another form. */
 function refuseCsvOnly({ bom, excel }: Parameters, what: string) {
   const target = bom ? 'bom' : excel ? 'excel' : null
   if (target === null) return
@@ -112,7 +112,7 @@ type Purpose = 'filter' | (typeof RESERVED_PARAMETERS)[number]
 
 const purposes = new WeakMap<Entity, Names<Purpose>>()
 
-/** What a parameter is for. One without a purpose fails as a filter, with the reason. */
+/** Returns the purpose of a parameter. One without a purpose fails as a filter, with the reason. */
 function purposeOf(entity: Entity, name: string): Purpose {
   let names = purposes.get(entity)
   if (!names) purposes.set(entity, (names = compilePurposes(entity)))

@@ -12,7 +12,7 @@ export function parseNoParameters(query: string): void {
   read(query, null, 'This address takes no query parameters.')
 }
 
-/** Whether rows that are sent shall only be checked: `dryRun=1`. Nothing else is taken there. D59 @throws ApiError */
+/** Parses `dryRun=1`: rows that are sent are only checked. No other parameter is accepted. D59 @throws ApiError */
 export function parseDryRun(query: string): boolean {
   const parameter = { name: 'dryRun', code: 'InvalidDryRun' } as const
   const text = read(query, parameter, 'To create takes no query parameter but dryRun.') ?? '0'
@@ -30,7 +30,7 @@ export function parseRowFields(entity: Entity, query: string): Choice | null {
 interface Allowed {
   readonly name: string
   readonly code: ErrorCode
-  /** Whether it may be repeated, as its values with commas between. */
+  /** True if it may be repeated, as its values with commas between. */
   readonly isList?: boolean
 }
 

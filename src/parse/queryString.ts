@@ -36,7 +36,7 @@ function indexOrEnd(text: string, character: string, start: number): number {
   return index === -1 ? text.length : index
 }
 
-/** The same where each escape is one of ASCII, as those of operators are, and well formed; else null. */
+/** Decodes a text of which each escape is one of ASCII, as those of operators are, and well formed; else null. */
 function decodeAscii(text: string): string | null {
   let decoded = ''
   let from = 0

@@ -16,7 +16,8 @@ export class RowsText {
 
 /**
  * Splits a body into 1 to 1,000 rows. It looks only for where rows end, so that a body can be charged by its rows before they
- * are parsed: a row may not be JSON. Other requests have turns between two rows. @throws ApiError InvalidJson, InvalidRows, PayloadTooLarge
+ * are parsed: a row may not be JSON. Other requests have turns between two rows. @throws ApiError InvalidJson, InvalidRows,
+ * PayloadTooLarge
  */
 export async function findRows({ text, form }: RowsText): Promise<readonly string[]> {
   const turn = takeTurns()

@@ -5,7 +5,10 @@ import { takeTurns } from '../os/turns.ts'
 import { parseComplete } from './assignments.ts'
 import { faultOf, isObject, parseJson } from './json.ts'
 
-/** What each row of a body sets. Faults name their row by its index, from 0: `[3].Title`. D59 @throws ApiError that lists the faults of all rows */
+/**
+ * Parses the rows of a body. Faults name their row by its index, from 0: `[3].Title`. D59 @throws ApiError that lists the
+ * faults of all rows
+ */
 export async function parseRows(entity: Entity, rows: readonly string[]): Promise<Assignments[]> {
   const turn = takeTurns()
   const parsed: Assignments[] = []

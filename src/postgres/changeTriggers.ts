@@ -1,14 +1,14 @@
 import { withConnection } from '../execute/connect.ts'
 
-/** Whether servers keep lines of changes, and whether the lines have values. D58 */
+/** Content of lines of changes: none, without values, or with values. D58 */
 interface Kept {
   readonly isKept: boolean
   readonly hasValues: boolean
 }
 
 /**
- * Passes the settings of lines to the triggers; begins a new run of lines where none were kept before, or the database is another one.
- * Returns those of `tables` whose triggers are missing, or do not fire in every session.
+ * Passes the settings of lines to the triggers; begins a new run of lines where none were kept before, or the database is
+ * another one. Returns those of `tables` whose triggers are missing, or do not fire in every session.
  */
 export function checkChanges(url: string, { isKept, hasValues }: Kept, tables: readonly string[]): Promise<string[]> {
   return withConnection(url, async (sql) => {

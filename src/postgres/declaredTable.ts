@@ -15,7 +15,7 @@ export interface ColumnPart extends Part {
 export interface DeclaredColumn extends Part {
   /** Columns of one step stand on those of the steps before it. */
   readonly step: Step
-  /** Of a column that copies: what fills it in rows that refer to others already. */
+  /** Source of a copy's values in rows that refer to others already. */
   readonly filledBy: { readonly reference: string; readonly table: string; readonly column: string } | null
 }
 
@@ -28,21 +28,27 @@ export interface DeclaredTable {
   readonly table: string
   readonly columns: readonly DeclaredColumn[]
   readonly constraints: readonly ColumnPart[]
-  /** Those to rows of other tables, and of the same. */
+  /** Foreign keys to rows of other tables, and of the same. */
   readonly foreignKeys: readonly ForeignKey[]
   readonly indexes: readonly ColumnPart[]
 }
 
-/** What is written down, what is computed of it, what others copy, what is copied, and what others copy of that. */
+/**
+ * Steps by which columns depend on each other: plain ones, computed ones, sources of copies, copies, and what others copy of
+ * those.
+ */
 type Step = (typeof FIRST_STEPS | typeof LAST_STEPS)[number]
-/** Those that need no other table. */
+/** Steps that need no other table. */
 export const FIRST_STEPS = ['plain', 'computed', 'source'] as const
 export const LAST_STEPS = ['key', 'copy', 'copied source'] as const
 
 /** A name as SQL needs it: with quotes where it is a word of the language. */
 export type Quote = (name: string) => string
 
-/** The tables that entities need, each behind those that it refers to, where that can be. `prefix`: of the names of all but columns. */
+/**
+ * The tables that entities need, each behind those that it refers to, where that can be. `prefix`: of the names of all but
+ * columns.
+ */
 export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
   return referredFirst(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
 }
@@ -117,7 +123,7 @@ class Declaration {
     return { name: column, text: `${type} generated always as (${this.value(property)}) stored`, step, filledBy: null }
   }
 
-  /** What rows that refer to this one copy: a text that is never null, since foreign keys do not compare nulls. */
+  /** Column that other rows copy from this one: a text that is never null, because foreign keys do not compare nulls. */
   private sourceColumn(property: Property): DeclaredColumn {
     const value = `coalesce('=' || ${this.value(property)}, '')`
     return {
@@ -128,7 +134,7 @@ class Declaration {
     }
   }
 
-  /** Whether it is a copy, or made of one. */
+  /** Returns whether it is a copy, or made of one. */
   private isCopied(property: Property): boolean {
     const { writable, computedFrom } = property
     if (writable || property === this.entity.id) return false

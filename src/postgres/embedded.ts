@@ -34,13 +34,13 @@ interface Options extends RunnerOptions {
   isShared?: boolean
   /** Server settings, as for `postgres -c`. */
   settings?: Record<string, string>
-  /** What the role of `url` may do; the superuser is for benches and tests, which make databases. Default: `tables`. */
+  /** Access of the role of `url`; the superuser is for benches and tests, which make databases. Default: `tables`. */
   access?: Access
 }
 
 const QUIT_AFTER_MS = 1_200
 const READY_MS_MAX = 30_000
-/** What the log says while processes of the last run, or a client's connection to it, have not ended. */
+/** Messages of the log while processes of the last run, or a client's connection to it, have not ended. */
 const HELD = /is still in use|could not bind/
 const HELD_MS = 100
 const HELD_MS_MAX = 10_000
@@ -68,7 +68,7 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
 
 const OTHERS = 'let the user that runs the server write there, or set DATA_DIR'
 const IN_THE_WAY = 'something else stands there: move it away, or set DATA_DIR'
-/** What an operator can do about faults of the file system. */
+/** Remedies for faults of the file system. */
 const REMEDIES: Readonly<Record<string, string>> = {
   ...{ EACCES: OTHERS, EPERM: OTHERS, EROFS: OTHERS, ENOENT: 'it cannot be made there: set DATA_DIR' },
   ...{

@@ -36,7 +36,7 @@ export async function migrate(url: string, folder: string): Promise<string[]> {
   return withConnection(url, (sql) => sql.begin((transaction) => applyPending(transaction, migrations)))
 }
 
-/** The same in a transaction of the caller's, who may undo it all. */
+/** Applies migrations in a transaction of the caller, who may undo it. */
 export async function applyPending(transaction: postgres.TransactionSql, migrations: Migration[]): Promise<string[]> {
   await requireUtf8(transaction)
   await transaction`set local lock_timeout = '60s'`
@@ -92,7 +92,9 @@ export function readMigrations(folder: string): Migration[] {
   })
 }
 
-/** Those that are not applied yet. @throws Error naming an applied file that has been edited or is out of order */
+/**
+ * Returns the migrations that are not applied yet. @throws Error naming an applied file that has been edited or is out of order
+ */
 export function pendingOf(
   migrations: Migration[],
   applied: readonly { file: string; checksum: string }[],

@@ -5,7 +5,7 @@ import { readTables } from './tableCatalog.ts'
 import { alterText, constraintText, indexText, TableDifference } from './tableDifference.ts'
 import { undone } from './undone.ts'
 
-/** What a database lacks of what entities declare. */
+/** The difference between a database and the declarations of entities. */
 export interface NextMigration {
   /** The SQL; '' where nothing is lacking. */
   readonly text: string
@@ -77,7 +77,7 @@ export function newTables(entities: readonly Entity[]): string {
   return `${[...allCreated(declared, quote), ...declared.map(({ table }) => recorded(table))].join('\n\n')}\n`
 }
 
-/** Those to tables that are made after this one. */
+/** Foreign keys to tables that are made after this one. */
 function laterKeys({ table, foreignKeys }: DeclaredTable, names: readonly string[]): ForeignKey[] {
   return foreignKeys.filter((key) => names.indexOf(key.table) > names.indexOf(table))
 }
@@ -93,7 +93,10 @@ async function quoting(sql: postgres.TransactionSql): Promise<Quote> {
 const TRIAL = 'zq9_'
 const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
-/** The declared tables as PostgreSQL understands them: made beside those that are there, for which a role needs no other right than to migrate. */
+/**
+ * The declared tables as PostgreSQL understands them: made beside those that are there, for which a role needs no other right
+ * than to migrate.
+ */
 async function tryOut(sql: postgres.TransactionSql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)
   const found = await undone(

@@ -99,7 +99,10 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/** Deletes what is old in slices; other servers on the database may do so too. Where the database does not answer, it looks again later. */
+/**
+ * Deletes what is old in slices; other servers on the database may do so too. Where the database does not answer, it looks
+ * again later.
+ */
 export class OldRows {
   private readonly sql: Connection
   private readonly stopping = Promise.withResolvers<void>()

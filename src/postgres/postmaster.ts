@@ -32,7 +32,7 @@ export function publish(dataDir: string, cluster: string) {
   writeFileSync(lockFile(dataDir), cluster)
 }
 
-/** Whether the postmaster's own status line says that it is ready. */
+/** Returns whether the postmaster's own status line says that it is ready. */
 export function isReady(cluster: string): boolean {
   return readPostmaster(cluster)?.[7]?.startsWith('ready') ?? false
 }
@@ -46,9 +46,9 @@ function readPostmaster(cluster: string): string[] | null {
 }
 
 /**
- * Ends the postmaster that a killed server left, and removes its `postmaster.pid`. We hold the lock of the data folder, so any process on
- * the cluster is an orphan of ours. The file may name a foreign process (after a reboot) or be empty or garbled (after a power
- * loss), so command lines decide which process it is.
+ * Ends the postmaster that a killed server left, and removes its `postmaster.pid`. We hold the lock of the data folder, so any
+ * process on the cluster is an orphan of ours. The file may name a foreign process (after a reboot) or be empty or garbled
+ * (after a power loss), so command lines decide which process it is.
  */
 export async function stopOrphan(cluster: string) {
   const lines = readPostmaster(cluster)

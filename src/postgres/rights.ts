@@ -8,15 +8,12 @@ import { endOf, type Runner, sharedMemorySettings } from './runner.ts'
 /** `tables`: of a role that owns the tables that are served, and nothing else; `everything`: of the superuser. */
 export type Access = 'tables' | 'everything'
 
-/** Who serves, and the superuser that initdb makes. */
+/** Role of the server, and the superuser that initdb makes. */
 export const ROLES: Readonly<Record<Access, string>> = { tables: 'roster_app', everything: 'roster' }
 const { tables: SERVING, everything: SUPERUSER } = ROLES
 const DATABASE = 'postgres'
 
-/**
- * What the cluster lets in. The superuser of a server comes in nowhere; roles that an operator has made do, by their
- * passwords.
- */
+/** Rules of pg_hba.conf. A server's superuser cannot connect; roles that an operator has made can, by their passwords. */
 const ENTRANCES: Readonly<Record<Access, string>> = {
   tables: `# Written by Roster at its start.
 host ${DATABASE} ${SERVING} 127.0.0.1/32 scram-sha-256

@@ -86,7 +86,10 @@ function runnerOf(native: string, cluster: string, prefix: readonly string[]): R
   }
 }
 
-/** `nobody`, if root can become that user and `nobody` may enter the folder; else a namespace, whose user is root to the machine's files. */
+/**
+ * `nobody`, if root can become that user and `nobody` may enter the folder; else a namespace, whose user is root to the
+ * machine's files.
+ */
 function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   const canGo = base === dataDir ? isReachable(dataDir) : hasCluster(base)
   if (canGo && becomesNobody()) return 'nobody'
@@ -99,7 +102,7 @@ function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
 /** The folder of a cluster that root starts, where the account that PostgreSQL runs as may not enter DATA_DIR. */
 const baseElsewhere = (dataDir: string) => join('/var/lib/roster', Bun.hash(dataDir).toString(36))
 
-/** Whether a cluster was made for `dataDir`. */
+/** Returns whether a cluster was made for `dataDir`. */
 export function hasEmbedded(dataDir: string): boolean {
   return hasCluster(resolve(dataDir)) || hasCluster(baseElsewhere(resolve(dataDir)))
 }
@@ -147,7 +150,7 @@ function own(cluster: string, user: number) {
   chownSync(cluster, user, user)
 }
 
-/** Whether every user may read the folder, and enter it and each one above it. */
+/** Returns whether every user may read the folder, and enter it and each one above it. */
 function isReachable(folder: string): boolean {
   if ((statSync(folder).mode & 0o005) !== 0o005) return false
   for (let above = dirname(folder); ; above = dirname(above)) {

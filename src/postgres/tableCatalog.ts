@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 
-/** What the catalog says of a column; null: nothing of the kind. */
+/** A column in the catalog; null: it has nothing of the kind. */
 interface FoundColumn {
   readonly name: string
   readonly type: string
@@ -17,9 +17,9 @@ export interface FoundTable {
   readonly columns: ReadonlyMap<string, FoundColumn>
   /** Their definitions. */
   readonly constraints: ReadonlyMap<string, string>
-  /** What their columns are, and on what condition, but for those of constraints: `(name, id)`. */
+  /** Definitions of indexes, with their conditions, except those of constraints: `(name, id)`. */
   readonly indexes: ReadonlyMap<string, string>
-  /** Whether it tells servers of its changes. */
+  /** True if it tells servers of its changes. */
   readonly isRecorded: boolean
 }
 

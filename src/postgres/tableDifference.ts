@@ -9,7 +9,7 @@ import {
 } from './declaredTable.ts'
 import type { FoundTable } from './tableCatalog.ts'
 
-/** What a table of the database lacks of its declaration, as SQL that adds it; all other differences as remarks. */
+/** The difference between a table of the database and its declaration: SQL that adds what is missing, and remarks on the rest. */
 export class TableDifference {
   /** Differences for which no SQL is written, each with what the developer has to do. */
   readonly remarks: string[] = []

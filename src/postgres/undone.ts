@@ -10,7 +10,7 @@ class Undone extends Error {
   }
 }
 
-/** What `work` gives in a transaction of its own, of which nothing stays. */
+/** Returns the result of `work`, which runs in a transaction that is rolled back. */
 export async function undone<T>(begin: Begin, work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
   try {
     return (await begin(async (sql) => {

@@ -9,10 +9,10 @@ export interface AdminServer {
   stop(): void
 }
 
-/** What it answers with. */
+/** Dependencies of the admin server. */
 interface AdminParts {
   metrics(): Promise<string>
-  /** Whether a worker is there. */
+  /** Returns whether a worker is there. */
   isLive(): boolean
   /** Rejects, as a false does, where requests cannot be served. */
   isReady(): Promise<boolean>
@@ -43,9 +43,9 @@ export function serveAdmin(at: { host: string; port: number }, parts: AdminParts
 }
 
 /**
- * Keeps the promise that no web page reads the metrics: a page's own name can be made to lead here (DNS rebinding), for which the
- * browser sends no `Origin`. Browsers always send Accept-Language, and programs that scrape do not; Node's do, with Sec-Fetch-Mode,
- * which a browser leaves out in clear text under such a name.
+ * Keeps the promise that no web page reads the metrics: a page's own name can be made to lead here (DNS rebinding), for which
+ * the browser sends no `Origin`. Browsers always send Accept-Language, and programs that scrape do not; Node's do, with
+ * Sec-Fetch-Mode, which a browser leaves out in clear text under such a name.
  */
 function isRebound({ url, headers }: Request): boolean {
   const { hostname } = new URL(url, 'http://admin')

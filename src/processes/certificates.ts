@@ -8,12 +8,13 @@ const LOOK_MS = 1_000
 
 /**
  * The certificate that clients are shown, for as long as the server runs: once its files have another that is whole, that one.
- * Null stands for none, where the server speaks HTTP in clear text. Workers get the texts, since the runtime cannot give a listener
- * another certificate, and one that replaces a dead worker must have what the others have, whatever the files have by then.
+ * Null stands for none, where the server speaks HTTP in clear text. Workers get the texts, since the runtime cannot give a
+ * listener another certificate, and one that replaces a dead worker must have what the others have, whatever the files have by
+ * then.
  */
 export class Certificates {
   private readonly timer: Timer
-  /** What was last found to be wrong; said at the second look, since one of the two files is written first. */
+  /** Fault that was found last; it is logged at the second look, because one of the two files is written first. */
   private wrong: { readonly found: string; isSaid: boolean } | null = null
 
   /** `onChange`: there is another. @throws StartError where it cannot be used */

@@ -10,7 +10,7 @@ interface Surroundings {
   readonly log: Log
 }
 
-/** What a server does beside answering requests: it deletes what is old, and posts webhooks. */
+/** Background jobs: deletes expired rows, and delivers webhooks. */
 export class Chores {
   private readonly oldRows: OldRows
   private readonly hooks: HookSender | null

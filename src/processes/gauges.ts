@@ -1,12 +1,12 @@
 import type { TableCopies } from '../memory/tableCopies.ts'
 import { cellOf, count, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 
-/** What has a number of statements under way. */
+/** A pool with a number of statements under way. */
 interface Loaded {
   readonly load: { readonly queries: number; readonly sent: number }
 }
 
-/** What a worker has, of which scrapes say how much of it is in use. */
+/** The parts of a worker whose use metrics show. */
 export interface Gauged {
   readonly pools: Readonly<Record<(typeof POOL_NAMES)[number], { readonly database: Loaded; readonly size: number }>>
   /** Null: there is none. */
@@ -62,7 +62,7 @@ function writeGauges({ pools, memory, memoryBytesMax, requestsInFlight }: Gauged
   gauge(MEMORY_BYTES, bytes)
 }
 
-/** What comes for this process waits as long as a timer that is due. */
+/** Measures the delay of the event loop: how late a timer is. */
 function watchDelay() {
   let dueMs = performance.now() + DELAY_EVERY_MS
   return setInterval(() => {

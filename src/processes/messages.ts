@@ -8,7 +8,7 @@ export interface StartMessage {
   readonly kind: 'start'
   readonly config: Config
   readonly databaseUrl: string
-  /** The same database, past a pooler. */
+  /** Address of the same database, past a pooler. */
   readonly directUrl: string
   /** Null: the database was not there yet; `begin` follows. */
   readonly cursorSecret: string | null
@@ -52,7 +52,7 @@ type StateMessage =
   /** The answer to the ping of that number, or the last message before the end. `samples`: null, where there are no scrapes. */
   | { readonly kind: 'pong'; readonly number: number; readonly samples: Samples | null }
 
-/** What the process has to report of its work. */
+/** Report of a process about its work. */
 export type ReportMessage =
   /** The worker has read other keys: those with limits of their own need a table each, in a message `tables`. */
   { readonly kind: 'keys'; readonly limits: OwnLimits }

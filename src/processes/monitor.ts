@@ -13,7 +13,7 @@ import { processUse } from '../os/processUse.ts'
 import { type AdminServer, serveAdmin } from './adminServer.ts'
 import type { WorkerPool } from './workerPool.ts'
 
-/** What the supervisor has of its own for scrapes. */
+/** The supervisor's own part of metrics. */
 interface Supervised {
   /** Null until they are started. */
   workers(): Pick<WorkerPool, 'running' | 'replacements' | 'poll'> | null
@@ -21,18 +21,18 @@ interface Supervised {
   hooks(): HookUse | null
 }
 
-/** What readiness is known by. */
+/** Dependencies of readiness. */
 interface Readying {
-  /** Of the database. */
+  /** Address of the database. */
   readonly url: string
   readonly migrationFiles: readonly string[]
   /** False: the server waits for its database, or stops. */
   isServing(): boolean
 }
 
-/** What a server says of itself to those who run it: its metrics, on a port of their own. */
+/** Metrics and readiness of a server, on a port of their own. */
 export class Monitor {
-  /** What the workers count. */
+  /** Sums of the workers' counters. */
   readonly sums = new MetricSums()
   private server: AdminServer | null = null
   private readonly startedSeconds = Date.now() / 1_000

@@ -11,7 +11,8 @@ const EMBEDDED = { max_parallel_workers_per_gather: '0' }
 /** Starts the embedded PostgreSQL, and again when it ends; `onFailure`: it has ended too often. */
 export async function startOwnDatabase(config: Config, log: Log, onFailure: () => void): Promise<EmbeddedPostgres> {
   const { dataDir, databasePool, workers } = config
-  // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes, and three for memory.
+  // Twice each pool, since a pool that is replaced ends while the new one begins; and one of each for long writes, and three
+  // for memory.
   const connections = Math.min(2 * (databasePool + 4) * workers + 20, CONNECTIONS_MAX)
   const settings = { ...EMBEDDED, max_connections: String(connections) }
   const embedded = await startEmbedded({ dataDir, settings })

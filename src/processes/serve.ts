@@ -67,7 +67,7 @@ export async function serve(config: Config, launcher: number, misses: readonly N
   }
 }
 
-/** Whether only this machine can reach the address. */
+/** Returns whether only this machine can reach the address. */
 function isOwnMachine(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host)
 }

@@ -34,12 +34,12 @@ export async function requireTls(url: string, { message }: Error): Promise<void>
   )
 }
 
-/** The same message, as one for the operator. */
+/** Makes an error one for the operator, with the same message. */
 export function asStartError(error: Error): StartError {
   return new StartError(error.message, { cause: error })
 }
 
-/** What `read` returns. @throws StartError with the message of what it throws */
+/** Returns the result of `read`. @throws StartError with the message of what it throws */
 export function readForStart<T>(read: () => T): T {
   try {
     return read()

@@ -29,7 +29,7 @@ import {
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
-/** What there is to say of a server that has started. */
+/** Facts about a server that has started. */
 export interface Started {
   readonly url: string
   /** Null: there is no port for metrics. */
@@ -51,7 +51,7 @@ const LEAVE_MS = 250
 export class Supervisor {
   private readonly releases: (() => void)[] = []
   private embedded: Promise<EmbeddedPostgres> | null = null
-  /** The same, once it has started. */
+  /** The embedded PostgreSQL, once it has started. */
   private running: EmbeddedPostgres | null = null
   private pool: WorkerPool | null = null
   private monitor: Monitor | null = null

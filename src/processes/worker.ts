@@ -30,7 +30,7 @@ export interface Worker {
   /** `http://127.0.0.1:3000`. */
   readonly url: string
   readonly port: number
-  /** Whether it knew any key when it started. */
+  /** True if it knew any key when it started. */
   readonly hasKeys: boolean
   /** Resolves when its keys are those that the database has now. */
   refreshKeys(): Promise<void>
@@ -40,23 +40,25 @@ export interface Worker {
   stop(leaveMs: number): Promise<void>
 }
 
-/** What a worker needs beyond the settings. */
+/** Dependencies of a worker beyond the settings. */
 interface Surroundings {
   databaseUrl: string
-  /** The same database, past a pooler; default: `databaseUrl`. */
+  /** Address of the same database, past a pooler; default: `databaseUrl`. */
   directUrl?: string
   /** Keys with all rights that no database has. */
   bootstrapKeys: readonly string[]
   tables: LimiterTables
   /** Asks for the tables of keys with limits of their own; null: there are none, or nothing answers. */
   tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
-  /** What every worker on the database signs cursors with; null: the database is not reachable yet, and `begin` follows. */
+  /**
+   * Secret with which every worker on the database signs cursors; null: the database is not reachable yet, and `begin` follows.
+   */
   cursorSecret: string | null
   /** Null, or not there: HTTP in clear text. */
   certificate?: Certificate | null
   migrationFiles: readonly string[]
   log: Log
-  /** Where the entities are declared; default: the project's own. */
+  /** Folder of the entities' declarations; default: the project's own. */
   entitiesDir?: string
 }
 
@@ -64,7 +66,7 @@ interface Surroundings {
 const OWN_FILES = 16
 /** Within this time connections that have begun are accepted, and their first request has come. */
 const SETTLE_MS = 50
-/** The same with TLS, whose handshake comes before. */
+/** Time to settle with TLS, whose handshake comes before. */
 const SETTLE_TLS_MS = 500
 /** Connections for questions: those of two tables need not wait for each other. */
 const QUESTIONS_POOL = 2
@@ -213,7 +215,7 @@ function asking(questions: Database) {
   }
 }
 
-/** What a client on this machine can call: an address for all interfaces is none to connect to. */
+/** Host of a URL that a client on this machine can call: an address for all interfaces cannot be connected to. */
 function hostInUrl(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host

@@ -7,7 +7,7 @@ import { withDeadline } from '../os/deadline.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 
-/** So that a revoked key is refused within a second although the supervisor hangs. */
+/** Maximum age of the keys in ms, so that a revoked key is refused within a second although the supervisor hangs. */
 const TABLES_MS_MAX = 300
 /** Clients of a worker that alone gets a signal can go to another one, and have time to do so. */
 const LEAVE_MS = 2_000

@@ -14,7 +14,7 @@ interface PoolOptions {
   onEnd(process: number): void
   /** `reply` sends an answer to the process with this number. */
   onReport(report: ReportMessage, process: number, reply: (message: ToWorker) => void): void
-  /** What the process with this number has counted since its start. */
+  /** Receives the counters of the process with this number. */
   onSamples(process: number, samples: Samples): void
 }
 

@@ -23,7 +23,7 @@ const PROGRAM = join(import.meta.dir, 'workerMain.ts')
  */
 const MEMORY = { BUN_JSC_forceRAMSize: '70000000' }
 const START_MS_MAX = 30_000
-/** What a worker that leaves needs beside the time for its clients: its requests finish, its connections close. */
+/** Time for a worker to leave, besides the time for its clients: its requests finish, its connections close. */
 const STOP_MS_MAX = 2_500
 /** Pings without an answer. Counted, not timed: when the whole machine stands still, no worker hangs. */
 const SILENCE_MAX = 5
@@ -36,7 +36,7 @@ const POLL_MS_MAX = 500
 /** The messages of a worker that concern others. */
 interface WorkerEvents {
   onReport(report: ReportMessage, worker: WorkerProcess): void
-  /** What the process has counted since its start. */
+  /** Receives the counters of the process. */
   onSamples(samples: Samples): void
 }
 
@@ -50,7 +50,7 @@ export class WorkerProcess {
   private readonly child: Bun.Subprocess
   private silence = STARTING
   private pings = 0
-  /** What waits for the answer to a ping, by the ping's number. */
+  /** Callbacks that wait for the answer to a ping, by the ping's number. */
   private readonly waiting = new Map<number, () => void>()
 
   /** @throws Error when the process cannot be started at all */

@@ -31,7 +31,7 @@ export function respondChanges(
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
 }
 
-/** What stands above lines that go on coming. */
+/** Headers of a change feed that goes on. */
 export function followHeaders(request: Headers): Record<string, string> {
   const headers: Record<string, string> = {
     'Content-Type': 'application/x-ndjson; charset=utf-8',

@@ -15,12 +15,12 @@ export interface CodedRows {
 
 type WriteRow = (rows: CodedRows, index: number, into: JsonWriter) => void
 
-/** What is written, and the value behind it. */
+/** One step of writing: a prefix, and the value behind it. */
 interface Step {
   readonly prefix: Mark
-  /** Of the value's property; `NO_PLACE`: there is no value, or it is an object, of which the parts follow. */
+  /** Column of the value; `NO_PLACE`: there is no value, or it is an object, of which the parts follow. */
   readonly place: number
-  /** Of an object, the places of all its parts: where none of them has a value, it is null. */
+  /** Columns of all parts of an object: if none of them has a value, it is null. */
   readonly whole: readonly number[] | null
   /** The step behind that object. */
   readonly next: number

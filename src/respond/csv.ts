@@ -6,7 +6,7 @@ import type { Row } from '../model/sql.ts'
 
 const BYTE_ORDER_MARK = '\ufeff'
 const END = '\r\n'
-/** What a cell needs quotes for. */
+/** Cells that need quotes. */
 const QUOTED = /[",\r\n]|^[ \t]|[ \t]$/
 
 /** The first line: names as in JSON, parts of objects with a dot. RFC 4180 */

@@ -4,16 +4,16 @@ import { isStreamed, type Reply } from './reply.ts'
 const HEAD_BYTES_MAX = 4 * 1024
 
 const DATE_BYTES = 'Date: Sat, 21 Nov 2026 13:05:00 GMT\r\n'.length
-/** What the server adds, but for the digits of the body's length. */
+/** Bytes that the server adds, except the digits of the body's length. */
 const SERVER_BYTES = 'HTTP/1.1 200 OK\r\n'.length + DATE_BYTES + 'Content-Length: \r\n\r\n'.length
 
 /** Shorter links fit twice into any head: all other headers together are less than 2 KiB. */
 const LINKS_LENGTH_SAFE = 1024
 
 /**
- * What a head over 4 KiB loses, in turn, until it fits. `*` names all headers for pages that send no cookies, which are all
- * that get an answer. `Link` repeats `Location`. Without a cursor a link leads to its page by the page's number; the next
- * page keeps its cursor longest. A page whose origin may read the answer may read it by `*` too.
+ * Ways to shorten a head over 4 KiB, applied in turn until it fits. `*` names all headers for pages that send no cookies, which
+ * are all that get an answer. `Link` repeats `Location`. Without a cursor a link leads to its page by the page's number; the
+ * next page keeps its cursor longest. A page whose origin may read the answer may read it by `*` too.
  */
 const SHORTENINGS: readonly ((headers: Reply['headers']) => void)[] = [
   (headers) => replaceBy(headers, 'Access-Control-Expose-Headers', '*'),

@@ -6,7 +6,7 @@ import { keyOf, wholeOf } from './members.ts'
 type Read = (row: Row, offset: number) => unknown
 export type Write = (row: Row, offset: number) => string
 type Members = readonly (Property | Group)[]
-/** Where the column of each property stands among an entity's. */
+/** Column index of each property. */
 type ColumnIndexes = ReadonlyMap<Property, number>
 
 const writers = new WeakMap<Entity, Write>()
@@ -18,7 +18,7 @@ export function writeEntity(entity: Entity, row: Row, offset = 0): string {
   return write(row, offset)
 }
 
-/** What a write answers of a row: all of it, or for a key that may not read, its id alone. D34 */
+/** JSON of a written row: all of it, or for a key that may not read, its id alone. D34 */
 export function writeWritten(entity: Entity, row: Row, mayRead: boolean): string {
   return mayRead ? writeEntity(entity, row) : `{"id":${row[0]}}`
 }
@@ -28,7 +28,7 @@ export function choiceWriter({ members }: Choice, columns: readonly Property[]):
   return compileWriter({ members, properties: columns })
 }
 
-/** What stands in front of the first decimal is printed as one object, the rest is appended as text. */
+/** Compiles a writer: the members before the first decimal are printed as one object, the rest is appended as text. */
 function compileWriter({ members, properties }: { members: Members; properties: readonly Property[] }): Write {
   const indexes = new Map(properties.map((property, index) => [property, index]))
   const firstDecimal = members.findIndex(hasDecimal)

@@ -10,7 +10,10 @@ const SPACE = 32
 /** `Z"` */
 const END_OF_INSTANT = 90 | (QUOTE << 8)
 
-/** What JSON writes behind a backslash for a character; 0: it is written as it is, or, below a space, by its number. RFC 8259, 7 */
+/**
+ * Character that JSON writes behind a backslash; 0: the character is written as it is, or, below a space, by its number. RFC
+ * 8259, 7
+ */
 const escapes = new Uint8Array(256)
 for (const [letter, character] of ['""', '\\\\', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
   escapes[(character as string).charCodeAt(0)] = (letter as string).charCodeAt(0)
@@ -55,7 +58,7 @@ export class JsonWriter {
     this.length = from + length
   }
 
-  /** The same as a text. */
+  /** Writes JSON text. */
   json(json: string): void {
     const bytes = this.room(3 * json.length)
     this.length += encoder.encodeInto(json, bytes.subarray(this.length)).written
@@ -114,7 +117,7 @@ export class JsonWriter {
     this.length = length + 22
   }
 
-  /** What was written; from then on it is empty. */
+  /** Returns what was written; the writer is then empty. */
   take(): Uint8Array<ArrayBuffer> {
     const { length } = this
     this.length = 0

@@ -9,13 +9,13 @@ import { JsonWriter, markOf } from './jsonWriter.ts'
 import { addLinks, type LinkCursors, pageLinksOf } from './pageLinks.ts'
 import { type BytesReply, JSON_TYPE, NO_STORE } from './reply.ts'
 
-/** What was found for a list: rows with something in front, then the entity's columns. */
+/** Rows of a list, behind one leading column each, and its total. */
 export interface Found {
   readonly rows: readonly Row[] | CodedRows
   readonly total: number
 }
 
-/** Where the entity's columns begin in each row. */
+/** Index of the entity's first column in each row. */
 const OFFSET = 1
 
 /**
@@ -68,7 +68,7 @@ function printedBody(entity: Entity, { choice }: ListQuery, rows: readonly Row[]
 }
 
 const [OPEN, COMMA, CLOSE] = [markOf('['), markOf(','), markOf(']')]
-/** Of one page at a time. */
+/** Writer of one page at a time. */
 const writer = new JsonWriter()
 
 function codedBody(
@@ -88,7 +88,10 @@ function codedBody(
   return writer.take()
 }
 
-/** Of all that a page says, so that every process makes the same of the same; weak, since it is no proof. RFC 9110, 8.8.3 */
+/**
+ * Entity tag of all that a page says, so that every process makes the same of the same; weak, because it is no proof. RFC 9110,
+ * 8.8.3
+ */
 function tagOf(body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): string {
   const links = `${headers['X-Total-Count']} ${headers.Location ?? ''}`
   return `W/"${Bun.hash(links, Bun.hash(body) as bigint).toString(36)}"`

@@ -11,7 +11,7 @@ export interface Reply {
 export interface Streamed {
   readonly texts: AsyncGenerator<string>
   readonly isGzipped: boolean
-  /** Whether a fault has a line of its own; where not, the body breaks off. */
+  /** True if a fault gets a line of its own; if not, the body breaks off. */
   readonly saysFault: boolean
   readonly place: StreamPlace
 }
@@ -41,7 +41,7 @@ export interface BytesReply extends Reply {
 /** To the letter. Spec 1, rule 3. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Of rows in lines. */
+/** Content type of rows in lines. */
 export const NDJSON_TYPE = 'application/x-ndjson; charset=utf-8'
 
 /** Rows are people's data, and the next moment others: no cache on the way keeps them, nor a browser's disk. RFC 9111, 5.2.2.5 */

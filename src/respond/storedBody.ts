@@ -32,7 +32,7 @@ export class StoredBody {
   }
 }
 
-/** Whether `If-None-Match` names the tag, or any. Compared weakly. */
+/** Returns whether `If-None-Match` names the tag, or any. Compared weakly. */
 function isTagOf(header: string | null, tag = ''): boolean {
   if (header === null) return false
   const bare = tag.replace(/^W\//, '')

@@ -28,7 +28,7 @@ export function streamWriter(
   return { begin: csvHeader(choice, query.hasMark), write: csvWriter(choice, columns, query.isForExcel) }
 }
 
-/** What stands above a stream. Its length and its total are not known before its end. */
+/** Headers of a stream. Its length and its total are not known before its end. */
 export function streamHeaders({ plural }: Entity, form: keyof typeof TYPES, request: Headers): Record<string, string> {
   const headers: Record<string, string> = {
     'Content-Type': TYPES[form],

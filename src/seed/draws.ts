@@ -6,8 +6,9 @@ import { integer, join, param, type Sql, sql } from '../model/sql.ts'
 export const FEW_NULLS = 1
 
 /**
- * What is drawn for one property, as SQL: the same for the same seed, table, column and row's number, and of another property or
- * seed has nothing to do with it. PostgreSQL draws, in the statement that inserts: no value crosses the wire, and any machine draws the same.
+ * Draws the values of one property, as SQL: the same for the same seed, table, column and row's number, and independent of
+ * other properties and seeds. PostgreSQL draws, in the statement that inserts: no value crosses the wire, and any machine draws
+ * the same.
  */
 export class Draws {
   private drawn = 0
@@ -40,7 +41,7 @@ export function concatenated(...parts: readonly Sql[]): Sql {
   return join(parts, sql` || `)
 }
 
-/** So many more rows has what refers to others than those: companies, five times as many employees, 25 times as many absences. */
+/** Number of rows that refer to each row: five employees to a company, five absences to an employee. */
 const EACH = 5
 /** Longer chains make no entity larger. */
 const STEPS_MAX = 3

@@ -9,15 +9,15 @@ export interface Ids {
   readonly last: number
 }
 
-/** What rows are made with. */
+/** Inputs of the generator. */
 export interface Making {
   readonly entity: Entity
   readonly seed: number
-  /** Of the tables that are referred to, by their names. */
+  /** Ids in the tables that are referred to, by the tables' names. */
   readonly ids: ReadonlyMap<string, Ids | null>
   /** The number before that of the first row. */
   readonly base: number
-  /** Those of the entity that were made so far, of which the next ones name their own. */
+  /** Rows of the entity that were made so far, to which later ones may refer. */
   readonly own: Ids | null
 }
 

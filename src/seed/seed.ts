@@ -10,7 +10,7 @@ const PIECE_ROWS = 10_000
 export class SeedRefused extends Error {}
 
 export interface Seeding {
-  /** Of all entities together. */
+  /** Rows of all entities together. */
   readonly rows: number
   readonly seed: number
   /** Called after each piece. */

@@ -3,7 +3,7 @@ import { integer, param, type Sql, sql } from '../model/sql.ts'
 import { concatenated, type Draws, FEW_NULLS } from './draws.ts'
 import * as words from './words.ts'
 
-/** What a text is made of, and how many rows of 16 have none. */
+/** SQL of a text, and how many rows of 16 have none. */
 interface Made {
   readonly text: Sql
   readonly nulls: number
@@ -36,7 +36,7 @@ const pickOf =
     nulls,
   })
 
-/** What the names of columns say of their texts; the first that fits counts. All else is two words. */
+/** Texts by the names of columns; the first that fits counts. Any other column has two words. */
 const BY_COLUMN: readonly (readonly [column: RegExp, make: (asked: Asked) => Made])[] = [
   [/(^|_)(first|given)_name$|^forename$/, pickOf(words.FIRST_NAMES, 0)],
   [/(^|_)middle_name$/, pickOf(words.FIRST_NAMES, 10)],
@@ -96,7 +96,7 @@ function mailbox(draws: Draws): Sql {
   return sql`lower(${name}) || '.' || made.n || '@example.com'`
 }
 
-/** Of the numbers that are kept for films. */
+/** Telephone number of those that are reserved for films. */
 function telephone(draws: Draws): Sql {
   return sql`'+44 20 7946 0' || lpad((${draws.below(1_000)})::text, 3, '0')`
 }

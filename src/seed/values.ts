@@ -6,7 +6,7 @@ import { textOf, uniqueTextsMax } from './texts.ts'
 
 /** The first day that there may be, and how many follow. */
 const [FIRST_DAY, DAYS] = ['2016-01-01', 3_653]
-/** Of unique dates: each row has the next, up to the year 9999. */
+/** Range of unique dates: each row has the next one, up to the year 9999. */
 const [FIRST_UNIQUE_DAY, UNIQUE_DAYS] = ['2000-01-01', 2_900_000]
 /** How long after the date that it must not lie before. */
 const LATER_DAYS = 20
@@ -20,7 +20,7 @@ export class Values {
     private readonly seed: number,
   ) {}
 
-  /** Of a property that clients write and that is no reference. */
+  /** Value of a property that clients write and that is no reference. */
   of(property: Property): Sql {
     const value = this.by[property.kind.name](property)
     if (property.unique === null || !property.kind.nullable) return value

@@ -68,7 +68,7 @@ export const LOCATIONS =
 
 export const DIVISIONS = ['Corporate', 'Europe', 'Industry', 'International', 'Nordics', 'Products', 'Services']
 
-/** Of each department its jobs. */
+/** Jobs of each department. */
 export const JOBS: readonly (readonly [department: string, jobs: readonly string[]])[] = [
   ['Engineering', ['Engineer', 'Software Engineer', 'Test Engineer', 'Architect', 'Engineering Lead']],
   ['Operations', ['Planner', 'Dispatcher', 'Operator', 'Shift Lead', 'Site Lead', 'Maintenance Technician']],

@@ -55,6 +55,24 @@ describe('files', () => {
   })
 })
 
+describe('comments', () => {
+  test('a doc comment begins with a noun or a verb, in one line or in several', () => {
+    const riddles = /^\s*\/\*\*\s+(\*\s+)?(What|Who|Whose|Whom|Whether|Where|Of|So|The same|Those|That)\b/
+    const begins = source.flatMap((path) =>
+      [...read(path).matchAll(/^[ \t]*\/\*\*[\s\S]*?\*\//gm)].flatMap(([text]) =>
+        riddles.test(text) ? [`${path}: ${text.trim().slice(0, 80)}`] : [],
+      ),
+    )
+    expect(begins).toEqual([])
+  })
+
+  test('no line of a comment is longer than 130 characters', () => {
+    // It has the comments of the file that it generates.
+    const written = source.filter((path) => path !== 'src/client/clientFile.ts')
+    expect(found(/^(?=.{131})\s*(\/\*\*|\*|\/\/)/, written)).toEqual([])
+  })
+})
+
 describe('dependencies', () => {
   const { dependencies, devDependencies, optionalDependencies } = manifest
   testLockfile({ ...dependencies, ...devDependencies, ...optionalDependencies }, lockfile, 50)

@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib'
 const NAME = '@scalar/api-reference'
 const SCRIPT = 'package/dist/browser/standalone.js'
 const MANIFEST = 'package/package.json'
-/** Of the text in LICENSE here, which stands in Scalar's repository and not in the package. */
+/** License of Scalar. The text in LICENSE is that of its repository; the package has none. */
 const LICENSE = 'MIT'
 
 const [version = ''] = process.argv.slice(2)
