@@ -1,4 +1,5 @@
-// The tests: `npm test`, or `npm test -- ./test/api filtering --only-failures` for some files, with options of `bun test`.
+// The tests: `npm test`, or `npm test -- ./test/api filtering --only-failures` for some files, with options of `bun test`; `npm run
+// test:all` also runs those of whole systems.
 // Each file is a process of its own; those that need neither PostgreSQL nor a program are one together. Some run at the same time, since
 // many wait, each beside a PostgreSQL of its own: what a file locks, freezes or leaves running is not seen by the others. A file that
 // fails beside others is run once more, alone.
@@ -15,23 +16,20 @@ const ROOT = join(import.meta.dir, '..')
 const OWN = 'roster-test-run-'
 const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
+/** Files that start whole systems, such as servers beside faults, browsers, benches and generators of clients: most of the time. */
+const OF_SYSTEMS =
+  /^test\/(processes|bench|consumers|python|plans)\/|[bB]rowser\.|\/(hostile|upgrades|import|spreadsheet)\./
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
-  ...[
-    'consumers/openApi',
-    'house/docs',
-    'processes/supervisor',
-    'bench/run',
-    'properties/hostile',
-    'cache/cachedLists',
-  ],
-  ...['processes/sharedMemory', 'processes/main', 'pages/browser', 'api/batching', 'processes/unknownOutcomes'],
-  ...['bench/compare', 'plans/seeks', 'memory/exact', 'memory/fresh', 'processes/soak', 'processes/restarts'],
+  ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
+  ...['processes/sharedMemory', 'memory/fresh', 'pages/browser', 'describe/everyAnswer', 'processes/unknownOutcomes'],
+  ...['bench/compare', 'memory/copies', 'plans/seeks', 'memory/exact', 'processes/soak', 'processes/restarts'],
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
-const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits', 'keys/watch']].map(pathOf)
+const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits']].map(pathOf)
 const startedMs = performance.now()
-const words = process.argv.slice(2)
+const words = process.argv.slice(2).filter((word) => word !== '--all')
+const isAll = process.argv.includes('--all')
 const isOption = (word: string, index: number) => word.startsWith('-') || words[index - 1] === '-t'
 const options = words.filter(isOption)
 const filters = words.filter((word, index) => !isOption(word, index)).map((word) => word.replace(/^\.\//, ''))
@@ -39,7 +37,8 @@ const filters = words.filter((word, index) => !isOption(word, index)).map((word)
 const files = [...new Bun.Glob('test/**/*.test.ts').scanSync(ROOT)].filter(
   (file) =>
     // Packages of test/consumers bring tests of their own.
-    !file.includes('node_modules/') && (filters.length === 0 || filters.some((filter) => file.includes(filter))),
+    !file.includes('node_modules/') &&
+    (filters.length === 0 ? isAll || !OF_SYSTEMS.test(file) : filters.some((filter) => file.includes(filter))),
 )
 if (files.length === 0) {
   console.error(`no test file has ${filters.join(' or ')} in its path`)
