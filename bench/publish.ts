@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { figureText } from './report/figure.ts'
-import { ratePlot } from './report/page.ts'
+import { latencyPlot, ratePlot } from './report/page.ts'
 import {
   bestOf,
   isIndexed,
@@ -20,6 +20,7 @@ export class NotPublished extends Error {}
 
 export const PUBLISHED = 'bench/published.json'
 const PICTURE = 'docs/images/bench.svg'
+const LATENCY_PICTURE = 'docs/images/bench-p99.svg'
 const BLOCK = /(<!-- bench:begin -->\n)[\s\S]*?(<!-- bench:end -->)/
 /** The scenarios that the README shows. */
 const SHOWN = ['one-by-id', 'new-lists', 'filter-sort']
@@ -37,7 +38,8 @@ export const pages: readonly Page[] = [
     path: 'docs/benchmarks.md',
     textFor: (results, before) => withBlock('docs/benchmarks.md', before, fullBlock(results)),
   },
-  { path: PICTURE, textFor: picture },
+  { path: PICTURE, textFor: (results) => ratePlot(plotted(results)) },
+  { path: LATENCY_PICTURE, textFor: (results) => latencyPlot(plotted(results)) },
 ]
 
 /** Makes the run of this JSON file the published one. Nothing is written where the run is not fit. @throws NotPublished */
@@ -46,7 +48,7 @@ export function publish(file: string, root: string): void {
   if (results.commit.endsWith('+'))
     throw new NotPublished(`the run is of ${results.commit}, a checkout with changes of its own`)
   const texts = pages.map(({ path, textFor }) => {
-    const isMade = path === PICTURE
+    const isMade = path.endsWith('.svg')
     return [path, textFor(results, isMade ? '' : readFileSync(join(root, path), 'utf8'))] as const
   })
   for (const [path, text] of [...texts, [PUBLISHED, writeJson(results)] as const]) writeFileSync(join(root, path), text)
@@ -82,39 +84,44 @@ function readmeBlock(results: Results): string {
 ${circumstances(results, PUBLISHED)}`
 }
 
-/** Every scenario, beside every peer. */
+/** Charts of some scenarios, and every scenario beside every peer. */
 function fullBlock(results: Results): string {
   const peers = targetsOf(results).filter(isPeer)
-  const duels = ['vs. best peer', 'vs. best with its index']
-  const heads = ['requests/s', 'Roster', 'no memory', ...peers, ...duels, 'p50, p99 ms', 'CPU µs: server, PostgreSQL']
+  const heads = ['requests/s', 'Roster', 'no memory', ...peers, 'vs. best peer', 'p99 ms']
   const lines = results.scenarios.map((scenario) => {
     const rows = rowsOf(scenario)
     const rowOf = (target: string) => rows.find((row) => row.target === target)
     const subject = rowOf(SUBJECT)
-    const ratios = [isPeer, isIndexed].map((isMeant) => ratioOf(subject, bestOf(rows, isMeant)))
+    const [ratio, indexed] = [isPeer, isIndexed].map((isMeant) => ratioOf(subject, bestOf(rows, isMeant)))
     return [
       ...[scenario.title, subject?.void === null ? spreadText(subject) : cellOf(subject)],
       ...[NO_MEMORY, ...peers].map((target) => cellOf(rowOf(target))),
-      ...ratios.map((ratio) => (ratio === null ? '–' : `${figureText(ratio)} ×`)),
-      `${figureText(subject?.p50Ms)}, ${figureText(subject?.p99Ms)}`,
-      `${figureText(subject?.serverCpuUs)}, ${figureText(subject?.postgresCpuUs)}`,
+      `${ratioText(ratio)}${indexed ? ` (${ratioText(indexed)})` : ''}`,
+      figureText(subject?.p99Ms),
     ]
   })
   const versions = Object.entries(results.versions).map(
     ([name, text]) => `${name}${text.includes(',') ? ':' : ''} ${text}`,
   )
-  return `\`${results.command}\`. ${versions.join('; ')}.
+  return `![Requests/s of Roster and its peers](images/bench.svg)
+
+![p99 of Roster and its peers](images/bench-p99.svg)
 
 ${markdown(heads, lines)}
-${circumstances(results, '../bench/published.json')}`
+In brackets: the least and the most of the rounds; the ratio to the best peer with an index made for the list.
+${circumstances(results, '../bench/published.json')}
+\`${results.command}\`. ${versions.join('; ')}.
+`
 }
 
-function picture(results: Results): string {
-  return ratePlot(
-    shownOf(results).map(({ title, rows }) => {
-      return { title, rows: rows.filter(({ target }) => target === SUBJECT || isPeer(target) || isIndexed(target)) }
-    }),
-  )
+function ratioText(ratio: number | null | undefined): string {
+  return ratio ? `${figureText(ratio)} ×` : '–'
+}
+
+function plotted(results: Results): { title: string; rows: Row[] }[] {
+  return shownOf(results).map(({ title, rows }) => {
+    return { title, rows: rows.filter(({ target }) => target === SUBJECT || isPeer(target) || isIndexed(target)) }
+  })
 }
 
 /** @throws NotPublished where the run lacks one of these scenarios, or its figures */

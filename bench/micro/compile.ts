@@ -8,6 +8,7 @@ import employee from '../../src/entities/employee.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Assignments, ListQuery } from '../../src/model/query.ts'
+import { planWrite } from '../../src/model/writePlan.ts'
 import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { type Case, measure, printCosts } from './measure.ts'
@@ -66,13 +67,17 @@ function withShape(query: ListQuery, entity: Entity, index: number): ListQuery {
 
 function createCase(entity: Entity, body: Record<string, unknown>): Case {
   const changes: Assignments = parseComplete(entity, body)
-  return { name: `new ${entity.name}`, operation: 'compileCreate', work: () => compileCreate(entity, changes) }
+  return {
+    name: `new ${entity.name}`,
+    operation: 'compileCreate',
+    work: () => compileCreate(entity, planWrite('', changes)),
+  }
 }
 
 function updateCase(entity: Entity, body: Record<string, unknown>): Case {
   const changes: Assignments = parsePartial(entity, body)
   const name = `${Object.keys(body).join(', ')} of one ${entity.name}`
-  return { name, operation: 'compileUpdate', work: (turn) => compileUpdate(entity, String(turn), changes) }
+  return { name, operation: 'compileUpdate', work: (turn) => compileUpdate(entity, planWrite(String(turn), changes)) }
 }
 
 if (import.meta.main) printCosts(measure(compileCases()))

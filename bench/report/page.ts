@@ -62,15 +62,29 @@ function line(row: Row, all: readonly Row[]): string {
   return `<tr class="void">${head}${cells}</tr>${reason}`
 }
 
+interface PlottedGroup {
+  readonly title: string
+  readonly rows: readonly Row[]
+}
+
 /** The requests/s of all whose figures count. */
-export function ratePlot(groups: readonly { readonly title: string; readonly rows: readonly Row[] }[]): string {
-  return dotPlot({
-    axis: 'requests/s',
-    groups: groups.map(({ title, rows }) => ({
-      title,
-      dots: rows.flatMap(({ target, requestsPerSecond, void: reason }) =>
-        requestsPerSecond && reason === null ? [{ name: target, ...requestsPerSecond }] : [],
-      ),
-    })),
-  })
+export function ratePlot(groups: readonly PlottedGroup[]): string {
+  return plot('requests/s', groups, ({ requestsPerSecond }) => requestsPerSecond)
+}
+
+/** The latency that 99 of 100 responses do not exceed. */
+export function latencyPlot(groups: readonly PlottedGroup[]): string {
+  return plot('p99, ms', groups, ({ p99Ms }) => p99Ms && { least: p99Ms, middle: p99Ms, greatest: p99Ms })
+}
+
+function plot(
+  axis: string,
+  groups: readonly PlottedGroup[],
+  figuresOf: (row: Row) => { least: number; middle: number; greatest: number } | null | undefined | 0,
+): string {
+  const dotOf = (row: Row) => {
+    const figures = row.void === null && figuresOf(row)
+    return figures ? [{ name: row.target, ...figures }] : []
+  }
+  return dotPlot({ axis, groups: groups.map(({ title, rows }) => ({ title, dots: rows.flatMap(dotOf) })) })
 }

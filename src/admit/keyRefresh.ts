@@ -1,6 +1,6 @@
 import type { KeyRecord, KeySource } from '../model/key.ts'
-import { monotonicMs } from '../os/clock.ts'
 import { SingleFlight } from '../os/singleFlight.ts'
+import { monotonicMs } from '../os/time.ts'
 
 /** Pause between looks for changed keys, so that a revoked key is refused within a second. D34 */
 const EVERY_MS = 500

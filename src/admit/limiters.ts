@@ -1,6 +1,6 @@
 import { parseRules, type Rule } from '../model/limits.ts'
-import { monotonicMs } from '../os/clock.ts'
 import { OWN_WORD, openRegion, type Region } from '../os/region.ts'
+import { monotonicMs } from '../os/time.ts'
 import type { Key } from './keyring.ts'
 import { Limiter, type SharedStore } from './limiter.ts'
 import { anonymousClients, type LimiterSettings, type LimiterTables } from './limiterFiles.ts'

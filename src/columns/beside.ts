@@ -1,7 +1,7 @@
 import type { Seek } from '../model/query.ts'
+import { nextAbove, nextBelow } from './codes.ts'
 import type { Condition } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
-import { nextAbove, nextBelow } from './floats.ts'
 import type { PageKey } from './pageKeys.ts'
 import type { RowCodes } from './rowCodes.ts'
 

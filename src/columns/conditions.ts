@@ -1,10 +1,10 @@
-import { plainDecimal } from '../model/decimal.ts'
+import { compareDecimals, plainDecimal } from '../model/decimal.ts'
 import type { Entity } from '../model/entity.ts'
 import { isText as isTextName, type Kind } from '../model/kinds.ts'
 import type { Sides } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
+import { nextAbove, nextBelow } from './codes.ts'
 import { EMPTY_TEXT, NO_TEXT } from './dictionary.ts'
-import { nextAbove, nextBelow } from './floats.ts'
 import type { RankTable } from './rankTable.ts'
 import type { RowCodes } from './rowCodes.ts'
 
@@ -100,10 +100,10 @@ function aroundCode(code: number | null): Around {
 /** Neighbors of a number that has no code itself; null: they cannot be known. */
 function aroundNone(kind: Kind, operand: string): Around | null {
   const nearest = Number(operand)
-  if (!kind.compare || Number.isNaN(nearest)) return null
+  if (Number.isNaN(nearest)) return null
   // The one decimal with a code that could have this one.
   const plain = plainDecimal(nearest.toPrecision(15))
-  const order = plain === null || kind.name !== 'decimal' ? 0 : kind.compare(kind.printFilter(plain), operand)
+  const order = plain === null || kind.name !== 'decimal' ? 0 : compareDecimals(kind.printFilter(plain), operand)
   return {
     below: order < 0 ? nearest : nextBelow(nearest),
     equal: null,

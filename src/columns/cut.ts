@@ -1,6 +1,6 @@
+import { floatOf } from './codes.ts'
 import type { Condition } from './conditions.ts'
 import { NO_TEXT } from './dictionary.ts'
-import { floatOf } from './floats.ts'
 import { BUCKETS } from './kernel.ts'
 import type { PageKey } from './pageKeys.ts'
 

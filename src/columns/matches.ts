@@ -1,3 +1,5 @@
+import { LruCache } from '../model/lruCache.ts'
+import type { Filter } from '../model/query.ts'
 import type { Condition } from './conditions.ts'
 import type { Kernel } from './kernel.ts'
 import type { RowStore } from './rowStore.ts'
@@ -134,4 +136,34 @@ function test({ calls }: Kernel, segment: Segment, condition: Condition, from: n
   if (segment.isWide[column]) calls.range64(address, rows, from, to, least, greatest, flip)
   else if (byRank) calls.rankRange(address, rows, from, to, byRank.address, least, greatest - least)
   else calls.range32(address, rows, from, to, least, greatest - least, flip)
+}
+
+/** Maximum lists: each takes some 30 KB for a table of 10,000,000 rows. */
+const LISTS_MAX = 64
+
+/** How many rows of a list are in which segments, of the lists found last; until a row changes. */
+export class KeptCounts {
+  private lists: LruCache<Counts> | null = null
+
+  get(filters: readonly Filter[]): Counts | null {
+    return this.lists?.get(keyOf(filters)) ?? null
+  }
+
+  set(filters: readonly Filter[], { segments, counts, total }: Counts): void {
+    this.lists ??= new LruCache(LISTS_MAX, () => 1)
+    this.lists.set(keyOf(filters), { segments, counts, total })
+  }
+
+  forget(): void {
+    this.lists = null
+  }
+}
+
+function keyOf(filters: readonly Filter[]): string {
+  return (
+    filters
+      // No value is another operand than the text "null".
+      .map(({ property, operator, value }) => `${property.column}${operator.prefix}${value === null ? '\0' : value}`)
+      .join('\0')
+  )
 }

@@ -27,16 +27,17 @@ export class OrderDemand {
   /** A list had `total` of so many rows. Returns the column of the order that is due; null: this one is good enough. */
   note({ filters, sorts }: ListQuery, total: number, rows: number): number | null {
     if (rows < ROWS_MIN) return null
-    if (SELECTIVE * total > rows) return this.count(sorts[0]?.property)
+    if (SELECTIVE * total > rows) return sorts[0] === undefined ? null : this.count(sorts[0].property)
     let due: number | null = null
     for (const { property, operator, value } of filters)
       if (value !== null && operator.sides?.none === false) due = this.count(property) ?? due
     return due
   }
 
-  private count(property: Property | undefined): number | null {
-    const column = property === undefined ? ID : this.entity.properties.indexOf(property)
-    if (!this.usable[column]) return null
+  private count(property: Property): number | null {
+    const column = this.entity.properties.indexOf(property)
+    // The index of ids serves lists by id in any order of the rows.
+    if (column === ID || !this.usable[column]) return null
     const lists = (this.lists[column] as number) + 1
     this.lists[column] = lists
     if (column === this.column || lists < LISTS_MIN) return null

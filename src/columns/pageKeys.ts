@@ -1,7 +1,9 @@
 import { order } from '../model/order.ts'
 import type { Sort } from '../model/query.ts'
 import type { Coded } from './conditions.ts'
+import { NO_TEXT } from './dictionary.ts'
 import type { RankTable } from './rankTable.ts'
+import type { RowStore } from './rowStore.ts'
 
 /** One key of an order. */
 export interface PageKey {
@@ -22,4 +24,38 @@ export function pageKeysOf({ entity, rowCodes, ranks, uncoded }: Coded, sorts: r
     keys.push({ column, isDescending: descending, ranks: own })
   }
   return keys
+}
+
+/** Slots of rows in the order of some keys, the last of which is the id. */
+export function sortSlots(slots: Int32Array, keys: readonly PageKey[], rows: RowStore): number[] {
+  const values = keys.map((key) => valuesOf(slots, key, rows))
+  const order = new Uint16Array(slots.length)
+  for (let at = 0; at < slots.length; at++) order[at] = at
+  order.sort((one, other) => {
+    for (let level = 0; level < keys.length; level++) {
+      const own = values[level] as Float64Array
+      const difference = compare(own[one] as number, own[other] as number)
+      if (difference !== 0) return (keys[level] as PageKey).isDescending ? -difference : difference
+    }
+    return 0
+  })
+  const sorted: number[] = []
+  for (let at = 0; at < order.length; at++) sorted.push(slots[order[at] as number] as number)
+  return sorted
+}
+
+function valuesOf(slots: Int32Array, { column, ranks }: PageKey, rows: RowStore): Float64Array {
+  const values = new Float64Array(slots.length)
+  for (let at = 0; at < slots.length; at++) {
+    const code = rows.codeAt(slots[at] as number, column)
+    values[at] = !ranks ? code : code === NO_TEXT ? Number.NaN : ranks.rankOf(code)
+  }
+  return values
+}
+
+/** No value, NaN, is greater than any, also than Infinity. */
+function compare(one: number, other: number): number {
+  if (one < other) return -1
+  if (one > other) return 1
+  return one === other ? 0 : Number(Number.isNaN(one)) - Number(Number.isNaN(other))
 }

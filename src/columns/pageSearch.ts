@@ -1,12 +1,11 @@
+import { ordinalOf } from './codes.ts'
 import type { Condition } from './conditions.ts'
 import { type Cut, cutFloats, cutNumbers, NONE, type Run, rangeOf } from './cut.ts'
-import { ordinalOf } from './floats.ts'
 import { BUCKETS, type Kernel, SCRATCH_ROWS } from './kernel.ts'
 import { type Matches, restrict } from './matches.ts'
-import type { PageKey } from './pageKeys.ts'
+import { type PageKey, sortSlots } from './pageKeys.ts'
 import { ID, type RowStore } from './rowStore.ts'
 import type { Segment } from './segment.ts'
-import { sortSlots } from './sortSlots.ts'
 
 /** Minimum rows that are sorted at once, besides twice the page's: more are divided into buckets first. */
 const SORTED_MIN = 128

@@ -1,7 +1,6 @@
 import { IdIndex } from './idIndex.ts'
 import type { Kernel } from './kernel.ts'
-import { Segment } from './segment.ts'
-import { Zones } from './zones.ts'
+import { Segment, Zones } from './segment.ts'
 
 /** Rows of a segment: with fewer, a range is met more closely; with more, there are fewer segments to rule out. */
 const SEGMENT_ROWS = 8_192

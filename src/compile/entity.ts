@@ -3,6 +3,7 @@ import { copiedProperties, copyingColumns, type ReferringColumn } from '../model
 import type { Entity, Property } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import type { WritePlan } from '../model/writePlan.ts'
 import {
   batchInsert,
   batchQuery,
@@ -61,11 +62,11 @@ export function compileColumnTypes({ table }: Entity): Statement {
 }
 
 /**
- * A new row; returns it, and the transaction; or no row where a reference names none, or the key of `once` was used or is in
- * use. `asker`: the id of the API key that asks for it.
+ * Compiles a new row; returns it, and the transaction; or no row if a reference names none, or the key of `once` was used or is
+ * in use.
  */
-export function compileCreate(entity: Entity, changes: Assignments, once: Once | null = null, asker = ''): Batchable {
-  const changed = changedProperties(entity, changes)
+export function compileCreate(entity: Entity, { values, once, asker }: WritePlan): Batchable {
+  const changed = changedProperties(entity, values)
   const verb = `create${once ? ' once' : ''}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const operands = operandsOf(changed)
@@ -76,7 +77,7 @@ export function compileCreate(entity: Entity, changes: Assignments, once: Once |
     const { text } = toStatement(insertOne(parts, key), [...paramsOf(operands), key])
     return aloneIfUnique(changed, { text, batch: batchInsert(parts, operands, key) })
   })
-  return { text, values: [...valuesOf(changed, changes), ...valuesOfOnce(once), asker], batch, once, asker }
+  return { text, values: [...valuesOf(changed, values), ...valuesOfOnce(once), asker], batch, once, asker }
 }
 
 function valuesOfOnce(once: Once | null): string[] {
@@ -84,21 +85,16 @@ function valuesOfOnce(once: Once | null): string[] {
 }
 
 /**
- * Sets the changed properties of one row, at least one; returns the row, and the transaction. No row where a reference names
- * none, or a rule of the entity would not hold; and `copying`: where more than `COPIES_MAX` rows of one of these copy from it,
- * in a batch where more than a few do; `versions`, an array as PostgreSQL writes it: where the row has none of these. `once`,
- * `asker`: as of `compileCreate`.
+ * Compiles an update of one row, of one property at least; returns the row, and the transaction. No row if a reference names
+ * none, a rule of the entity would not hold, or the row has none of the plan's versions; nor if more than `COPIES_MAX` rows of
+ * one of `copying` copy from it, in a batch if more than a few do.
  */
 export function compileUpdate(
   entity: Entity,
-  id: string,
-  changes: Assignments,
+  { id, values, versions, once, asker }: WritePlan,
   copying: readonly ReferringColumn[] = [],
-  versions: string | null = null,
-  once: Once | null = null,
-  asker = '',
 ): Batchable {
-  const changed = changedProperties(entity, changes)
+  const changed = changedProperties(entity, values)
   const verb = `update${copying.length === 0 ? '' : ' few'}${versions === null ? '' : ' if'}${once ? ' once' : ''}`
   const { text, batch } = shapes.get(shapeOf(verb, entity, changed), () => {
     const among = versions === null ? [] : [{ param: param(null), type: 'text' }]
@@ -127,7 +123,7 @@ export function compileUpdate(
     return aloneIfUnique(changed, { text, batch: batchUpdate(batched, operands, key) })
   })
   const own = versions === null ? [id] : [versions, id]
-  return { text, values: [...valuesOf(changed, changes), ...own, ...valuesOfOnce(once), asker], batch, once, asker }
+  return { text, values: [...valuesOf(changed, values), ...own, ...valuesOfOnce(once), asker], batch, once, asker }
 }
 
 /**

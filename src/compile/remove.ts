@@ -1,7 +1,8 @@
-import type { Batch, Batchable, Once } from '../model/batch.ts'
+import type { Batch, Batchable } from '../model/batch.ts'
 import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import { join, name, type Param, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import type { WritePlan } from '../model/writePlan.ts'
 import { isAmong, setsKey, setsKeyAndTimeout } from './batch.ts'
 import { onceRemove } from './once.ts'
 import { columns } from './parts.ts'
@@ -11,18 +12,15 @@ type Compiled = { readonly text: string; readonly batch: Batch }
 const known = new Map<string, WeakMap<Entity, Compiled>>()
 
 /**
- * Deletes one row; returns it as it was, and the transaction; or no row where one of `referring` has its id. These are asked
- * once the row is locked, for what is committed by then: who refers to it has held a lock on it, and the statement's own
- * snapshot may be older. `referring` is the same for every row of the entity. `versions`, `once`, `asker`: as
- * of `compileUpdate`.
+ * Compiles the deletion of one row; returns it as it was, and the transaction; or no row if one of `referring` has its id, or
+ * it has none of the plan's versions. References are looked for once the row is locked, among what is committed by then: a
+ * writer of a reference has held a lock on the row, and the statement's own snapshot may be older. `referring` is the same for
+ * every row of the entity.
  */
 export function compileRemove(
   entity: Entity,
-  id: string,
+  { id, versions, once, asker }: WritePlan,
   referring: readonly ReferringColumn[],
-  versions: string | null = null,
-  once: Once | null = null,
-  asker = '',
 ): Batchable {
   if (once) {
     const returning = returningOf(entity)

@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { LOG_FORMATS, LOG_LEVELS } from '../log.ts'
 import { parseRules } from '../model/limits.ts'
-import { parseNetworks } from '../model/networks.ts'
 import { parseOrigins } from '../model/origins.ts'
-import { parseTargets } from '../model/targets.ts'
+import { parseNetworks, parseTargets } from '../model/targets.ts'
 import { checkDatabaseUrl, type Setting } from './setting.ts'
 
 const oneOf = (values: readonly string[]) => Type.Union(values.map((value) => Type.Literal(value)))

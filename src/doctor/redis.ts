@@ -1,5 +1,5 @@
 import { RedisClient } from 'bun'
-import { withDeadline } from '../os/deadline.ts'
+import { withDeadline } from '../os/time.ts'
 import { clockOff, type Finding, fault, ok } from './finding.ts'
 
 const MS_MAX = 5_000

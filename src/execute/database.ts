@@ -7,8 +7,8 @@ import { busyWithWrites, errorFor, isUndone, isUnknown, missedDeadline, outcomeU
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
 import { classify, type Verdict } from './sqlstate.ts'
+import { WriteTurns } from './turns.ts'
 import { type DriverQuery, Sending, type Work, workOf } from './work.ts'
-import { WriteTurns } from './writeTurns.ts'
 
 export interface DatabaseOptions extends PoolOptions, MeterOptions {
   /** Waiting for a connection included; default: 5 s. */

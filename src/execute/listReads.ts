@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
-import type { Asker } from '../model/asker.ts'
 import type { Batchable } from '../model/batch.ts'
+import type { Asker } from '../model/key.ts'
 import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Database } from './database.ts'

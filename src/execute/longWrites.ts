@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
-import { withDeadline } from '../os/deadline.ts'
+import { withDeadline } from '../os/time.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 
 /** The limits of every other statement, for these. */

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { version } from '../../package.json'
 import type { AllowedTargets } from '../model/targets.ts'
-import { withDeadline } from '../os/deadline.ts'
+import { withDeadline } from '../os/time.ts'
 import { AddressRefused, addressFor, hostOf, type Resolve } from './address.ts'
 
 /** Content of a delivery. */

@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import { type ConnectOptions, connectTo } from '../execute/connect.ts'
 import type { ChangesToken } from '../model/changesToken.ts'
 import type { Row, Statement } from '../model/sql.ts'
-import { withDeadline } from '../os/deadline.ts'
+import { withDeadline } from '../os/time.ts'
 
 /** A hook that is to be served, as the database has it. */
 export interface Hook {

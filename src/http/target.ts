@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.ts'
 import { shown } from '../model/shown.ts'
-import { encodeRaw, TARGET_LENGTH_MAX } from '../model/uri.ts'
+import { encodeRaw, TARGET_LENGTH_MAX } from '../respond/pageLinks.ts'
 
 /** Target of a request: its path, as the client wrote it, and the text behind `?`. */
 export interface Target {

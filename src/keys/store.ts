@@ -1,13 +1,13 @@
 import type postgres from 'postgres'
 import { ApiError } from '../errors.ts'
-import { connectTo } from '../execute/connect.ts'
+import { connectTo, withConnection } from '../execute/connect.ts'
 import type { Database } from '../execute/database.ts'
 import { QUERY_MS_MAX, STATEMENT_MS_MAX } from '../execute/deadlines.ts'
 import { classify } from '../execute/sqlstate.ts'
 import type { KeyRecord, KeySource } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
 import type { Statement } from '../model/sql.ts'
-import { withDeadline } from '../os/deadline.ts'
+import { withDeadline } from '../os/time.ts'
 import * as statements from './statements.ts'
 import { selectCurrent, selectVersion } from './statements.ts'
 
@@ -167,4 +167,11 @@ export function keySource(database: Database): KeySource {
     // A database that refuses this statement, or is slow, may still answer others.
     isAway: (error) => error instanceof ApiError && ['lost', 'notSent'].includes(classify(error.cause)),
   }
+}
+
+/** Reads the database's secret, which cursors are signed with. @throws Error when it cannot be read */
+export async function readCursorSecret(url: string): Promise<string> {
+  const [row] = await withConnection(url, (sql) => sql<{ secret: string }[]>`select secret from cursor_secret`)
+  if (!row) throw new Error('the table cursor_secret is empty')
+  return row.secret
 }

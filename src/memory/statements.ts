@@ -1,7 +1,6 @@
 import { columns } from '../compile/parts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
-import type { Snapshot } from './snapshot.ts'
 
 /** A question that finds more lines, or more rows, is answered by loading the table anew. */
 const LINES_MAX = 1_000
@@ -97,4 +96,22 @@ from found left join changed on not is_whole \
 left join lateral (select ${columns(entity)} from ${name(entity.table)} as own where own.id = changed.id offset 0) as now_is on true`,
     [own, next, running],
   )
+}
+
+/** Which transactions a statement saw the work of. PostgreSQL documentation, 9.28.7, pg_snapshot. */
+export class Snapshot {
+  /** The first transaction that had not ended: the work of all before it was there, or was undone. */
+  readonly oldest: number
+  /** The first transaction that had not begun, as PostgreSQL prints it. */
+  readonly next: string
+  /** Transactions that ran, as an array of PostgreSQL. */
+  readonly running: string
+
+  /** `text`: `xmin:xmax:xip,xip...`. Transactions have 64 bits; none comes near 2^53. */
+  constructor(readonly text: string) {
+    const [oldest = '', next = '', running = ''] = text.split(':')
+    this.oldest = Number(oldest)
+    this.next = next
+    this.running = `{${running}}`
+  }
 }

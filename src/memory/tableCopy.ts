@@ -7,8 +7,7 @@ import { cellOf, count } from '../metrics/counts.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { ListQuery } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { Snapshot } from './snapshot.ts'
-import { compileChangedRows, compileQuestion } from './statements.ts'
+import { compileChangedRows, compileQuestion, Snapshot } from './statements.ts'
 import type { Moment, Sample, TableReader, TableSize } from './tableReader.ts'
 
 export interface CopyParts extends SearchParts {

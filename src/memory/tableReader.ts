@@ -3,8 +3,7 @@ import { connectTo } from '../execute/connect.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
 import { type TakeLine, takePieces } from './copyPieces.ts'
-import { Snapshot } from './snapshot.ts'
-import { BEGIN_RUN, compileMoment, compileRowsBehind, compileSample } from './statements.ts'
+import { BEGIN_RUN, compileMoment, compileRowsBehind, compileSample, Snapshot } from './statements.ts'
 
 /** As of what a table was read. */
 export interface Moment {

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type Kind, Mismatch, orNull } from './kinds.ts'
 import { isPlainInstant } from './plainInstant.ts'
-import { compareDates } from './printed.ts'
 
 const ALLOWED = 'a date like 2024-01-31'
 
@@ -21,7 +20,6 @@ export const dateKind: Kind = {
   },
   parseFilter: parseDate,
   printFilter: (operand) => operand,
-  compare: compareDates,
   readText: (text) => text,
 }
 

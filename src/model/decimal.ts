@@ -1,5 +1,3 @@
-import { compareCodes } from './printed.ts'
-
 /** Longer numbers are refused, wherever they come from. */
 export const DIGITS_MAX = 200
 
@@ -31,7 +29,7 @@ export function compareDecimals(one: string, other: string): number {
 
 /** Decimals of the same sign, by their distance from 0. */
 function compareDigits(one: string, other: string): number {
-  return wholeLength(one) - wholeLength(other) || compareCodes(one, other)
+  return wholeLength(one) - wholeLength(other) || (one < other ? -1 : Number(one > other))
 }
 
 function wholeLength(text: string): number {

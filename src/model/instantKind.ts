@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type Kind, Mismatch, orNull } from './kinds.ts'
 import { instantHint, plainInstantOf } from './plainInstant.ts'
-import { compareInstants } from './printed.ts'
 
 /** A date-time to the second, in UTC. */
 export const instantKind: Kind = {
@@ -19,7 +18,6 @@ export const instantKind: Kind = {
   },
   parseFilter: parseInstant,
   printFilter: (operand) => `${operand.slice(0, 10)} ${operand.slice(11, 19)}+00`,
-  compare: compareInstants,
   // The session's zone is UTC and its style ISO, so PostgreSQL writes 2024-01-31 09:00:00+00.
   readText: (text) => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`,
 }

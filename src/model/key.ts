@@ -20,3 +20,11 @@ export interface KeySource {
   /** Returns whether an error of these means that the database answers nothing at all. */
   isAway(error: unknown): boolean
 }
+
+/** The client for which a statement is run: clients that ask for much wait for clients that ask for little. */
+export interface Asker {
+  /** The id of its key. */
+  readonly key: string
+  /** Aborted when its client has left. */
+  readonly request: { readonly signal: AbortSignal }
+}

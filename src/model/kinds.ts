@@ -1,6 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { compareDecimals, DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
-import { type Compare, compareCodes, compareIntegers } from './printed.ts'
+import { DIGITS_MAX, plainDecimal, printDecimal } from './decimal.ts'
 
 /** A value that does not fit a kind; `message` continues a sentence that begins with the property's name. */
 export class Mismatch extends Error {}
@@ -48,8 +47,6 @@ export interface Kind {
   parseFilter(text: string): string
   /** Prints what `parseFilter` returned as a column would print it: values are equal if these texts are. */
   printFilter(operand: string): string
-  /** The order of values as PostgreSQL prints them; null: PostgreSQL alone knows it. */
-  readonly compare: Compare | null
   /** PostgreSQL's text → the JSON value of a response; null: the text is the JSON, and a number would not keep it. */
   readonly readText: ((text: string) => string | number | boolean) | null
 }
@@ -80,7 +77,6 @@ export function textKind(lengthMax: number): Kind {
     },
     printFilter: (operand) => operand,
     // PostgreSQL's ICU may be of another version than Bun's, and orders some texts otherwise.
-    compare: null,
     readText: (text) => text,
   }
 }
@@ -117,7 +113,6 @@ export const booleanKind: Kind = {
     return lower
   },
   printFilter: (operand) => (operand === 'true' ? 't' : 'f'),
-  compare: compareCodes,
   readText: (text) => text === 't',
 }
 
@@ -146,7 +141,6 @@ export function integerKind(nullable: boolean): Kind {
     },
     parseFilter: parseIntegerFilter,
     printFilter: (operand) => operand,
-    compare: compareIntegers,
     readText: Number,
   }
 }
@@ -191,7 +185,6 @@ export function decimalKind(digits: number, scale: number): Kind {
       return plain
     },
     printFilter: (operand) => printDecimal(operand, scale),
-    compare: compareDecimals,
     readText: null,
   }
 }

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { plainDecimal } from './decimal.ts'
 import { JsonNumber, type Kind, Mismatch, orNull, parseIntegerFilter } from './kinds.ts'
-import { compareIntegers } from './printed.ts'
 
 /** The integers from `min` to `max`, both of which a JSON number keeps. */
 export interface Range {
@@ -39,7 +38,6 @@ export function numberKind({ min, max }: Range): Kind {
     },
     parseFilter: parseIntegerFilter,
     printFilter: (operand) => operand,
-    compare: compareIntegers,
     readText: Number,
   }
 }

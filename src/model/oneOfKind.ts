@@ -34,7 +34,6 @@ export function oneOfKind(values: readonly string[]): Kind {
     parseFilter: parse,
     printFilter: (operand) => operand,
     // As of any text, PostgreSQL alone knows it.
-    compare: null,
     readText: (text) => text,
   }
 }

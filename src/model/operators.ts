@@ -1,9 +1,6 @@
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
-/** Tests whether a row's value matches: the value as PostgreSQL prints it, null for none. */
-export type ValueTest = (value: string | null) => boolean
-
 /** Which values an operator takes by where they lie: less than its operand, equal to it, greater; and rows without a value. */
 export interface Sides {
   readonly less: boolean
@@ -18,23 +15,17 @@ export interface Operator {
   readonly meaning: string
   serves(kind: Kind): boolean
   compile(column: Sql, value: Param): Sql
-  /** The test of `compile` without PostgreSQL, for an operand as PostgreSQL would print it; null: only PostgreSQL can decide. */
-  test(kind: Kind, operand: string): ValueTest | null
-  /** The test by order alone; if the operand is empty, rows without a value are equal to it. Null: order does not decide. */
+  /**
+   * Meaning without PostgreSQL, by order alone; if the operand is empty, rows without a value are equal to it. Null: order does
+   * not decide.
+   */
   readonly sides: Sides | null
   /** For an operand that is empty, "no value"; null: not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
-  /** The test of `compileEmpty` without PostgreSQL. */
-  readonly testEmpty: ((emptyIsNoValue: boolean) => ValueTest) | null
 }
 
 const everyKind = () => true
 const orderedKinds = (kind: Kind) => kind.ordered
-
-/** A row without a value compares with none. */
-function testOrder(holds: (order: number) => boolean): Operator['test'] {
-  return ({ compare }, operand) => compare && ((value) => value !== null && holds(compare(value, operand)))
-}
 
 export const operators: readonly Operator[] = [
   {
@@ -42,60 +33,48 @@ export const operators: readonly Operator[] = [
     meaning: 'equals; exact and case-sensitive',
     serves: everyKind,
     compile: (column, value) => sql`${column} = ${value}`,
-    test: (_, operand) => (value) => value === operand,
     sides: { less: false, equal: true, greater: false, none: false },
     compileEmpty: (column, emptyToo) =>
       emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`,
-    testEmpty: (emptyToo) => (value) => value === null || (emptyToo && value === ''),
   },
   {
     prefix: '!=',
     meaning: 'not equals; the complement of =, so rows without a value belong here',
     serves: everyKind,
     compile: (column, value) => sql`${column} is distinct from ${value}`,
-    test: (_, operand) => (value) => value !== operand,
     sides: { less: true, equal: false, greater: true, none: true },
     compileEmpty: (column, emptyToo) => (emptyToo ? sql`${column} <> ''` : sql`${column} is not null`),
-    testEmpty: (emptyToo) => (value) => value !== null && !(emptyToo && value === ''),
   },
   {
     prefix: '<',
     meaning: 'less than',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} < ${value}`,
-    test: testOrder((order) => order < 0),
     sides: { less: true, equal: false, greater: false, none: false },
     compileEmpty: null,
-    testEmpty: null,
   },
   {
     prefix: '<=',
     meaning: 'less than or equal',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} <= ${value}`,
-    test: testOrder((order) => order <= 0),
     sides: { less: true, equal: true, greater: false, none: false },
     compileEmpty: null,
-    testEmpty: null,
   },
   {
     prefix: '>',
     meaning: 'greater than',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} > ${value}`,
-    test: testOrder((order) => order > 0),
     sides: { less: false, equal: false, greater: true, none: false },
     compileEmpty: null,
-    testEmpty: null,
   },
   {
     prefix: '>=',
     meaning: 'greater than or equal',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} >= ${value}`,
-    test: testOrder((order) => order >= 0),
     sides: { less: false, equal: true, greater: true, none: false },
     compileEmpty: null,
-    testEmpty: null,
   },
 ]

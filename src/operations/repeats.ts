@@ -6,8 +6,8 @@ import { type Batchable, ONCE_CONSTRAINT, type Once } from '../model/batch.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
-import { takeTurns } from '../os/turns.ts'
-import { parseIdempotencyKey } from '../parse/idempotencyKey.ts'
+import { takeTurns } from '../os/time.ts'
+import { parseIdempotencyKey } from '../parse/headers.ts'
 import type { Reply } from '../respond/reply.ts'
 
 /** A write as a client asks for it. */

@@ -7,8 +7,8 @@ import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBodies, readBody } from '../parse/body.ts'
-import { parseConditions } from '../parse/conditions.ts'
 import { formOf } from '../parse/form.ts'
+import { parseConditions } from '../parse/headers.ts'
 import { parseDryRun, parseNoParameters, parseRowFields } from '../parse/ownParameters.ts'
 import { RowsText } from '../parse/rowTexts.ts'
 import { choiceWriter, writeEntity, writeWritten } from '../respond/json.ts'
@@ -21,7 +21,7 @@ import { RowCopies } from './rowCopies.ts'
 import { RowReads } from './rowReads.ts'
 import { RowsCreates } from './rowsCreates.ts'
 import { RowVersions, type VersionAsked } from './rowVersions.ts'
-import { RowWrites } from './rowWrites.ts'
+import { type CheckedPlan, RowWrites } from './rowWrites.ts'
 import { Streams } from './streams.ts'
 
 /** The operations on one entity, each as visible steps. Spec 4.1. */
@@ -88,8 +88,8 @@ export class Resource {
     if (conditions !== null) requireList(conditions)
     if (isDry) return this.many.check(call, [assignments], (_, fault) => fault)
     const once = this.repeats.begin(call, '', assignments)
-    const statement = compileCreate(this.entity, assignments, once, call.key)
-    const create = () => this.rows.write(statement, null, assignments, null)
+    const plan = planOf(call, '', assignments, null, once)
+    const create = () => this.rows.write(plan, compileCreate(this.entity, plan))
     return this.repeats.answer(once, create, (row) => this.created(call, row))
   }
 
@@ -116,7 +116,7 @@ export class Resource {
     const once = this.repeats.begin(call, id, null)
     const remove = async () => {
       const asked = await this.asked(call, id, once)
-      return this.rows.remove(id, this.referring, asked, once, call.key)
+      return this.rows.remove(planOf(call, id, NOTHING, asked, once), this.referring)
     }
     return this.repeats.answer(once, remove, () => respondEmpty())
   }
@@ -136,21 +136,11 @@ export class Resource {
       if (once !== null) await this.repeats.look(once)
       return (asked ?? this.reads).find(id)
     }
+    const plan = planOf(call, id, assignments, asked, once)
     const row = this.copies.reachedBy(assignments)
-      ? await this.rename(call, id, assignments, asked, once)
-      : await this.set(call, id, assignments, asked, once)
+      ? await this.rename(call, plan)
+      : await this.rows.write(plan, compileUpdate(this.entity, plan))
     return this.copies.withOwn(row)
-  }
-
-  private set(
-    call: ResourceRequest,
-    id: string,
-    assignments: Assignments,
-    asked: VersionAsked | null,
-    once: Once | null,
-  ): Promise<Row> {
-    const statement = compileUpdate(this.entity, id, assignments, [], asked?.versions, once, call.key)
-    return this.rows.write(statement, id, assignments, asked)
   }
 
   /** A repeated request asks for a version that its first one has replaced. */
@@ -163,26 +153,30 @@ export class Resource {
    * Takes all copies along. A few are written together with those of others; many by themselves; and where they are very
    * many, one such rename at a time. Each is tried first as if there were no more.
    */
-  private async rename(
-    call: ResourceRequest,
-    id: string,
-    assignments: Assignments,
-    asked: VersionAsked | null,
-    once: Once | null,
-  ): Promise<Row> {
-    const compile = (copying: readonly ReferringColumn[]) =>
-      compileUpdate(this.entity, id, assignments, copying, asked?.versions, once, call.key)
-    const whole = compile([])
-    if (this.longWrites === null) return this.rows.write(whole, id, assignments, asked)
-    const few = compile(this.copies.copying)
+  private async rename(call: ResourceRequest, plan: CheckedPlan): Promise<Row> {
+    const whole = compileUpdate(this.entity, plan)
+    if (this.longWrites === null) return this.rows.write(plan, whole)
+    const few = compileUpdate(this.entity, plan, this.copies.copying)
     const alone = { ...few, batch: null }
     // A computed text may or may not change, and a batch would be given up for one with many copies.
-    const [first] = await this.rows.attempt(this.copies.areBatched ? few : alone, assignments)
+    const [first] = await this.rows.attempt(plan, this.copies.areBatched ? few : alone)
     if (first) return first
-    await this.rows.refuse(id, assignments, asked, once)
-    const [again] = this.copies.areBatched ? await this.rows.attempt(alone, assignments) : []
+    await this.rows.refuse(plan)
+    const [again] = this.copies.areBatched ? await this.rows.attempt(plan, alone) : []
     if (again) return again
     call.server?.timeout(call.request, LONG_WRITE_MS_MAX / 1_000)
-    return this.rows.write(whole, id, assignments, asked, this.longWrites)
+    return this.rows.write(plan, whole, this.longWrites)
   }
+}
+
+const NOTHING: Assignments = new Map()
+
+function planOf(
+  { key }: ResourceRequest,
+  id: string,
+  values: Assignments,
+  asked: VersionAsked | null,
+  once: Once | null,
+): CheckedPlan {
+  return { id, values, asked, versions: asked?.versions ?? null, once, asker: key }
 }

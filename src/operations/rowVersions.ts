@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import { type Conditions, type EntityTags, hasStrongly, hasWeakly } from '../model/entityTag.ts'
 import type { Row } from '../model/sql.ts'
-import { parseConditions } from '../parse/conditions.ts'
+import { parseConditions } from '../parse/headers.ts'
 import type { RowReads } from './rowReads.ts'
 
 /** A row has the number of its transaction, which is counted from the cluster's beginning, modulo this. */

@@ -8,11 +8,17 @@ import type { ReferringColumn } from '../model/copies.ts'
 import type { Entity, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import type { WritePlan } from '../model/writePlan.ts'
 import { inProgress, type Repeats } from './repeats.ts'
 import type { VersionAsked } from './rowVersions.ts'
 
 /** A write may be refused each time for what is no longer so. */
 export const ATTEMPTS_MAX = 3
+
+/** A plan with the versions that its request asks for. */
+export interface CheckedPlan extends WritePlan {
+  readonly asked: VersionAsked | null
+}
 
 /** Writes single rows of one entity; says why one was refused, which its statement does not. D13, D16. */
 export class RowWrites {
@@ -24,45 +30,33 @@ export class RowWrites {
     private readonly notFound: (id: string) => ApiError,
   ) {}
 
-  /**
-   * Runs a write to row `id`, or null: of a new one; again where it was refused for what others have changed since. @throws
-   * ApiError
-   */
-  async write(
-    statement: Batchable,
-    id: string | null,
-    assignments: Assignments,
-    asked: VersionAsked | null,
-    writes: Pick<Database, 'write'> = this.database,
-  ): Promise<Row> {
+  /** Runs a write; again if it was refused for something that others have changed since. @throws ApiError */
+  async write(plan: CheckedPlan, statement: Batchable, writes: Pick<Database, 'write'> = this.database): Promise<Row> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const [row] = await this.attempt(statement, assignments, writes)
+      const [row] = await this.attempt(plan, statement, writes)
       if (row) return row
-      await this.refuse(id, assignments, asked, statement.once)
+      await this.refuse(plan)
     }
-    throw statement.once ? inProgress() : conflict()
+    throw plan.once ? inProgress() : conflict()
   }
 
-  /** Runs a write once; no row where it was refused. What only a constraint has seen becomes the error that explains it. */
+  /**
+   * Runs a write once; no row if it was refused. A refusal that only a constraint has seen becomes the error that explains it.
+   */
   attempt(
+    { values }: WritePlan,
     statement: Batchable,
-    assignments: Assignments,
     writes: Pick<Database, 'write'> = this.database,
   ): Promise<Row[]> {
     return this.repeats.run(writes, statement).catch(async (error) => {
-      throw error instanceof ConstraintViolation ? await this.explain(error, assignments) : error
+      throw error instanceof ConstraintViolation ? await this.explain(error, values) : error
     })
   }
 
-  /** Deletes row `id`. @throws ApiError NotFound, StillReferenced, PreconditionFailed; as `Repeats.look`, InProgress */
-  async remove(
-    id: string,
-    referring: readonly ReferringColumn[],
-    asked: VersionAsked | null,
-    once: Once | null,
-    asker = '',
-  ): Promise<Row> {
-    const statement = compileRemove(this.entity, id, referring, asked?.versions, once, asker)
+  /** Deletes a row. @throws ApiError NotFound, StillReferenced, PreconditionFailed; as `Repeats.look`, InProgress */
+  async remove(plan: CheckedPlan, referring: readonly ReferringColumn[]): Promise<Row> {
+    const { id, asked, once } = plan
+    const statement = compileRemove(this.entity, plan, referring)
     const [row] = await this.repeats.run(this.database, statement).catch((error) => {
       throw error instanceof ConstraintViolation && error.kind === 'foreignKey' ? this.stillReferenced(id) : error
     })
@@ -76,16 +70,11 @@ export class RowWrites {
     throw error ?? inProgress()
   }
 
-  /** @throws ApiError that says why the assignments cannot be written to row `id`, or to a new one, if that still holds */
-  async refuse(
-    id: string | null,
-    assignments: Assignments,
-    asked: VersionAsked | null,
-    once?: Once | null,
-  ): Promise<void> {
+  /** @throws ApiError that says why a write was refused, if that still holds */
+  async refuse({ id, values, asked, once }: CheckedPlan): Promise<void> {
     const error = await this.reason(async () => {
-      if (id !== null) await asked?.find(id)
-      return this.find(id, assignments)
+      await asked?.find(id)
+      return this.find(id, values)
     }, once)
     if (error) throw error
   }
@@ -97,10 +86,10 @@ export class RowWrites {
     return error
   }
 
-  private async find(id: string | null, assignments: Assignments): Promise<ApiError | null> {
-    const statement = compileRefusals(this.entity, id, assignments)
+  private async find(id: string, assignments: Assignments): Promise<ApiError | null> {
+    const statement = compileRefusals(this.entity, id === '' ? null : id, assignments)
     const causes = statement ? (await this.database.read(statement)).map(([cause]) => cause as string) : []
-    if (id !== null && causes.includes('id')) return this.notFound(id)
+    if (id !== '' && causes.includes('id')) return this.notFound(id)
     const taken = causes.flatMap((cause) => takenValue(this.entity, cause) ?? [])
     const references = causes.filter((cause) => !this.ruleOf(cause) && !takenValue(this.entity, cause))
     const rule = causes.filter((cause) => this.ruleOf(cause)).sort()[0]
@@ -117,7 +106,7 @@ export class RowWrites {
     if (rule) return brokenRule(rule)
     const taken = takenValue(this.entity, violation.constraint)
     if (taken) return faultsError([taken])
-    return (await this.find(null, assignments)) ?? conflict(violation)
+    return (await this.find('', assignments)) ?? conflict(violation)
   }
 
   private stillReferenced(id: string): ApiError {

@@ -1,5 +1,5 @@
 import { ApiError } from '../errors.ts'
-import { takeTurns } from '../os/turns.ts'
+import { takeTurns } from '../os/time.ts'
 import { BODY_BYTES_MAX, invalidJson } from './bodyBytes.ts'
 import { EXCESSIVE, elementEnd, isExcessive, NO_END } from './json.ts'
 

@@ -1,7 +1,7 @@
 import { ApiError, FAULTS_MAX, type Fault, faultsError } from '../errors.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import { takeTurns } from '../os/turns.ts'
+import { takeTurns } from '../os/time.ts'
 import { parseComplete } from './assignments.ts'
 import { faultOf, isObject, parseJson } from './json.ts'
 

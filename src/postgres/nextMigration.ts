@@ -3,7 +3,6 @@ import type { Entity } from '../model/entity.ts'
 import { type DeclaredTable, declaredTables, type ForeignKey, type Quote } from './declaredTable.ts'
 import { readTables } from './tableCatalog.ts'
 import { alterText, constraintText, indexText, TableDifference } from './tableDifference.ts'
-import { undone } from './undone.ts'
 
 /** The difference between a database and the declarations of entities. */
 export interface NextMigration {
@@ -152,4 +151,26 @@ async function undeclaredTables(sql: postgres.TransactionSql, declared: readonly
   return rows
     .filter(({ name }) => !declared.includes(name))
     .map(({ name }) => `${name}: no entity has this table; it is left as it is.`)
+}
+
+/** `sql.begin`, or `savepoint` of a transaction. */
+type Begin = (work: (sql: postgres.TransactionSql) => Promise<never>) => Promise<unknown>
+
+/** Carries a result out of what is rolled back because of it. */
+class Undone extends Error {
+  constructor(readonly value: unknown) {
+    super('undone')
+  }
+}
+
+/** Returns the result of `work`, which runs in a transaction that is rolled back. */
+export async function undone<T>(begin: Begin, work: (sql: postgres.TransactionSql) => Promise<T>): Promise<T> {
+  try {
+    return (await begin(async (sql) => {
+      throw new Undone(await work(sql))
+    })) as never
+  } catch (error) {
+    if (error instanceof Undone) return error.value as T
+    throw error
+  }
 }

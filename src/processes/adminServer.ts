@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { EXPOSITION_TYPE } from '../metrics/exposition.ts'
-import { withDeadline } from '../os/deadline.ts'
+import { withDeadline } from '../os/time.ts'
 import { StartError } from './startError.ts'
 
 /** A running port for those who run the server. */

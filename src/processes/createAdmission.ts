@@ -9,7 +9,7 @@ import type { Database } from '../execute/database.ts'
 import { touchKeys } from '../keys/statements.ts'
 import { keySource } from '../keys/store.ts'
 import type { Log } from '../log.ts'
-import { parseNetworks } from '../model/networks.ts'
+import { parseNetworks } from '../model/targets.ts'
 import { noteKeys } from './gauges.ts'
 
 interface Surroundings {

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { version } from '../../package.json'
 import type { Config } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
@@ -9,7 +10,6 @@ import { writeMetrics } from '../metrics/exposition.ts'
 import { MetricSums } from '../metrics/sums.ts'
 import type { Statement } from '../model/sql.ts'
 import { descriptorsMax } from '../os/descriptors.ts'
-import { processUse } from '../os/processUse.ts'
 import { type AdminServer, serveAdmin } from './adminServer.ts'
 import type { WorkerPool } from './workerPool.ts'
 
@@ -108,4 +108,23 @@ function samplesOfHooks(use: HookUse | null): Partial<Record<MetricName, Sample[
 
 function one(value: number): Sample[] {
   return [{ labels: {}, values: [value] }]
+}
+
+/** Resources of a process. */
+interface ProcessUse {
+  /** Resident memory. */
+  readonly bytes?: number
+  /** Descriptors. */
+  readonly open?: number
+}
+
+/** As Linux says it; nothing of a process that has ended, and on other systems. proc(5) */
+function processUse(pid: number | 'self'): ProcessUse {
+  try {
+    const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
+    if (kilobytes === undefined) return {}
+    return { bytes: Number(kilobytes) * 1_024, open: readdirSync(`/proc/${pid}/fd`).length }
+  } catch {
+    return {}
+  }
 }

@@ -1,7 +1,7 @@
 import { readDevelopmentKey } from '../admit/apiKey.ts'
 import type { Config } from '../config/config.ts'
 import { isAway } from '../execute/sqlstate.ts'
-import { readCursorSecret } from '../keys/cursorSecret.ts'
+import { readCursorSecret } from '../keys/store.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
 import { checkChanges } from '../postgres/changeTriggers.ts'

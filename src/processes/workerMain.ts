@@ -3,7 +3,7 @@
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import { createLog, type Log } from '../log.ts'
 import { readSamples } from '../metrics/counts.ts'
-import { withDeadline } from '../os/deadline.ts'
+import { withDeadline } from '../os/time.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { startWorker, type Worker } from './worker.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Samples } from '../metrics/counts.ts'
-import { withDeadline } from '../os/deadline.ts'
+import { withDeadline } from '../os/time.ts'
 import type { FromWorker, Ready, ReportMessage, StartMessage, ToWorker } from './messages.ts'
 
 /** A worker's start went wrong. `code` as of a system error, or ''. */

@@ -1,7 +1,7 @@
 import type { Choice } from '../model/choice.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
+import { keyOf, wholeOf } from './json.ts'
 import { type JsonWriter, type Mark, markOf } from './jsonWriter.ts'
-import { keyOf, wholeOf } from './members.ts'
 
 /** Rows of an entity whose values are codes; a value is asked for by its row and by the place of its property. */
 export interface CodedRows {

@@ -1,7 +1,6 @@
-import type { Choice } from '../model/choice.ts'
+import type { Choice, ChosenGroup } from '../model/choice.ts'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Row } from '../model/sql.ts'
-import { keyOf, wholeOf } from './members.ts'
 
 type Read = (row: Row, offset: number) => unknown
 export type Write = (row: Row, offset: number) => string
@@ -109,4 +108,15 @@ function unlessEmpty<Result>(
     for (const index of parts) if (row[offset + index] !== null) return make(row, offset)
     return empty
   }
+}
+
+/** The name of a member in JSON. */
+export function keyOf(member: Property | Group): string {
+  return isGroup(member) ? member.key : (member.path.at(-1) as string)
+}
+
+/** All parts of an object: where none of them has a value, the object is null. */
+export function wholeOf(group: Group): readonly Property[] {
+  const { whole = group.properties }: Partial<ChosenGroup> = group
+  return whole
 }

@@ -4,7 +4,7 @@ import { Keyring } from '../../src/admit/keyring.ts'
 import { LimiterFiles } from '../../src/admit/limiterFiles.ts'
 import { Limiters } from '../../src/admit/limiters.ts'
 import { parseRules } from '../../src/model/limits.ts'
-import { parseNetworks } from '../../src/model/networks.ts'
+import { parseNetworks } from '../../src/model/targets.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
 

@@ -16,13 +16,13 @@ import {
   text,
 } from '../../src/model/entity.ts'
 import { order } from '../../src/model/order.ts'
-import { compilePredicate } from '../../src/model/predicate.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { codedWriter } from '../../src/respond/codedRows.ts'
 import { writeEntity } from '../../src/respond/json.ts'
 import { JsonWriter } from '../../src/respond/jsonWriter.ts'
+import { compilePredicate } from '../support/predicate.ts'
 import { Random } from '../support/random.ts'
 import { type Change, idsOf, RandomTable, take, totalOf } from '../support/randomTable.ts'
 

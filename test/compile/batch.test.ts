@@ -12,6 +12,7 @@ import { referringColumns } from '../../src/model/copies.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import { JsonNumber } from '../../src/model/kinds.ts'
 import type { Row, Statement } from '../../src/model/sql.ts'
+import { planWrite } from '../../src/model/writePlan.ts'
 import { parseComplete, parsePartial } from '../../src/parse/assignments.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { hostileTexts } from '../support/hostile.ts'
@@ -50,9 +51,9 @@ describe('text', () => {
     for (const entity of [absence, company, employee]) {
       const changes = parseComplete(entity, {})
       const writes = [null, once].flatMap((once) => [
-        compileCreate(entity, changes, once),
+        compileCreate(entity, planWrite('', changes, { once })),
         ...[[], REFERRING].flatMap((copying) =>
-          [null, '{1}'].map((versions) => compileUpdate(entity, '7', changes, copying, versions, once)),
+          [null, '{1}'].map((versions) => compileUpdate(entity, planWrite('7', changes, { versions, once }), copying)),
         ),
       ])
       for (const { batch, values } of writes) {
@@ -82,7 +83,10 @@ describe('text', () => {
 
   test('the values of a client are in no text', () => {
     const changes = parseComplete(absence, { Status: 'secret', EmployeeId: id(424242) })
-    const statements = [compileCreate(absence, changes), compileUpdate(absence, '424242', changes)]
+    const statements = [
+      compileCreate(absence, planWrite('', changes)),
+      compileUpdate(absence, planWrite('424242', changes)),
+    ]
     const queries = [compileGet(absence, '424242'), listOf(absence, 'EmployeeId=424242&Period.Days=424242')]
     for (const { batch } of [...statements, ...queries]) expect(batch?.text).not.toMatch(/secret|424242/)
   })
@@ -144,14 +148,18 @@ describe('on the database', () => {
   const marks = ['NULL', 'null', '', ' ', '{}', '{a,"b"}', 'a,b', '"', '\\', '\\"', '\r\n\t', '\u{10ffff}', null]
   const texts = [...marks, ...hostileTexts.filter(({ length }) => length <= 200).slice(0, 50)]
   test('texts that mean something in an array come back as they were', async () => {
-    const rows = await together(texts.map((name) => compileCreate(company, parseComplete(company, { Name: name }))))
+    const rows = await together(
+      texts.map((name) => compileCreate(company, planWrite('', parseComplete(company, { Name: name })))),
+    )
     expect(rows.map(([row]) => row?.[1] as string | null)).toEqual(texts)
     expect(sent.length).toBeLessThan(texts.length / 4)
   })
 
   test('ids ascend in the order asked, in every batch', async () => {
     const statuses = Array.from({ length: 200 }, (_, index) => `${index}`)
-    const creates = statuses.map((status) => compileCreate(absence, parseComplete(absence, { Status: status })))
+    const creates = statuses.map((status) =>
+      compileCreate(absence, planWrite('', parseComplete(absence, { Status: status }))),
+    )
     const rows = (await together(creates)).map(([row]) => row as Row)
     expect(rows.map((row) => row[1] as string)).toEqual(statuses)
     let first = 0
@@ -169,7 +177,7 @@ describe('on the database', () => {
     const changes = (index: number) =>
       parsePartial(absence, { EmployeeId: id(1 + index), Period: { Days: id(index), Prefered: `"${index}\\` } })
     const statements = ['5', '999', '1', '30', '17'].map((place, index) =>
-      compileUpdate(absence, place, changes(index)),
+      compileUpdate(absence, planWrite(place, changes(index))),
     )
     // Behind the columns of a row that was got stands the transaction that has written it.
     const got = ['5', '999', '1', '30', '17'].map((place) => compileGet(absence, place))
@@ -191,7 +199,9 @@ describe('on the database', () => {
     await fill()
     await sql`update employee set manager_id = 12, manager_key = '=E12' where id in (11, 12)`
     await sql`delete from absence where employee_id <> 2`
-    const statements = ['11', '12', '2', '999', '1'].map((place) => compileRemove(employee, place, REFERRING))
+    const statements = ['11', '12', '2', '999', '1'].map((place) =>
+      compileRemove(employee, planWrite(place, new Map()), REFERRING),
+    )
     const removed = withoutNumbers(await together(statements))
     expect(removed.map((rows) => rows.map((row) => [row[0], row[3]]))).toEqual([
       [['11', 'E11']],
@@ -200,14 +210,16 @@ describe('on the database', () => {
       [],
       [['1', 'E1']],
     ])
-    expect(await together([compileRemove(employee, '12', REFERRING)])).toMatchObject([[{ 0: '12' }]])
+    expect(await together([compileRemove(employee, planWrite('12', new Map()), REFERRING)])).toMatchObject([
+      [{ 0: '12' }],
+    ])
     expect(await alone([compileGet(employee, '2')])).toMatchObject([[{ 0: '2' }]])
   })
 
   test('a batch does not wait for a lock for long, and leaves the connection as it was', async () => {
     await fill()
     const own = new Database({ url, poolSize: 1, prepare: true })
-    const { batch } = compileUpdate(absence, '1', parsePartial(absence, { Status: 'x' }))
+    const { batch } = compileUpdate(absence, planWrite('1', parsePartial(absence, { Status: 'x' })))
     await sql.begin(async (transaction) => {
       await transaction`select from absence where id = 1 for update`
       const update = own.write({ text: batch?.text ?? '', values: ['{x,y}', '{1,2}', ''] })

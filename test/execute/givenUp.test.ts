@@ -5,6 +5,7 @@ import { compileCreate } from '../../src/compile/entity.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import { endConnections } from '../../src/execute/endConnections.ts'
+import { planWrite } from '../../src/model/writePlan.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
@@ -21,7 +22,7 @@ beforeEach(async () => {
 })
 afterAll(() => admin.end())
 
-const create = (name: string) => compileCreate(company, parseComplete(company, { Name: name }))
+const create = (name: string) => compileCreate(company, planWrite('', parseComplete(company, { Name: name })))
 const unavailable = { status: 'rejected', reason: { code: 'ServiceUnavailable', headers: { 'Retry-After': '1' } } }
 /** It had been sent. */
 const unknown = { status: 'rejected', reason: { code: 'OutcomeUnknown', headers: {} } }

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import type postgres from 'postgres'
 import { Database, type DatabaseOptions } from '../../src/execute/database.ts'
 import { Abandoned, ListReads, shareConnections, TooCostly } from '../../src/execute/listReads.ts'
-import type { Asker } from '../../src/model/asker.ts'
 import type { Batchable } from '../../src/model/batch.ts'
+import type { Asker } from '../../src/model/key.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'
 

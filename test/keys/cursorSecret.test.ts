@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { readCursorSecret } from '../../src/keys/cursorSecret.ts'
+import { readCursorSecret } from '../../src/keys/store.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { endPrograms, runMain, temporaryFolder } from '../support/process.ts'

@@ -8,13 +8,14 @@ import { Database } from '../../src/execute/database.ts'
 import { date, defineEntity, type Entity, identity, integer, oneOf, type Property } from '../../src/model/entity.ts'
 import { isText } from '../../src/model/kinds.ts'
 import { operators } from '../../src/model/operators.ts'
-import { compilePredicate } from '../../src/model/predicate.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
+import { planWrite } from '../../src/model/writePlan.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { nextMigration } from '../../src/postgres/nextMigration.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { compareOf, compilePredicate } from '../support/predicate.ts'
 import { Random } from '../support/random.ts'
 import { operandNear, storedValue } from '../support/values.ts'
 
@@ -63,7 +64,7 @@ async function createRow(entity: Entity, index: number) {
   const writable = entity.properties.filter((property) => property.writable)
   const changes = new Map(writable.map((property) => [property, cellOf(property)]))
   changes.set(entity.id, storedValue(entity.id.kind.name, random, index))
-  const [row] = await database.write(compileCreate(entity, changes))
+  const [row] = await database.write(compileCreate(entity, planWrite('', changes)))
   rows.set(entity, [...rowsOf(entity), row as Row])
 }
 
@@ -165,7 +166,7 @@ describe('a row matches where PostgreSQL says so', () => {
 describe('values are compared as PostgreSQL orders them', () => {
   for (const entity of entities)
     for (const property of entity.properties) {
-      const { compare } = property.kind
+      const compare = compareOf(property.kind)
       if (compare)
         test(`${entity.name}.${property.name}`, async () => {
           const place = entity.properties.indexOf(property)
@@ -185,7 +186,7 @@ describe('values are compared as PostgreSQL orders them', () => {
     }
 
   test('the order of texts is known to PostgreSQL alone', () => {
-    const unknown = entities.flatMap(({ properties }) => properties).filter(({ kind }) => kind.compare === null)
+    const unknown = entities.flatMap(({ properties }) => properties).filter(({ kind }) => compareOf(kind) === null)
     expect(new Set(unknown.map(({ kind }) => kind.name))).toEqual(new Set(['text', 'oneOf']))
   })
 })

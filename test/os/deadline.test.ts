@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { withDeadline } from '../../src/os/deadline.ts'
+import { withDeadline } from '../../src/os/time.ts'
 
 const never = new Promise<string>(() => undefined)
 const late = () => {

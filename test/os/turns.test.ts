@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { takeTurns } from '../../src/os/turns.ts'
+import { takeTurns } from '../../src/os/time.ts'
 
 test('others have their turn once it is time, and not before', async () => {
   expect(takeTurns(60_000)()).toBeNull()

@@ -10,6 +10,7 @@ import employee from '../../src/entities/employee.ts'
 import type { Entity } from '../../src/model/entity.ts'
 import type { Assignments } from '../../src/model/query.ts'
 import type { Statement } from '../../src/model/sql.ts'
+import { planWrite } from '../../src/model/writePlan.ts'
 import { migrate, readMigrations } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase, MIGRATIONS } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
@@ -34,11 +35,11 @@ function writeOf(random: Random): Statement {
   const id = () => 1 + random.below(ROWS)
   const name = `Name ${random.below(1_000)}`
   const writes: (() => Statement)[] = [
-    () => compileCreate(employee, changesOf(employee, { FirstName: name, CompanyId: id() })),
-    () => compileUpdate(company, String(id()), changesOf(company, { Name: name })),
-    () => compileUpdate(employee, String(id()), changesOf(employee, { KnownAs: name })),
-    () => compileCreate(absence, changesOf(absence, { Reason: name, EmployeeId: id() })),
-    () => compileUpdate(absence, String(id()), changesOf(absence, { EmployeeId: id() })),
+    () => compileCreate(employee, planWrite('', changesOf(employee, { FirstName: name, CompanyId: id() }))),
+    () => compileUpdate(company, planWrite(String(id()), changesOf(company, { Name: name }))),
+    () => compileUpdate(employee, planWrite(String(id()), changesOf(employee, { KnownAs: name }))),
+    () => compileCreate(absence, planWrite('', changesOf(absence, { Reason: name, EmployeeId: id() }))),
+    () => compileUpdate(absence, planWrite(String(id()), changesOf(absence, { EmployeeId: id() }))),
   ]
   return random.pick(writes)()
 }
@@ -47,9 +48,12 @@ const run = (sql: postgres.Sql, { text, values }: Statement) => sql.unsafe(text,
 
 async function fill(sql: postgres.Sql) {
   for (let id = 1; id <= ROWS; id++) {
-    await run(sql, compileCreate(company, changesOf(company, { Name: `Company ${id}` })))
-    await run(sql, compileCreate(employee, changesOf(employee, { FirstName: `First ${id}`, CompanyId: id })))
-    await run(sql, compileCreate(absence, changesOf(absence, { EmployeeId: id })))
+    await run(sql, compileCreate(company, planWrite('', changesOf(company, { Name: `Company ${id}` }))))
+    await run(
+      sql,
+      compileCreate(employee, planWrite('', changesOf(employee, { FirstName: `First ${id}`, CompanyId: id }))),
+    )
+    await run(sql, compileCreate(absence, planWrite('', changesOf(absence, { EmployeeId: id }))))
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { Compare } from '../../src/model/printed.ts'
+import type { Compare } from './predicate.ts'
 
 /** Compares each text with each, both ways and with itself. */
 export function expectAscending(compare: Compare, texts: readonly string[]) {

@@ -4,11 +4,10 @@ import type { FoundPage } from '../../src/columns/foundPage.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import { order } from '../../src/model/order.ts'
-import { compilePredicate } from '../../src/model/predicate.ts'
-import { compareCodes } from '../../src/model/printed.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
+import { compareCodes, compareOf, compilePredicate } from './predicate.ts'
 import type { Random } from './random.ts'
 import { operandNear } from './values.ts'
 
@@ -226,7 +225,7 @@ export class RandomTable {
   ids(filters: readonly Filter[], sorts: readonly Sort[]): number[] {
     const keys = order(this.entity, sorts).map(({ property, descending }) => ({
       place: this.entity.properties.indexOf(property),
-      compare: property.kind.compare ?? compareCodes,
+      compare: compareOf(property.kind) ?? compareCodes,
       sign: descending ? -1 : 1,
     }))
     const compare = (one: Row, other: Row) => {

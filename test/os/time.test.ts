@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { monotonicMs } from '../../src/os/clock.ts'
+import { monotonicMs } from '../../src/os/time.ts'
 
 test('goes on as time does, and never back', async () => {
   const before = performance.now()
@@ -20,7 +20,7 @@ test('goes on as time does, and never back', async () => {
 })
 
 test('is the same clock in another process', async () => {
-  const script = `console.log((await import('${import.meta.dir}/../../src/os/clock.ts')).monotonicMs())`
+  const script = `console.log((await import('${import.meta.dir}/../../src/os/time.ts')).monotonicMs())`
   const beforeMs = monotonicMs()
   const theirs = Number(await new Response(Bun.spawn([process.execPath, '-e', script]).stdout).text())
   expect([theirs >= beforeMs, theirs <= monotonicMs()]).toEqual([true, true])

@@ -1,0 +1,58 @@
+import { ptr } from 'bun:ffi'
+import { libc } from './libc.ts'
+
+const clock = libc({ clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } })
+
+const CLOCK_MONOTONIC = process.platform === 'darwin' ? 6 : 1
+
+// Over an ArrayBuffer of its own: the JIT moves a small typed array, and the pointer to it would dangle.
+const timespec = new Uint32Array(new ArrayBuffer(16))
+const address = ptr(timespec)
+
+/**
+ * Milliseconds of the kernel's monotonic clock: the same for every process of the machine, never set back.
+ * Bun's own clocks are not both: `performance.now()` and `Bun.nanoseconds()` count from the start of the process, and
+ * `Date.now()` jumps when the wall clock is set.
+ */
+export function monotonicMs(): number {
+  clock().clock_gettime(CLOCK_MONOTONIC, address)
+  return (timespec[0] as number) * 1_000 + Math.trunc((timespec[2] as number) / 1_000_000)
+}
+
+/**
+ * Settles as `promise` does; after `afterMs` with what `onMiss` returns, or throws. What was begun goes on.
+ * For a few promises: each has a timer of its own.
+ */
+export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: () => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const miss = () => {
+      try {
+        resolve(onMiss())
+      } catch (error) {
+        reject(error)
+      }
+    }
+    const timer = setTimeout(miss, afterMs)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** Some milliseconds are hardly felt by others. */
+const TURN_MS = 3
+
+/**
+ * Lets other work of the process have its turn within a long one: between two of its steps it calls this, and waits for the
+ * promise where there is one.
+ */
+export function takeTurns(turnMs = TURN_MS): () => Promise<void> | null {
+  let untilMs = performance.now() + turnMs
+  return () => {
+    if (performance.now() < untilMs) return null
+    return new Promise((resolve) =>
+      setImmediate(() => {
+        untilMs = performance.now() + turnMs
+        resolve()
+      }),
+    )
+  }
+}

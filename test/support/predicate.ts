@@ -1,0 +1,74 @@
+// What PostgreSQL makes of filters and of order, in TypeScript: the oracle of tests of lists. test/model/predicate.test.ts holds it
+// against PostgreSQL.
+import { compareDecimals } from '../../src/model/decimal.ts'
+import type { Entity } from '../../src/model/entity.ts'
+import type { Kind, KindName } from '../../src/model/kinds.ts'
+import type { Filter } from '../../src/model/query.ts'
+import type { Row } from '../../src/model/sql.ts'
+
+/** The order of two values as PostgreSQL prints them: below 0, 0, above 0. */
+export type Compare = (one: string, other: string) => number
+
+type ValueTest = (value: string | null) => boolean
+
+/** By code units: the order of values of one length, and of texts in no collation. */
+export function compareCodes(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
+}
+
+function compareIntegers(one: string, other: string): number {
+  const [first, second] = [BigInt(one), BigInt(other)]
+  return first < second ? -1 : Number(first > second)
+}
+
+/** Dates and timestamps; also what only SQL can write: years before 1 and after 9999, infinities. */
+function compareDays(one: string, other: string): number {
+  return yearOf(one) === yearOf(other) ? compareCodes(one, other) : yearOf(one) - yearOf(other)
+}
+
+function yearOf(text: string): number {
+  if (text.endsWith('infinity')) return text.startsWith('-') ? -Infinity : Infinity
+  const year = Number.parseInt(text, 10)
+  return text.endsWith('BC') ? -year : year
+}
+
+const compares: Readonly<Record<KindName, Compare | null>> = {
+  text: null,
+  oneOf: null,
+  boolean: compareCodes,
+  integer: compareIntegers,
+  date: compareDays,
+  instant: compareDays,
+  decimal: compareDecimals,
+}
+
+/** The order of a kind's values; null: only PostgreSQL's collation has it. */
+export function compareOf({ name }: Kind): Compare | null {
+  return compares[name]
+}
+
+/**
+ * Compiles filters to a test of a row of the entity's properties, in their order: true exactly if their SQL is. Null: only
+ * PostgreSQL can decide, as with the order of texts.
+ */
+export function compilePredicate(entity: Entity, filters: readonly Filter[]): ((row: Row) => boolean) | null {
+  const tests = filters.map((filter) => ({ place: entity.properties.indexOf(filter.property), test: testOf(filter) }))
+  if (tests.some(({ test }) => test === null)) return null
+  return (row) => tests.every(({ place, test }) => test?.(row[place] as string | null))
+}
+
+function testOf({ property: { kind }, operator: { sides }, value }: Filter): ValueTest | null {
+  if (sides === null) return null
+  if (value === null) {
+    const isNone = (text: string | null) => text === null || (kind.emptyIsNoValue && text === '')
+    return (text) => isNone(text) === sides.equal
+  }
+  const operand = kind.printFilter(value)
+  const compare = compareOf(kind)
+  if (compare === null && sides.less !== sides.greater) return null
+  return (text) => {
+    if (text === null) return sides.none
+    if (text === operand) return sides.equal
+    return (compare?.(text, operand) ?? -1) < 0 ? sides.less : sides.greater
+  }
+}
