@@ -186,12 +186,12 @@ export class ColumnTable {
     this.kept.forget()
   }
 
-  useRanks(property: Property, ranks: Int32Array | null): void {
+  useRanks(property: Property, ranks: Int32Array): void {
     this.forgetLists()
     const column = this.entity.properties.indexOf(property)
     this.coded.ranks[column]?.release()
     this.coded.ranks[column] = null
-    if (ranks) this.coded.ranks[column] = new RankTable(this.kernel, ranks)
+    this.coded.ranks[column] = new RankTable(this.kernel, ranks)
   }
 
   textsOf(property: Property): Texts {

@@ -28,6 +28,10 @@ const PAGE = 65_536
 /** For `scratch`. */
 const PAGES_MIN = 16
 
+/**
+ * Maximum rows of a segment: with fewer, a range is met more closely; with more, there are fewer segments to rule out.
+ */
+export const SEGMENT_ROWS = 8_192
 /** Rows that `scratch.rows` has room for. */
 export const SCRATCH_ROWS = 1_024
 /** Buckets of a histogram. */
@@ -82,7 +86,7 @@ export class Kernel {
     const counts = this.reserve(COUNTS_BYTES + REACH_BYTES + 4 * SCRATCH_ROWS)
     this.counts = new Int32Array(buffer, counts, BUCKETS)
     const reach = counts + COUNTS_BYTES
-    this.scratch = { counts, reach, rows: reach + REACH_BYTES, column: this.reserve(8 * 65_536) }
+    this.scratch = { counts, reach, rows: reach + REACH_BYTES, column: this.reserve(8 * SEGMENT_ROWS) }
   }
 
   /** Bytes in use. */

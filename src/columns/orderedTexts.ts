@@ -4,10 +4,7 @@ import type { Filter, ListQuery, Sort } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import type { ColumnTable } from './columnTable.ts'
 import { KernelFull } from './kernel.ts'
-import { TextRanks } from './textRanks.ts'
-
-/** A list waits for so many new texts to be ordered; more of them are ordered in the background. */
-const AWAITED_MAX = 500
+import { PLACED_MAX, TextRanks } from './textRanks.ts'
 
 /** The orders of a copy's texts, asked of PostgreSQL for the properties by which lists are sorted or compared. */
 export class OrderedTexts {
@@ -73,7 +70,8 @@ export class OrderedTexts {
     const missing = texts.size - ranks.ranks.length
     if (missing > 0) {
       const extending = ranks.extend()
-      if (missing <= AWAITED_MAX) waits.push(extending)
+      // More of them are ordered in the background: then all texts are, which may take seconds.
+      if (missing <= PLACED_MAX) waits.push(extending)
       else extending.catch(ignore)
     }
     return ranks

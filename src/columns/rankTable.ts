@@ -11,7 +11,6 @@ export class RankTable {
   readonly least: number
   readonly greatest: number
   private readonly size: number
-  private readonly isWhole: boolean
 
   /** @throws KernelFull */
   constructor(
@@ -23,16 +22,13 @@ export class RankTable {
     kernel.words.set(ranks, this.address >> 2)
     kernel.words[(this.address >> 2) + NO_TEXT] = NO_RANK
     let [least, greatest] = [Infinity, -Infinity]
-    let isWhole = true
     for (let code = NO_TEXT + 1; code < ranks.length; code++) {
       const rank = ranks[code] as number
-      if (rank === NO_RANK) isWhole = false
-      else if (rank < least) least = rank
+      if (rank < least) least = rank
       if (rank > greatest) greatest = rank
     }
     this.least = least
     this.greatest = greatest
-    this.isWhole = isWhole
   }
 
   get bytes(): number {
@@ -41,7 +37,7 @@ export class RankTable {
 
   /** Returns whether every text of codes up to, not including, `size` has a rank. */
   knows(size: number): boolean {
-    return this.isWhole && size <= this.size
+    return size <= this.size
   }
 
   rankOf(code: number): number {

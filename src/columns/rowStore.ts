@@ -1,9 +1,7 @@
 import { IdIndex } from './idIndex.ts'
-import type { Kernel } from './kernel.ts'
+import { type Kernel, SEGMENT_ROWS } from './kernel.ts'
 import { Segment, Zones } from './segment.ts'
 
-/** Rows of a segment: with fewer, a range is met more closely; with more, there are fewer segments to rule out. */
-const SEGMENT_ROWS = 8_192
 /** How full segments are made that are prepared, so that rows of the same range that come later find room. */
 const FILL = 0.85
 /** The id is each entity's first property. */

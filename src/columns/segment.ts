@@ -40,12 +40,7 @@ export class Segment {
     this.addresses = []
     this.isWide = hasTexts.map(() => false)
     this.hasNone = hasTexts.map(() => false)
-    try {
-      for (const _ of hasTexts) this.addresses.push(kernel.reserve(NARROW * capacity))
-    } catch (error) {
-      this.release()
-      throw error
-    }
+    for (const _ of hasTexts) this.addresses.push(kernel.reserve(NARROW * capacity))
   }
 
   /** Bytes in use of each bitmap; 8 times as many rows are looked at. */
@@ -162,7 +157,6 @@ export class Segment {
 
   /** Gives its memory back; it is then without rows for good. */
   release(): void {
-    if (this.isReleased) return
     this.isReleased = true
     this.kernel.free(this.liveBits, (3 * this.capacity) / 8)
     this.addresses.forEach((address, column) => {

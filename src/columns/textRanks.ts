@@ -7,7 +7,7 @@ import { insertAt, NO_ORDER, orderOf, sortTexts, type TextOrder, type Texts, tak
 /** Maximum texts of one property. */
 const TEXTS_MAX = 1_000_000
 /** New texts that are placed one by one; with more, all texts are ordered again. */
-const PLACED_MAX = 100
+export const PLACED_MAX = 100
 /** Fewer texts are ordered again in any case: that is one statement. */
 const ORDERED_MIN = 256
 /** Operands that are looked for at once, of one property. */

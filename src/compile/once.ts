@@ -24,7 +24,10 @@ import type { Compiled } from './shapes.ts'
 const TRIED = sql`"Tried"`
 /** Name of the runs whose requests come for the first time. */
 const FIRST = sql`"First"`
-/** Name of what they return: the entity's columns as "C1" and so on, before all else. */
+/**
+ * Name of the common table expression with the rows that were written: the entity's columns, named "C1", "C2" and so on, come
+ * first.
+ */
 const EFFECT = sql`"Effect"`
 
 /** Behind all other operands, a key and the request. */

@@ -12,10 +12,10 @@ type Compiled = { readonly text: string; readonly batch: Batch }
 const known = new Map<string, WeakMap<Entity, Compiled>>()
 
 /**
- * Compiles the deletion of one row; returns it as it was, and the transaction; or no row if one of `referring` has its id, or
- * it has none of the plan's versions. References are looked for once the row is locked, among what is committed by then: a
- * writer of a reference has held a lock on the row, and the statement's own snapshot may be older. `referring` is the same for
- * every row of the entity.
+ * Compiles the deletion of one row. It returns the row as it was, and the transaction; or no row if a row of `referring` refers
+ * to it, or its version is not one of the plan's. The statement first locks the row, and then looks for references among
+ * committed rows: a new reference needs a lock on this row, and the statement's own snapshot may be older than it. `referring`
+ * is the same for all rows of an entity.
  */
 export function compileRemove(
   entity: Entity,

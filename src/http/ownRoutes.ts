@@ -3,7 +3,7 @@ import { readBytes } from '../parse/bodyBytes.ts'
 import { isStreamed, type Reply } from '../respond/reply.ts'
 import { defineEndpoint, type Endpoint } from './router.ts'
 
-/** A route that a project of one's own has beside those of its entities. */
+/** A route of the app that APP_FILE names. */
 export interface OwnRoute {
   readonly method: string
   /** As the framework writes it: `/Bookings/:id/approve`. */
@@ -57,8 +57,8 @@ async function bounded(request: Request): Promise<Request> {
 async function replyOf(response: Response): Promise<Reply> {
   const { status } = response
   const body = new Uint8Array(await response.arrayBuffer())
-  if (status === 500) throw new Error(`a route of one's own: ${new TextDecoder().decode(body)}`)
-  if (response.headers.getSetCookie().length > 1) throw new Error("a route of one's own sets more than one cookie")
+  if (status === 500) throw new Error(`a route of APP_FILE: ${new TextDecoder().decode(body)}`)
+  if (response.headers.getSetCookie().length > 1) throw new Error('a route of APP_FILE sets more than one cookie')
   const headers: Record<string, string> = {}
   for (const [name, value] of response.headers) headers[name] = value
   return { status, headers, body: body.length === 0 ? null : body }

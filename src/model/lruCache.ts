@@ -44,10 +44,4 @@ export class LruCache<V> {
     this.younger.delete(key)
     this.older.delete(key)
   }
-
-  clear(): void {
-    this.younger = new Map()
-    this.older = new Map()
-    this.youngerWeight = 0
-  }
 }

@@ -5,6 +5,7 @@ import { type ReferringColumn, referringColumns } from '../model/copies.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
+import { planWrite } from '../model/writePlan.ts'
 import { parseComplete, parsePartial } from '../parse/assignments.ts'
 import { readBodies, readBody } from '../parse/body.ts'
 import { formOf } from '../parse/form.ts'
@@ -178,5 +179,5 @@ function planOf(
   asked: VersionAsked | null,
   once: Once | null,
 ): CheckedPlan {
-  return { id, values, asked, versions: asked?.versions ?? null, once, asker: key }
+  return { ...planWrite(id, values, { versions: asked?.versions ?? null, once, asker: key }), asked }
 }

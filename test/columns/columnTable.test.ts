@@ -286,8 +286,6 @@ describe('what codes cannot tell', () => {
     expect(totalOf(columns, filters, bounds)).toBeNull()
     expect(columns.page([], list('sort=-Name').sorts, 0, 9)).toBeNull()
     expect(totalOf(columns, list('Name=d').filters)).toBe(1)
-    columns.useRanks(name, null)
-    expect(totalOf(columns, filters)).toBeNull()
   })
 
   test('is refused: an id that a float does not hold', () => {
