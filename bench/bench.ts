@@ -69,8 +69,7 @@ export async function warmUp({ ours, peers }: Bench, scenarios: readonly Scenari
   const seconds = Math.min(WARM_UP_SECONDS_MAX, WARM_UP_ROUNDS * options.seconds)
   const seed = seedOf(options.seed, 'warm-up', 0)
   const warm = async ({ urls, headers }: HttpTarget, operations: readonly Operation[]) => {
-    if (operations.length > 0)
-      await runLoad({ url: urls[0] as string, headers, operations, connections, seconds, seed })
+    if (operations.length > 0) await runLoad({ url: urls[0] as string, headers, operations, connections, seconds, seed })
   }
   for (const target of ours) await warm(target, readsOf(scenarios))
   for (const peer of peers) {
@@ -104,12 +103,7 @@ export async function restoreAfter(
 }
 
 /** One server, and several that share its workers: each is started for its round. */
-export function layoutsOf(
-  cluster: Cluster,
-  { url }: Database,
-  scenario: Asked,
-  { servers, workers }: Options,
-): Target[] {
+export function layoutsOf(cluster: Cluster, { url }: Database, scenario: Asked, { servers, workers }: Options): Target[] {
   const count = servers ?? 1
   return [1, count].map((each) => serversTarget(each, Math.max(count, workers), url, scenario, cluster.postmasterPid))
 }

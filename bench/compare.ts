@@ -45,9 +45,7 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
   const [old, ours] = databases
   const targets = [await startTarget('before', checkout.root, old), await startTarget('after', ROOT, ours)]
   console.log(`before: ${checkout.commit}, after: the working tree, ${readCommit()}; ratios are after ÷ before`)
-  console.log(
-    `${rows} absences; ${connections} connections; ${rounds} rounds of four runs of ${seconds} s\n${headLine}`,
-  )
+  console.log(`${rows} absences; ${connections} connections; ${rounds} rounds of four runs of ${seconds} s\n${headLine}`)
   const failures: string[] = []
   for (const scenario of scenarios) {
     const comparison = comparisonOf(await measure(scenario, targets, databases, cluster))
@@ -61,9 +59,7 @@ async function compare(checkout: Checkout, scenarios: readonly Scenario[]): Prom
 /** One database for both, unless their migrations differ. */
 async function openDatabases({ root, commit }: Checkout, cluster: Cluster): Promise<readonly [Database, Database]> {
   const ours = await cluster.database(options.rows)
-  const [before, after] = [root, ROOT].map((folder) =>
-    readMigrations(join(folder, 'sql')).map(({ checksum }) => checksum),
-  )
+  const [before, after] = [root, ROOT].map((folder) => readMigrations(join(folder, 'sql')).map(({ checksum }) => checksum))
   if (isDeepStrictEqual(before, after)) return [ours, ours]
   console.log(`${commit} has other migrations: it gets a database of its own, which is made for this run`)
   return [await cluster.otherDatabase(options.rows, join(root, 'sql')), ours]

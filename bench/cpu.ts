@@ -21,8 +21,7 @@ export function readCpu(roots: readonly number[]): CpuReading | null {
   for (const pid of descendants(roots))
     orGone(() => {
       endedNs.set(String(pid), childrenNs(pid))
-      for (const thread of readdirSync(`/proc/${pid}/task`))
-        orGone(() => threads.set(`${pid}/${thread}`, ranNs(pid, thread)))
+      for (const thread of readdirSync(`/proc/${pid}/task`)) orGone(() => threads.set(`${pid}/${thread}`, ranNs(pid, thread)))
     })
   return { threads, endedNs }
 }

@@ -44,10 +44,7 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
     new Command('bench').description('Measures the server, a floor beneath it, and others like it, in one run.'),
     { seconds: 4, rounds: 3 },
   )
-    .option(
-      '--quick',
-      `a run of about a minute: ${QUICK.rows} rows, ${QUICK.seconds} s, ${QUICK.rounds} round, no curves`,
-    )
+    .option('--quick', `a run of about a minute: ${QUICK.rows} rows, ${QUICK.seconds} s, ${QUICK.rounds} round, no curves`)
     .option('--peers [names]', `other servers too: ${peerNames.join(', ')}, comma-separated; default: all`)
     .option('--servers <n>', 'compare so many servers that share the workers with one', numberIn(2, 8, true))
     .option('--workers <n>', 'of the server, and processes of each peer', numberIn(1, 256, true), WORKERS)
@@ -70,9 +67,7 @@ export function readOptions(args: readonly string[], peerNames: readonly string[
 /** Adds the options that every bench has. */
 export function loadOptions(command: Command, defaults: { seconds: number; rounds: number }): Command {
   return command
-    .addOption(
-      new Option('--only <names>', 'these scenarios, comma-separated').argParser(parseNames).default([], 'all'),
-    )
+    .addOption(new Option('--only <names>', 'these scenarios, comma-separated').argParser(parseNames).default([], 'all'))
     .option('--rows <n>', 'absences; employees and companies follow', numberIn(100, 10_000_000, true), 1_000_000)
     .option('--seconds <n>', 'how long each target is loaded in each round', numberIn(0.1, 3_600), defaults.seconds)
     .option('--rounds <n>', 'of each scenario; targets take turns', numberIn(1, 1_000, true), defaults.rounds)

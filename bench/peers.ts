@@ -62,11 +62,7 @@ export async function startPeers({ databaseUrl, names, processes, isIndexed = fa
   }
 }
 
-async function startPeer(
-  name: string,
-  environment: Readonly<Record<string, string>>,
-  isIndexed: boolean,
-): Promise<Peer> {
+async function startPeer(name: string, environment: Readonly<Record<string, string>>, isIndexed: boolean): Promise<Peer> {
   const definition = definitions[name]
   if (!definition) throw new Error(`there is no peer ${name}; peers are ${peerNames.join(', ')}`)
   const { runtime, packages, translate, readBody } = definition

@@ -2,17 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { figureText } from './report/figure.ts'
 import { latencyPlot, ratePlot } from './report/page.ts'
-import {
-  bestOf,
-  isIndexed,
-  isPeer,
-  NO_MEMORY,
-  type Row,
-  ratioOf,
-  rowsOf,
-  SUBJECT,
-  targetsOf,
-} from './report/summary.ts'
+import { bestOf, isIndexed, isPeer, NO_MEMORY, type Row, ratioOf, rowsOf, SUBJECT, targetsOf } from './report/summary.ts'
 import { INDEXED, type Results, type ScenarioResult, writeJson } from './results.ts'
 
 /** A run that is not fit to be published, or a page without a place for it; the message says why. */
@@ -45,8 +35,7 @@ export const pages: readonly Page[] = [
 /** Makes the run of this JSON file the published one. Nothing is written where the run is not fit. @throws NotPublished */
 export function publish(file: string, root: string): void {
   const results = readResults(file)
-  if (results.commit.endsWith('+'))
-    throw new NotPublished(`the run is of ${results.commit}, a checkout with changes of its own`)
+  if (results.commit.endsWith('+')) throw new NotPublished(`the run is of ${results.commit}, a checkout with changes of its own`)
   const texts = pages.map(({ path, textFor }) => {
     const isMade = path.endsWith('.svg')
     return [path, textFor(results, isMade ? '' : readFileSync(join(root, path), 'utf8'))] as const
@@ -65,8 +54,7 @@ export function readResults(file: string): Results {
 }
 
 function withBlock(path: string, page: string, block: string): string {
-  if (!BLOCK.test(page))
-    throw new NotPublished(`${path} must have <!-- bench:begin --> and, after it, <!-- bench:end -->`)
+  if (!BLOCK.test(page)) throw new NotPublished(`${path} must have <!-- bench:begin --> and, after it, <!-- bench:end -->`)
   return page.replace(BLOCK, (_, begin: string, end: string) => begin + block + end)
 }
 
@@ -100,9 +88,7 @@ function fullBlock(results: Results): string {
       figureText(subject?.p99Ms),
     ]
   })
-  const versions = Object.entries(results.versions).map(
-    ([name, text]) => `${name}${text.includes(',') ? ':' : ''} ${text}`,
-  )
+  const versions = Object.entries(results.versions).map(([name, text]) => `${name}${text.includes(',') ? ':' : ''} ${text}`)
   return `![Requests/s of Roster and its peers](images/bench.svg)
 
 ![p99 of Roster and its peers](images/bench-p99.svg)
@@ -136,10 +122,7 @@ function shownOf(results: Results): (ScenarioResult & { rows: Row[]; subject: Ro
   })
 }
 
-function circumstances(
-  { machine, rows, date, commit, rounds, seconds, connections, workers }: Results,
-  link: string,
-): string {
+function circumstances({ machine, rows, date, commit, rounds, seconds, connections, workers }: Results, link: string): string {
   const load = `${figureText(rows.absences)} absences, ${connections} connections, ${workers} ${workers === 1 ? 'worker' : 'workers'}`
   return `Requests/s are the median of ${rounds} rounds of ${seconds} s, with the least and the most; ${load}.
 Commit ${commit} on ${date.slice(0, 10)}: ${machine.cpu}, ${machine.cores} cores for server, PostgreSQL and load,

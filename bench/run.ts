@@ -84,19 +84,14 @@ async function measureAll(
   return measured
 }
 
-async function describeRun(
-  { url, rows }: Database,
-  peers: readonly Peer[],
-): Promise<Omit<Results, 'curves' | 'scenarios'>> {
+async function describeRun({ url, rows }: Database, peers: readonly Peer[]): Promise<Omit<Results, 'curves' | 'scenarios'>> {
   const { seconds, rounds, connections, workers, seed } = options
   const versions = await readVersions(url)
   for (const peer of peers.filter(({ isIndexed }) => !isIndexed)) versions[peer.name] = peer.version
   const machine = describeMachine()
   const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ')
   console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.os}`)
-  console.log(
-    `${rows.absences} absences; ${connections} connections, ${rounds} × ${seconds} s, ${workers} workers, seed ${seed}`,
-  )
+  console.log(`${rows.absences} absences; ${connections} connections, ${rounds} × ${seconds} s, ${workers} workers, seed ${seed}`)
   const load = { seconds, rounds, connections, workers, seed }
   return { date: new Date().toISOString(), command, commit: readCommit(), machine, versions, ...load, rows }
 }

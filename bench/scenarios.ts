@@ -146,9 +146,7 @@ export function scenariosFor(rows: Rows, only: readonly string[] = []): readonly
   const names = all.map(({ name }) => name)
   const unknown = only.find((name) => !names.includes(name))
   if (unknown)
-    throw new UnknownScenario(
-      `there is no scenario ${unknown}.${suggest(unknown, names)} There are ${names.join(', ')}.`,
-    )
+    throw new UnknownScenario(`there is no scenario ${unknown}.${suggest(unknown, names)} There are ${names.join(', ')}.`)
   const possible = all.filter(({ name }) => name !== 'page-20000-sorted' || rows.absences >= DEEP_PAGE * PAGE_SIZE)
   const chosen = only.length === 0 ? possible : possible.filter(({ name }) => only.includes(name))
   if (chosen.length === 0) throw new UnknownScenario(`${only} needs at least ${DEEP_PAGE * PAGE_SIZE} absences.`)

@@ -55,13 +55,7 @@ export function overHttp(target: HttpTarget, asked: Asked, postmaster: number): 
 }
 
 /** So many servers on one database, started for each round so that none hears what others have written. */
-export function serversTarget(
-  count: number,
-  workers: number,
-  databaseUrl: string,
-  asked: Asked,
-  postmaster: number,
-): Target {
+export function serversTarget(count: number, workers: number, databaseUrl: string, asked: Asked, postmaster: number): Target {
   const name = count === 1 ? 'roster' : `roster-${count}-servers`
   const start = () => startServer({ databaseUrl, workers: Math.max(1, Math.floor(workers / count)) })
   return {

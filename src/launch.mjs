@@ -92,9 +92,7 @@ async function install() {
   console.error('roster: installing the dependencies (once) ...')
   const started = Date.now()
   // Scripts off: nothing here needs one, and fewer hands touch the machine.
-  const npm = /npm-cli\.js$/.test(process.env.npm_execpath ?? '')
-    ? [process.execPath, [process.env.npm_execpath]]
-    : ['npm', []]
+  const npm = /npm-cli\.js$/.test(process.env.npm_execpath ?? '') ? [process.execPath, [process.env.npm_execpath]] : ['npm', []]
   const less = isDevelopment ? [] : ['--omit=dev']
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...less]
   let result = spawnSync(npm[0], [...npm[1], 'ci', ...options], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
@@ -105,9 +103,7 @@ async function install() {
     })
   if (result.status !== 0) {
     rmSync(marker, { force: true })
-    fail(
-      `the dependencies could not be installed (npm ci ended with ${result.status ?? result.signal ?? result.error})`,
-    )
+    fail(`the dependencies could not be installed (npm ci ended with ${result.status ?? result.signal ?? result.error})`)
   }
   rmSync(marker, { force: true })
   console.error(`roster: installed in ${((Date.now() - started) / 1000).toFixed(1)} s`)

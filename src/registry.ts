@@ -89,15 +89,9 @@ function checkTogether(entities: readonly Entity[]) {
       if (!reference) continue
       const referred = entities.find((other) => other.name === reference.entity)
       if (!referred)
-        throw new DeclarationError(
-          `${own} of ${entity.name} refers to ${reference.entity}, and there is no such entity`,
-        )
+        throw new DeclarationError(`${own} of ${entity.name} refers to ${reference.entity}, and there is no such entity`)
       if (reference.copy)
-        checkSource(
-          `${entity.name} cannot copy ${reference.copy.source} of ${referred.name}`,
-          reference.copy.source,
-          referred,
-        )
+        checkSource(`${entity.name} cannot copy ${reference.copy.source} of ${referred.name}`, reference.copy.source, referred)
     }
 }
 

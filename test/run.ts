@@ -17,8 +17,7 @@ const OWN = 'roster-test-run-'
 const MEMORY_DISK = '/dev/shm'
 const MEMORY_BYTES_MIN = 6 * 2 ** 30
 /** Files that start whole systems, such as servers beside faults, browsers, benches and generators of clients: most of the time. */
-const OF_SYSTEMS =
-  /^test\/(processes|bench|consumers|python|plans)\/|[bB]rowser\.|\/(hostile|upgrades|import|spreadsheet)\./
+const OF_SYSTEMS = /^test\/(processes|bench|consumers|python|plans)\/|[bB]rowser\.|\/(hostile|upgrades|import|spreadsheet)\./
 /** As the end of a run has named them, in turns of those that wait and those that compute. */
 const LONGEST = [
   ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
@@ -89,8 +88,7 @@ function diskForData(): string {
 /** Removes what runs that were killed have left; memory is too dear to leave it there. */
 function sweep(disk: string): void {
   for (const name of readdirSync(disk).filter((name) => name.startsWith(OWN)))
-    if (!isAlive(Number(name.slice(OWN.length).split('-')[0])))
-      rmSync(join(disk, name), { recursive: true, force: true })
+    if (!isAlive(Number(name.slice(OWN.length).split('-')[0]))) rmSync(join(disk, name), { recursive: true, force: true })
 }
 
 function pathOf(name: string): string {

@@ -51,7 +51,5 @@ function provideDependencies(root: string, folder: string) {
 function run(command: string[], cwd: string, stdin?: Uint8Array): Uint8Array {
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, ...(stdin ? { stdin } : {}) })
   if (exitCode === 0) return stdout
-  throw new CheckoutError(
-    `${command.slice(0, 2).join(' ')} ended with ${exitCode}: ${new TextDecoder().decode(stderr).trim()}`,
-  )
+  throw new CheckoutError(`${command.slice(0, 2).join(' ')} ended with ${exitCode}: ${new TextDecoder().decode(stderr).trim()}`)
 }

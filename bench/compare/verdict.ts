@@ -16,9 +16,7 @@ type Figures = readonly (number | null)[]
  */
 export function changeOf(before: Figures, after: Figures): Change | null {
   const pairs = blocksOf(before).map((mean, block) => [mean, blocksOf(after)[block] ?? null] as const)
-  const whole = pairs.filter(
-    (pair): pair is [number, number] => isMeasured(pair[0]) && pair[0] > 0 && isMeasured(pair[1]),
-  )
+  const whole = pairs.filter((pair): pair is [number, number] => isMeasured(pair[0]) && pair[0] > 0 && isMeasured(pair[1]))
   if (whole.length === 0) return null
   const ratios = whole.map(([mean, other]) => other / mean)
   return {

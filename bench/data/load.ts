@@ -105,8 +105,7 @@ async function mark(sql: postgres.Sql, rows: Rows) {
 function fingerprintOf(rows: Rows): string {
   const hash = createHash('sha256').update(JSON.stringify(rows))
   for (const { checksum } of readMigrations(MIGRATIONS)) hash.update(checksum)
-  for (const folder of MAKERS)
-    for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)))
+  for (const folder of MAKERS) for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)))
   return hash.digest('hex')
 }
 

@@ -41,8 +41,7 @@ const range = (turn: number) => `Start=>=${instantOf(turn % DAYS)}&Start=<${inst
 
 const lists: Record<string, (turn: number) => string> = {
   'a status and a range of dates, latest first': (turn) => `Status=Approved&${range(turn)}&sort=-Start`,
-  'four conditions, latest first': (turn) =>
-    `Status=!=Declined&Type=Holiday&Period.Days=>=2.5&${range(turn)}&sort=-Start`,
+  'four conditions, latest first': (turn) => `Status=!=Declined&Type=Holiday&Period.Days=>=2.5&${range(turn)}&sort=-Start`,
   'a status and an id': (turn) => `Status=Approved&Id=>=${1 + turn}`,
   'all rows, by id': () => '',
   'a status, by id': () => 'Status=Approved',

@@ -26,8 +26,7 @@ const ROUNDS = 25
 export function measure(cases: readonly Case[], roundMs = ROUND_MS, rounds = ROUNDS): Cost[] {
   const runs = cases.map((measured) => new Run(measured))
   for (const run of runs) run.warmUp(roundMs)
-  for (let round = 0; round < rounds; round++)
-    for (const run of round % 2 === 0 ? runs : runs.toReversed()) run.measure(roundMs)
+  for (let round = 0; round < rounds; round++) for (const run of round % 2 === 0 ? runs : runs.toReversed()) run.measure(roundMs)
   return runs.map(({ measured: { name, operation }, rounds }) => {
     const first = runs.find((run) => run.measured.name === name) as Run
     const ns = median(rounds)

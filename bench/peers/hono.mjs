@@ -127,9 +127,7 @@ function pageQuery(table, list) {
 }
 
 function conditions(table, { filters }) {
-  return and(
-    ...filters.map(({ key, operator }, index) => OPERATORS[operator](table[key], sql.placeholder(`value${index}`))),
-  )
+  return and(...filters.map(({ key, operator }, index) => OPERATORS[operator](table[key], sql.placeholder(`value${index}`))))
 }
 
 /** What two lists must have in common to be one statement: all but the values. */

@@ -72,9 +72,7 @@ function translateQuery(entity: Entity, query: string): string | null {
   const given = query.split('&').filter(Boolean).map(decodeParameter)
   const pageSize = Number(lastOf(given, 'PageSize') ?? PAGE_SIZE)
   const offset = offsetOf(lastOf(given, 'page') ?? '1', pageSize)
-  const filters = given
-    .filter(([name]) => !OWN.includes(name))
-    .map(([name, value]) => translateFilter(entity, name, value))
+  const filters = given.filter(([name]) => !OWN.includes(name)).map(([name, value]) => translateFilter(entity, name, value))
   if (filters.includes(null)) return null
   const definitions = lastOf(given, 'sort')?.split(',') ?? []
   const sorts = definitions.map((sort) => translateSort(entity, sort))

@@ -29,18 +29,7 @@ const [LEFT, RIGHT] = [170, WIDTH - 90]
 const ROW = 20
 const HEIGHT = 300
 /** Readable on white, in colour and without. */
-const COLOURS = [
-  '#0b6e4f',
-  '#5f6b7a',
-  '#b3541e',
-  '#2f5fb3',
-  '#8a3fa0',
-  '#8a7a00',
-  '#a0303f',
-  '#3f8f8f',
-  '#404040',
-  '#9a6a4a',
-]
+const COLOURS = ['#0b6e4f', '#5f6b7a', '#b3541e', '#2f5fb3', '#8a3fa0', '#8a7a00', '#a0303f', '#3f8f8f', '#404040', '#9a6a4a']
 
 /** A dot for the median of each, with a line from the least to the greatest, on a logarithmic axis. */
 export function dotPlot({ axis, groups }: DotPlot): string {

@@ -44,8 +44,7 @@ function randomText(length: number): string {
   let text = ''
   while (text.length < length)
     // The bytes above the last multiple of 62 would make the first letters likelier.
-    for (const byte of randomBytes(2 * length))
-      if (byte < 248 && text.length < length) text += ALPHABET[byte % ALPHABET.length]
+    for (const byte of randomBytes(2 * length)) if (byte < 248 && text.length < length) text += ALPHABET[byte % ALPHABET.length]
   return text
 }
 

@@ -31,9 +31,7 @@ interface Entry {
 }
 
 /** A dummy key: a text with an unknown id is compared with it, so that times do not show which ids exist. */
-const UNKNOWN_KEY: readonly Entry[] = [
-  entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null }),
-]
+const UNKNOWN_KEY: readonly Entry[] = [entryOf({ id: '', name: '', hash: hashKey('').toString('hex'), rights: '', limits: null })]
 
 /** The keys that are valid, in memory, by their id. Holds hashes only. */
 export class Keyring {
@@ -73,8 +71,7 @@ export class Keyring {
   replace(keys: readonly KeyRecord[]): void {
     const entries = new Map<string, readonly Entry[]>()
     for (const record of keys) entries.set(record.id, [this.unchanged(record) ?? entryOf(record)])
-    for (const entry of this.bootstrap)
-      entries.set(entry.bootstrapId, [...(entries.get(entry.bootstrapId) ?? []), entry])
+    for (const entry of this.bootstrap) entries.set(entry.bootstrapId, [...(entries.get(entry.bootstrapId) ?? []), entry])
     this.entries = entries
     this.serial++
   }

@@ -33,9 +33,7 @@ export function ownTableOf(name: string, limits: string): string {
 
 /** The limits of these keys that are their own. */
 export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
-  return new Map(
-    keys.flatMap(({ name, limits }) => (limits === null ? [] : [[ownTableOf(name, limits), { name, limits }]])),
-  )
+  return new Map(keys.flatMap(({ name, limits }) => (limits === null ? [] : [[ownTableOf(name, limits), { name, limits }]])))
 }
 
 /** The settings that decide the layout of the tables. */

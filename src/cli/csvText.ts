@@ -166,11 +166,7 @@ function unescapedCell(
 ): string | null {
   const cell = cells[index] ?? null
   if (cell === null || isExcel === false) return cell
-  const plain = isText(kind.name)
-    ? unescapeFormulas(cell)
-    : kind.name === 'instant'
-      ? (instantOfSpreadsheet(cell) ?? cell)
-      : cell
+  const plain = isText(kind.name) ? unescapeFormulas(cell) : kind.name === 'instant' ? (instantOfSpreadsheet(cell) ?? cell) : cell
   if (isExcel || plain === cell) return plain
   const name = path.join('.')
   throw new FileFault(

@@ -33,10 +33,7 @@ export function exportCommand(readKey: () => string | undefined): Command {
     )
     .option('--output <file>', 'the file, which is there when it is whole; stdout without it')
     .showHelpAfterError('(--help says more)')
-    .addHelpText(
-      'after',
-      '\nExample:\n  ROSTER_KEY=... npm run --silent roster -- export employees --output people.csv',
-    )
+    .addHelpText('after', '\nExample:\n  ROSTER_KEY=... npm run --silent roster -- export employees --output people.csv')
     .action((entity: string, options: Options) => exportRows(entity, options, readKey()?.trim()))
 }
 

@@ -9,10 +9,7 @@ import { print } from './run.ts'
  * `readEntitiesDir`: the one setting that a client needs. `generate client`, which needs no database, and `generate migration`:
  * files that follow from the entities.
  */
-export function generateCommand(
-  readSettings: () => Config,
-  readEntitiesDir: () => string | null = () => null,
-): Command {
+export function generateCommand(readSettings: () => Config, readEntitiesDir: () => string | null = () => null): Command {
   const generate = new Command('generate').description('Print files that follow from the entities.')
   generate.showHelpAfterError('(--help says more)')
   generate
@@ -22,9 +19,7 @@ export function generateCommand(
     .action(async () => print(clientFile(await loadEntities(readEntitiesDir()))))
   generate
     .command('migration')
-    .description(
-      'Write the SQL file that makes the tables of the database as the entities declare them. Drops nothing.',
-    )
+    .description('Write the SQL file that makes the tables of the database as the entities declare them. Drops nothing.')
     .argument('[name]', 'what the file is about, instead of the names of its tables')
     .addHelpText('after', '\nExample:\n  npm run --silent roster generate migration')
     .action((name?: string) => writeMigration(readSettings(), name))

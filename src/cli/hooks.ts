@@ -127,12 +127,7 @@ function cellsOf({ id, url, events, lastStatus, lastAttempt, waiting, ...rest }:
   return [id, shownUrl(url), briefly(events), stateOf(rest), answer, countOf(waiting)]
 }
 
-function stateOf({
-  state,
-  since,
-  reason,
-  nextAttempt,
-}: Pick<ListedHook, 'state' | 'since' | 'reason' | 'nextAttempt'>) {
+function stateOf({ state, since, reason, nextAttempt }: Pick<ListedHook, 'state' | 'since' | 'reason' | 'nextAttempt'>) {
   if (state === 'active') return 'active'
   const more = state === 'failing' ? `, next attempt ${nextAttempt}` : reason === null ? '' : `: ${reason}`
   return `${state} since ${since}${more}`

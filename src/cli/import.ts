@@ -142,9 +142,7 @@ function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): 
   const first = unknown[0]
   if (last === null && !first) return 'No row was imported.'
   const extent =
-    last === null
-      ? 'No row was imported'
-      : `${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} imported, up to ${last}`
+    last === null ? 'No row was imported' : `${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} imported, up to ${last}`
   const behind = first ? `but those of ${first.at} to ${unknown.at(-1)?.at} may have been` : 'and none behind'
   return `${extent}, ${behind}.\n${AGAIN}`
 }
@@ -165,7 +163,6 @@ function say(text: string) {
 
 function parsePiece(text: string): number {
   const rows = Number(text)
-  if (!/^\d+$/.test(text) || rows < 1 || rows > PIECE_ROWS)
-    throw new InvalidArgumentError('It is a number from 1 to 1000.')
+  if (!/^\d+$/.test(text) || rows < 1 || rows > PIECE_ROWS) throw new InvalidArgumentError('It is a number from 1 to 1000.')
   return rows
 }

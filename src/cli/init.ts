@@ -12,9 +12,7 @@ const STARTER = join(import.meta.dir, 'starter')
 /** `init <folder>`: a project with one entity, its migration and a test, which `npm start` serves. */
 export function initCommand(): Command {
   return new Command('init')
-    .description(
-      'Write a project of your own: one entity, its migration, a test. Nothing that is there is overwritten.',
-    )
+    .description('Write a project of your own: one entity, its migration, a test. Nothing that is there is overwritten.')
     .argument('<folder>', 'where; it may be there already')
     .showHelpAfterError('(--help says more)')
     .addHelpText('after', '\nExample:\n  npm install ../roster/roster-<version>.tgz && npx roster init .')
@@ -35,8 +33,7 @@ function init(folder: string) {
     'test/booking.test.ts': starter('booking.test.txt'),
   }
   const there = Object.keys(files).filter((file) => existsSync(join(folder, file)))
-  if (there.length > 0)
-    throw new CommandError(`${there.join(' and ')} of ${folder} would be overwritten: nothing was written`)
+  if (there.length > 0) throw new CommandError(`${there.join(' and ')} of ${folder} would be overwritten: nothing was written`)
   const manifest = manifestOf(folder)
   if (!existsSync(join(folder, 'tsconfig.json'))) files['tsconfig.json'] = starter('tsconfig.txt')
   for (const [file, lines] of Object.entries(SHARED)) files[file] = withLines(join(folder, file), lines)
@@ -44,9 +41,7 @@ function init(folder: string) {
   const names = Object.keys(files).sort()
   for (const name of names) write(join(folder, name), files[name] as string)
   const isInstalled = existsSync(join(folder, 'node_modules/roster'))
-  console.error(
-    `roster: wrote ${names.join(', ')}; ${isInstalled ? '' : 'after npm install, '}npm start serves /Bookings`,
-  )
+  console.error(`roster: wrote ${names.join(', ')}; ${isInstalled ? '' : 'after npm install, '}npm start serves /Bookings`)
 }
 
 function write(file: string, text: string) {
@@ -134,7 +129,5 @@ function ownSource(folder: string): string {
   const found = project !== '' && existsSync(file) ? readManifest(file) : {}
   const { roster } = { ...found.devDependencies, ...found.dependencies }
   if (roster === undefined) return `file:${relative(folder, ROOT)}`
-  return roster.startsWith('file:')
-    ? `file:${relative(folder, resolve(project, roster.slice('file:'.length)))}`
-    : roster
+  return roster.startsWith('file:') ? `file:${relative(folder, resolve(project, roster.slice('file:'.length)))}` : roster
 }

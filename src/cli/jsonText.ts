@@ -58,8 +58,7 @@ function parseArray(text: string): unknown[] {
   } catch (error) {
     throw new FileFault(null, `it is not JSON: ${faultOf(error)}`)
   }
-  if (!Array.isArray(values))
-    throw new FileFault(null, 'it must be an array; for an object in each line: --format ndjson')
+  if (!Array.isArray(values)) throw new FileFault(null, 'it must be an array; for an object in each line: --format ndjson')
   return values
 }
 

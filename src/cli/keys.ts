@@ -146,8 +146,7 @@ function overlapOption(): Option {
 function parseOverlap(text: string): number {
   const [, count, unit] = /^(?:0|([1-9]\d{0,6})([smhd]))$/.exec(text) ?? [null, '', '']
   const overlapMs = text === '0' ? 0 : Number(count) * (UNIT_MS[unit as string] ?? Number.NaN)
-  if (!(overlapMs <= OVERLAP_MS_MAX))
-    throw new InvalidArgumentError('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
+  if (!(overlapMs <= OVERLAP_MS_MAX)) throw new InvalidArgumentError('An overlap is 0, or like 24h (s, m, h, d), up to 30d.')
   return overlapMs
 }
 

@@ -23,10 +23,7 @@ export function migrateCommand(readSettings: () => Config): Command {
     .description('Apply the migrations that the database lacks, as the start of a server does.')
     .option('--dry-run', 'only say which these are')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      '\nExample:\n  DATABASE_URL=postgres://owner@db/hr npm run --silent roster -- migrate --dry-run',
-    )
+    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://owner@db/hr npm run --silent roster -- migrate --dry-run')
     .action((options: Options) => run(readSettings(), options))
 }
 

@@ -59,8 +59,7 @@ async function requireTables(url: string, config: Config) {
 async function fill(url: string, entities: readonly Entity[], options: Options): Promise<Seeded[]> {
   return await withConnection(url, async (sql) => {
     const filled = options.add ? [] : await withRows(sql, entities)
-    if (filled.length > 0)
-      throw new CommandError(`there are rows already, of ${filled.join(', ')}: --add makes more beside them`)
+    if (filled.length > 0) throw new CommandError(`there are rows already, of ${filled.join(', ')}: --add makes more beside them`)
     const wanted = counted(sumOf(sharesOf(entities, options.rows)), 'row')
     const shown = progress((rows) => `${rows} of ${wanted}`)
     // Triggers leave no lines of what Roster writes without a key.

@@ -38,9 +38,7 @@ type RosterParts<Values, Part> = Pick<NonNullable<Values>, keyof NonNullable<Val
 /** The operations on the rows of one entity. */
 export interface RosterCollection<Row, Write, Filter, Sort, Field> {
   /** A page: the first, or the one of the number. */
-  list<Name extends Field = Field>(
-    query?: RosterQuery<Filter, Sort, Name>,
-  ): Promise<RosterPage<RosterRead<Row, Field, Name>>>
+  list<Name extends Field = Field>(query?: RosterQuery<Filter, Sort, Name>): Promise<RosterPage<RosterRead<Row, Field, Name>>>
   /** The page that a link of another page leads to; of the link, only what stands behind its `?` counts: its `fields`, too. */
   follow<Name extends Field = Field>(link: string, call?: RosterCall): Promise<RosterPage<RosterRead<Row, Field, Name>>>
   /** Every row, page after page, by cursor: rows that come, go or move meanwhile neither repeat nor hide others. */
@@ -139,8 +137,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field>(
       const target = dryRun === true ? `${path}?dryRun=1` : path
       const { headers, body } = await connection.send({ method: 'POST', path: target, body: bodyText(rows), signal })
       if (dryRun === true) return []
-      if (!Array.isArray(body))
-        throw unexpected(`POST ${connection.url}${path}`, 'was answered without rows', 201, headers)
+      if (!Array.isArray(body)) throw unexpected(`POST ${connection.url}${path}`, 'was answered without rows', 201, headers)
       return body
     },
     replace: async (id, values, call) => row('PUT', pathOf(id), call, values),
@@ -151,8 +148,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field>(
     history: async (id, query = {}) => changesPage(connection, `${pathOf(id)}/Changes`, query),
     versionOf(read) {
       const version = versions.get(read as object)
-      if (version === undefined)
-        throw new TypeError('a row has a version where get, create, replace or update returned it')
+      if (version === undefined) throw new TypeError('a row has a version where get, create, replace or update returned it')
       return version
     },
   }

@@ -9,11 +9,7 @@ import type { RowCodes } from './rowCodes.ts'
  * Conditions of the rows before a position of an order: several sets of rows that do not overlap, with the row at the position
  * itself as the last set. Null: codes cannot decide.
  */
-export function setsBefore(
-  keys: readonly PageKey[],
-  rowCodes: RowCodes,
-  position: Seek['position'],
-): Condition[][] | null {
+export function setsBefore(keys: readonly PageKey[], rowCodes: RowCodes, position: Seek['position']): Condition[][] | null {
   const sets: Condition[][] = []
   const equal: Condition[] = []
   for (const [index, key] of keys.entries()) {

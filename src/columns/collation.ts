@@ -24,8 +24,7 @@ export class Collation {
     const given = sql`unnest(${texts}::text[]) with ordinality as given("V", "N")`
     // A parameter has no collation of its own, so beside the column it gets the column's. The column is never read.
     const collated = sql`coalesce("V", (select ${name(column)} from ${name(table)} where false))`
-    const inOneRow = (value: Sql, order: Sql) =>
-      sql`select string_agg((${value})::text, ',' order by ${order}) from ${given}`
+    const inOneRow = (value: Sql, order: Sql) => sql`select string_agg((${value})::text, ',' order by ${order}) from ${given}`
     this.ordering = toStatement(inOneRow(sql`"N" - 1`, collated), [texts]).text
     const place = sql`width_bucket(${collated}, ${thresholds}::text[])`
     this.placing = toStatement(inOneRow(place, sql`"N"`), [texts, thresholds]).text

@@ -114,13 +114,7 @@ export class ColumnTable {
   }
 
   /** The total, and the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot decide. */
-  page(
-    filters: readonly Filter[],
-    sorts: readonly Sort[],
-    offset: number,
-    size: number,
-    bounds?: Bounds,
-  ): FoundPage | null {
+  page(filters: readonly Filter[], sorts: readonly Sort[], offset: number, size: number, bounds?: Bounds): FoundPage | null {
     const asked = this.asked(filters, sorts, bounds)
     return asked && this.found(asked, offset, size)
   }
@@ -136,9 +130,7 @@ export class ColumnTable {
     const asked = this.asked(filters, sorts, bounds)
     const sets = asked && setsBefore(asked.keys, this.rowCodes, position)
     if (asked === null || sets === null) return null
-    const counts = sets.map(
-      (set) => matchesOf(this.kernel, this.store, inOrderOfCost([...asked.conditions, ...set])).total,
-    )
+    const counts = sets.map((set) => matchesOf(this.kernel, this.store, inOrderOfCost([...asked.conditions, ...set])).total)
     const behind = counts.reduce((sum, count) => sum + count, 0)
     if (side === 'behind') return this.found(asked, behind, size + 1)
     const end = behind - (counts.at(-1) as number)

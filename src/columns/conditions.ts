@@ -124,9 +124,7 @@ function rankCondition(table: Coded, column: number, sides: Sides, operand: stri
 /** Null: it is not one range. */
 function rangeOf(column: number, sides: Sides, around: Around, byRank: RankTable | null): Condition | null {
   const isComplement = sides.none
-  const { less, equal, greater } = isComplement
-    ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater }
-    : sides
+  const { less, equal, greater } = isComplement ? { less: !sides.less, equal: !sides.equal, greater: !sides.greater } : sides
   if (less && greater && !equal) return null
   const own = equal ? around.equal : null
   const least = less ? -Infinity : (own ?? (greater ? around.above : Infinity))

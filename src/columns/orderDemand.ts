@@ -49,9 +49,7 @@ export class OrderDemand {
 /** The column by which a table's rows shall lie for this list: that of a range, or of the sort. */
 export function orderFor(entity: Entity, { filters, sorts }: ListQuery): number {
   const asked = [
-    ...filters.flatMap(({ property, operator: { sides } }) =>
-      sides && sides.less !== sides.greater ? [property] : [],
-    ),
+    ...filters.flatMap(({ property, operator: { sides } }) => (sides && sides.less !== sides.greater ? [property] : [])),
     ...sorts.slice(0, 1).map(({ property }) => property),
   ].filter(isUsable)
   const times = (one: Property) => asked.filter((other) => other === one).length

@@ -65,8 +65,7 @@ export class OrderedTexts {
   private extend(property: Property, waits: Promise<unknown>[]): TextRanks {
     const texts = this.table.textsOf(property)
     let ranks = this.ranks.get(property)
-    if (ranks === undefined)
-      this.ranks.set(property, (ranks = new TextRanks(this.entity, property, texts, this.reader)))
+    if (ranks === undefined) this.ranks.set(property, (ranks = new TextRanks(this.entity, property, texts, this.reader)))
     const missing = texts.size - ranks.ranks.length
     if (missing > 0) {
       const extending = ranks.extend()

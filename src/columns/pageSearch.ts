@@ -72,8 +72,7 @@ export class PageSearch {
       skipped += run.before
       rows = restrict(this.kernel, this.rows, rows, rangeOf(cut, run))
       if (rows.total !== run.rows) throw new Error(`${rows.total} rows where ${run.rows} were counted`)
-      if (rows.total > this.sortedMax)
-        cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
+      if (rows.total > this.sortedMax) cut = run.first === NONE ? this.cutOf(rows, cut.level + 1) : this.finer(rows, cut)
     }
     return this.sorted(rows).slice(from - skipped, end - skipped)
   }
@@ -90,15 +89,12 @@ export class PageSearch {
       isWide ||= segment.isWide[column] as boolean
     }
     for (const condition of this.conditions) {
-      if (condition.column !== column || condition.isComplement || (condition.byRank !== null) !== (ranks !== null))
-        continue
+      if (condition.column !== column || condition.isComplement || (condition.byRank !== null) !== (ranks !== null)) continue
       least = Math.max(least, isWide ? condition.least : Math.ceil(condition.least))
       greatest = Math.min(greatest, isWide ? condition.greatest : Math.floor(condition.greatest))
     }
     if (least > greatest) [least, greatest] = [0, 0]
-    return isWide
-      ? cutFloats(level, key, ordinalOf(least), ordinalOf(greatest))
-      : cutNumbers(level, key, least, greatest)
+    return isWide ? cutFloats(level, key, ordinalOf(least), ordinalOf(greatest)) : cutNumbers(level, key, least, greatest)
   }
 
   /** The cut of rows that fell into one bucket: by the same key, or, where that is one value, by the next. */

@@ -69,12 +69,7 @@ export async function insertAt(
  * The codes in ascending order of their texts: divided by texts of a sample until each part is one statement.
  * @throws ApiError 500, 503
  */
-export async function sortTexts(
-  codes: Int32Array,
-  texts: Texts,
-  collation: Collation,
-  attempt = 0,
-): Promise<Int32Array> {
+export async function sortTexts(codes: Int32Array, texts: Texts, collation: Collation, attempt = 0): Promise<Int32Array> {
   if (codes.length < 2) return codes
   const first = takePiece(codes, 0, texts)
   if (first.length === codes.length) return pick(codes, await collation.order(first))

@@ -91,8 +91,7 @@ export class TextRanks {
   boundOf(operand: string): Promise<number> {
     let search = this.searches.get(operand)
     if (search) return search
-    if (this.searches.size >= SEARCHES_MAX)
-      return Promise.reject(unavailable(new Error('too many operands are looked for')))
+    if (this.searches.size >= SEARCHES_MAX) return Promise.reject(unavailable(new Error('too many operands are looked for')))
     search = this.findBound(operand).finally(() => this.searches.delete(operand))
     this.searches.set(operand, search)
     return search

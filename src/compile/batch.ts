@@ -29,11 +29,7 @@ export function setsKeyAndTimeout(asker: Param): Sql {
  */
 export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
   const inner = replaceParams(query, columnOf(operands))
-  const text = textOf(
-    operands,
-    null,
-    ({ from }) => sql`select r.*, b."N" from ${from} cross join lateral (${inner}) as r`,
-  )
+  const text = textOf(operands, null, ({ from }) => sql`select r.*, b."N" from ${from} cross join lateral (${inner}) as r`)
   return { text, rows: 'numbered', distinct: null }
 }
 
@@ -175,8 +171,7 @@ export function updateRuns(
   // All of them before the rows themselves; a rename locks them in this order too.
   const locks = sources.map(({ as }) => sql` and (select count(*) from ${as}) is not null`)
   const ids = arrays.at(-1) as Sql
-  const version =
-    among === null ? [] : [isAmong(sql`own.xmin`, sql`(${arrayOf(among)})[array_position(${ids}, ${OWN_ID})]`)]
+  const version = among === null ? [] : [isAmong(sql`own.xmin`, sql`(${arrayOf(among)})[array_position(${ids}, ${OWN_ID})]`)]
   const met = [...version, ...conditions].map((condition) => sql` and ${condition}`)
   const before = sql`(select * from ${table} as own where id = any (${ids}) and ${isReady}${join([...locks, ...met], sql``)} order by id for no key update) as before`
   const isMet = [

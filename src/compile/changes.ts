@@ -22,9 +22,7 @@ export function compileChanges(entities: readonly Entity[], after: ChangesPlace,
     ({ table }) =>
       sql`(select * from entity_change where entity = ${word(table)} and (position, number) > (${position}::bigint, ${number}::bigint) and position < ${SETTLED} order by position, number limit ${limit}::int)`,
   )
-  return linesOf(
-    sql`select * from (${join(pieces, sql` union all `)}) as piece order by position, number limit ${limit}::int`,
-  )
+  return linesOf(sql`select * from (${join(pieces, sql` union all `)}) as piece order by position, number limit ${limit}::int`)
 }
 
 /** Up to `most` lines of one row behind a place. Each was committed before the next could be written. */

@@ -23,12 +23,7 @@ const WRITTEN = sql`"W"`
  * each property that clients write: `writableOf`. An answer that is kept for `once` is an array of arrays. `asker`: the id of
  * the API key that asks for them.
  */
-export function compileCreateRows(
-  entity: Entity,
-  values: readonly string[],
-  once: Once | null,
-  asker: string,
-): Batchable {
+export function compileCreateRows(entity: Entity, values: readonly string[], once: Once | null, asker: string): Batchable {
   const shape = `rows${once ? ' once' : ''} ${entity.table}`
   const { text } = shapes.get(shape, () => ({
     text: compile(entity, writableOf(entity), once !== null),

@@ -13,11 +13,7 @@ export function operandsOf(changed: readonly Property[]): Operand[] {
 }
 
 /** A reference brings along the copy that its foreign key checks, which `copied` finds. */
-export function assignments(
-  changed: readonly Property[],
-  operands: readonly Operand[],
-  copied: (source: Source) => Sql,
-) {
+export function assignments(changed: readonly Property[], operands: readonly Operand[], copied: (source: Source) => Sql) {
   const sources = sourcesOf(changed, operands)
   return changed.flatMap(({ column, reference }, index) => {
     const { param } = operands[index] as Operand

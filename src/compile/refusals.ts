@@ -1,17 +1,6 @@
 import type { Entity, Property, Reference, Rule } from '../model/entity.ts'
 import type { Assignments } from '../model/query.ts'
-import {
-  integer,
-  join,
-  name,
-  type Param,
-  param,
-  type Sql,
-  type Statement,
-  sql,
-  toStatement,
-  typeName,
-} from '../model/sql.ts'
+import { integer, join, name, type Param, param, type Sql, type Statement, sql, toStatement, typeName } from '../model/sql.ts'
 
 /**
  * Why a row cannot be written: a row of the answer for each column whose reference names no row, for each unique value that
@@ -28,9 +17,7 @@ export function compileRefusals(entity: Entity, id: string | null, changes: Assi
   if (id !== null) {
     const own = param(id)
     checks.push(...entity.rules.flatMap((rule) => broken(entity, rule, own, changes)))
-    checks.push(
-      sql`select ${param('id')}::text where not exists (select from ${name(entity.table)} where id = ${own}::bigint)`,
-    )
+    checks.push(sql`select ${param('id')}::text where not exists (select from ${name(entity.table)} where id = ${own}::bigint)`)
   }
   return checks.length === 0 ? null : toStatement(join(checks, sql` union all `))
 }

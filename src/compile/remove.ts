@@ -53,14 +53,7 @@ function compile(entity: Entity, referring: readonly ReferringColumn[], among: P
   const [operand, asker] = [param(null), param(null)]
   const referred = (ids: Sql) => referredTo(entity, referring, ids)
   const one = removeOne(entity, referring, operand, among, asker, returning)
-  const many = removeTogether(
-    name(entity.table),
-    operand,
-    referring.length === 0 ? null : referred,
-    returning,
-    among,
-    asker,
-  )
+  const many = removeTogether(name(entity.table), operand, referring.length === 0 ? null : referred, returning, among, asker)
   const own = [operand, ...(among === null ? [] : [among]), asker]
   return {
     text: toStatement(one, own).text,
@@ -80,8 +73,7 @@ function removeOne(
   const table = name(entity.table)
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
   const own = sql`(select id from ${table} where id = ${id} and ${setsKey(asker)}${first}${version} for update) as own`
-  const free =
-    referring.length === 0 ? sql`` : sql` and own.id <> all (${referredTo(entity, referring, sql`array[own.id]`)})`
+  const free = referring.length === 0 ? sql`` : sql` and own.id <> all (${referredTo(entity, referring, sql`array[own.id]`)})`
   return sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returning}`
 }
 
@@ -98,8 +90,7 @@ function removeTogether(
   asker: Param,
 ): Sql {
   const ids = sql`${operand}::bigint[]`
-  const version =
-    among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
+  const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
   const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${setsKeyAndTimeout(asker)}${version} order by id for update)`
   const free = referred ? sql` and t.id <> all ((select ${referred(sql`array(select id from "L")`)})::bigint[])` : sql``
   const from = sql`unnest(${ids}) with ordinality as b("V1", "N") join "L" on "L".id = b."V1"`

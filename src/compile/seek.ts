@@ -80,8 +80,7 @@ function behindPair(last: Place, id: Place): Range[] {
   const isDescending = id.key.descending
   const pair = sql`(${columnOf(last)}, ${columnOf(id)}) ${sign(isDescending)} (${operandOf(last)}, ${operandOf(id)})`
   const others = behind(last).map((condition) => ({ conditions: [condition], keys: [last.key, id.key] }))
-  if (last.key.descending === isDescending)
-    return [{ conditions: [pair], keys: [last.key, id.key] }, ...others.slice(1)]
+  if (last.key.descending === isDescending) return [{ conditions: [pair], keys: [last.key, id.key] }, ...others.slice(1)]
   const end = sql`${columnOf(last)} ${sign(!isDescending)}= ${operandOf(last)}`
   return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
 }

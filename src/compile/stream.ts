@@ -13,8 +13,7 @@ export function streamColumns(entity: Entity, { sorts, choice }: StreamQuery): r
   if (choice === null) return entity.properties
   const read = new Set(order(entity, sorts).map(({ property }) => property))
   // Whether an object is null is said by all its parts.
-  for (const member of choice.members)
-    for (const property of isGroup(member) ? member.whole : [member]) read.add(property)
+  for (const member of choice.members) for (const property of isGroup(member) ? member.whole : [member]) read.add(property)
   return entity.properties.filter((property) => read.has(property))
 }
 

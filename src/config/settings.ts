@@ -19,8 +19,7 @@ export const settings = {
     schema: Type.String({ pattern: '^postgres(ql)?://.+' }),
     default: null,
     allowed: 'an address like postgres://user:password@host:5432/database',
-    meaning:
-      'Address of your PostgreSQL, version 14 to 18. If empty, the server starts an embedded PostgreSQL in DATA_DIR.',
+    meaning: 'Address of your PostgreSQL, version 14 to 18. If empty, the server starts an embedded PostgreSQL in DATA_DIR.',
     check: checkDatabaseUrl,
   },
   DATABASE_DIRECT_URL: {
@@ -81,8 +80,7 @@ export const settings = {
   },
   TLS_CERT: {
     ...FILE,
-    meaning:
-      'File with the certificate chain in PEM: the server then serves HTTPS. A renewed file is loaded without a restart.',
+    meaning: 'File with the certificate chain in PEM: the server then serves HTTPS. A renewed file is loaded without a restart.',
   },
   TLS_KEY: {
     ...FILE,
@@ -115,8 +113,7 @@ export const settings = {
     schema: Type.Integer({ minimum: 1, maximum: 256 }),
     default: null,
     allowed: 'an integer from 1 to 256',
-    meaning:
-      'Number of worker processes. If empty, one for each processor; with the embedded PostgreSQL, one for every two.',
+    meaning: 'Number of worker processes. If empty, one for each processor; with the embedded PostgreSQL, one for every two.',
   },
   BOOTSTRAP_API_KEY: {
     schema: Type.String({ pattern: '^[\\x21-\\x7e]{20,256}$' }),
@@ -143,15 +140,13 @@ export const settings = {
     schema: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     default: '500',
     allowed: 'an integer from 1 to 1000000',
-    meaning:
-      'Number of keys with rate limits in memory. Each key takes 4 bytes of shared memory times the largest limit.',
+    meaning: 'Number of keys with rate limits in memory. Each key takes 4 bytes of shared memory times the largest limit.',
   },
   RATE_LIMIT_STORE: {
     schema: Type.String({ pattern: '^(redis|rediss|valkey|valkeys)://.+' }),
     default: null,
     allowed: 'an address like redis://user:password@host:6379/0',
-    meaning:
-      'Address of a Redis 7 or Valkey, so that several machines share rate limits. If empty, each machine has its own.',
+    meaning: 'Address of a Redis 7 or Valkey, so that several machines share rate limits. If empty, each machine has its own.',
     check: parseUrl,
   },
   TRUSTED_PROXIES: {

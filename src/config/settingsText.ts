@@ -8,8 +8,7 @@ const INDENT = '      '
 const all: [name: string, setting: Setting][] = Object.entries(settings)
 
 /** The settings that most operators set; the README has them. */
-const MAIN =
-  /^(DATABASE_URL|DATA_DIR|HOST|PORT|WORKERS|PUBLIC_URL|BOOTSTRAP_API_KEY|RATE_LIMITS|TRUSTED_PROXIES|ADMIN_PORT)$/
+const MAIN = /^(DATABASE_URL|DATA_DIR|HOST|PORT|WORKERS|PUBLIC_URL|BOOTSTRAP_API_KEY|RATE_LIMITS|TRUSTED_PROXIES|ADMIN_PORT)$/
 
 /** A table in Markdown, of all settings or of the main ones. */
 export function settingsTable(isMain = false): string {

@@ -52,9 +52,7 @@ function errorBody(code: Schema): Schema {
 /** An example of each error that an operation may answer. */
 export function errorExampleValues(operations: readonly Operation[], baseUrl: string): Record<string, Schema> {
   const codes = new Set(operations.flatMap((operation) => operation.codes))
-  return Object.fromEntries(
-    [...codes].map((code) => [code, { summary: rowOf(code).title, value: exampleBody(code, baseUrl) }]),
-  )
+  return Object.fromEntries([...codes].map((code) => [code, { summary: rowOf(code).title, value: exampleBody(code, baseUrl) }]))
 }
 
 /** Headers that all answers of a status have, or some of its codes. */

@@ -142,9 +142,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     target: '/Companies',
     body: COMPANY,
     when: 'the database of the server is a standby, or read-only',
-    answer: api(
-      'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.',
-    ),
+    answer: api('The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'),
   },
   RequestTimeout: {
     method: 'POST',
@@ -183,10 +181,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     target: '/Companies/1',
     headers: { 'If-Match': '"1kzp-2097"' },
     body: COMPANY,
-    answer: about(
-      'If-Match',
-      'Company 1 now has the version "1kzp-4711", which If-Match does not name; nothing was written.',
-    ),
+    answer: about('If-Match', 'Company 1 now has the version "1kzp-4711", which If-Match does not name; nothing was written.'),
   },
   PayloadTooLarge: {
     method: 'PUT',

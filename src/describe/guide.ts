@@ -57,10 +57,7 @@ export function exampleQueries({ properties, id }: Entity): ExampleQuery[] {
   const filters = candidates
     .filter((property, index) => candidates.findIndex((other) => likenessOf(other) === likenessOf(property)) === index)
     .flatMap(filtersOf)
-  return [
-    ...(filters.length > 0 ? filters : [{ query: `${id.name}=1`, meaning: `${id.name} is 1` }]),
-    sortOf(others, id),
-  ]
+  return [...(filters.length > 0 ? filters : [{ query: `${id.name}=1`, meaning: `${id.name} is 1` }]), sortOf(others, id)]
 }
 
 /** Properties that are alike filter in the same ways. */

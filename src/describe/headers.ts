@@ -39,8 +39,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
     },
     RateLimit: {
       required: true,
-      description:
-        'The same for programs: the period, the requests left in it, and the seconds until `X-RateLimit-Reset`.',
+      description: 'The same for programs: the period, the requests left in it, and the seconds until `X-RateLimit-Reset`.',
       schema: { type: 'string', pattern: '^"[1-9][0-9]*[smhd]";r=[0-9]+;t=[0-9]+$' },
       example: `"${longest}";r=24999;t=43200`,
     },
@@ -66,8 +65,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
     },
     RowVersion: {
       required: true,
-      description:
-        'The version of the row, for `If-Match` and `If-None-Match`. Every write of the row makes another one.',
+      description: 'The version of the row, for `If-Match` and `If-None-Match`. Every write of the row makes another one.',
       schema: { type: 'string', pattern: '^"[^"]+"$' },
       example: '"1kzp-4711"',
     },
@@ -120,8 +118,7 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       example: `${baseUrl}/Companies/7`,
     },
     CreatedVersion: {
-      description:
-        'The version of the new row, for `If-Match` and `If-None-Match`; where several were created, there is none.',
+      description: 'The version of the new row, for `If-Match` and `If-None-Match`; where several were created, there is none.',
       schema: { type: 'string', pattern: '^"[^"]+"$' },
       example: '"1kzp-4711"',
     },

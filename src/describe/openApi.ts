@@ -102,11 +102,7 @@ function describeServer({ limits, anonymousLimits }: ServerFacts): string {
   ].join('\n\n')
 }
 
-function pathsOf(
-  operations: readonly Operation[],
-  errors: ErrorAnswers,
-  entities: readonly Entity[],
-): Record<string, Schema> {
+function pathsOf(operations: readonly Operation[], errors: ErrorAnswers, entities: readonly Entity[]): Record<string, Schema> {
   const byPath = Map.groupBy(operations, ({ path }) => path)
   return Object.fromEntries(
     [...byPath].map(([path, ofPath]) => [

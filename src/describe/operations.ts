@@ -115,14 +115,9 @@ const pageOperations: readonly Operation[] = [
   page('/openapi.json', 'document', ['getDocument', 'This document', 'It can be asked for again by its ETag.']),
   page('/docs', 'docs', ['getDocs', 'This document for people', 'A page in which every operation can be tried.']),
   page('/errors', 'errors', ['listErrors', 'All error codes', 'What each means, why it comes, and what to do.']),
-  page(
-    '/errors/{code}',
-    'error',
-    ['getError', 'An error code', 'What it means, why it comes, what to do, an example.'],
-    {
-      codes: ['NotFound'],
-    },
-  ),
+  page('/errors/{code}', 'error', ['getError', 'An error code', 'What it means, why it comes, what to do, an example.'], {
+    codes: ['NotFound'],
+  }),
   page('/livez', 'live', ['getLiveness', 'Whether the server runs', 'It counts against no limit.'], {
     isUnlimited: true,
   }),

@@ -82,8 +82,7 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
   PageIfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description:
-      'The ETag of an earlier answer: 304 without a body where it has not changed. Any other text has no effect.',
+    description: 'The ETag of an earlier answer: 304 without a body where it has not changed. Any other text has no effect.',
     schema: { type: 'string' },
   },
   IfNoneMatch: {

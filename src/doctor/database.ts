@@ -108,19 +108,13 @@ function connections({ connectionsMax }: State, config: Config): Finding {
   const text = `${needed} of ${connectionsMax} that the role may have`
   if (isPooled(config)) return ok('connections', `${needed}, of a pooler`)
   if (needed <= connectionsMax) return ok('connections', text)
-  return fault(
-    'connections',
-    `${text}: raise max_connections or the role's limit, or set DATABASE_POOL or WORKERS lower`,
-  )
+  return fault('connections', `${text}: raise max_connections or the role's limit, or set DATABASE_POOL or WORKERS lower`)
 }
 
 function writable({ isStandby, isReadOnly }: State): Finding {
   if (isStandby) return fault('writes', 'it is a hot standby: writes are refused; name the primary in DATABASE_URL')
   if (!isReadOnly) return ok('writes', 'it takes writes')
-  return fault(
-    'writes',
-    'default_transaction_read_only is on: writes are refused; set it off for the role or the database',
-  )
+  return fault('writes', 'default_transaction_read_only is on: writes are refused; set it off for the role or the database')
 }
 
 /** On this machine no one listens. */

@@ -14,9 +14,7 @@ const MARKS = { ok: 'OK', advice: 'ADVICE', fault: 'FAULT' }
 /** `doctor`: what a server needs, each in a line, and what to do where it is not so. Nothing is changed. */
 export function doctorCommand(readSettings: () => Config): Command {
   return new Command('doctor')
-    .description(
-      'Look whether a server can run here: machine, settings, database, Redis; say what to do. Nothing is changed.',
-    )
+    .description('Look whether a server can run here: machine, settings, database, Redis; say what to do. Nothing is changed.')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  npm run --silent roster doctor')
     .action(async ({ json }: { json?: true }) => {

@@ -36,8 +36,7 @@ export function refusalOf(error: unknown, setting: string): string {
   const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
   const said = message || String(error)
   const sqlstate = String(code)
-  if (sqlstate.startsWith('28'))
-    return `it refuses the role (${said}): mend the name or password in ${setting}, or let it in`
+  if (sqlstate.startsWith('28')) return `it refuses the role (${said}): mend the name or password in ${setting}, or let it in`
   if (sqlstate === '3D000') return `it answers, and has no such database (${said}): make it, or mend ${setting}`
   if (sqlstate === '53300') return `it has no connection left (${said}): raise max_connections, or end others`
   if (sqlstate === '57P03') return `it is starting or recovering (${said}): wait`

@@ -25,10 +25,7 @@ export async function examineRedis(url: string): Promise<Finding[]> {
   } catch (error) {
     const reason = (error as Error).message
     return [
-      fault(
-        'redis',
-        `RATE_LIMIT_STORE cannot be used (${reason}): limits would hold per machine; start it, or mend the address`,
-      ),
+      fault('redis', `RATE_LIMIT_STORE cannot be used (${reason}): limits would hold per machine; start it, or mend the address`),
     ]
   } finally {
     client.close()

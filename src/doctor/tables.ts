@@ -85,8 +85,7 @@ export async function examineHeldChanges(sql: postgres.Sql, entities: readonly E
   const { since, pid, gid, database } = held
   const text = `what has changed since ${since} is not shown, and posted, while`
   const place = `in database ${shown(database ?? '')} of the cluster`
-  if (gid !== null)
-    return advice(check, `${text} "${shown(gid)}" stays prepared ${place}: commit it, or roll it back, there`)
+  if (gid !== null) return advice(check, `${text} "${shown(gid)}" stays prepared ${place}: commit it, or roll it back, there`)
   if (pid === null) return advice(check, `${text} a transaction of the cluster is open: look again`)
   return advice(
     check,

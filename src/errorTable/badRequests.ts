@@ -34,8 +34,7 @@ export const badRequests = {
     title: 'A filter does not fit its property',
     explanation:
       'A filter is <Property>=[<operator>]<value>. The operators are = != < <= > >=; the value must be of the property’s type; true and false have no order; < and its like need a value.',
-    remedy:
-      'Correct the value as the message says. Operators stand behind the first = and are percent-encoded: < is %3C.',
+    remedy: 'Correct the value as the message says. Operators stand behind the first = and are percent-encoded: < is %3C.',
   },
   TooManyFilters: {
     status: 400,
@@ -81,8 +80,7 @@ export const badRequests = {
   InvalidForm: {
     status: 400,
     title: 'bom or excel is not 1 or 0, or the answer is no CSV',
-    explanation:
-      'bom and excel say how a CSV is written: each is 1 or 0, given once, and 1 belongs to Accept: text/csv.',
+    explanation: 'bom and excel say how a CSV is written: each is 1 or 0, given once, and 1 belongs to Accept: text/csv.',
     remedy: 'Send bom=1 or excel=1 with Accept: text/csv, or leave them out.',
   },
   InvalidDryRun: {

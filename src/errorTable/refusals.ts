@@ -86,15 +86,13 @@ export const refusals = {
   PayloadTooLarge: {
     status: 413,
     title: 'The body is too large',
-    explanation:
-      'A body may have up to 1 MiB; one of several rows that are created, up to 2 MiB, and each row up to 1 MiB.',
+    explanation: 'A body may have up to 1 MiB; one of several rows that are created, up to 2 MiB, and each row up to 1 MiB.',
     remedy: 'Send less, or rows by several requests; no entity needs as much.',
   },
   UriTooLong: {
     status: 414,
     title: 'The request target is too long',
-    explanation:
-      'Path and query string together, percent-encoded, may have up to 3 KiB: the links of a page repeat them.',
+    explanation: 'Path and query string together, percent-encoded, may have up to 3 KiB: the links of a page repeat them.',
     remedy: 'Send fewer or shorter filters and sort definitions.',
   },
   UnsupportedMediaType: {
@@ -107,8 +105,7 @@ export const refusals = {
   IdempotencyMismatch: {
     status: 422,
     title: 'The Idempotency-Key was used for another request',
-    explanation:
-      'A write with this key was done within the last 24 hours, and its method, path or body was another one.',
+    explanation: 'A write with this key was done within the last 24 hours, and its method, path or body was another one.',
     remedy: 'Send a new key with each new write; the same one only with the same method, path and body.',
   },
   RateLimitExceeded: {

@@ -5,8 +5,7 @@ import type { Work } from './work.ts'
 
 /** Returns whether a statement certainly did nothing, and its parts may do better. */
 export function isUndone(error: unknown): boolean {
-  if (!(error instanceof ApiError))
-    return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
+  if (!(error instanceof ApiError)) return error instanceof ConstraintViolation || error instanceof postgres.PostgresError
   if (error.code === 'OutcomeUnknown') return false
   const verdict = classify(error.cause)
   return verdict === 'rolledBack' || verdict === 'refused' || verdict === 'locked'
@@ -36,8 +35,7 @@ export function busyWithWrites(cause?: unknown): ApiError {
 }
 
 function readOnly(cause: unknown): ApiError {
-  const message =
-    'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'
+  const message = 'The database of this server takes no writes; nothing was written. Send writes to the server of the primary.'
   return new ApiError('ReadOnly', message, { headers: { Allow: 'GET, HEAD, OPTIONS' }, cause })
 }
 

@@ -42,8 +42,7 @@ export async function addressFor(url: URL, allowed: AllowedTargets, resolve: Res
   const found = addresses.find((address) => isNamed(address) || (url.protocol === 'https:' && !isPrivate(address)))
   if (found !== undefined) return found
   const reachable = addresses.find((address) => !isPrivate(address))
-  if (reachable !== undefined)
-    throw new AddressRefused('http:// is refused: use https://, or name the host in HOOKS_ALLOW')
+  if (reachable !== undefined) throw new AddressRefused('http:// is refused: use https://, or name the host in HOOKS_ALLOW')
   throw new AddressRefused(`${addresses[0]} is a private address: name it in HOOKS_ALLOW if it is meant`)
 }
 

@@ -161,10 +161,7 @@ export class HookRun {
     if (this.attempts === 1) log.warn('deliveries to a hook fail, and are tried again', { ...this.fields(), status })
     if (isGone || atMs - this.failingSinceMs >= backOff.parkMs) {
       log.error('a hook is parked: its receiver has refused for too long', { ...this.fields(), status })
-      return this.park(
-        isGone ? 'its receiver has answered 410: it wants no more' : 'deliveries have failed for 3 days',
-        status,
-      )
+      return this.park(isGone ? 'its receiver has answered 410: it wants no more' : 'deliveries have failed for 3 days', status)
     }
     this.nextAttemptMs = atMs + pauseAfter(this.attempts, backOff, random())
     await this.save(status)

@@ -47,8 +47,7 @@ export class HookStore {
         select ${id}, ${hook.url}, ${hook.secret}, ${textsOf(hook.events)}::text[], run,
           pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0
         from change_feed where (select count(*) from hook) < ${HOOKS_MAX}`
-      if (made.count === 0)
-        throw new HookRefused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
+      if (made.count === 0) throw new HookRefused(`there are ${HOOKS_MAX} hooks, the most that there may be: remove one`)
       return id
     })
   }

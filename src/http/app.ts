@@ -173,12 +173,7 @@ function answer(parts: Parts, router: Router<ResourceRequest>, call: Call): Prom
 }
 
 /** Answers a request that a route of a project's own makes for its client: by its key, and charged with it. */
-async function answerInner(
-  parts: Parts,
-  router: Router<ResourceRequest>,
-  outer: Call,
-  request: Request,
-): Promise<Reply> {
+async function answerInner(parts: Parts, router: Router<ResourceRequest>, outer: Call, request: Request): Promise<Reply> {
   const target = readTarget(request)
   const call = { ...outer, request, target, location: router.find(target.path) }
   try {

@@ -65,8 +65,7 @@ function hintForHeader(headers: Headers): string {
 /** Before anything is read, so that a key learns nothing of what it has no right to. @throws ApiError Forbidden */
 export function requireRight({ rights }: Key, plural: string, method: string) {
   const action = method === 'GET' || method === 'HEAD' ? 'read' : 'write'
-  if (!allows(rights, plural, action))
-    throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
+  if (!allows(rights, plural, action)) throw new ApiError('Forbidden', `The key does not have the right ${plural}:${action}.`)
 }
 
 /** Spec 7, rule 1: the message names the limit, `RetryAfter` the seconds. `Retry-After` is the standard's spelling. */

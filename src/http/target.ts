@@ -23,8 +23,7 @@ export function readTarget({ url, headers }: Request): Target {
   const isRelative = url.startsWith('/')
   const host = headers.get('host')
   // Several Host headers come as one, with commas between; the URL has the first of them.
-  if (host !== null && (isRelative || host.includes(',')))
-    return unreadable('InvalidHost', 'The Host header is not valid.')
+  if (host !== null && (isRelative || host.includes(','))) return unreadable('InvalidHost', 'The Host header is not valid.')
   const start = isRelative ? 0 : url.indexOf('/', url.indexOf('://') + 3)
   // CONNECT may name a host and a port alone.
   if (start === -1) return ROOT

@@ -6,8 +6,7 @@ export const raiseVersion = toStatement(sql`update api_key_version set version =
 
 const isValid = sql`revoked is null and (expires is null or expires > now())`
 
-const toSecond = (column: ReturnType<typeof sql>) =>
-  sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+const toSecond = (column: ReturnType<typeof sql>) => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
 
 /** The version holds the next expiry, so that it differs when that has passed. */
 export const selectVersion = toStatement(sql`

@@ -46,8 +46,7 @@ export class KeyStore {
   create(key: KeyRecord): Promise<void> {
     return this.change(async (run) => {
       const made = await run(statements.insertKey(key))
-      if (made.length === 0)
-        throw new KeyRefused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
+      if (made.length === 0) throw new KeyRefused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
     })
   }
 

@@ -19,9 +19,7 @@ export function compileRowsBehind(entity: Entity, id: string | null, size: numbe
 
 /** Values of a property in `percent` of the table's blocks. */
 export function compileSample({ table }: Entity, { column }: Property, percent: number): Statement {
-  return toStatement(
-    sql`select ${name(column)}::text from ${name(table)} tablesample system (${param(String(percent))}::real)`,
-  )
+  return toStatement(sql`select ${name(column)}::text from ${name(table)} tablesample system (${param(String(percent))}::real)`)
 }
 
 /** Begins a run, where a crash, a failover or a restore has ended the one before. */

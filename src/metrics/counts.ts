@@ -57,9 +57,7 @@ export function setGauges(write: () => void): void {
 
 /** The cell of a metric without buckets, by the values of its labels in their order. */
 export function cellOf(name: Counted, ...values: string[]): Cell {
-  const found = seriesByMetric
-    .get(name)
-    ?.find(({ labels }) => Object.values(labels).every((value, at) => value === values[at]))
+  const found = seriesByMetric.get(name)?.find(({ labels }) => Object.values(labels).every((value, at) => value === values[at]))
   if (found === undefined) throw new Error(`${name} has no series ${values.join(', ')}`)
   return found.first
 }
@@ -102,13 +100,7 @@ const delays = histogramOf('delays')
 export const failureCells = byKind(metrics.failures.labels.kind, (kind) => cellOf('failures', kind))
 
 /** Counts a request that was answered. `route`: its pattern; null: its path leads nowhere. */
-export function countRequest(
-  route: string | null,
-  method: string,
-  status: number,
-  kind: KindOfRequest,
-  ms: number,
-): void {
+export function countRequest(route: string | null, method: string, status: number, kind: KindOfRequest, ms: number): void {
   const name = route ?? NO_ROUTE
   let requests = requestsByRoute.get(name)
   if (requests === undefined) {

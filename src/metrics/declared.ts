@@ -73,11 +73,7 @@ export const metrics = {
     'Keys of which requests count at the moment, as of ten seconds ago at most.',
     'greatest',
   ),
-  limiterKeysMax: gauge(
-    'roster_limiter_keys_max',
-    'Keys that can have an entry of their own: RATE_LIMIT_CLIENTS.',
-    'greatest',
-  ),
+  limiterKeysMax: gauge('roster_limiter_keys_max', 'Keys that can have an entry of their own: RATE_LIMIT_CLIENTS.', 'greatest'),
 
   // Statements, batches and connections
   statementSeconds: histogram(

@@ -17,12 +17,7 @@ export function writeMetrics(samplesOf: (name: MetricName) => readonly Sample[])
   return text
 }
 
-function histogram(
-  name: string,
-  labels: Sample['labels'],
-  values: readonly number[],
-  bounds: readonly number[],
-): string {
+function histogram(name: string, labels: Sample['labels'], values: readonly number[], bounds: readonly number[]): string {
   let text = ''
   let count = 0
   values.slice(0, -1).forEach((value, bucket) => {

@@ -48,9 +48,7 @@ export class MetricSums {
     )
     if (from !== 'each') return together(parts.flat(), from === 'greatest')
     return parts.flatMap((part, index) =>
-      this.slots[index]?.isRunning
-        ? together(part).map(({ values }) => ({ labels: { worker: String(index + 1) }, values }))
-        : [],
+      this.slots[index]?.isRunning ? together(part).map(({ values }) => ({ labels: { worker: String(index + 1) }, values })) : [],
     )
   }
 }

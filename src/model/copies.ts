@@ -4,9 +4,7 @@ import { type Entity, keyColumnOf, type Property } from './entity.ts'
 export function copiedProperties(entity: Entity, entities: readonly Entity[]): Property[] {
   const copies = entities
     .flatMap(({ properties }) => properties)
-    .flatMap(({ reference }) =>
-      reference?.copy && reference.table === entity.table ? [reference.copy.sourceColumn] : [],
-    )
+    .flatMap(({ reference }) => (reference?.copy && reference.table === entity.table ? [reference.copy.sourceColumn] : []))
   return entity.properties.filter(({ column }) => copies.includes(keyColumnOf(column)))
 }
 
@@ -52,8 +50,7 @@ export function referredFirst(entities: readonly Entity[]): Entity[] {
   const add = (entity: Entity) => {
     if (ordered.has(entity) || under.has(entity)) return
     under.add(entity)
-    for (const { reference } of entity.properties)
-      for (const other of entities) if (other.table === reference?.table) add(other)
+    for (const { reference } of entity.properties) for (const other of entities) if (other.table === reference?.table) add(other)
     ordered.add(entity)
   }
   for (const entity of entities) add(entity)

@@ -52,8 +52,7 @@ export function readDatabaseUrl(text: string): DatabaseUrl {
   for (const [name, value] of new URLSearchParams(text.slice(address.length).replace(/#.*$/s, ''))) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined
     if (!parameter) faults.push(`${nameOf(name)} is not among ${Object.keys(PARAMETERS).join(', ')}`)
-    else if (!parameter.allows(value))
-      faults.push(`${name} has a value that cannot be used: allowed is ${parameter.allowed}`)
+    else if (!parameter.allows(value)) faults.push(`${name} has a value that cannot be used: allowed is ${parameter.allowed}`)
     else if (name === 'sslrootcert') {
       options.ssl ??= 'verify-full'
       if (value !== 'system') authoritiesFile = value

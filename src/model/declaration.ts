@@ -42,9 +42,7 @@ export function checkDeclaration(name: string, plural: string, fields: Fields): 
       fail(`cannot have a property called ${key}: lists have a parameter of that name`)
   for (const key of [...Object.keys(fields), ...named.flatMap(({ path }) => path)])
     if (!PROPERTY.test(key))
-      fail(
-        `cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`,
-      )
+      fail(`cannot have a property called "${key}": it must begin with a small letter, and letters A to Z and digits may follow`)
   checkColumns(name, named, fail)
   for (const one of named) checkProperty(one, named, fail)
 }
@@ -61,8 +59,7 @@ function checkColumns(name: string, named: readonly Named[], fail: Fail) {
   }
   for (const { path, field } of named) {
     const [property, column] = [path.join('.'), path.map(snakeCase).join('_')]
-    if (SYSTEM_COLUMNS.includes(column))
-      fail(`cannot have a property called ${property}: every table has a column of that name`)
+    if (SYSTEM_COLUMNS.includes(column)) fail(`cannot have a property called ${property}: every table has a column of that name`)
     take(column, property)
     if (property.toLowerCase() !== column) take(property.toLowerCase(), property)
     if ('copied' in field) take(`${column}_key`, property)
@@ -73,9 +70,7 @@ function checkColumns(name: string, named: readonly Named[], fail: Fail) {
 /** @throws Error where PostgreSQL would cut a name, and know the thing by another */
 export function checkLength(text: string, fail: Fail): void {
   if (text.length > NAME_LENGTH_MAX)
-    fail(
-      `has names that are too long: ${text} would have ${text.length} letters, of ${NAME_LENGTH_MAX} that there may be`,
-    )
+    fail(`has names that are too long: ${text} would have ${text.length} letters, of ${NAME_LENGTH_MAX} that there may be`)
 }
 
 function checkProperty({ path, field }: Named, named: readonly Named[], fail: Fail) {
@@ -96,13 +91,10 @@ function checkProperty({ path, field }: Named, named: readonly Named[], fail: Fa
 }
 
 function checkCopy(property: string, reference: string, named: readonly Named[], fail: Fail) {
-  if (!find(named, reference)?.field.reference)
-    fail(`cannot copy ${property} by ${reference}: it has no reference of that name`)
+  if (!find(named, reference)?.field.reference) fail(`cannot copy ${property} by ${reference}: it has no reference of that name`)
   const copies = named.filter(({ field }) => field.copied?.reference === reference)
   if (copies.length > 1)
-    fail(
-      `cannot copy both ${copies.map(({ path }) => path.join('.')).join(' and ')} by ${reference}: a reference has one copy`,
-    )
+    fail(`cannot copy both ${copies.map(({ path }) => path.join('.')).join(' and ')} by ${reference}: a reference has one copy`)
 }
 
 function checkComputed(property: string, field: Field, named: readonly Named[], fail: Fail) {

@@ -126,9 +126,7 @@ export function defineEntity(name: string, fields: Fields, options: Options = {}
     members,
     properties,
     id: propertyNamed('id'),
-    rules: (options.notBefore ?? []).map(([later, earlier]) =>
-      toRule(table, propertyNamed(later), propertyNamed(earlier)),
-    ),
+    rules: (options.notBefore ?? []).map(([later, earlier]) => toRule(table, propertyNamed(later), propertyNamed(earlier))),
     required: properties.filter(({ required }) => required),
     byName,
     schema: schemaOf(members),
@@ -182,8 +180,7 @@ export function keyColumnOf(column: string): string {
 
 /** The copy of a reference is the sibling that names it; its foreign key stands in a column of its own. */
 function toReference(key: string, entity: string, siblings: Fields): Reference {
-  const [name, field] =
-    Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key) ?? []
+  const [name, field] = Object.entries(siblings).find(([, field]) => 'copied' in field && field.copied?.reference === key) ?? []
   const copied = field && 'copied' in field ? field.copied : undefined
   return { entity, table: snakeCase(entity), copy: name && copied ? toCopy(snakeCase(name), copied.source) : null }
 }

@@ -84,8 +84,7 @@ export const integer = ({
   min = Number.MIN_SAFE_INTEGER,
   max = Number.MAX_SAFE_INTEGER,
   ...options
-}: Partial<Range> & Indexing & Requiring & Unique = {}): Field =>
-  writable(numberKind(checkedRange({ min, max })), options)
+}: Partial<Range> & Indexing & Requiring & Unique = {}): Field => writable(numberKind(checkedRange({ min, max })), options)
 
 /** A day of the calendar, without a time. */
 export const date = (options: Indexing & Requiring & Unique = {}): Field => writable(dateKind, options)

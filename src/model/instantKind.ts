@@ -42,8 +42,7 @@ function parseInstant(text: string): string {
   // Date.parse lets some impossible days run over into the next month, so the text must come back as it went in.
   if (Number.isNaN(localMs) || secondsText(localMs) !== local) throw new Mismatch('must be a date and time that exist')
   const ms = localMs - offsetMsOf(zone as string) + (isLeap ? 1_000 : 0)
-  if (isLeap && ms % DAY_MS !== 0)
-    throw new Mismatch('must be a date and time that exist: a leap second ends a day in UTC')
+  if (isLeap && ms % DAY_MS !== 0) throw new Mismatch('must be a date and time that exist: a leap second ends a day in UTC')
   const printed = secondsText(ms)
   if (ms < FIRST_INSTANT_MS || printed.length !== 20) throw new Mismatch('must be in the years 0001 to 9999, in UTC')
   return printed

@@ -34,8 +34,7 @@ export const operators: readonly Operator[] = [
     serves: everyKind,
     compile: (column, value) => sql`${column} = ${value}`,
     sides: { less: false, equal: true, greater: false, none: false },
-    compileEmpty: (column, emptyToo) =>
-      emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`,
+    compileEmpty: (column, emptyToo) => (emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`),
   },
   {
     prefix: '!=',

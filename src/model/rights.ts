@@ -45,8 +45,7 @@ function parseRight(part: string, plurals: readonly string[]): [string, Action] 
   const [name = '', action = '', ...more] = part.split(':')
   if (!name || !action || more.length > 0) throw new RangeError(`"${part}" is not a right like Companies:read`)
   const known = [EVERY, ...plurals].find((plural) => plural.toLowerCase() === name.toLowerCase())
-  if (!known)
-    throw new RangeError(`"${part}" names no entity.${suggest(name, plurals) || ` There are ${plurals.join(', ')}.`}`)
+  if (!known) throw new RangeError(`"${part}" names no entity.${suggest(name, plurals) || ` There are ${plurals.join(', ')}.`}`)
   const wanted = ACTIONS.find((one) => one === action.toLowerCase())
   if (!wanted) throw new RangeError(`"${part}" must end in :read or :write.${suggest(action, ACTIONS)}`)
   return [known, wanted]

@@ -97,26 +97,17 @@ export class Changes {
     const query = parseChanges(call.query, null)
     const id = parseId(call.id)
     const after = query.after === 'now' ? null : query.after
-    const absent = new ApiError(
-      'NotFound',
-      `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`,
-    )
+    const absent = new ApiError('NotFound', `There is no ${entity.name} with id ${id ?? shown(call.id)}, and no change of one.`)
     if (id === null) throw absent
-    const { lines, more } = await this.read(
-      query,
-      (place) => compileHistory(entity, id, place, query.pageSize + 1),
-      after,
-    )
-    const isThere =
-      lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
+    const { lines, more } = await this.read(query, (place) => compileHistory(entity, id, place, query.pageSize + 1), after)
+    const isThere = lines.length > 0 || query.after !== null || (await this.database.read(compileGet(entity, id))).length > 0
     if (!isThere) throw absent
     const next = lines.at(-1)?.token ?? (query.after === 'now' ? null : query.afterText)
     return respondChanges(lines, next, more, this.kept?.hasValues === true)
   }
 
   private requireKept() {
-    if (this.kept === null)
-      throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
+    if (this.kept === null) throw new ApiError('NotFound', 'This server keeps no changes: its setting CHANGES_DAYS is 0.')
   }
 
   /** Returns the entities that are asked for, or that the key may read. @throws ApiError Forbidden */

@@ -108,8 +108,7 @@ export async function unlessHeld(asked: Promise<Reply> | Reply, conditions: Cond
 export function requireList(conditions: Conditions): void {
   requireAnyVersion(conditions)
   if (conditions.ifNoneMatch !== '*') return
-  const message =
-    'If-None-Match: * rules out that there is a list to add to; POST never overwrites a row, so leave it out.'
+  const message = 'If-None-Match: * rules out that there is a list to add to; POST never overwrites a row, so leave it out.'
   throw new ApiError('PreconditionFailed', message, { target: 'If-None-Match' })
 }
 

@@ -58,8 +58,7 @@ export class Places {
   take(key: string): StreamPlace {
     const { places, ofOne, named, remedy, isResumable } = this.kind
     const own = this.taken.get(key) ?? new Set<Place>()
-    if (own.size >= ofOne)
-      throw busy(`The key has ${own.size} ${named} under way here, which is the most for one.`, remedy)
+    if (own.size >= ofOne) throw busy(`The key has ${own.size} ${named} under way here, which is the most for one.`, remedy)
     if (this.running >= places && !this.evictOne(own.size + 2))
       throw busy(`The server has ${places} ${named} under way, which is the most.`, remedy)
     const place = new Place(isResumable, () => {
@@ -74,9 +73,7 @@ export class Places {
 
   /** Evicts one request of the key with the most places, among keys with `atLeast` or more. False: none can be evicted. */
   private evictOne(atLeast: number): boolean {
-    const keys = [...this.taken.values()]
-      .filter(({ size }) => size >= atLeast)
-      .sort((one, other) => other.size - one.size)
+    const keys = [...this.taken.values()].filter(({ size }) => size >= atLeast).sort((one, other) => other.size - one.size)
     const evicted = keys.flatMap((places) => [...places]).find(({ isEvictable }) => isEvictable)
     if (!evicted) return false
     evicted.release()

@@ -25,9 +25,7 @@ export class RowCopies {
   /** Returns whether the assignments may reach rows that copy from this one. */
   reachedBy(assignments: Assignments): boolean {
     const isChanged = (column: string) => [...assignments.keys()].some((property) => property.column === column)
-    return this.copied.some((property) =>
-      property.writable ? assignments.has(property) : property.computedFrom.some(isChanged),
-    )
+    return this.copied.some((property) => (property.writable ? assignments.has(property) : property.computedFrom.some(isChanged)))
   }
 
   /** A row that refers to itself gets its copies behind the statement that has returned it: of what it has now. */

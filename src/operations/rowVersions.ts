@@ -76,8 +76,7 @@ export class RowVersions {
   }
 
   private require(conditions: Conditions, id: string, opaque: string) {
-    if (this.isHeld(conditions, id, opaque))
-      throw this.failed('If-None-Match', conditions.ifNoneMatch ?? '*', id, opaque)
+    if (this.isHeld(conditions, id, opaque)) throw this.failed('If-None-Match', conditions.ifNoneMatch ?? '*', id, opaque)
   }
 
   private versionsIn(tags: EntityTags): string | null {

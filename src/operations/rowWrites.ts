@@ -43,11 +43,7 @@ export class RowWrites {
   /**
    * Runs a write once; no row if it was refused. A refusal that only a constraint has seen becomes the error that explains it.
    */
-  attempt(
-    { values }: WritePlan,
-    statement: Batchable,
-    writes: Pick<Database, 'write'> = this.database,
-  ): Promise<Row[]> {
+  attempt({ values }: WritePlan, statement: Batchable, writes: Pick<Database, 'write'> = this.database): Promise<Row[]> {
     return this.repeats.run(writes, statement).catch(async (error) => {
       throw error instanceof ConstraintViolation ? await this.explain(error, values) : error
     })

@@ -61,8 +61,7 @@ export class ListenSocket {
   }
 
   private set(option: number, value: Int32Array | BigUint64Array): void {
-    for (const descriptor of this.descriptors)
-      sockets().setsockopt(descriptor, SOL_SOCKET, option, ptr(value), value.byteLength)
+    for (const descriptor of this.descriptors) sockets().setsockopt(descriptor, SOL_SOCKET, option, ptr(value), value.byteLength)
   }
 }
 

@@ -130,8 +130,7 @@ export class RegionFile {
 function writeRegion(descriptor: number, format: string, words: number): void {
   // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
   const bytes = words * 4
-  for (let at = 0; at < bytes; at += ZEROES.length)
-    writeSync(descriptor, ZEROES, 0, Math.min(ZEROES.length, bytes - at), at)
+  for (let at = 0; at < bytes; at += ZEROES.length) writeSync(descriptor, ZEROES, 0, Math.min(ZEROES.length, bytes - at), at)
   const seeds = crypto.getRandomValues(new Int32Array(2))
   writeSync(descriptor, new Int32Array([...headerOf(format, words), ...seeds]), 0, 4 * (SEED_WORD + 2), 0)
 }
@@ -169,12 +168,9 @@ function requireRoom(file: string, bytes: number) {
 function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   if (error instanceof Error && !FULL.includes(error.code ?? '')) return error
   const need = `${(bytes / 2 ** 20).toFixed(1)} MiB`
-  return new Error(
-    `there is no room for ${need} of shared memory at ${file}: free some, or set RATE_LIMIT_CLIENTS lower`,
-    {
-      cause: error,
-    },
-  )
+  return new Error(`there is no room for ${need} of shared memory at ${file}: free some, or set RATE_LIMIT_CLIENTS lower`, {
+    cause: error,
+  })
 }
 
 /** In bytes, by the kernel's estimate. */

@@ -56,8 +56,7 @@ export function createPages(entities: readonly Entity[], baseUrl: () => string):
     errors: either('errors', errorsPage, () => errorsJson(baseUrl())),
     'errors/{code}': (request) => {
       const kind = findError(request.id)
-      if (kind === null)
-        throw new ApiError('NotFound', `There is no such error code.${suggest(request.id, errorCodes)}`)
+      if (kind === null) throw new ApiError('NotFound', `There is no such error code.${suggest(request.id, errorCodes)}`)
       const name = `errors/${kind.code}`
       return either(
         name,

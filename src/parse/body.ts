@@ -46,8 +46,7 @@ function requireType({ headers }: Request, pattern: RegExp, allowed: string) {
 
 function parseObject(text: string): JsonObject {
   if (text.trim() === '') throw invalidJson('The body is empty; it must be a JSON object.')
-  if (isExcessive(text))
-    throw invalidJson('The body has more values or escapes, or is nested more deeply, than any entity.')
+  if (isExcessive(text)) throw invalidJson('The body has more values or escapes, or is nested more deeply, than any entity.')
   let value: unknown
   try {
     value = parseJson(text)

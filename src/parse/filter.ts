@@ -42,9 +42,7 @@ function findProperty(entity: Entity, name: string): Property {
 }
 
 // `Start>=2024` is split at its =, so what is left of the operator stands in the name.
-const MISPLACED_OPERATOR = new RegExp(
-  `^(.*?)(${longestFirst.map(({ prefix }) => prefix.replace(/\W/g, '\\$&')).join('|')})`,
-)
+const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ prefix }) => prefix.replace(/\W/g, '\\$&')).join('|')})`)
 
 function unknownParameter(entity: Entity, name: string): ApiError {
   const known = [...entity.properties.map((property) => property.name), ...RESERVED_PARAMETERS]

@@ -36,8 +36,7 @@ const hints: Record<Purpose, (entity: Entity) => string> = {
     return `The order is sort=${name}, descending sort=-${name}.`
   },
   fields: (entity) => `Some of the properties are chosen by fields=Id,${exampleOf(entity).name}.`,
-  search: (entity) =>
-    `There is no search; a filter is named after its property, as in ${exampleOf(entity).name}=<value>.`,
+  search: (entity) => `There is no search; a filter is named after its property, as in ${exampleOf(entity).name}=<value>.`,
 }
 
 /** A property that most readers would sort and filter by: the first beside the id. */

@@ -87,8 +87,7 @@ function readParameters(entity: Entity, query: string): Parameters {
     }
     read.kept = read.kept === '' ? raw : `${read.kept}&${raw}`
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
-    else if (purpose === 'PageSize')
-      read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value))
+    else if (purpose === 'PageSize') read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value))
     else if (purpose === 'fields') read.fields = read.fields === undefined ? value : `${read.fields},${value}`
     else if (purpose === 'filter') read.filters.push(parseFilter(entity, parameter))
     else read[purpose] = once('InvalidForm', purpose, read[purpose], parseSwitch(purpose, value))
@@ -127,12 +126,7 @@ function compilePurposes({ properties }: Entity): Names<Purpose> {
 }
 
 /** The place that a cursor names in this list. @throws ApiError InvalidCursor */
-function parseCursor(
-  entity: Entity,
-  list: Pick<ListQuery, 'filters' | 'sorts'>,
-  text: string,
-  cursors: Cursors | null,
-): Seek {
+function parseCursor(entity: Entity, list: Pick<ListQuery, 'filters' | 'sorts'>, text: string, cursors: Cursors | null): Seek {
   const seek = cursors?.read(entity, list, text)
   if (seek) return seek
   const message = 'The cursor is not one of this list: it was altered, or the filters or the sort were.'

@@ -23,11 +23,9 @@ export async function findRows({ text, form }: RowsText): Promise<readonly strin
   const turn = takeTurns()
   const rows: string[] = []
   for (const row of form === 'lines' ? linesOf(text) : elementsOf(text)) {
-    if (rows.length === ROWS_MAX)
-      throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
+    if (rows.length === ROWS_MAX) throw invalidRows('The body has more than 1,000 rows; send the others by further requests.')
     const target = `[${rows.length}]`
-    if (row.length > BODY_BYTES_MAX)
-      throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
+    if (row.length > BODY_BYTES_MAX) throw new ApiError('PayloadTooLarge', `${target}: A row may have up to 1 MiB.`, { target })
     rows.push(row)
     const others = turn()
     if (others !== null) await others

@@ -72,9 +72,7 @@ class Declaration {
     const { prefix, name: table } = this
     const { properties, rules } = this.entity
     const sources = copiedProperties(this.entity, this.entities)
-    const uniques = properties.flatMap(({ column, unique }) =>
-      unique === null ? [] : [[prefix + unique, column] as const],
-    )
+    const uniques = properties.flatMap(({ column, unique }) => (unique === null ? [] : [[prefix + unique, column] as const]))
     return {
       table,
       columns: [
@@ -97,9 +95,7 @@ class Declaration {
         })),
         ...properties.flatMap((property) => this.checks(property)),
       ],
-      foreignKeys: properties.flatMap(({ column, reference }) =>
-        reference ? [this.foreignKey(column, reference)] : [],
-      ),
+      foreignKeys: properties.flatMap(({ column, reference }) => (reference ? [this.foreignKey(column, reference)] : [])),
       indexes: properties
         .filter((property) => property.indexed && property !== this.entity.id)
         .map(({ column }) => ({
@@ -112,8 +108,7 @@ class Declaration {
 
   private column(property: Property): DeclaredColumn {
     const { column, kind, required, writable } = property
-    if (property === this.entity.id)
-      return plain(column, 'bigint generated always as identity (maxvalue 9007199254740991)')
+    if (property === this.entity.id) return plain(column, 'bigint generated always as identity (maxvalue 9007199254740991)')
     const type = typeOf(property)
     if (writable) {
       const fallback = kind.default === null ? '' : ` default ${kind.default}`

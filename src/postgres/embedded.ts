@@ -56,8 +56,7 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
   try {
     mkdirSync(dataDir, { recursive: true })
     const lock = tryLock(lockFile(dataDir))
-    if (!lock)
-      throw new DataDirInUse(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
+    if (!lock) throw new DataDirInUse(`the data folder ${dataDir} is in use by another server: stop it, or set DATA_DIR`)
     release = lock.release
     return await startLocked(dataDir, options, release)
   } catch (error) {

@@ -95,14 +95,10 @@ export function readMigrations(folder: string): Migration[] {
 /**
  * Returns the migrations that are not applied yet. @throws Error naming an applied file that has been edited or is out of order
  */
-export function pendingOf(
-  migrations: Migration[],
-  applied: readonly { file: string; checksum: string }[],
-): Migration[] {
+export function pendingOf(migrations: Migration[], applied: readonly { file: string; checksum: string }[]): Migration[] {
   const checksums = new Map(applied.map(({ file, checksum }) => [file, checksum]))
   const edited = migrations.find(({ file, checksum }) => (checksums.get(file) ?? checksum) !== checksum)
-  if (edited)
-    throw new Error(`${edited.file} was edited after it had been applied: undo that, and add a new file instead`)
+  if (edited) throw new Error(`${edited.file} was edited after it had been applied: undo that, and add a new file instead`)
   const pending = migrations.filter(({ file }) => !checksums.has(file))
   // A database that a newer version has migrated may have files that we do not know; ours must still be in order.
   const last = migrations.findLast(({ file }) => checksums.has(file))

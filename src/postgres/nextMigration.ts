@@ -38,8 +38,7 @@ export async function nextMigration(
     first: difference.first(),
     last: difference.last(),
   }))
-  const isChanged = (name: string) =>
-    changes.some(({ table, first, last }) => table === name && first.length + last.length > 0)
+  const isChanged = (name: string) => changes.some(({ table, first, last }) => table === name && first.length + last.length > 0)
   const silent = names.filter((table) => !found.get(table)?.isRecorded)
   const statements = [
     ...changes.flatMap(({ first }) => first),
@@ -50,10 +49,7 @@ export async function nextMigration(
   return {
     text: statements.length === 0 ? '' : `${statements.join('\n\n')}\n`,
     tables: names.filter((table) => silent.includes(table) || isChanged(table)),
-    remarks: [
-      ...differences.flatMap(({ remarks }) => remarks),
-      ...(await undeclaredTables(sql, [...names, ...others])),
-    ],
+    remarks: [...differences.flatMap(({ remarks }) => remarks), ...(await undeclaredTables(sql, [...names, ...others]))],
   }
 }
 
@@ -63,9 +59,7 @@ function allCreated(declared: readonly DeclaredTable[], quote: Quote): string[] 
   const later = new Map(declared.map((table) => [table, laterKeys(table, names)]))
   return [
     ...[...later].flatMap(([table, keys]) => created(table, keys, quote)),
-    ...[...later].flatMap(([{ table }, keys]) =>
-      keys.map((key) => alterText(quote(table), `add ${constraintText(key)}`)),
-    ),
+    ...[...later].flatMap(([{ table }, keys]) => keys.map((key) => alterText(quote(table), `add ${constraintText(key)}`))),
   ]
 }
 

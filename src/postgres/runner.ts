@@ -128,9 +128,7 @@ const becomesNobody = () => works(AS_NOBODY) || spawnSync('true', { uid: NOBODY,
 
 function runnerAsNobody(native: string, base: string): Runner {
   mkdirSync(base, { recursive: true, mode: 0o755 })
-  const programs = isReachable(native)
-    ? native
-    : copyOnce(native, join(base, `native-${Bun.hash(native).toString(36)}`))
+  const programs = isReachable(native) ? native : copyOnce(native, join(base, `native-${Bun.hash(native).toString(36)}`))
   const cluster = join(base, 'postgres')
   own(cluster, NOBODY)
   const [prefix, user] = works(AS_NOBODY) ? [AS_NOBODY, {}] : [[], { uid: NOBODY, gid: NOBODY }]

@@ -24,10 +24,7 @@ export interface FoundTable {
 }
 
 /** Tables of the schema that is first in the search path; those that are not there are left out. */
-export async function readTables(
-  sql: postgres.TransactionSql,
-  tables: readonly string[],
-): Promise<Map<string, FoundTable>> {
+export async function readTables(sql: postgres.TransactionSql, tables: readonly string[]): Promise<Map<string, FoundTable>> {
   const found = new Map<string, FoundTable>()
   for (const table of tables) {
     const [row] = await sql`

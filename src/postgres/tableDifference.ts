@@ -105,10 +105,7 @@ export class TableDifference {
     const [is, should] = [this.found.constraints.get(part.name), this.wanted.constraints.get(part.name)]
     if (is === should || this.isOnChanged(part)) return false
     if (is === undefined) return ![...this.found.constraints.values()].includes(should as string)
-    this.byHand(
-      `the constraint ${part.name} is not as declared`,
-      `drop constraint ${part.name}, add ${constraintText(part)}`,
-    )
+    this.byHand(`the constraint ${part.name} is not as declared`, `drop constraint ${part.name}, add ${constraintText(part)}`)
     return false
   }
 

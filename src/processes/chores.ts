@@ -18,11 +18,7 @@ export class Chores {
   /** `directUrl`: the database, past a pooler. */
   constructor(config: Config, directUrl: string, { entities, log }: Surroundings) {
     const { changesDays, hooksAllow } = config
-    this.oldRows = new OldRows(directUrl, [
-      oldRowChanges(),
-      oldAnswers,
-      ...(changesDays > 0 ? [oldChanges(changesDays)] : []),
-    ])
+    this.oldRows = new OldRows(directUrl, [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])])
     // Without lines there is nothing to post; behind a pooler the lock of the sender would be that of any client.
     const hasHooks = changesDays > 0 && (!isPooled(config) || config.databaseDirectUrl !== null)
     this.hooks = hasHooks ? new HookSender(directUrl, entities, { allowed: parseTargets(hooksAllow), log }) : null

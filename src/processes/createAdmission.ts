@@ -24,18 +24,13 @@ interface Surroundings {
 const USED_EVERY_MS = 10_000
 
 /** A worker's admission, and what keeps its keys those of the database. */
-export function createAdmission(
-  config: Config,
-  { bootstrapKeys, tables, tablesFor, log }: Surroundings,
-  database: Database,
-) {
+export function createAdmission(config: Config, { bootstrapKeys, tables, tablesFor, log }: Surroundings, database: Database) {
   const { rateLimitStore, trustedProxies } = config
   const keyring = new Keyring([], bootstrapKeys)
   // All workers lose the store at once; the first one logs it.
   const storeEvents = {
     onAway(error: Error) {
-      if (limiters.storeIsAway())
-        log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
+      if (limiters.storeIsAway()) log.warn('rate limit store unreachable: limits hold per machine', { error: error.message })
     },
     onBack() {
       if (limiters.storeIsBack()) log.info('rate limit store reachable again')
@@ -53,8 +48,7 @@ export function createAdmission(
       keyring.replace(records)
       return own !== null || limits.size === 0
     },
-    onError: (error) =>
-      log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),
+    onError: (error) => log.warn('the keys cannot be read: they are valid for 5 seconds more', { error: String(error) }),
   })
   keys.start()
   const timer = setInterval(noteUse, USED_EVERY_MS)

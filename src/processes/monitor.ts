@@ -83,12 +83,8 @@ export class Monitor {
       workersWanted: one(this.config.workers),
       replacements: one(workers?.replacements ?? 0),
       ...samplesOfHooks(this.supervised.hooks()),
-      memory: uses.flatMap(({ process, bytes }) =>
-        bytes === undefined ? [] : [{ labels: { process }, values: [bytes] }],
-      ),
-      descriptors: uses.flatMap(({ process, open }) =>
-        open === undefined ? [] : [{ labels: { process }, values: [open] }],
-      ),
+      memory: uses.flatMap(({ process, bytes }) => (bytes === undefined ? [] : [{ labels: { process }, values: [bytes] }])),
+      descriptors: uses.flatMap(({ process, open }) => (open === undefined ? [] : [{ labels: { process }, values: [open] }])),
       descriptorsMax: Number.isFinite(this.descriptorsMax) ? one(this.descriptorsMax) : [],
       started: one(this.startedSeconds),
       build: [{ labels: { version, bun: Bun.version }, values: [1] }],

@@ -79,8 +79,7 @@ function isOwnMachine(host: string): boolean {
 function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const { url, adminUrl, workers, developmentKey, hasKeys } = started
   const isJson = (config.logFormat ?? formatFor(process.stdout)) === 'json'
-  if (isJson)
-    log.info('listening', { url, ...(adminUrl && { admin: adminUrl }), version, workers, pid: process.pid, ms: tookMs })
+  if (isJson) log.info('listening', { url, ...(adminUrl && { admin: adminUrl }), version, workers, pid: process.pid, ms: tookMs })
   if (config.logFormat === 'json') return
   const isShown = (isJson ? process.stderr : process.stdout).isTTY
   const seconds = (tookMs / 1_000).toFixed(1)
@@ -89,8 +88,7 @@ function announce(config: Config, log: Log, started: Started, tookMs: number) {
   const file = developmentKeyFile(config.dataDir)
   if (developmentKey) lines.push(`Key for development: ${isShown ? developmentKey : `in ${file}`}`)
   if (adminUrl) lines.push(`Metrics: ${adminUrl}/metrics`)
-  if (!hasKeys)
-    lines.push("No key is valid yet: npm run --silent roster -- keys create --name first --rights '*:read,*:write'")
+  if (!hasKeys) lines.push("No key is valid yet: npm run --silent roster -- keys create --name first --rights '*:read,*:write'")
   const query = config.entitiesDir === null ? '/Employees?JobTitle=Engineer&sort=-Started&PageSize=5' : '/'
   const key = developmentKey ? (isShown ? developmentKey : `$(cat '${file.replaceAll("'", "'\\''")}')`) : '<your key>'
   if (started.isServing) lines.push('Try it:', `  curl -i -H "Authorization: ApiKey ${key}" '${url}${query}'`)

@@ -114,8 +114,7 @@ export class Supervisor {
       throw error
     })
     const adminUrl =
-      this.monitor?.start({ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping }) ??
-      null
+      this.monitor?.start({ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping }) ?? null
     if (!isThere) this.awaitDatabase(directUrl)
     return { url, adminUrl, workers: config.workers, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
   }
@@ -194,8 +193,7 @@ export class Supervisor {
     } catch (error) {
       if (!isAway(error)) throw error
       await requireTls(url, error as Error)
-      if (!this.isWaiting)
-        this.log.warn('database unreachable: the server waits for it', { reason: (error as Error).message })
+      if (!this.isWaiting) this.log.warn('database unreachable: the server waits for it', { reason: (error as Error).message })
       this.isWaiting = true
       return false
     }

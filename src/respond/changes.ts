@@ -21,12 +21,7 @@ export interface ChangeLine {
 const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d: 'delete' }
 
 /** A page of lines. `hasValues`: with the values that differ, where they were kept. */
-export function respondChanges(
-  lines: readonly ChangeLine[],
-  next: string | null,
-  more: boolean,
-  hasValues: boolean,
-): TextReply {
+export function respondChanges(lines: readonly ChangeLine[], next: string | null, more: boolean, hasValues: boolean): TextReply {
   const changes = lines.map((line) => lineText(line, hasValues)).join()
   return respondJson(200, `{"changes":[${changes}],"next":${JSON.stringify(next)},"more":${more}}`)
 }

@@ -19,11 +19,7 @@ export function csvHeader({ properties }: Choice, hasMark: boolean): string {
  * Writes rows that have these columns as lines. No value is an empty cell, and an empty text one in quotes. `isForExcel`:
  * formulas are escaped, and date-times are in UTC and without a zone.
  */
-export function csvWriter(
-  { properties }: Choice,
-  columns: readonly Property[],
-  isForExcel: boolean,
-): (row: Row) => string {
+export function csvWriter({ properties }: Choice, columns: readonly Property[], isForExcel: boolean): (row: Row) => string {
   const cells = properties.map((property) => ({
     index: columns.indexOf(property),
     write: cellWriter(property, isForExcel),

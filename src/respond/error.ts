@@ -19,8 +19,5 @@ export function respondError(error: ApiError, base: string): TextReply {
 /** A failure of ours: nothing of the cause reaches the client, only the id under which the log has it. */
 export function respondFailure(requestId: string, base: string): TextReply {
   const code: ErrorCode = 'InternalError'
-  return respondError(
-    new ApiError(code, `The server failed. Its log has the details under request id ${requestId}.`),
-    base,
-  )
+  return respondError(new ApiError(code, `The server failed. Its log has the details under request id ${requestId}.`), base)
 }

@@ -30,9 +30,7 @@ export function respondPage(
   cursors: Cursors | null = null,
 ): BytesReply {
   const [begin, end] = shownRows(query, rows)
-  const body = isCoded(rows)
-    ? codedBody(entity, query, rows, begin, end)
-    : printedBody(entity, query, rows.slice(begin, end))
+  const body = isCoded(rows) ? codedBody(entity, query, rows, begin, end) : printedBody(entity, query, rows.slice(begin, end))
   const headers: Record<string, string> = {
     'Content-Type': JSON_TYPE,
     'Cache-Control': NO_STORE,
@@ -71,13 +69,7 @@ const [OPEN, COMMA, CLOSE] = [markOf('['), markOf(','), markOf(']')]
 /** Writer of one page at a time. */
 const writer = new JsonWriter()
 
-function codedBody(
-  entity: Entity,
-  { choice }: ListQuery,
-  rows: CodedRows,
-  begin: number,
-  end: number,
-): Uint8Array<ArrayBuffer> {
+function codedBody(entity: Entity, { choice }: ListQuery, rows: CodedRows, begin: number, end: number): Uint8Array<ArrayBuffer> {
   const write = codedWriter(entity, choice)
   writer.mark(OPEN)
   for (let index = begin; index < end; index++) {

@@ -12,12 +12,7 @@ export interface PageLinks {
 }
 
 /** `rows`: how many the page has. `hasMore`: whether there were more where it was sought. Spec 4.3 */
-export function pageLinksOf(
-  { page, pageSize, seek }: ListQuery,
-  total: number,
-  rows: number,
-  hasMore: boolean,
-): PageLinks {
+export function pageLinksOf({ page, pageSize, seek }: ListQuery, total: number, rows: number, hasMore: boolean): PageLinks {
   const last = Math.max(1, Math.ceil(total / pageSize))
   if (seek === null) return numberedLinks(page, last)
   return rows === 0 ? outside(seek.side, last) : soughtLinks(seek.side, page, last, hasMore)
@@ -64,13 +59,7 @@ export interface LinkCursors {
 }
 
 /** Spec 4.3: each link only where it applies, in this order; `Link` is the standard's spelling of it (RFC 8288). */
-export function addLinks(
-  headers: Record<string, string>,
-  links: PageLinks,
-  cursors: LinkCursors,
-  url: string,
-  kept: string,
-) {
+export function addLinks(headers: Record<string, string>, links: PageLinks, cursors: LinkCursors, url: string, kept: string) {
   const address = `<${url}?${encodeRaw(kept)}${kept && '&'}page=`
   const { previous, next, isFirst, isLast, last } = links
   const first = isFirst ? '' : `${address}1>; rel="first"`

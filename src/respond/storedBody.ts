@@ -25,8 +25,7 @@ export class StoredBody {
   reply(request: Headers): Reply {
     const headers = { ...this.headers }
     if (isTagOf(request.get('if-none-match'), headers.ETag)) return { status: 304, headers, body: null }
-    if (this.gzipped === null || !takesGzip(request.get('accept-encoding')))
-      return { status: 200, headers, body: this.plain }
+    if (this.gzipped === null || !takesGzip(request.get('accept-encoding'))) return { status: 200, headers, body: this.plain }
     headers['Content-Encoding'] = 'gzip'
     return { status: 200, headers, body: this.gzipped }
   }

@@ -35,15 +35,13 @@ export async function seed(sql: postgres.Sql, entities: readonly Entity[], seedi
 /** The plurals of those that have rows. */
 export async function withRows(sql: postgres.Sql, entities: readonly Entity[]): Promise<string[]> {
   const found: string[] = []
-  for (const { table, plural } of entities)
-    if ((await sql`select 1 from ${sql(table)} limit 1`).length > 0) found.push(plural)
+  for (const { table, plural } of entities) if ((await sql`select 1 from ${sql(table)} limit 1`).length > 0) found.push(plural)
   return found
 }
 
 async function fill(sql: postgres.Sql, entity: Entity, wanted: number, { seed, onRows }: Seeding): Promise<number> {
   const ids = new Map<string, Ids | null>()
-  for (const { reference } of entity.properties)
-    if (reference) ids.set(reference.table, await idsOf(sql, reference.table))
+  for (const { reference } of entity.properties) if (reference) ids.set(reference.table, await idsOf(sql, reference.table))
   requireReferred(entity, ids)
   const base = (await idsOf(sql, entity.table))?.last ?? 0
   const rows = Math.min(wanted, rowsMax(entity, ids, base))
@@ -70,8 +68,7 @@ async function idsOf(sql: postgres.Sql, table: string, behind = 0): Promise<Ids 
 function requireReferred({ name, properties, table }: Entity, ids: ReadonlyMap<string, Ids | null>) {
   for (const { name: property, kind, reference } of properties)
     if (reference && !kind.nullable && !ids.get(reference.table)) {
-      const reason =
-        reference.table === table ? 'which the first cannot' : `of which there is none: they refer to each other`
+      const reason = reference.table === table ? 'which the first cannot' : `of which there is none: they refer to each other`
       throw new SeedRefused(`${property} of ${name} must name a row of ${reference.entity}, ${reason}`)
     }
 }

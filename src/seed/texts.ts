@@ -58,8 +58,7 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: (asked: Asked) => Mad
 export function textOf(entity: Entity, property: Property, draws: Draws): Sql {
   const { text, nulls } = made(property, { draws, entity })
   const most = integer(property.kind.lengthMax ?? 100)
-  if (property.unique === null)
-    return draws.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
+  if (property.unique === null) return draws.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
   // The row's number, and before it as much of the text as there is room for.
   return sql`ltrim(left(${text}, greatest(0, ${most} - length(made.n::text) - 1)) || ' ' || made.n)`
 }

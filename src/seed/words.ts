@@ -7,12 +7,11 @@ export const FIRST_NAMES =
   João John José Julia Jürgen Kateřina Katherine Kenji Kofi Lars Laura Léa Leila Li Liam Linnéa Lucía Łukasz Maja Marco María
   Marta Martin Mary Matteo Maximilian Mei Mia Michael Miguel Milan Mohamed Nadia Naomi Ngozi Niamh Nils Noah Nora Olga Oliver
   Olumide Óscar Paolo Patrick Paul Paula Pedro Petra Pierre Priya Rachel Rafael Ravi Rosa Ruth Samuel Sanne Sara Seán Sofía
-  Søren Stefan Susan Sven Tariq Thomas Tomás Ulla Uma Viktor Wanjiru Wei William Xavier Yara Yuki Yusuf Zoë Zsófia`.split(
-    /\s+/,
-  )
+  Søren Stefan Susan Sven Tariq Thomas Tomás Ulla Uma Viktor Wanjiru Wei William Xavier Yara Yuki Yusuf Zoë Zsófia`.split(/\s+/)
 
-export const NICKNAMES =
-  `Alex Ali Andy Bea Ben Charlie Chris Fran Jo Kim Lu Max Mika Nico Pepe Robin Sam Sasha Toni Vik`.split(' ')
+export const NICKNAMES = `Alex Ali Andy Bea Ben Charlie Chris Fran Jo Kim Lu Max Mika Nico Pepe Robin Sam Sasha Toni Vik`.split(
+  ' ',
+)
 
 export const LAST_NAMES =
   `Abbott Adeyemi Åberg Ahmed Almeida Álvarez Andersson Baker Bauer Becker Bennett Berg Bianchi Byrne Carlsen Carvalho Castro
@@ -41,24 +40,9 @@ export const COMPANY_TRADES =
   Finance Foods Foundry Freight Furniture Games Gardens Glass Grid Health Homes Hotels Imaging Insurance Interiors Labs Leather
   Legal Lighting Logistics Machines Media Metals Mining Motors Networks Optics Packaging Paper Partners Pharma Plastics Press
   Printing Properties Publishing Rail Recycling Research Retail Robotics Security Semiconductors Shipping Software Steel
-  Studios Systems Telecom Textiles Tools Toys Trading Travel Turbines Utilities Ventures Vision Water Works`.split(
-    /\s+/,
-  )
+  Studios Systems Telecom Textiles Tools Toys Trading Travel Turbines Utilities Ventures Vision Water Works`.split(/\s+/)
 
-export const COMPANY_FORMS = [
-  '',
-  '',
-  '',
-  ' AB',
-  ' & Co',
-  ' GmbH',
-  ' Group',
-  ' Holding',
-  ' Ltd',
-  ' plc',
-  ' SA',
-  ' & Sons',
-]
+export const COMPANY_FORMS = ['', '', '', ' AB', ' & Co', ' GmbH', ' Group', ' Holding', ' Ltd', ' plc', ' SA', ' & Sons']
 
 export const LOCATIONS =
   `Amsterdam Athens Barcelona Bergen Berlin Bilbao Bristol Brussels Bucharest Budapest Cardiff Chennai Copenhagen Dublin

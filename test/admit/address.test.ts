@@ -14,10 +14,7 @@ const hex = (value: number) => value.toString(16)
 const dotted = (high: number, low: number) => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
 
 /** One of the many ways to write an address: leading zeros, capitals, any run of zeros left out, IPv4 at the end. */
-function written(
-  words: readonly number[],
-  how: { pad: number; upper: boolean; from: number; to: number; v4: boolean },
-) {
+function written(words: readonly number[], how: { pad: number; upper: boolean; from: number; to: number; v4: boolean }) {
   const parts = words.map((part) => hex(part).padStart(how.pad, '0'))
   if (how.v4) parts.splice(6, 2, dotted(words[6] as number, words[7] as number))
   const [from, to] = [Math.min(how.from, how.to), Math.max(how.from, how.to)]
@@ -56,33 +53,19 @@ describe('clientOf', () => {
 
   test('D35: an IPv6 address is its /64, however it is written', () => {
     fc.assert(
-      fc.property(
-        ipv6,
-        fc.tuple(word, word, word, word),
-        spelling,
-        spelling,
-        zone,
-        (words, others, one, other, tail) => {
-          const neighbour = [...words.slice(0, 4), ...others]
-          const client = clientOf(written(words, one) + tail)
-          expect(client).toEqual(clientOf(written(neighbour, other)))
-          expect(client.text).toBe(`address:${words.slice(0, 4).map(hex).join(':')}::/64`)
-          expect(numbersOf(client)).toEqual([((words[0] << 16) | words[1]) >> 0, ((words[2] << 16) | words[3]) >> 0])
-        },
-      ),
+      fc.property(ipv6, fc.tuple(word, word, word, word), spelling, spelling, zone, (words, others, one, other, tail) => {
+        const neighbour = [...words.slice(0, 4), ...others]
+        const client = clientOf(written(words, one) + tail)
+        expect(client).toEqual(clientOf(written(neighbour, other)))
+        expect(client.text).toBe(`address:${words.slice(0, 4).map(hex).join(':')}::/64`)
+        expect(numbersOf(client)).toEqual([((words[0] << 16) | words[1]) >> 0, ((words[2] << 16) | words[3]) >> 0])
+      }),
       { numRuns: 2_000 },
     )
   })
 
   test('D35: the next /64 is another client', () => {
-    const texts = [
-      '2001:db8::1',
-      '2001:db8:0:1::1',
-      '2001:db8:1::1',
-      '2001:db9::1',
-      '2001:db8:0:8000::1',
-      '2002:db8::1',
-    ]
+    const texts = ['2001:db8::1', '2001:db8:0:1::1', '2001:db8:1::1', '2001:db9::1', '2001:db8:0:8000::1', '2002:db8::1']
     expect(new Set(texts.map((text) => String(numbersOf(clientOf(text))))).size).toBe(texts.length)
     expect(new Set(texts.map((text) => clientOf(text).text)).size).toBe(texts.length)
   })
@@ -95,8 +78,7 @@ describe('clientOf', () => {
         expect([a.low === 0, b.low === 0]).toEqual([false, false])
       }),
     )
-    for (const address of ['::', '::1', '::2', '0:0:1::', '0.0.0.0', '', 'garbage'])
-      expect(clientOf(address).low).not.toBe(0)
+    for (const address of ['::', '::1', '::2', '0:0:1::', '0.0.0.0', '', 'garbage']) expect(clientOf(address).low).not.toBe(0)
   })
 
   test.each(['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:192.0.2.1%eth0'])(
@@ -104,27 +86,14 @@ describe('clientOf', () => {
     (address) => expect(clientOf(address)).toEqual(clientOf('192.0.2.1')),
   )
 
-  test.each([
-    '::ffff:c000:201',
-    '0:0:0:0:0:ffff:192.0.2.1',
-    '0000:0000:0000:0000:0000:FFFF:C000:0201',
-    '::ffff:c000:0201',
-  ])('so it is however that is written: %s', (address) => expect(clientOf(address)).toEqual(clientOf('192.0.2.1')))
+  test.each(['::ffff:c000:201', '0:0:0:0:0:ffff:192.0.2.1', '0000:0000:0000:0000:0000:FFFF:C000:0201', '::ffff:c000:0201'])(
+    'so it is however that is written: %s',
+    (address) => expect(clientOf(address)).toEqual(clientOf('192.0.2.1')),
+  )
 
-  test.each([
-    '',
-    'garbage',
-    '1.2.3',
-    '1.2.3.4.5',
-    '256.1.1.1',
-    '01.2.3.4',
-    '1:2:3',
-    ':::',
-    'g::',
-    '%eth0',
-    '1.2.3.4:80',
-  ])('what is no address is one client for all: "%s"', (address) =>
-    expect(clientOf(address)).toEqual({ low: 2, high: 0, text: 'address:unknown' }),
+  test.each(['', 'garbage', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '1:2:3', ':::', 'g::', '%eth0', '1.2.3.4:80'])(
+    'what is no address is one client for all: "%s"',
+    (address) => expect(clientOf(address)).toEqual({ low: 2, high: 0, text: 'address:unknown' }),
   )
 
   test('any text is taken', () => {
@@ -146,8 +115,7 @@ describe('keyClient', () => {
   })
 
   test('its text has no character that a store could mistake, and is another for each name', () => {
-    for (const name of ['a b', 'a:b', '{x}', 'Zoë', '\n1', '%20'])
-      expect(keyClient(name).text).toMatch(/^key:[\w%.~-]+$/)
+    for (const name of ['a b', 'a:b', '{x}', 'Zoë', '\n1', '%20']) expect(keyClient(name).text).toMatch(/^key:[\w%.~-]+$/)
     expect(keyClient('a b').text).not.toBe(keyClient('a%20b').text)
   })
 })

@@ -37,9 +37,7 @@ describe('D35: a request without a valid key is charged to', () => {
   })
 
   test('its peer and no other client when no proxy is trusted', async () => {
-    expect([await left(open, '192.0.2.3', '198.51.100.3'), await left(open, '192.0.2.3', '198.51.100.4')]).toEqual([
-      49, 48,
-    ])
+    expect([await left(open, '192.0.2.3', '198.51.100.3'), await left(open, '192.0.2.3', '198.51.100.4')]).toEqual([49, 48])
     expect(await left(open, '198.51.100.3')).toBe(49)
   })
 

@@ -85,11 +85,7 @@ describe('room', () => {
     expect(new Set(slots).size).toBe(clients)
     expect(slots.every((slot) => slot !== null && slot >= 0 && slot < clients)).toBe(true)
     expect(enter(clients + 1)).toBeNull()
-    expect([find(clients + 1), find(1), find(clients)]).toEqual([
-      null,
-      slots[0] as number,
-      slots[clients - 1] as number,
-    ])
+    expect([find(clients + 1), find(1), find(clients)]).toEqual([null, slots[0] as number, slots[clients - 1] as number])
   })
 
   test('a large table is full to the half before a client is turned away, and none has two entries', () => {

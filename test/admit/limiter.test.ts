@@ -35,10 +35,7 @@ describe('a status', () => {
   test('D37: describes the rule with the longest period; of a refusal, the one hit', () => {
     const { limiter } = meterOf('2/1s,5/1m')
     const periods = () => {
-      const { admitted, rule, remaining } = limiter.charge(client) as Exclude<
-        ReturnType<Limiter['charge']>,
-        Promise<unknown>
-      >
+      const { admitted, rule, remaining } = limiter.charge(client) as Exclude<ReturnType<Limiter['charge']>, Promise<unknown>>
       return [admitted, rule.period, remaining]
     }
     expect(periods()).toEqual([true, '1m', '4'])

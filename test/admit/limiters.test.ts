@@ -19,8 +19,7 @@ function limiterOf(...keys: TestKey[]) {
   const folder = temporaryFolder()
   folders.push(folder)
   const files = new LimiterFiles(folder.path, SETTINGS)
-  const memoryOf = (now: readonly TestKey[]) =>
-    files.ensure(ownLimitsOf(now.map(({ record }) => record)), () => undefined)
+  const memoryOf = (now: readonly TestKey[]) => files.ensure(ownLimitsOf(now.map(({ record }) => record)), () => undefined)
   const keyring = new Keyring([], [])
   const memory = memoryOf(keys)
   const limiters = new Limiters(SETTINGS, memory, null)
@@ -138,16 +137,13 @@ describe('keys with limits of their own', () => {
     expect(charge(ci)).toEqual([true, 9, '8'])
   })
 
-  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])(
-    'may be named %s, with room and without',
-    (name) => {
-      const key = makeKey({ name, limits: '20/1h' })
-      expect(limiterOf(key).charge(key)).toEqual([true, 20, '19'])
-      const { charge, update } = limiterOf(other)
-      update([key], new Map())
-      expect(charge(key)).toEqual([true, 9, '8'])
-    },
-  )
+  test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('may be named %s, with room and without', (name) => {
+    const key = makeKey({ name, limits: '20/1h' })
+    expect(limiterOf(key).charge(key)).toEqual([true, 20, '19'])
+    const { charge, update } = limiterOf(other)
+    update([key], new Map())
+    expect(charge(key)).toEqual([true, 9, '8'])
+  })
 
   test('that cannot be read have those of all', () => {
     const odd = withLimits(ci, '5/1y')

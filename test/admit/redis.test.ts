@@ -130,9 +130,7 @@ function ruleTests() {
     const rules = parseRules('5000/12h,10/1s')
     const client = newcomer()
     for (let n = 0; n < 12_000; n += 1_000)
-      await Promise.all(
-        Array.from({ length: 1_000 }, (_, index) => decideAt(START_MS + (n + index) * 10_000, client, rules)),
-      )
+      await Promise.all(Array.from({ length: 1_000 }, (_, index) => decideAt(START_MS + (n + index) * 10_000, client, rules)))
     const key = `roster:{${client}}:5000/12h,10/1s`
     expect(await redis.send('STRLEN', [key])).toBe(18 + 6 * 5_000)
     expect(await redis.send('MEMORY', ['USAGE', key])).toBeLessThan(2 * 6 * 5_000 + 500)

@@ -121,8 +121,7 @@ describe('one process', () => {
     const peek = () => ({ ...windows.peek(1, 1) })
     expect(peek()).toEqual({ admitted: true, rule: 0, remaining: 2, waitMs: 0 })
     decide(windows, 1)
-    for (let round = 0; round < 5; round++)
-      expect(peek()).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 60_001 })
+    for (let round = 0; round < 5; round++) expect(peek()).toEqual({ admitted: true, rule: 0, remaining: 1, waitMs: 60_001 })
     expect(decide(windows, 1).admitted).toBe(true)
     expect(peek()).toEqual({ admitted: false, rule: 0, remaining: 0, waitMs: 60_001 })
   })
@@ -201,10 +200,7 @@ describe('several processes', () => {
   test('a process that dies at any atomic step leaves the state before its decision, or after it', async () => {
     const program = join(import.meta.dir, '../prove/deaths.ts')
     const child = Bun.spawn([process.execPath, program, '200', '4'], { stdout: 'pipe', stderr: 'inherit' })
-    const { deaths, before, after, intrusions, lags } = (await new Response(child.stdout).json()) as Record<
-      string,
-      number
-    >
+    const { deaths, before, after, intrusions, lags } = (await new Response(child.stdout).json()) as Record<string, number>
     expect(await child.exited).toBe(0)
     expect([Number(deaths) > 10_000, Number(before) > 1_000, Number(after) > 100]).toEqual([true, true, true])
     expect(intrusions).toBeGreaterThan(10_000)

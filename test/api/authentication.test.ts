@@ -71,9 +71,7 @@ describe('5 Authentication', () => {
     [{ 'x-api-key': KEY }, 'A key in the header X-API-Key is not read.'],
     [{ 'api-key': KEY }, 'A key in the header Api-Key is not read.'],
   ])('D33: the message says how a key in another form is sent: %o', async (headers, hint) => {
-    expect(await messageFor(headers)).toBe(
-      `The request needs a valid key in the header Authorization: ApiKey <key>. ${hint}`,
-    )
+    expect(await messageFor(headers)).toBe(`The request needs a valid key in the header Authorization: ApiKey <key>. ${hint}`)
   })
 
   test('D33: what it says follows from the form alone, not from whether there is such a key', async () => {

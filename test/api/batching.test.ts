@@ -120,8 +120,7 @@ for (const prepare of ['true', 'false'])
             return server.send('PATCH', `/${collection}/${id}`, change, own)
           }),
         )
-        for (const { text, status } of answers)
-          expect([status, recordOf(text)]).toEqual([200, expect.objectContaining(change)])
+        for (const { text, status } of answers) expect([status, recordOf(text)]).toEqual([200, expect.objectContaining(change)])
         const table = collection === 'Absences' ? 'absence' : 'employee'
         const [row] = await server.sql.unsafe(
           `select count(distinct xmin::text)::int as statements from ${table} where id = any ($1)`,

@@ -45,13 +45,10 @@ describe('4.1 Property names in bodies', () => {
     expect(answer.body.Error.Message).toContain('Did you mean Name?')
   })
 
-  test.each(['__proto__', 'constructor', 'toString', '', 'name ', 'name_key'])(
-    'D9: "%s" is no property',
-    async (key) => {
-      const answer = await server.post('/Companies', `{${JSON.stringify(key)}:"x"}`)
-      expect(errorOf(answer)).toEqual({ status: 400, code: 'UnknownProperty', target: key })
-    },
-  )
+  test.each(['__proto__', 'constructor', 'toString', '', 'name ', 'name_key'])('D9: "%s" is no property', async (key) => {
+    const answer = await server.post('/Companies', `{${JSON.stringify(key)}:"x"}`)
+    expect(errorOf(answer)).toEqual({ status: 400, code: 'UnknownProperty', target: key })
+  })
 
   test('D9: one fault has its own code and target on top, and is in Details too', async () => {
     const { status, body } = await server.post('/Companies', { Name: 5 })
@@ -116,13 +113,10 @@ describe('4.1 Bodies', () => {
     expect(errorOf(await postAs(type))).toEqual({ status: 415, code: 'UnsupportedMediaType', target: 'Body' })
   })
 
-  test.each(['POST /Companies', 'PUT /Companies/1', 'PATCH /Companies/1'])(
-    'D18: %s without type is 415',
-    async (line) => {
-      const { status, body } = await sendRaw(server, line, { 'Content-Length': '12' }, '{"Name":"x"}')
-      expect({ status, code: JSON.parse(body).Error.Code }).toEqual({ status: 415, code: 'UnsupportedMediaType' })
-    },
-  )
+  test.each(['POST /Companies', 'PUT /Companies/1', 'PATCH /Companies/1'])('D18: %s without type is 415', async (line) => {
+    const { status, body } = await sendRaw(server, line, { 'Content-Length': '12' }, '{"Name":"x"}')
+    expect({ status, code: JSON.parse(body).Error.Code }).toEqual({ status: 415, code: 'UnsupportedMediaType' })
+  })
 
   test.each([
     ['no JSON', 'Name=Acme'],
@@ -146,16 +140,13 @@ describe('4.1 Bodies', () => {
     expect((await server.post('/Companies', deep)).status).toBe(400)
   })
 
-  test.each(['POST /Companies', 'PUT /Companies/1', 'PATCH /Companies/1'])(
-    'D18: an empty body of %s is 400',
-    async (line) => {
-      const { status, body } = await sendRaw(server, line, {
-        'Content-Type': 'application/json',
-        'Content-Length': '0',
-      })
-      expect({ status, code: JSON.parse(body).Error.Code }).toEqual({ status: 400, code: 'InvalidJson' })
-    },
-  )
+  test.each(['POST /Companies', 'PUT /Companies/1', 'PATCH /Companies/1'])('D18: an empty body of %s is 400', async (line) => {
+    const { status, body } = await sendRaw(server, line, {
+      'Content-Type': 'application/json',
+      'Content-Length': '0',
+    })
+    expect({ status, code: JSON.parse(body).Error.Code }).toEqual({ status: 400, code: 'InvalidJson' })
+  })
 
   test.each([
     ['a lone byte', [0xff]],

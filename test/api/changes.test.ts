@@ -46,15 +46,7 @@ describe('GET /Changes', () => {
       },
       { entity: 'Employees', id: employee.id, action: 'delete', changed: [] },
     ])
-    expect(changes.map(({ key }: Json) => key === writer.record.id)).toEqual([
-      false,
-      false,
-      false,
-      true,
-      true,
-      false,
-      false,
-    ])
+    expect(changes.map(({ key }: Json) => key === writer.record.id)).toEqual([false, false, false, true, true, false, false])
     expect(Math.abs(Date.parse(changes[0].at) - Date.now())).toBeLessThan(3_600_000)
     expect(more).toBe(false)
     expect((await since(next)).changes).toEqual([])
@@ -94,8 +86,7 @@ describe('GET /Changes', () => {
     const after = await now()
     await server.post('/Companies', { Name: 'One' })
     await server.post('/Absences', { Reason: 'Other' })
-    const entities = async (list: string) =>
-      (await since(after, `&entity=${list}`)).changes.map(({ entity }: Json) => entity)
+    const entities = async (list: string) => (await since(after, `&entity=${list}`)).changes.map(({ entity }: Json) => entity)
     expect(await entities('absences')).toEqual(['Absences'])
     expect(await entities('Employees')).toEqual([])
     expect(await entities('Companies,Absences')).toEqual(['Companies', 'Absences'])
@@ -143,9 +134,7 @@ describe('GET /Changes', () => {
 
   test('writes of one moment, in batches, have a line each', async () => {
     const after = await now()
-    const made = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => server.post('/Companies', { Name: `${index}` })),
-    )
+    const made = await Promise.all(Array.from({ length: 40 }, (_, index) => server.post('/Companies', { Name: `${index}` })))
     const ids = made.map(({ body }) => body.id as number)
     await Promise.all(ids.map((id) => server.patch(`/Companies/${id}`, { Enabled: true })))
     await Promise.all(ids.map((id) => server.remove(`/Companies/${id}`)))
@@ -195,16 +184,13 @@ describe('wait', () => {
     await Bun.sleep(200)
     expect(isAnswered).toBe(false)
     const { id } = (await server.post('/Companies', { Name: 'Awaited' })).body
-    expect((await waiting).body.changes.map(brief)).toEqual([
-      { entity: 'Companies', id, action: 'create', changed: [] },
-    ])
+    expect((await waiting).body.changes.map(brief)).toEqual([{ entity: 'Companies', id, action: 'create', changed: [] }])
   })
 
   test('is refused once its key is revoked, or has lost its rights, and says no line to it', async () => {
     const after = await now()
     const [kept, revoked, changed] = [reader, makeKey({ name: 'revoked' }), makeKey({ name: 'changed' })]
-    const wait = ({ headers }: TestKey) =>
-      server.get(`/Changes?after=${after}&wait=30&entity=Absences,Companies`, headers)
+    const wait = ({ headers }: TestKey) => server.get(`/Changes?after=${after}&wait=30&entity=Absences,Companies`, headers)
     const all = [reader.record, writer.record]
     await server.replaceKeys([...all, revoked.record, changed.record])
     const waiting = [revoked, changed].map(wait)

@@ -51,11 +51,7 @@ describe('D33: /openapi.json', () => {
   test('HEAD has its head', async () => {
     const { text } = await server.get('/openapi.json', open)
     const head = await server.send('HEAD', '/openapi.json', undefined, { ...open, 'accept-encoding': 'identity' })
-    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
-      200,
-      '',
-      String(Buffer.byteLength(text)),
-    ])
+    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', String(Buffer.byteLength(text))])
   })
 })
 

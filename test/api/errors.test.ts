@@ -50,33 +50,25 @@ const refusals: [string, number, string, () => Promise<Answer>][] = [
   ['a bad value', 400, 'InvalidValue', () => server.post('/Companies', { Name: 5 })],
   ['several faults', 400, 'ValidationFailed', () => server.post('/Companies', { Name: 5, Enabled: 5 })],
   ['a reference to nothing', 409, 'ReferenceNotFound', () => server.post('/Absences', { EmployeeId: 999999 })],
-  [
-    'another type',
-    415,
-    'UnsupportedMediaType',
-    () => server.send('POST', '/Companies', 'x', { 'content-type': 'a/b' }),
-  ],
+  ['another type', 415, 'UnsupportedMediaType', () => server.send('POST', '/Companies', 'x', { 'content-type': 'a/b' })],
 ]
 
 describe('7 Errors', () => {
-  test.each(refusals)(
-    'D38: %s has the body of the spec, and its page is served to all',
-    async (_, status, code, ask) => {
-      const answer = await ask()
-      expect(errorOf(answer)).toMatchObject({ status, code })
-      expect(Object.keys(answer.body)).toEqual(['Error'])
-      expect(Object.keys(answer.body.Error)).toEqual(['Code', 'Reference', 'Target', 'Message', 'Details'])
-      const { Reference, Message, Target } = answer.body.Error
-      expect(Reference).toBe(`${server.url}/errors/${code}`)
-      expect(Message).toMatch(/^\w.*[.?]$/s)
-      expect(Target).toMatch(/./)
-      const page = await fetch(Reference, { headers: { accept: 'text/html' } })
-      expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
-        ...{ status: 200, type: 'text/html; charset=utf-8' },
-      })
-      expect(await page.text()).toContain(`<h1>${code}</h1>`)
-    },
-  )
+  test.each(refusals)('D38: %s has the body of the spec, and its page is served to all', async (_, status, code, ask) => {
+    const answer = await ask()
+    expect(errorOf(answer)).toMatchObject({ status, code })
+    expect(Object.keys(answer.body)).toEqual(['Error'])
+    expect(Object.keys(answer.body.Error)).toEqual(['Code', 'Reference', 'Target', 'Message', 'Details'])
+    const { Reference, Message, Target } = answer.body.Error
+    expect(Reference).toBe(`${server.url}/errors/${code}`)
+    expect(Message).toMatch(/^\w.*[.?]$/s)
+    expect(Target).toMatch(/./)
+    const page = await fetch(Reference, { headers: { accept: 'text/html' } })
+    expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
+      ...{ status: 200, type: 'text/html; charset=utf-8' },
+    })
+    expect(await page.text()).toContain(`<h1>${code}</h1>`)
+  })
 
   test('D38: Target is Api, Body, the property or the parameter', async () => {
     const targets = {
@@ -232,14 +224,11 @@ describe('7 Request ids', () => {
     expect(idOf(await server.get('/Nowhere', { 'x-request-id': id }))).toBe(id)
   })
 
-  test.each(['two words', '<b>', '"quoted"', 'x'.repeat(129), 'a,b;c', '\u00e9'])(
-    'D40: %s is not sane: a new id',
-    async (id) => {
-      const own = idOf(await server.get('/Companies', { 'x-request-id': id }))
-      expect(own).not.toBe(id)
-      expect(own).toMatch(/^[\w.-]{8,}$/)
-    },
-  )
+  test.each(['two words', '<b>', '"quoted"', 'x'.repeat(129), 'a,b;c', '\u00e9'])('D40: %s is not sane: a new id', async (id) => {
+    const own = idOf(await server.get('/Companies', { 'x-request-id': id }))
+    expect(own).not.toBe(id)
+    expect(own).toMatch(/^[\w.-]{8,}$/)
+  })
 
   test('D40: the log has the id, and neither key nor query string', async () => {
     await server.get('/Companies?Name=somebody', { 'x-request-id': 'in-the-log' })

@@ -61,8 +61,7 @@ describe.each(['Companies', 'Employees', 'Absences'])('every property of %s', (p
       expect({ name, same: reversed }).toEqual({ name, same: ordered.toReversed() })
       const nullInOther = (await server.get(`/${plural}/${other}`)).body
       const [, otherValue] = propertiesOf(nullInOther).find(([candidate]) => candidate === name) ?? []
-      if (otherValue === null || otherValue === undefined)
-        expect({ name, ordered }).toEqual({ name, ordered: [other, own] })
+      if (otherValue === null || otherValue === undefined) expect({ name, ordered }).toEqual({ name, ordered: [other, own] })
     }
   })
 })

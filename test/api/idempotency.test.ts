@@ -109,10 +109,7 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     await server.replaceKeys([other.record, readable])
     const again = await server.send('POST', '/Companies', { name: 'One' }, headers)
     await server.replaceKeys([other.record, writer.record])
-    expect([first.body, again.body]).toEqual([
-      { id: first.body.id },
-      { id: first.body.id, name: 'One', enabled: false },
-    ])
+    expect([first.body, again.body]).toEqual([{ id: first.body.id }, { id: first.body.id, name: 'One', enabled: false }])
     expect((await server.send('POST', '/Companies', { name: 'One' }, headers)).body).toEqual({ id: first.body.id })
   })
 
@@ -218,9 +215,7 @@ describe('while the first runs', () => {
         const key = newKey()
         await server.sql`insert into gate values (1)`
         const first = server.send(method, path, body, under(key))
-        await until(
-          async () => (await server.sql`select from pg_locks where locktype = 'advisory' and granted`).count > 0,
-        )
+        await until(async () => (await server.sql`select from pg_locks where locktype = 'advisory' and granted`).count > 0)
         for (const from of [server, second]) {
           const meanwhile = await from.send(method, path, body, under(key))
           expect([method, meanwhile.status, meanwhile.body.Error.Code, meanwhile.headers.get('retry-after')]).toEqual([
@@ -281,9 +276,9 @@ describe('while the first runs', () => {
   test(
     'PATCHes of many rows under keys are each done once',
     async () => {
-      const ids = (
-        await server.sql`insert into company (name) select 'p' from generate_series(1, 40) returning id`
-      ).map(({ id }) => id as string)
+      const ids = (await server.sql`insert into company (name) select 'p' from generate_series(1, 40) returning id`).map(
+        ({ id }) => id as string,
+      )
       const answers = await Promise.all(
         ids.flatMap((id) => {
           const key = newKey()
@@ -300,39 +295,29 @@ describe('while the first runs', () => {
 })
 
 describe('400 InvalidHeader', () => {
-  test.each([
-    ['""'],
-    ['"open'],
-    ['a, b'],
-    ['"a", "b"'],
-    ['"a";p=1'],
-    ['two words'],
-    ['"tab\tin"'],
-    ['x'.repeat(256)],
-    ['"é"'],
-  ])('%j', async (text) => {
-    for (const [method, path] of [
-      ['POST', '/Companies'],
-      ['PATCH', '/Companies/1'],
-    ]) {
-      const answer = await server.send(method as string, path as string, { name: 'x' }, under(text))
-      expect([answer.status, answer.body.Error.Code, answer.body.Error.Target]).toEqual([
-        400,
-        'InvalidHeader',
-        'Idempotency-Key',
-      ])
-      expect(answer.body.Error.Message).toContain('1 to 255')
-    }
-  })
+  test.each([['""'], ['"open'], ['a, b'], ['"a", "b"'], ['"a";p=1'], ['two words'], ['"tab\tin"'], ['x'.repeat(256)], ['"é"']])(
+    '%j',
+    async (text) => {
+      for (const [method, path] of [
+        ['POST', '/Companies'],
+        ['PATCH', '/Companies/1'],
+      ]) {
+        const answer = await server.send(method as string, path as string, { name: 'x' }, under(text))
+        expect([answer.status, answer.body.Error.Code, answer.body.Error.Target]).toEqual([
+          400,
+          'InvalidHeader',
+          'Idempotency-Key',
+        ])
+        expect(answer.body.Error.Message).toContain('1 to 255')
+      }
+    },
+  )
 
-  test.each([
-    ['a'],
-    ['x'.repeat(255)],
-    ['"two words"'],
-    ['"a \\"b\\" \\\\"'],
-    ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
-  ])('%j is valid', async (text) => {
-    expect((await server.send('POST', '/Companies', { name: 'x' }, under(text))).status).toBe(201)
-    expect((await server.send('POST', '/Companies', { name: 'y' }, under(text))).status).toBe(422)
-  })
+  test.each([['a'], ['x'.repeat(255)], ['"two words"'], ['"a \\"b\\" \\\\"'], ['8e03978e-40d5-43dd-bc93-6894a57f9324']])(
+    '%j is valid',
+    async (text) => {
+      expect((await server.send('POST', '/Companies', { name: 'x' }, under(text))).status).toBe(201)
+      expect((await server.send('POST', '/Companies', { name: 'y' }, under(text))).status).toBe(422)
+    },
+  )
 })

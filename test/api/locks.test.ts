@@ -114,10 +114,7 @@ describe('D69: a key that writes what is locked', () => {
 
   test('of employees who are each other’s managers is done, without a deadlock', async () => {
     const ids = await Promise.all(
-      Array.from(
-        { length: 4 },
-        async (_, index) => (await createRow(busy, '/Employees', { LastName: `L${index}` })).id,
-      ),
+      Array.from({ length: 4 }, async (_, index) => (await createRow(busy, '/Employees', { LastName: `L${index}` })).id),
     )
     const deadlocks = async () => {
       const [row] = await busy.sql`select deadlocks::int from pg_stat_database where datname = current_database()`

@@ -18,16 +18,13 @@ afterAll(() => server.stop())
 const allowOf = (headers: Headers) => headers.get('allow')?.split(', ').sort()
 
 describe('4.1 Methods and paths', () => {
-  test.each(['/Companies', '/Companies/1', '/', '/livez', '/readyz', '/errors/NotFound'])(
-    'D19: HEAD %s',
-    async (path) => {
-      const get = await server.get(path)
-      const { status, text, headers } = await server.send('HEAD', path)
-      const type = get.headers.get('content-type')
-      expect({ status, text, type: headers.get('content-type') }).toEqual({ status: 200, text: '', type })
-      expect(headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)))
-    },
-  )
+  test.each(['/Companies', '/Companies/1', '/', '/livez', '/readyz', '/errors/NotFound'])('D19: HEAD %s', async (path) => {
+    const get = await server.get(path)
+    const { status, text, headers } = await server.send('HEAD', path)
+    const type = get.headers.get('content-type')
+    expect({ status, text, type: headers.get('content-type') }).toEqual({ status: 200, text: '', type })
+    expect(headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)))
+  })
 
   test('D19: HEAD answers the status of GET where there is nothing', async () => {
     for (const path of ['/Companies/999999', '/Nowhere', '/Companies?Nmae=x']) {
@@ -82,12 +79,9 @@ describe('4.1 Methods and paths', () => {
     expect(errorOf(await server.get(path))).toEqual({ status: 404, code: 'NotFound', target: 'Api' })
   })
 
-  test.each(['//Companies', '//Companies/1', '/Companies//1'])(
-    'D19: an empty segment is not skipped: %s',
-    async (path) => {
-      expect((await sendRaw(server, `GET ${path}`)).status).toBe(404)
-    },
-  )
+  test.each(['//Companies', '//Companies/1', '/Companies//1'])('D19: an empty segment is not skipped: %s', async (path) => {
+    expect((await sendRaw(server, `GET ${path}`)).status).toBe(404)
+  })
 
   test('D19: OPTIONS on an unknown path is 404', async () => {
     expect(errorOf(await server.send('OPTIONS', '/Nowhere'))).toMatchObject({ status: 404, code: 'NotFound' })

@@ -97,8 +97,7 @@ describe('personal values of requests that are refused are in no log', () => {
     for (const { id } of reports) await ask('PATCH', `/Employees/${id}`, { ManagerId: boss.id })
     const absent = await createRow(server, '/Absences', ill({ EmployeeId: reports[0].id }))
     const targets = [boss.id, reports[0].id, boss.id, reports[0].id]
-    for (const id of targets)
-      expect(codesOf([await ask('DELETE', `/Employees/${id}`)])).toEqual(['409 StillReferenced'])
+    for (const id of targets) expect(codesOf([await ask('DELETE', `/Employees/${id}`)])).toEqual(['409 StillReferenced'])
     const answers = await Promise.all([...targets, reports[1].id].map((id) => ask('DELETE', `/Employees/${id}`)))
     expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409, 204])
     expect((await ask('DELETE', `/Absences/${absent.id}`)).status).toBe(204)
@@ -162,10 +161,7 @@ describe('personal values of requests that are refused are in no log', () => {
       await transaction`select from employee where id = ${rows[0].id} for update`
       expect((await Promise.all(writes())).map(({ status }) => status)).toEqual([503, 200, 200, 200])
     })
-    const cut = Promise.all([
-      ...writes(),
-      ...times(10, () => ask('POST', '/Absences', ill({ EmployeeId: rows[1].id }))),
-    ])
+    const cut = Promise.all([...writes(), ...times(10, () => ask('POST', '/Absences', ill({ EmployeeId: rows[1].id })))])
     await server.sql`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and application_name like 'roster%'`
     for (const { status } of await cut) expect([200, 201, 503]).toContain(status)
   })

@@ -19,9 +19,9 @@ async function companyOf(employees: number): Promise<number> {
 }
 
 async function namesOf(company: number) {
-  return (
-    await server.sql`select company, count(*)::int as n from employee where company_id = ${company} group by 1`
-  ).map(({ company, n }) => [company, n])
+  return (await server.sql`select company, count(*)::int as n from employee where company_id = ${company} group by 1`).map(
+    ({ company, n }) => [company, n],
+  )
 }
 
 describe('a rename takes all copies along, however many', () => {

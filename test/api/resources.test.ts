@@ -117,10 +117,7 @@ describe('2 Employee', () => {
     const ends = { ContractEnd: '2030-01-01T00:00:00Z', EmploymentEnd: '2031-01-01T00:00:00Z' }
     const written = { ...texts, CompanyId, ManagerId, ...starts, ...ends }
     const { id } = await createRow(server, '/Employees', written)
-    const expected = Object.entries(written).map(([name, value]) => [
-      name.charAt(0).toLowerCase() + name.slice(1),
-      value,
-    ])
+    const expected = Object.entries(written).map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value])
     const copies = { id, displayName: 'Ada Byron', company: 'Acme', manager: 'Boss' }
     expect((await server.get(`/Employees/${id}`)).body).toEqual({ ...Object.fromEntries(expected), ...copies })
   })
@@ -153,9 +150,7 @@ describe('2 Employee', () => {
 describe('2 Absence', () => {
   test('its fields', async () => {
     const row = await createRow(server, '/Absences', { Period: { Days: 1 } })
-    expect(Object.keys(row)).toEqual([
-      ...['id', 'status', 'employeeId', 'employee', 'type', 'reason', 'start', 'end', 'period'],
-    ])
+    expect(Object.keys(row)).toEqual([...['id', 'status', 'employeeId', 'employee', 'type', 'reason', 'start', 'end', 'period']])
     expect(Object.keys(row.period)).toEqual(['prefered', 'days', 'hours'])
   })
 

@@ -198,17 +198,14 @@ for (const plural of ENTITIES)
       expect(shown[property?.replace(/^./, (letter: string) => letter.toLowerCase()) as string]).toBe(value)
     })
 
-    test.each([{}, { Id: 1 }])(
-      'PATCH %j of a row that is not there is 404, with or without the right',
-      async (body) => {
-        for (const right of [`${plural}:write`, `${plural}:read,${plural}:write`])
-          expect(errorOf(await server.send('PATCH', `/${plural}/999999`, body, keyWith(right).headers))).toEqual({
-            status: 404,
-            code: 'NotFound',
-            target: 'Api',
-          })
-      },
-    )
+    test.each([{}, { Id: 1 }])('PATCH %j of a row that is not there is 404, with or without the right', async (body) => {
+      for (const right of [`${plural}:write`, `${plural}:read,${plural}:write`])
+        expect(errorOf(await server.send('PATCH', `/${plural}/999999`, body, keyWith(right).headers))).toEqual({
+          status: 404,
+          code: 'NotFound',
+          target: 'Api',
+        })
+    })
 
     test('with the right to read the row is in the answer', async () => {
       const { headers } = keyWith(`${plural}:read,${plural}:write`)

@@ -98,9 +98,7 @@ describe('D59: all rows or none', () => {
       'InvalidValue [4]',
       'InvalidValue [5]',
     ])
-    expect(answer.body.Error.Details[0].Message).toBe(
-      '[1]: Employee has no property "lastNmae". Did you mean LastName?',
-    )
+    expect(answer.body.Error.Details[0].Message).toBe('[1]: Employee has no property "lastNmae". Did you mean LastName?')
     expect(await count('employee')).toBe(0)
     const one = await server.post('/Absences', [{}, { start: '2026-03-02T00:00:00Z', end: '2026-03-01T00:00:00Z' }])
     expect(errorOf(one)).toEqual({ status: 400, code: 'InvalidValue', target: '[1].End' })
@@ -144,10 +142,7 @@ describe('D59: all rows or none', () => {
 
   test('what is no JSON is named by its index', async () => {
     const { body } = await server.send('POST', '/Companies', '[\n  {"name": "A"},\n  {"name" "B"}\n]')
-    expect([body.Error.Target, body.Error.Message]).toEqual([
-      '[1]',
-      expect.stringContaining("[1] is not JSON: Expected ':'"),
-    ])
+    expect([body.Error.Target, body.Error.Message]).toEqual(['[1]', expect.stringContaining("[1] is not JSON: Expected ':'")])
     const lines = await server.send('POST', '/Companies', '{"name":"A"}\n{"name":"B"} {}\n', NDJSON)
     expect(lines.body.Error.Message).toStartWith('[1] is not JSON: ')
   })
@@ -340,10 +335,7 @@ test('a process is at 8 bodies of several rows at a time, of one key 4', async (
   expect(errorOf(await refused)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })
   expect((await refused).headers.get('retry-after')).toBe('5')
   // Others have their places, and single rows need none.
-  const others = [
-    second.send('POST', '/Companies', companies(1), twelve.headers),
-    second.post('/Companies', { name: 'One' }),
-  ]
+  const others = [second.send('POST', '/Companies', companies(1), twelve.headers), second.post('/Companies', { name: 'One' })]
   expect(await Promise.race([...others, Bun.sleep(100)])).toBe(undefined)
   await lock`commit`
   lock.release()

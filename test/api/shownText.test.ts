@@ -17,9 +17,7 @@ const halves = fc.string({ unit: fc.constantFrom('\ud83d', '\udc68', '\u{1f468}'
 /** Every string of an answer, and of its headers. */
 function textsOf(value: Json): string[] {
   if (typeof value === 'string') return [value]
-  return value !== null && typeof value === 'object'
-    ? Object.entries(value).flatMap((pair) => pair.flatMap(textsOf))
-    : []
+  return value !== null && typeof value === 'object' ? Object.entries(value).flatMap((pair) => pair.flatMap(textsOf)) : []
 }
 
 function requireWellFormed({ status, text, headers }: { status: number; text: string; headers: Headers }) {

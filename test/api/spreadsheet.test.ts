@@ -7,18 +7,7 @@ import { startServer, type TestServer } from '../support/server.ts'
 /** Texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
 const importBy = (separator: string) => `CSV:${separator.charCodeAt(0)},34,76,1,,0,false,true`
 /** Each begins a formula in some cell, where it is not kept from it. */
-const FORMULAS = [
-  '=1+1',
-  'a;=1+1',
-  'a\t=1+1',
-  'a|=1+1',
-  'a\n=1+1',
-  'a\r\n=1+1',
-  '";=1+1',
-  '"\n=1+1',
-  '\t=1+1',
-  'a,"\n";=1+1',
-]
+const FORMULAS = ['=1+1', 'a;=1+1', 'a\t=1+1', 'a|=1+1', 'a\n=1+1', 'a\r\n=1+1', '";=1+1', '"\n=1+1', '\t=1+1', 'a,"\n";=1+1']
 const NAMES = ['Müller & Söhne', '=1+1', 'say "no", twice', 'Ærø 日本 😀']
 
 /** How LibreOffice has taken a cell. */
@@ -62,13 +51,11 @@ async function sheetOf(path: string, separator: string): Promise<string[]> {
 }
 
 function cellsOf(row: string): Cell[] {
-  return [...row.matchAll(/<table:table-cell([^>]*)>(.*?)<\/table:table-cell>/gs)].map(
-    ([, attributes = '', content]) => ({
-      type: /office:value-type="(\w+)"/.exec(attributes)?.[1] ?? '',
-      date: /office:date-value="([^"]*)"/.exec(attributes)?.[1] ?? null,
-      text: textOf(/<text:p>(.*?)<\/text:p>/s.exec(content ?? '')?.[1] ?? ''),
-    }),
-  )
+  return [...row.matchAll(/<table:table-cell([^>]*)>(.*?)<\/table:table-cell>/gs)].map(([, attributes = '', content]) => ({
+    type: /office:value-type="(\w+)"/.exec(attributes)?.[1] ?? '',
+    date: /office:date-value="([^"]*)"/.exec(attributes)?.[1] ?? null,
+    text: textOf(/<text:p>(.*?)<\/text:p>/s.exec(content ?? '')?.[1] ?? ''),
+  }))
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

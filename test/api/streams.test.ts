@@ -99,10 +99,7 @@ describe('D55: NDJSON has the rows of all pages, in their order', () => {
 
 describe('D55: CSV, as csv-parse reads it', () => {
   const table = async (path: string, bom = false) =>
-    parse((await server.get(path, CSV)).text, { columns: true, record_delimiter: '\r\n', bom }) as Record<
-      string,
-      string
-    >[]
+    parse((await server.get(path, CSV)).text, { columns: true, record_delimiter: '\r\n', bom }) as Record<string, string>[]
 
   test.each(['/Companies?sort=Name', '/Employees', '/Absences'])('%s has the texts of the JSON', async (path) => {
     const rows = await rowsOf(path)
@@ -125,18 +122,8 @@ describe('D55: CSV, as csv-parse reads it', () => {
 
   test.each([
     ['bom=1', 'bom', {}, 'bom=1 belongs to Accept: text/csv, which a page is not: send that, or leave bom out.'],
-    [
-      'excel=1',
-      'excel',
-      {},
-      'excel=1 belongs to Accept: text/csv, which a page is not: send that, or leave excel out.',
-    ],
-    [
-      'Excel=1',
-      'excel',
-      NDJSON,
-      'excel=1 belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.',
-    ],
+    ['excel=1', 'excel', {}, 'excel=1 belongs to Accept: text/csv, which a page is not: send that, or leave excel out.'],
+    ['Excel=1', 'excel', NDJSON, 'excel=1 belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.'],
   ])('%s with another form is refused, by the name %s', async (query, target, headers, message) => {
     const answer = await server.get(`/Companies?${query}`, headers)
     expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidForm', target })
@@ -144,8 +131,7 @@ describe('D55: CSV, as csv-parse reads it', () => {
   })
 
   test('bom=0 and excel=0 are what every form has', async () => {
-    for (const headers of [{}, NDJSON, CSV])
-      expect((await server.get('/Companies?bom=0&excel=0', headers)).status).toBe(200)
+    for (const headers of [{}, NDJSON, CSV]) expect((await server.get('/Companies?bom=0&excel=0', headers)).status).toBe(200)
   })
 
   test('bom=1 begins with a byte order mark', async () => {
@@ -171,8 +157,7 @@ function flat(row: object, prefix = ''): Record<string, string> {
   const cells: Record<string, string> = {}
   for (const [key, value] of Object.entries(row)) {
     if (key === 'period') Object.assign(cells, flat(value ?? { prefered: null, days: null, hours: null }, 'period.'))
-    else
-      cells[prefix + key] = value === null ? '' : typeof value === 'number' && prefix ? value.toFixed(8) : String(value)
+    else cells[prefix + key] = value === null ? '' : typeof value === 'number' && prefix ? value.toFixed(8) : String(value)
   }
   return cells
 }
@@ -300,9 +285,7 @@ describe('a client that takes its time', () => {
 
   test('whose key has lost its right meanwhile gets none either, of that entity alone', async () => {
     const { rest } = await hold('/Companies', { ...NDJSON, ...losing.headers })
-    await large.replaceKeys(
-      KEYS.map((key) => (key.id === losing.record.id ? { ...key, rights: 'Employees:read' } : key)),
-    )
+    await large.replaceKeys(KEYS.map((key) => (key.id === losing.record.id ? { ...key, rights: 'Employees:read' } : key)))
     const text = await rest()
     expect(text).toContain('{"Error":{"Code":"Forbidden"')
     expect(text).toContain('Companies:read')

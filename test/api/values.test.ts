@@ -48,9 +48,7 @@ describe('2 Period', () => {
     '[1]',
   ])('D13: %s for days or hours is 400', async (written) => {
     for (const name of ['Days', 'Hours'])
-      expect(errorOf(await server.post('/Absences', `{"Period":{"${name}":${written}}}`))).toEqual(
-        refused(`Period.${name}`),
-      )
+      expect(errorOf(await server.post('/Absences', `{"Period":{"${name}":${written}}}`))).toEqual(refused(`Period.${name}`))
   })
 
   test.each(['"Hours"', '5', 'true', '[]'])('D13: a period must be an object: %s is 400', async (written) => {

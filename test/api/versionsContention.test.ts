@@ -88,17 +88,14 @@ describe.each([
     const tags = await Promise.all(rows.map(async ({ id }) => tagOf(await server.get(`/Absences/${id}`))))
     // Every third one is changed before: these are of an earlier version already when they are sent.
     const isLate = (index: number) => index % 3 === 2
-    for (const [index, { id }] of rows.entries())
-      if (isLate(index)) await server.patch(`/Absences/${id}`, { Reason: 'early' })
+    for (const [index, { id }] of rows.entries()) if (isLate(index)) await server.patch(`/Absences/${id}`, { Reason: 'early' })
     const held = rows[0] as Json
     const answers = await beside(
       { commits },
       (transaction) => transaction`update absence set reason = 'theirs' where id = ${held.id}`,
       () =>
         Promise.all(
-          rows.map(({ id }, index) =>
-            matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' }, isKeyed),
-          ),
+          rows.map(({ id }, index) => matching('PATCH', `/Absences/${id}`, tags[index] as string, { Reason: 'mine' }, isKeyed)),
         ),
     )
     const expected = rows.map((_, index) => (index === 0 ? outcome(200) : isLate(index) ? 412 : 200))

@@ -33,10 +33,7 @@ describe('translation for Platformatic DB', () => {
       '/Absences?Start=%3E%3D{2016-07-01..2025-11-01}&Start=%3C{60d..61d}&Type=Holiday&PageSize=10&page={1..9}',
       '/absence/?where.start.gte={2016-07-01..2025-11-01}&where.start.lt={60d..61d}&where.type.eq=Holiday&orderby.id=asc&limit=10&offset={0..80/10}&totalCount=true',
     ],
-    [
-      '/Companies?sort=Enabled,-Name',
-      '/company/?orderby.enabled=asc&orderby.name=desc&orderby.id=desc&limit=20&totalCount=true',
-    ],
+    ['/Companies?sort=Enabled,-Name', '/company/?orderby.enabled=asc&orderby.name=desc&orderby.id=desc&limit=20&totalCount=true'],
   ]
   for (const [path, expected] of cases)
     test(`${path} becomes ${expected}`, () => {

@@ -34,18 +34,13 @@ describe('the published run', () => {
     publishRun()
     for (const path of FILES) expect(read(folder.path, path)).toBe(read(ROOT, path))
     publishRun({ commit: 'abc1234' })
-    for (const path of ['README.md', 'docs/benchmarks.md'])
-      expect(read(folder.path, path)).toContain('Commit abc1234 on ')
+    for (const path of ['README.md', 'docs/benchmarks.md']) expect(read(folder.path, path)).toContain('Commit abc1234 on ')
     publishRun()
   })
 
   test.each([
     ['a checkout with changes', { commit: 'abc1234+' }, 'a checkout with changes of its own'],
-    [
-      'a run without a scenario that is shown',
-      { scenarios: published.scenarios.slice(1) },
-      'has no scenario one-by-id',
-    ],
+    ['a run without a scenario that is shown', { scenarios: published.scenarios.slice(1) }, 'has no scenario one-by-id'],
   ])('is not %s, and nothing is written', (_, more, message) => {
     expect(() => publishRun(more)).toThrow(new RegExp(message))
     for (const path of FILES) expect(read(folder.path, path)).toBe(read(ROOT, path))

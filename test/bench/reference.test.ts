@@ -87,25 +87,10 @@ describe('a difference is found', () => {
   for (const [what, write, path, message] of [
     ['of a value', `update absence set reason = 'Planted' where id = 7`, '/Absences', 'id 7, reason: the server says'],
     ['of a part of a group', 'update absence set period_hours = 99 where id = 7', '/Absences/7', 'id 7, period_hours:'],
-    [
-      'of an instant',
-      'update absence set "end" = \'2030-01-01Z\' where id = 7',
-      '/Absences',
-      'id 7, end: the server says',
-    ],
+    ['of an instant', 'update absence set "end" = \'2030-01-01Z\' where id = 7', '/Absences', 'id 7, end: the server says'],
     ['of a total', 'insert into absence default values', '/Absences', 'X-Total-Count: the server says "1000"'],
-    [
-      'of an order',
-      `update absence set start = '2010-01-01Z' where id = 900`,
-      '/Absences?sort=Start',
-      'ids: the server says',
-    ],
-    [
-      'of a copied name',
-      `update company set name = 'Zz' where id = 7`,
-      '/Employees?sort=-Company',
-      'ids: the server says',
-    ],
+    ['of an order', `update absence set start = '2010-01-01Z' where id = 900`, '/Absences?sort=Start', 'ids: the server says'],
+    ['of a copied name', `update company set name = 'Zz' where id = 7`, '/Employees?sort=-Company', 'ids: the server says'],
     ['of a row that is there', 'insert into company default values', '/Companies/41', 'status: the server says 404'],
   ] as const)
     test(what, async () => {

@@ -120,9 +120,7 @@ describe('a scenario', () => {
     const [{ rounds, void: reason }] = targets as [TargetResult]
     expect(reason).toMatch(/^round 1: \d+ answers of 200 instead of 404$/)
     expect(rounds).toHaveLength(1)
-    expect(formatScenario({ name: 'one', title: 'one', targets })).toMatch(
-      / {4}VOID: round 1: \d+ answers of 200 instead of 404/,
-    )
+    expect(formatScenario({ name: 'one', title: 'one', targets })).toMatch(/ {4}VOID: round 1: \d+ answers of 200 instead of 404/)
   })
 
   test('has other random values in each round, in each run of another seed, and than any other scenario', async () => {
@@ -153,8 +151,7 @@ describe('a scenario', () => {
       }
       return { name, isStored, isIndexed, measure, stop: stay }
     }
-    const restore = async ({ isIndexed }: Pick<Target, 'isIndexed'>) =>
-      void order.push(isIndexed ? 'restore indexed' : 'restore')
+    const restore = async ({ isIndexed }: Pick<Target, 'isIndexed'>) => void order.push(isIndexed ? 'restore indexed' : 'restore')
     const targets = [target('a', true), target('b', false), target('c', true, true)]
     await runScenario(scenario([get]), targets, { ...plan, rounds: 3, restore })
     expect(order.join(' ')).toBe('a b c c b a a b c')

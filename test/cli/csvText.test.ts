@@ -8,8 +8,7 @@ import { rounds } from '../support/rounds.ts'
 
 const CASES = rounds(3_000, 100_000)
 /** In pieces that end anywhere. */
-const recordsOf = (text: string, random = new Random(text.length)) =>
-  Array.fromAsync(csvRecords(inPieces(text, random)))
+const recordsOf = (text: string, random = new Random(text.length)) => Array.fromAsync(csvRecords(inPieces(text, random)))
 const cellsOf = async (text: string, random?: Random) => (await recordsOf(text, random)).map(({ cells }) => cells)
 
 /** As csv-parse reads it; null: it does not. */
@@ -54,8 +53,7 @@ describe('the records of a CSV', () => {
   })
 
   test('begin at the lines of their first characters', async () => {
-    const linesOf = async (text: string, seed: number) =>
-      (await recordsOf(text, new Random(seed))).map(({ line }) => line)
+    const linesOf = async (text: string, seed: number) => (await recordsOf(text, new Random(seed))).map(({ line }) => line)
     for (let seed = 0; seed < 50; seed++) {
       expect(await linesOf('a,b\r\n1,"x\r\ny"\r\n\r\n"",\r\n"\n\n",1', seed)).toEqual([1, 2, 5, 6])
       expect(await linesOf('\n\na\r1\r"\r"\r2', seed)).toEqual([3, 4, 5, 7])

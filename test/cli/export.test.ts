@@ -35,17 +35,7 @@ async function exported(words: readonly string[], key: string | null = KEY) {
 
 describe('roster export', () => {
   test('prints the rows that match', async () => {
-    const words = [
-      'companies',
-      '--filter',
-      'Name=>=Größe 2',
-      '--filter',
-      'Id=<=3',
-      '--fields',
-      'Name,Id',
-      '--sort',
-      '-Id',
-    ]
+    const words = ['companies', '--filter', 'Name=>=Größe 2', '--filter', 'Id=<=3', '--fields', 'Name,Id', '--sort', '-Id']
     const { code, stdout } = await exported(words)
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'id,name\r\n3,Größe 3\r\n2,Größe 2\r\n' })
   })

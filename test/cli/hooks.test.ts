@@ -20,9 +20,7 @@ afterAll(() => sql.end())
 async function hooks(words: string[], more: Record<string, string> = {}) {
   const written = { stdout: '', stderr: '' }
   const spies = [
-    spyOn(Bun, 'write').mockImplementation(
-      (async (_: unknown, text: string) => (written.stdout += text).length) as never,
-    ),
+    spyOn(Bun, 'write').mockImplementation((async (_: unknown, text: string) => (written.stdout += text).length) as never),
     spyOn(process.stderr, 'write').mockImplementation((text) => (written.stderr += text) !== ''),
     spyOn(console, 'error').mockImplementation((text) => void (written.stderr += `${text}\n`)),
   ]
@@ -98,10 +96,7 @@ test('an address that the setting names is taken, and one that is none is wrong 
 
 test('without lines of changes there are no hooks', async () => {
   const { code, stderr } = await hooks(['list'], { CHANGES_DAYS: '0' })
-  expect([code, stderr]).toEqual([
-    1,
-    'roster: there are no hooks without what has changed: the setting CHANGES_DAYS is 0\n',
-  ])
+  expect([code, stderr]).toEqual([1, 'roster: there are no hooks without what has changed: the setting CHANGES_DAYS is 0\n'])
 })
 
 test('behind a pooler alone there are none either, since no server would post', async () => {

@@ -63,10 +63,7 @@ const namesOf = async () => (await server.sql`select name from company order by 
 describe('roster import', () => {
   test('what an export has written is there again, but for what the server makes', async () => {
     await server.post('/Companies', [{ name: 'Ümläut, "Größe"' }, { name: 'two\nlines', enabled: true }])
-    await server.post('/Employees', [
-      { lastName: 'A', companyId: 2, started: '2026-01-31T09:00:00+02:00' },
-      { lastName: '' },
-    ])
+    await server.post('/Employees', [{ lastName: 'A', companyId: 2, started: '2026-01-31T09:00:00+02:00' }, { lastName: '' }])
     const absences = [{ employeeId: 1, period: { days: 2.5, hours: 0.00000001 }, reason: ' x ' }, {}]
     await server.post('/Absences', absences)
     for (const [plural, table] of [
@@ -87,21 +84,7 @@ describe('roster import', () => {
   })
 
   // Of each form that an export has, with texts that each of them could take for something else.
-  const hostile = [
-    '=1+1',
-    "'=1+1",
-    "''@x",
-    '+31 6 1',
-    "a;'=1",
-    'a\n- b\r\n',
-    '\t=x',
-    '＝1',
-    "'",
-    '\ufeff',
-    ' "',
-    '',
-    null,
-  ]
+  const hostile = ['=1+1', "'=1+1", "''@x", '+31 6 1', "a;'=1", 'a\n- b\r\n', '\t=x', '＝1', "'", '\ufeff', ' "', '', null]
   test.each([
     ['csv', [], ['--no-excel']],
     ['csv', ['--excel'], ['--excel']],
@@ -163,18 +146,13 @@ describe('roster import', () => {
     ['ndjson', '{"name":"A"}\r\n\n{"Name":"B"}'],
     ['json', '[\n  {"name": "A"},\n  {\n    "Name": "B"\n  }\n]\n'],
   ])('a file of %s', async (end, text) => {
-    expect((await roster(['import', 'companies', fileOf(text, end)])).stdout).toBe(
-      '2 rows of Companies were created.\n',
-    )
+    expect((await roster(['import', 'companies', fileOf(text, end)])).stdout).toBe('2 rows of Companies were created.\n')
     expect(await namesOf()).toEqual(['A', 'B'])
   })
 
   test('stdin, in pieces, and once more: nothing is created twice', async () => {
     const rows = Array.from({ length: 25 }, (_, index) => `Name ${index}`)
-    const [words, stdin] = [
-      ['import', 'companies', '-', '--format', 'csv', '--piece', '10'],
-      `name\n${rows.join('\n')}\n`,
-    ]
+    const [words, stdin] = [['import', 'companies', '-', '--format', 'csv', '--piece', '10'], `name\n${rows.join('\n')}\n`]
     const first = await roster(words, { stdin })
     expect([first.code, first.stdout, await namesOf()]).toEqual([0, '25 rows of Companies were created.\n', rows])
     const second = await roster(words, { stdin })
@@ -244,9 +222,7 @@ describe('roster import', () => {
     expect(stderr).toContain(`roster: ${path}, line 4: CompanyId names no Company: there is none with id 77.\n`)
     expect(stderr).toContain('roster: 2 rows were imported, up to line 3, and none behind.')
     writeFileSync(path, csv.replace('77', ''))
-    expect((await roster(words)).stdout).toBe(
-      '4 rows of Employees were created, 2 of them by an earlier run over this file.\n',
-    )
+    expect((await roster(words)).stdout).toBe('4 rows of Employees were created, 2 of them by an earlier run over this file.\n')
     expect((await server.sql`select from employee`).count).toBe(4)
   })
 
@@ -285,10 +261,7 @@ describe('roster import', () => {
       'name\nA\nB\n',
       'roster: the server answered with status 413, but not as Roster does\nroster: Smaller pieces may be taken: --piece 100.\n',
     ],
-    [
-      'name\nA\n',
-      'roster: the server answered with status 413, but not as Roster does\nroster: No row was imported.\n',
-    ],
+    ['name\nA\n', 'roster: the server answered with status 413, but not as Roster does\nroster: No row was imported.\n'],
   ])('%j for a proxy that takes no such body may do in smaller pieces', async (csv, message) => {
     const proxy = proxyWith(() => new Response('<html>Request Entity Too Large</html>', { status: 413 }))
     const { code, stderr } = await roster(['import', 'companies', fileOf(csv)], { url: proxy.url.href })

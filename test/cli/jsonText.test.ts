@@ -19,9 +19,7 @@ describe('the rows of a file of JSON', () => {
 
   test('of an array keep the digits of their numbers, and their texts', async () => {
     const rows = ['{"a":1234567890.12345678}', '{"b":[-0,1e400,1.50]}', '{"__proto__":{"c":"\\n\\u0000\u2028"}}', '7']
-    expect(await arrayOf(`\n[ ${rows.join('\n, ')}]\n`)).toEqual(
-      rows.map((json, index) => ({ at: `row ${index + 1}`, json })),
-    )
+    expect(await arrayOf(`\n[ ${rows.join('\n, ')}]\n`)).toEqual(rows.map((json, index) => ({ at: `row ${index + 1}`, json })))
     expect(await arrayOf(' [ ] ')).toEqual([])
   })
 

@@ -61,8 +61,7 @@ async function here(...words: string[]) {
   }
 }
 
-const create = (name: string, ...more: string[]) =>
-  keys('create', '--name', name, '--rights', 'Companies:read', ...more)
+const create = (name: string, ...more: string[]) => keys('create', '--name', name, '--rights', 'Companies:read', ...more)
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1) ?? ''
 
 describe('on a database of its own', () => {
@@ -76,8 +75,7 @@ describe('on a database of its own', () => {
     await sql`delete from api_key`
   })
 
-  const hashes = async () =>
-    (await sql`select encode(hash, 'hex') as hash from api_key order by created`).map(({ hash }) => hash)
+  const hashes = async () => (await sql`select encode(hash, 'hex') as hash from api_key order by created`).map(({ hash }) => hash)
 
   describe('keys create', () => {
     test('D34: shows the key as the last line of stdout, and nowhere else', async () => {
@@ -171,17 +169,7 @@ describe('on a database of its own', () => {
       await create('ci')
       const [key, ...more] = JSON.parse((await keys('list', '--json')).stdout)
       expect(more).toEqual([])
-      expect(Object.keys(key)).toEqual([
-        'id',
-        'name',
-        'rights',
-        'limits',
-        'created',
-        'lastUsed',
-        'expires',
-        'revoked',
-        'state',
-      ])
+      expect(Object.keys(key)).toEqual(['id', 'name', 'rights', 'limits', 'created', 'lastUsed', 'expires', 'revoked', 'state'])
       expect(key).toMatchObject({ name: 'ci', lastUsed: null, state: 'active' })
     })
 

@@ -36,9 +36,7 @@ test(
     const first = await seed('--rows', '620', '--seed', '42')
     expect(first).toEqual({
       code: 0,
-      output: expect.stringContaining(
-        'Made 620 rows by seed 42: 20 of Companies, 100 of Employees, 500 of Absences.\n',
-      ),
+      output: expect.stringContaining('Made 620 rows by seed 42: 20 of Companies, 100 of Employees, 500 of Absences.\n'),
     })
     expect(first.output).toContain('620 of 620 rows\n')
     await until(async () => (await total('Companies')) === 20 && (await total('Absences')) === 500)

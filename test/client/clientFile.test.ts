@@ -89,9 +89,7 @@ describe('the generated file', () => {
     )
     const source = clientFile(named)
     expect(source).toContain('readonly events: RosterCollection<Event, EventWrite, EventFilter, EventSort, EventField>')
-    expect(source).toContain(
-      'readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort, DateRowField>',
-    )
+    expect(source).toContain('readonly dates: RosterCollection<DateRow, DateRowWrite, DateRowFilter, DateRowSort, DateRowField>')
     const path = writeProgram('names', { 'roster.ts': source })
     expect(await printed([join(ROOT, 'node_modules/.bin/tsc'), '-p', path])).toBe('')
   })
@@ -110,9 +108,7 @@ describe('the generated file', () => {
     expect(source).toContain(
       '/** Read-only: of the Employee that `employeeId` names, its `displayName`. */\n  employee: string | null',
     )
-    expect(source).toContain(
-      '/** A text of at most 100 characters, such as Requested, Approved, Declined, Cancelled. */',
-    )
+    expect(source).toContain('/** A text of at most 100 characters, such as Requested, Approved, Declined, Cancelled. */')
     expect(source).toContain('/** Read-only: the server makes it of `firstName`, `lastName`, `knownAs`. */')
     expect(source).not.toMatch(/^import|require\(/m)
   })

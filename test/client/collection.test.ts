@@ -77,8 +77,7 @@ describe('one row', () => {
   test('an id that no row can have is not found, and one that is no number is refused', async () => {
     for (const id of [0, -1, 1.5, Number.NaN, 2 ** 53, 1e21])
       expect(await failureOf(roster.companies.get(id))).toMatchObject({ status: 404, code: 'NotFound' })
-    for (const id of ['', '..', '1', null, undefined])
-      await expect(roster.companies.get(id as never)).rejects.toThrow(TypeError)
+    for (const id of ['', '..', '1', null, undefined]) await expect(roster.companies.get(id as never)).rejects.toThrow(TypeError)
   })
 })
 
@@ -212,8 +211,7 @@ describe('all rows', () => {
     const { companies } = roster
     const mark = 'all rows'
     const stay = new Set<number>()
-    for (let at = 0; at < 23; at++)
-      stay.add((await companies.create({ name: `${mark} ${String(at).padStart(2, '0')}` })).id)
+    for (let at = 0; at < 23; at++) stay.add((await companies.create({ name: `${mark} ${String(at).padStart(2, '0')}` })).id)
     const met: number[] = []
     const guests: number[] = []
     for await (const { id } of companies.all({

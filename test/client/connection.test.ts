@@ -155,9 +155,7 @@ describe('a server that does not answer', () => {
 
   test('a time that no timer can count is long, not short', async () => {
     const ending = new AbortController()
-    const call = failureOf(
-      client({ url, timeoutMs: Number.POSITIVE_INFINITY }).companies.get(1, { signal: ending.signal }),
-    )
+    const call = failureOf(client({ url, timeoutMs: Number.POSITIVE_INFINITY }).companies.get(1, { signal: ending.signal }))
     await Bun.sleep(50)
     expect(answers).toEqual([])
     ending.abort()

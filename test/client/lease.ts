@@ -1,14 +1,4 @@
-import {
-  date,
-  decimal,
-  defineEntity,
-  identity,
-  instant,
-  integer,
-  oneOf,
-  reference,
-  text,
-} from '../../src/model/entity.ts'
+import { date, decimal, defineEntity, identity, instant, integer, oneOf, reference, text } from '../../src/model/entity.ts'
 
 /** With the kinds and rules that those of the specification do not have. */
 export const lease = defineEntity('Lease', {

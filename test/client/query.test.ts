@@ -16,15 +16,10 @@ type Tests = Readonly<Record<string, unknown>>
 const write = (filter: Tests) => queryString({ filter })
 const parse = (entity: Entity, query: string) => parseList(entity, query.slice(1))
 const keyOf = ({ path }: Property) => path.join('.')
-const said = ({ filters }: ListQuery) =>
-  filters.map(({ property, operator, value }) => [keyOf(property), operator.prefix, value])
+const said = ({ filters }: ListQuery) => filters.map(({ property, operator, value }) => [keyOf(property), operator.prefix, value])
 
 const text = fc
-  .oneof(
-    fc.constantFrom(...hostileTexts),
-    fc.string({ unit: 'binary' }),
-    fc.string({ unit: fc.constantFrom(...'=<>!+& %') }),
-  )
+  .oneof(fc.constantFrom(...hostileTexts), fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...'=<>!+& %') }))
   .map((value) => value.replaceAll('\0', ''))
 const SECONDS = { min: new Date('0001-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true }
 const values: Readonly<Record<KindName, fc.Arbitrary<Value>>> = {
@@ -56,9 +51,7 @@ function sent(kind: KindName, value: Value): unknown {
 
 describe('what the client writes is what the server parses', () => {
   const anyProperty = fc.constantFrom(
-    ...[absence, company, employee].flatMap((entity: Entity) =>
-      entity.properties.map((property) => ({ entity, property })),
-    ),
+    ...[absence, company, employee].flatMap((entity: Entity) => entity.properties.map((property) => ({ entity, property }))),
   )
 
   test('a value alone is equality, whatever it begins with', () => {
@@ -72,9 +65,7 @@ describe('what the client writes is what the server parses', () => {
     fc.assert(
       fc.property(cases, ({ entity, property, value }) => {
         const { filters } = parse(entity, write({ [keyOf(property)]: value }))
-        expect(filters.map(({ property, operator }) => [property.name, operator.prefix])).toEqual([
-          [property.name, '='],
-        ])
+        expect(filters.map(({ property, operator }) => [property.name, operator.prefix])).toEqual([[property.name, '=']])
         const { name } = property.kind
         expect(meant(name, filters[0]?.value ?? null)).toEqual(sent(name, value))
       }),
@@ -105,10 +96,9 @@ describe('what the client writes is what the server parses', () => {
   })
 
   test('sorts, their order and their direction', () => {
-    const cases = fc.uniqueArray(
-      fc.record({ property: fc.constantFrom(...absence.properties), descending: fc.boolean() }),
-      { selector: ({ property }) => property.name },
-    )
+    const cases = fc.uniqueArray(fc.record({ property: fc.constantFrom(...absence.properties), descending: fc.boolean() }), {
+      selector: ({ property }) => property.name,
+    })
     fc.assert(
       fc.property(cases, (sorts) => {
         const query = queryString({

@@ -5,16 +5,7 @@ import type { FoundPage } from '../../src/columns/foundPage.ts'
 import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
-import {
-  boolean,
-  decimal,
-  defineEntity,
-  type Entity,
-  identity,
-  instant,
-  type Property,
-  text,
-} from '../../src/model/entity.ts'
+import { boolean, decimal, defineEntity, type Entity, identity, instant, type Property, text } from '../../src/model/entity.ts'
 import { order } from '../../src/model/order.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
@@ -71,12 +62,7 @@ function difference(table: RandomTable, columns: ColumnTable): string | null {
 function besideFault(
   table: RandomTable,
   columns: ColumnTable,
-  {
-    filters,
-    sorts,
-    all,
-    bounds,
-  }: { filters: Filter[]; sorts: Sort[]; all: readonly number[]; bounds: Bounds | undefined },
+  { filters, sorts, all, bounds }: { filters: Filter[]; sorts: Sort[]; all: readonly number[]; bounds: Bounds | undefined },
 ): string | null {
   if (all.length === 0) return null
   const at = table.random.below(all.length)
@@ -116,8 +102,7 @@ function filled(entity: Entity, table: RandomTable, kernel: Kernel, options?: Ta
   return columns
 }
 
-const columnOf = ({ properties }: Entity, column: string) =>
-  properties.findIndex((property) => property.column === column)
+const columnOf = ({ properties }: Entity, column: string) => properties.findIndex((property) => property.column === column)
 
 const reading = defineEntity('Reading', {
   id: identity(),
@@ -167,13 +152,7 @@ test(`more rows tie than a segment has room for: pages of them; SEED=${SEED}`, (
     columns.put(after)
     rows[at] = after
   }
-  for (const query of [
-    'sort=At',
-    'sort=-At',
-    'At=>=2024-01-02T00:00:00Z&sort=-At',
-    'At=<2024-01-03T00:00:00Z&sort=At',
-    'At=',
-  ]) {
+  for (const query of ['sort=At', 'sort=-At', 'At=>=2024-01-02T00:00:00Z&sort=-At', 'At=<2024-01-03T00:00:00Z&sort=At', 'At=']) {
     const { filters, sorts } = parseList(reading, query)
     const matches = compilePredicate(reading, filters) as (row: Row) => boolean
     const rank = (row: Row) => (query.includes('sort') ? instants.indexOf(row[3] as string | null) : 0)

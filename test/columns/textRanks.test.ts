@@ -397,8 +397,7 @@ describe('at once', () => {
     dictionary.add(texts.slice(100))
     await ranks.extend()
     isThere = true
-    for (const [index, bound] of (await Promise.all(found)).entries())
-      expect(bound ?? expected[index]).toBe(expected[index])
+    for (const [index, bound] of (await Promise.all(found)).entries()) expect(bound ?? expected[index]).toBe(expected[index])
     expect(await Promise.all(operands.map((operand) => ranks.boundOf(operand)))).toEqual(expected)
   })
 
@@ -425,8 +424,7 @@ test('an error of the database is passed on, changes nothing, and is forgotten',
   const ranks = new TextRanks(word, name, dictionary, { read: (statement) => of.read(statement) })
   const none = ranks.ranks
   const failed = await Promise.allSettled([ranks.extend(), ranks.extend()])
-  for (const result of failed)
-    expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ServiceUnavailable' } })
+  for (const result of failed) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ServiceUnavailable' } })
   expect((failed[0] as PromiseRejectedResult).reason).toBeInstanceOf(ApiError)
   expect(ranks.ranks).toBe(none)
   of = database
@@ -447,8 +445,7 @@ test('an error of the database is passed on, changes nothing, and is forgotten',
   expect(await ranks.boundOf('Mummy')).toBe(((await bounds(name, ['Mummy']))[0] as number) + 1)
 })
 
-const elements = (values: Statement['values']) =>
-  values.reduce((count, value) => count + (value ?? '').split('","').length, 0)
+const elements = (values: Statement['values']) => values.reduce((count, value) => count + (value ?? '').split('","').length, 0)
 
 function randomOrder<T>(random: Random, items: readonly T[]): T[] {
   const left = [...items]

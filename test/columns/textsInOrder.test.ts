@@ -32,8 +32,7 @@ let rows: Row[]
 beforeAll(async () => {
   const url = await createDatabase()
   const sql = connect(url)
-  const texts = () =>
-    random.chance(10) ? null : random.chance(50) ? storedValue('text', random) : `name ${random.below(300)}`
+  const texts = () => (random.chance(10) ? null : random.chance(50) ? storedValue('text', random) : `name ${random.below(300)}`)
   const made = Array.from({ length: ROWS }, () => ({
     status: random.pick(['Approved', 'Requested', '', null]),
     type: texts(),
@@ -60,9 +59,7 @@ async function allRows(): Promise<Row[]> {
 }
 
 async function list(filters: readonly Filter[], sorts: readonly Sort[], page: number, pageSize: number) {
-  const answer = await database.read(
-    compileList(absence, { ...parseList(absence, ''), filters, sorts, page, pageSize }),
-  )
+  const answer = await database.read(compileList(absence, { ...parseList(absence, ''), filters, sorts, page, pageSize }))
   const found = answer.filter((row) => row[1] !== null)
   return { total: Number(answer[0]?.[0] ?? 0), rows: found.map((row) => row.slice(1, 1 + absence.properties.length)) }
 }
@@ -71,9 +68,7 @@ async function list(filters: readonly Filter[], sorts: readonly Sort[], page: nu
 async function boundsOf(filters: readonly Filter[]): Promise<Map<Filter, number>> {
   const ordered = filters.filter(({ property, operator: { prefix } }) => ranks.has(property) && /[<>]/.test(prefix))
   for (const { property, value } of ordered) await ranks.get(property)?.boundOf(value as string)
-  return new Map(
-    ordered.map((filter) => [filter, ranks.get(filter.property)?.knownBound(filter.value as string) as number]),
-  )
+  return new Map(ordered.map((filter) => [filter, ranks.get(filter.property)?.knownBound(filter.value as string) as number]))
 }
 
 async function rank(): Promise<void> {
@@ -92,9 +87,7 @@ function randomFilter(): Filter {
 }
 
 function randomSorts(): Sort[] {
-  const sorted = new Map(
-    random.times(2, () => [random.pick(properties), random.pick(['ascending', 'descending'] as const)]),
-  )
+  const sorted = new Map(random.times(2, () => [random.pick(properties), random.pick(['ascending', 'descending'] as const)]))
   return [...sorted].map(([property, direction]) => ({ property, direction }))
 }
 
@@ -115,9 +108,7 @@ async function differences(count: number): Promise<unknown[]> {
     const total = page === 1 && ids.length === 0 ? 0 : expected.total
     matching += ids.length
     if (counted === total && own?.total === total && idsOf(own).join() === ids.join()) continue
-    const shown = filters.map(
-      ({ property, operator, value }) => `${property.name}${operator.prefix}${JSON.stringify(value)}`,
-    )
+    const shown = filters.map(({ property, operator, value }) => `${property.name}${operator.prefix}${JSON.stringify(value)}`)
     found.push({
       shown,
       sorts: sorts.map(({ property, direction }) => `${property.name} ${direction}`),

@@ -30,8 +30,7 @@ beforeAll(async () => {
   sql = connect(url)
 })
 afterAll(() => sql.end())
-const together = (statements: readonly Statement[]) =>
-  Promise.all(statements.map((statement) => batched.ask(statement)))
+const together = (statements: readonly Statement[]) => Promise.all(statements.map((statement) => batched.ask(statement)))
 const alone = async (statements: readonly Statement[]) => {
   const answers: Row[][] = []
   for (const { text, values } of statements) answers.push(await database.read({ text, values }))
@@ -42,8 +41,7 @@ const REFERRING = referringColumns(employee, [company, employee, absence])
 const id = (value: number) => new JsonNumber(String(value))
 
 /** Rows of a batch without the number of their run. */
-const withoutNumbers = (answers: readonly Row[][]): Row[][] =>
-  answers.map((rows) => rows.map((row) => row.slice(0, -1)))
+const withoutNumbers = (answers: readonly Row[][]): Row[][] => answers.map((rows) => rows.map((row) => row.slice(0, -1)))
 
 describe('text', () => {
   test('the arrays of each write are numbered as its values, wherever the text has the first of them', () => {
@@ -66,11 +64,7 @@ describe('text', () => {
   })
 
   test('lists: only the first page of the rows that belong to one', () => {
-    for (const query of [
-      'EmployeeId=3',
-      'EmployeeId=3&Start=>2024-01-01T00:00:00Z&sort=-Start&PageSize=50',
-      'employeeid=3',
-    ])
+    for (const query of ['EmployeeId=3', 'EmployeeId=3&Start=>2024-01-01T00:00:00Z&sort=-Start&PageSize=50', 'employeeid=3'])
       expect(listOf(absence, query).batch).toMatchObject({ rows: 'numbered', distinct: null })
     for (const query of ['', 'page=2', 'EmployeeId=3&page=2', 'EmployeeId=', 'EmployeeId=!=3', 'EmployeeId=>3', 'Id=3'])
       expect(listOf(absence, query).batch).toBeNull()
@@ -83,10 +77,7 @@ describe('text', () => {
 
   test('the values of a client are in no text', () => {
     const changes = parseComplete(absence, { Status: 'secret', EmployeeId: id(424242) })
-    const statements = [
-      compileCreate(absence, planWrite('', changes)),
-      compileUpdate(absence, planWrite('424242', changes)),
-    ]
+    const statements = [compileCreate(absence, planWrite('', changes)), compileUpdate(absence, planWrite('424242', changes))]
     const queries = [compileGet(absence, '424242'), listOf(absence, 'EmployeeId=424242&Period.Days=424242')]
     for (const { batch } of [...statements, ...queries]) expect(batch?.text).not.toMatch(/secret|424242/)
   })
@@ -157,9 +148,7 @@ describe('on the database', () => {
 
   test('ids ascend in the order asked, in every batch', async () => {
     const statuses = Array.from({ length: 200 }, (_, index) => `${index}`)
-    const creates = statuses.map((status) =>
-      compileCreate(absence, planWrite('', parseComplete(absence, { Status: status }))),
-    )
+    const creates = statuses.map((status) => compileCreate(absence, planWrite('', parseComplete(absence, { Status: status }))))
     const rows = (await together(creates)).map(([row]) => row as Row)
     expect(rows.map((row) => row[1] as string)).toEqual(statuses)
     let first = 0
@@ -203,16 +192,8 @@ describe('on the database', () => {
       compileRemove(employee, planWrite(place, new Map()), REFERRING),
     )
     const removed = withoutNumbers(await together(statements))
-    expect(removed.map((rows) => rows.map((row) => [row[0], row[3]]))).toEqual([
-      [['11', 'E11']],
-      [],
-      [],
-      [],
-      [['1', 'E1']],
-    ])
-    expect(await together([compileRemove(employee, planWrite('12', new Map()), REFERRING)])).toMatchObject([
-      [{ 0: '12' }],
-    ])
+    expect(removed.map((rows) => rows.map((row) => [row[0], row[3]]))).toEqual([[['11', 'E11']], [], [], [], [['1', 'E1']]])
+    expect(await together([compileRemove(employee, planWrite('12', new Map()), REFERRING)])).toMatchObject([[{ 0: '12' }]])
     expect(await alone([compileGet(employee, '2')])).toMatchObject([[{ 0: '2' }]])
   })
 

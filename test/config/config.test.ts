@@ -223,8 +223,7 @@ test('a fault repeats the value, unless it is a secret', () => {
 })
 
 test('a former setting is refused by its name, with what to do and without its value', () => {
-  for (const [name, remedy] of Object.entries(FORMER))
-    expect(faults({ [name]: 'hunter2' })).toEqual([`${name} ${remedy}`])
+  for (const [name, remedy] of Object.entries(FORMER)) expect(faults({ [name]: 'hunter2' })).toEqual([`${name} ${remedy}`])
 })
 
 test('an address past the pooler without that of the pooler is refused, and is not repeated', () => {

@@ -56,9 +56,7 @@ describe('the file of a secret', () => {
   })
 
   test('that has no end is not read to it', () => {
-    expect(readSecretFiles({ DATABASE_URL_FILE: '/dev/zero' }).faults[0]).toEndWith(
-      '/dev/zero has more than 65536 bytes',
-    )
+    expect(readSecretFiles({ DATABASE_URL_FILE: '/dev/zero' }).faults[0]).toEndWith('/dev/zero has more than 65536 bytes')
   })
 
   test('is named nowhere where it is none, since it may be the secret itself', () => {

@@ -27,9 +27,7 @@ async function run(program: string, ...words: string[]) {
     PYTHONPATH: 'python',
   }
   const child = Bun.spawn([program, ...words], { cwd: folder.path, env: environment, stdout: 'pipe', stderr: 'pipe' })
-  const [output, complaints] = await Promise.all(
-    [child.stdout, child.stderr].map((stream) => new Response(stream).text()),
-  )
+  const [output, complaints] = await Promise.all([child.stdout, child.stderr].map((stream) => new Response(stream).text()))
   return { exitCode: await child.exited, output: output as string, complaints: complaints as string }
 }
 
@@ -99,13 +97,7 @@ if (hasConsumers())
     })
 
     test('Redocly finds no error and no warning', async () => {
-      const { exitCode, output } = await run(
-        'node',
-        consumerProgram('redocly'),
-        'lint',
-        'openapi.json',
-        '--format=json',
-      )
+      const { exitCode, output } = await run('node', consumerProgram('redocly'), 'lint', 'openapi.json', '--format=json')
       const { totals, problems } = JSON.parse(output.slice(output.indexOf('{')))
       expect([problems, totals, exitCode]).toEqual([[], { errors: 0, warnings: 0, ignored: 0 }, 0])
     })

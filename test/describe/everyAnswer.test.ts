@@ -75,9 +75,7 @@ async function send(operation: Operation, { query = '', path, headers = {}, body
     Authorization: `ApiKey ${KEY}`,
   }
   if (text !== '') Object.assign(own, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
-  const lines = Object.entries({ ...own, ...headers }).map(([name, value]) =>
-    value === '' ? '' : `${name}: ${value}\r\n`,
-  )
+  const lines = Object.entries({ ...own, ...headers }).map(([name, value]) => (value === '' ? '' : `${name}: ${value}\r\n`))
   const bytes = await exchange(from.url, `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${text}`, 60_000)
   const [head = '', ...rest] = bytes.split('\r\n\r\n')
   const [status = '', ...fields] = head.split('\r\n')
@@ -100,8 +98,7 @@ function writtenKey({ entity }: Operation): string {
     ?.path[0] as string
 }
 const referenceKey = ({ entity }: Operation) => entity?.properties.find(({ reference }) => reference)?.path[0] as string
-const bodyOf = (...entries: [string, unknown][]) =>
-  `{${entries.map(([key, value]) => `"${key}":${JSON.stringify(value)}`)}}`
+const bodyOf = (...entries: [string, unknown][]) => `{${entries.map(([key, value]) => `"${key}":${JSON.stringify(value)}`)}}`
 
 /** How each code comes about. Those without an entry need circumstances, and have a test of their own. */
 const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
@@ -169,8 +166,7 @@ test('InProgress', async () => {
   for (const operation of operations.filter(({ codes }) => codes.includes('InProgress'))) {
     const headers = { 'Idempotency-Key': `in-progress-${operation.operationId}` }
     // What others need stays.
-    const change =
-      operation.success === 'deleted' ? { headers, path: operation.path.replace('{id}', '999999') } : { headers }
+    const change = operation.success === 'deleted' ? { headers, path: operation.path.replace('{id}', '999999') } : { headers }
     let both: Promise<{ status: number; text: string }>[] = []
     await server.sql.begin(async (transaction) => {
       await transaction.unsafe(`lock table ${TABLES} in share mode`)
@@ -206,8 +202,7 @@ test('RateLimitExceeded', async () => {
 })
 
 test('Conflict', async () => {
-  for (const table of TABLES)
-    await server.sql.unsafe(`alter table ${table} add constraint never check (false) not valid`)
+  for (const table of TABLES) await server.sql.unsafe(`alter table ${table} add constraint never check (false) not valid`)
   await provoke('Conflict')
   for (const table of TABLES) await server.sql.unsafe(`alter table ${table} drop constraint never`)
 })
@@ -244,10 +239,7 @@ test('each operation succeeds', async () => {
 test('rows are checked, and several are created', async () => {
   for (const operation of operations.filter(({ success }) => success === 'created')) {
     const body = `[${bodyOf([writtenKey(operation), 'One'])},${bodyOf([writtenKey(operation), 'Two'])}]`
-    const [checkedOnly, created] = [
-      await send(operation, { query: '?dryRun=1', body }),
-      await send(operation, { body }),
-    ]
+    const [checkedOnly, created] = [await send(operation, { query: '?dryRun=1', body }), await send(operation, { body })]
     expect([checkedOnly.status, JSON.parse(checkedOnly.text)]).toEqual([200, { rows: 2 }])
     expect([created.status, JSON.parse(created.text).length]).toEqual([201, 2])
   }
@@ -256,8 +248,7 @@ test('rows are checked, and several are created', async () => {
 test('what has not changed is not sent again', async () => {
   const stored = operations.filter(({ operationId }) => checked.described.includes(`${operationId} 304`))
   expect(stored.map(({ path }) => path)).toContain('/openapi.json')
-  for (const operation of stored)
-    expect((await send(operation, { headers: { 'If-None-Match': '*' } })).status).toBe(304)
+  for (const operation of stored) expect((await send(operation, { headers: { 'If-None-Match': '*' } })).status).toBe(304)
 })
 
 test('D34: a key that may not read gets the id alone', async () => {

@@ -41,7 +41,5 @@ test('a shell sends the first request as it is meant', async () => {
 })
 
 test('an address with a quote in it stays one word of the shell', () => {
-  expect(gettingStarted(entities, "https://a.example/it's")).toContain(
-    "curl -i -G 'https://a.example/it'\\''s/Absences'",
-  )
+  expect(gettingStarted(entities, "https://a.example/it's")).toContain("curl -i -G 'https://a.example/it'\\''s/Absences'")
 })

@@ -38,9 +38,7 @@ const at = (pointer: string) =>
     .slice(1)
     .reduce((value: Json, key) => value?.[key], document)
 const operations = Object.entries(document.paths).flatMap(([path, item]: [string, Json]) =>
-  ['get', 'post', 'put', 'patch', 'delete'].flatMap((method) =>
-    item[method] ? [{ path, method, ...item[method] }] : [],
-  ),
+  ['get', 'post', 'put', 'patch', 'delete'].flatMap((method) => (item[method] ? [{ path, method, ...item[method] }] : [])),
 )
 const operation = (id: string) => operations.find(({ operationId }) => operationId === id) as Json
 
@@ -177,14 +175,7 @@ describe('the schema of a body', () => {
 
   test('refuses what the server refuses', () => {
     for (const body of [
-      ...[
-        { staus: 'x' },
-        { status: 5 },
-        { status: 'x'.repeat(101) },
-        { status: 'a\0' },
-        { employeeId: 1.5 },
-        { period: [] },
-      ],
+      ...[{ staus: 'x' }, { status: 5 }, { status: 'x'.repeat(101) }, { status: 'a\0' }, { employeeId: 1.5 }, { period: [] }],
       ...[
         { period: { days: -1 } },
         { period: { days: 1e10 } },
@@ -210,18 +201,7 @@ describe('the parameters of a list', () => {
     const names = parameters.map(({ name, $ref }: Json) => name ?? at($ref.slice(1)).name)
     const filters = ['Id', 'Status', 'EmployeeId', 'Employee', 'Type', 'Reason', 'Start', 'End']
     const parts = ['Period.Prefered', 'Period.Days', 'Period.Hours']
-    expect(names).toEqual([
-      ...filters,
-      ...parts,
-      'sort',
-      'fields',
-      'PageSize',
-      'page',
-      'cursor',
-      'bom',
-      'excel',
-      'If-None-Match',
-    ])
+    expect(names).toEqual([...filters, ...parts, 'sort', 'fields', 'PageSize', 'page', 'cursor', 'bom', 'excel', 'If-None-Match'])
   })
 
   test('sort has each property in three spellings', () => {
@@ -236,8 +216,7 @@ describe('the parameters of a list', () => {
       ({ operationId }) => operationId.startsWith('list') && operationId !== 'listErrors',
     ))
       for (const { schema, examples = {} } of operation(operationId).parameters)
-        for (const { value } of Object.values(examples) as Json[])
-          expect([value, isFilter(schema, value)]).toEqual([value, true])
+        for (const { value } of Object.values(examples) as Json[]) expect([value, isFilter(schema, value)]).toEqual([value, true])
   })
 
   const isFilter = ({ type, items, minItems, maxItems }: Json, values: readonly string[]) =>
@@ -256,8 +235,7 @@ describe('the parameters of a list', () => {
   test('no query parameter has a union for its values, and every array has items', () => {
     const unions: unknown[] = []
     JSON.stringify(document, (key, value) => {
-      const isQuery =
-        value?.in === 'query' && (value.schema.anyOf || value.schema.oneOf || Array.isArray(value.schema.type))
+      const isQuery = value?.in === 'query' && (value.schema.anyOf || value.schema.oneOf || Array.isArray(value.schema.type))
       const isBare = [value?.type].flat().includes('array') && value.items === undefined && key !== 'examples'
       if (isQuery || isBare) unions.push(value)
       return value

@@ -59,8 +59,7 @@ test(
     const checks = findings.map(({ check }) => check)
     for (const check of ['settings', 'versions', 'shared memory', 'port', 'database', 'migrations', 'indexes'])
       expect(checks).toContain(check)
-    for (const check of ['rights', 'writes', 'connections', 'encoding', 'database clock', 'tls'])
-      expect(checks).toContain(check)
+    for (const check of ['rights', 'writes', 'connections', 'encoding', 'database clock', 'tls']) expect(checks).toContain(check)
     expect(await Bun.file(join(folder, 'data')).exists()).toBe(false)
   },
   TIMEOUT_MS,
@@ -73,9 +72,7 @@ test('it asks for no right that docs/operations.md does not grant', async () => 
       tables.split(', ').flatMap((table) => rights.split(', ').map((right) => `${right} on ${table}`)),
     ),
   )
-  const asked = Object.entries(OTHERS).flatMap(([table, rights]) =>
-    rights.split(', ').map((right) => `${right} on ${table}`),
-  )
+  const asked = Object.entries(OTHERS).flatMap(([table, rights]) => rights.split(', ').map((right) => `${right} on ${table}`))
   expect(granted.size).toBeGreaterThan(10)
   expect(asked.filter((right) => !granted.has(right))).toEqual([])
 })
@@ -135,8 +132,7 @@ describe('of the machine it finds', () => {
   test('a certificate that cannot be used, has ended, or is for another name', async () => {
     if (!hasOpenssl) return
     const { certificate, key } = makeCertificate('DNS:localhost,IP:127.0.0.1', folder)
-    const ends = (days: number) =>
-      daysLeft(new X509Certificate(readFileSync(certificate)), Date.now() + days * 86_400_000)
+    const ends = (days: number) => daysLeft(new X509Certificate(readFileSync(certificate)), Date.now() + days * 86_400_000)
     expect([ends(1.9) > 0, ends(2.1) > 0]).toEqual([true, false])
     const own = { TLS_CERT: certificate, TLS_KEY: key }
     const found = async (more: Record<string, string> = {}) =>
@@ -191,17 +187,14 @@ describe('of the database it finds', () => {
   test('that it has no TLS, where its address asks for that', async () => {
     const [fault = '', ...more] = await faultsOf({ DATABASE_URL: `${await createDatabase()}?sslmode=require` })
     expect(more).toEqual([])
-    expect(fault).toMatch(
-      /^database: TLS with it does not come about \(.+\): mend its certificate, or sslmode in DATABASE_URL$/,
-    )
+    expect(fault).toMatch(/^database: TLS with it does not come about \(.+\): mend its certificate, or sslmode in DATABASE_URL$/)
   })
 
   test('each of the addresses: past the pooler and behind it', async () => {
     const url = await createDatabase()
     const away = `postgres://u:secret@127.0.0.1:${freePort()}/hr`
     expect(await faultsOf({ DATABASE_URL: url, DATABASE_DIRECT_URL: url })).toEqual([])
-    const faults = async (own: Record<string, string>) =>
-      (await faultsOf(own)).map((text) => text.replace(/ \(.*\)/, ''))
+    const faults = async (own: Record<string, string>) => (await faultsOf(own)).map((text) => text.replace(/ \(.*\)/, ''))
     expect(await faults({ DATABASE_URL: away, DATABASE_DIRECT_URL: url })).toEqual([
       'pooled database: it cannot be reached: start it, or mend DATABASE_URL',
     ])
@@ -231,9 +224,7 @@ describe('of the database it finds', () => {
   })
 
   test('migrations that are missing', async () => {
-    const [fault = '', ...more] = await faultsAfter(
-      'delete from migration where file = (select max(file) from migration)',
-    )
+    const [fault = '', ...more] = await faultsAfter('delete from migration where file = (select max(file) from migration)')
     expect(more).toEqual([])
     expect(fault).toMatch(/^migrations: \d{4}_\w+\.sql not applied: start a server as the role that owns the tables$/)
   })
@@ -249,9 +240,7 @@ describe('of the database it finds', () => {
       select indexrelid into own from pg_index join pg_attribute on attrelid = indrelid and attnum = indkey[0]
       where indrelid = 'company'::regclass and attname = 'enabled' and not indisprimary;
       execute 'drop index ' || own; end $$`
-    expect(await faultsAfter(spoil)).toEqual([
-      'indexes: missing or not valid: create index on "company" ("enabled", id)',
-    ])
+    expect(await faultsAfter(spoil)).toEqual(['indexes: missing or not valid: create index on "company" ("enabled", id)'])
   })
 
   test('a transaction of another database that holds back what has changed, open or prepared', async () => {

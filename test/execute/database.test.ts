@@ -200,9 +200,7 @@ describe('errors', () => {
 
   test('two writes that wait for each other both succeed: the one rolled back is sent again', async () => {
     const pool = new Database({ url, poolSize: 5, prepare: true })
-    const [a, b] = (
-      await pool.write(toStatement(sql`insert into company (name) values ('a'), ('b') returning id`))
-    ).flat()
+    const [a, b] = (await pool.write(toStatement(sql`insert into company (name) values ('a'), ('b') returning id`))).flat()
     const rename = (first: string, second: string): Statement => ({
       text: `with one as materialized (update company set name = 'one' where id = $1 returning id),
         pause as materialized (select pg_sleep(0.1)::text as slept from one)
@@ -210,10 +208,7 @@ describe('errors', () => {
       values: [first, second],
     })
     const statements = [rename(a as string, b as string), rename(b as string, a as string)]
-    expect(await Promise.all(statements.map((statement) => pool.write(statement)))).toEqual([
-      [[b as string]],
-      [[a as string]],
-    ])
+    expect(await Promise.all(statements.map((statement) => pool.write(statement)))).toEqual([[[b as string]], [[a as string]]])
     await pool.end(100)
   }, 20_000)
 })
@@ -261,9 +256,7 @@ test('prepare: false leaves no prepared statement on the connection', async () =
   const prepared = async (prepare: boolean) => {
     const pool = new Database({ url, poolSize: 1, prepare })
     for (let use = 0; use < 5; use++) await pool.read(toStatement(sql`select ${param('x')}::text`))
-    const [row] = await pool.read(
-      toStatement(sql`select count(*) from pg_prepared_statements where statement like '%$1::text'`),
-    )
+    const [row] = await pool.read(toStatement(sql`select count(*) from pg_prepared_statements where statement like '%$1::text'`))
     await pool.end(100)
     return row?.[0]
   }

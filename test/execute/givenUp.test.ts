@@ -163,8 +163,7 @@ describe('a write whose client got 503', () => {
       gate.open()
       await database.read({ text: 'select 1', values: [] })
       gate.close()
-      const text =
-        "with gone as (select pg_terminate_backend(pg_backend_pid())) insert into company (name) select 'a' from gone"
+      const text = "with gone as (select pg_terminate_backend(pg_backend_pid())) insert into company (name) select 'a' from gone"
       const once = { key: crypto.randomUUID(), request: crypto.randomUUID() }
       const [answer] = await Promise.allSettled([database.write({ text, values: [], once })])
       expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'OutcomeUnknown' } })

@@ -31,14 +31,11 @@ test('one runs at a time, in the order in which they came, while others go on; a
       () => void order.push(name),
       () => void order.push(`${name} failed`),
     )
-  const all = ['a', 'b', 'c'].map((name) =>
-    run(name, name === 'b' ? 'select no_such_column' : 'select pg_sleep(0.02), $1'),
-  )
+  const all = ['a', 'b', 'c'].map((name) => run(name, name === 'b' ? 'select no_such_column' : 'select pg_sleep(0.02), $1'))
   expect(await database.read({ text: 'select 1::text', values: [] })).toEqual([['1']])
   await Promise.all(all)
   expect(order).toEqual(['a', 'b failed', 'c'])
-  const backends =
-    await sql`select application_name from pg_stat_activity where application_name like 'roster test/long/%'`
+  const backends = await sql`select application_name from pg_stat_activity where application_name like 'roster test/long/%'`
   expect(backends).toHaveLength(1)
 }, 20_000)
 

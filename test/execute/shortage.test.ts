@@ -61,9 +61,7 @@ test('D39: with three connections for twenty, reads and writes wait for one, and
     const names = Array.from({ length: 25 }, (_, index) => `${round}/${index}`)
     const writes = names.map((name) => database.write(insert(name)))
     // Of different texts, so that they are not one batch.
-    const reads = names.map((name) =>
-      database.read({ text: `select '${name}'::text, pg_sleep(0.005)::text`, values: [] }),
-    )
+    const reads = names.map((name) => database.read({ text: `select '${name}'::text, pg_sleep(0.005)::text`, values: [] }))
     expect((await Promise.all(writes)).flat(2)).toEqual(names)
     expect((await Promise.all(reads)).map(([row]) => row?.[0] as string)).toEqual(names)
     for (const name of names) expect(await named(name)).toBe(1)
@@ -95,9 +93,7 @@ test('D39: where no connection comes at all, it is 503 at the deadline; then the
 test('what waits for a connection ends with the pool', async () => {
   await takeAll()
   const database = open()
-  const waiting = Promise.allSettled(
-    [0, 1, 2].map((index) => database.read({ text: `select ${index}::text`, values: [] })),
-  )
+  const waiting = Promise.allSettled([0, 1, 2].map((index) => database.read({ text: `select ${index}::text`, values: [] })))
   await Bun.sleep(100)
   await database.end(0)
   for (const answer of await waiting) expect(answer).toMatchObject({ reason: { code: 'ServiceUnavailable' } })

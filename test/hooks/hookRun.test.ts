@@ -109,8 +109,7 @@ test('a run whose address is none any more fails as a receiver does, and ends no
 })
 
 test('pauses double up to a quarter of an hour, of which between half and all is waited', () => {
-  const pauses = (random: number) =>
-    [1, 2, 3, 8, 9, 10, 1_000].map((attempts) => pauseAfter(attempts, BACK_OFF, random))
+  const pauses = (random: number) => [1, 2, 3, 8, 9, 10, 1_000].map((attempts) => pauseAfter(attempts, BACK_OFF, random))
   expect(pauses(1)).toEqual([5_000, 10_000, 20_000, 640_000, 900_000, 900_000, 900_000])
   expect(pauses(0)).toEqual([2_500, 5_000, 10_000, 320_000, 450_000, 450_000, 450_000])
 })

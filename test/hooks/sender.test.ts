@@ -220,9 +220,7 @@ test('a sender whose term is over writes nothing down', async () => {
   expect(await placeOf()).toEqual(place)
   send()
   await until(() => receiver.deliveries.length === 3)
-  expect(receiver.deliveries[2]?.headers.get('webhook-id')).toBe(
-    receiver.deliveries[1]?.headers.get('webhook-id') ?? '',
-  )
+  expect(receiver.deliveries[2]?.headers.get('webhook-id')).toBe(receiver.deliveries[1]?.headers.get('webhook-id') ?? '')
 })
 
 test('a hook that fails for three days is parked, and says so; resumed, it goes on without a gap', async () => {
@@ -266,11 +264,7 @@ test('a change that the receiver can never take is skipped by an operator', asyn
 
 test('a hook that is paused gets nothing until it is resumed, and a removed one nothing at all', async () => {
   const receiver = receive()
-  const [paused, removed, other] = [
-    await add(receiver.url, '*'),
-    await add(receiver.url, '*'),
-    await add(receiver.url, '*'),
-  ]
+  const [paused, removed, other] = [await add(receiver.url, '*'), await add(receiver.url, '*'), await add(receiver.url, '*')]
   await store.pause(paused.id)
   send()
   await store.remove(removed.id)
@@ -324,8 +318,7 @@ test('private addresses get nothing while no setting names them, and the list sa
 test('without hooks a sender has no connection, and looks again once it is asked to', async () => {
   const sender = send({ pauses: { ...PAUSES, idleMs: 3_600_000 } })
   const connections = async () =>
-    (await sql`select from pg_stat_activity where application_name = 'roster hooks' and datname = current_database()`)
-      .count
+    (await sql`select from pg_stat_activity where application_name = 'roster hooks' and datname = current_database()`).count
   await until(async () => (await connections()) === 0)
   const receiver = receive()
   await add(receiver.url, 'Companies')

@@ -25,10 +25,7 @@ const [container] = pod.containers
 const imageEnvironment = Object.fromEntries(
   [...(/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
 ) as Record<string, string>
-const podEnvironment = Object.fromEntries(container.env.map(({ name, value }: Yaml) => [name, value])) as Record<
-  string,
-  string
->
+const podEnvironment = Object.fromEntries(container.env.map(({ name, value }: Yaml) => [name, value])) as Record<string, string>
 
 /** The settings with which a server runs there. @throws ConfigError */
 function configOf(own: Record<string, string>): Config {
@@ -106,9 +103,7 @@ describe('the manifests for Kubernetes', () => {
     expect(mounts).toEqual(expect.arrayContaining([config.dataDir, '/tmp', '/dev/shm']))
     for (const [name, file] of Object.entries(podEnvironment))
       if (name.endsWith('_FILE')) expect(file).toStartWith('/run/secrets/roster/')
-    expect(pod.volumes.map(({ name }: Yaml) => name).sort()).toEqual(
-      container.volumeMounts.map(({ name }: Yaml) => name).sort(),
-    )
+    expect(pod.volumes.map(({ name }: Yaml) => name).sort()).toEqual(container.volumeMounts.map(({ name }: Yaml) => name).sort())
     expect(container.image.split(':')[0]).toBe('roster')
   })
 

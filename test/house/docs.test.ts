@@ -31,9 +31,7 @@ const pages = [README, ...new Bun.Glob('docs/**/*.md').scanSync(ROOT)]
 const { bin: pythonBin, lack: pythonLack } = await pythonPrograms()
 const needsPython = ({ exchanges }: { exchanges: Exchange[] }) =>
   exchanges.some(({ program, command }) => program === 'python' || /^http /m.test(command))
-const livePages = pages
-  .filter(({ exchanges }) => exchanges.length > 0)
-  .filter((page) => pythonBin !== null || !needsPython(page))
+const livePages = pages.filter(({ exchanges }) => exchanges.length > 0).filter((page) => pythonBin !== null || !needsPython(page))
 
 const entities = await loadEntities()
 
@@ -67,8 +65,7 @@ function projectFor(path: string, text: string): string {
     cpSync(join(ROOT, part), join(project, part), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(project, 'node_modules'))
   // Migrations are written by the page's own command.
-  for (const { path: file, text: content } of added)
-    if (!file.endsWith('.sql')) writeFileSync(join(project, file), content)
+  for (const { path: file, text: content } of added) if (!file.endsWith('.sql')) writeFileSync(join(project, file), content)
   return project
 }
 
@@ -147,10 +144,7 @@ for (const { path, exchanges } of livePages)
       for (const exchange of exchanges.filter(({ answer }) => answer !== ''))
         for (const at of [exchange.answer.search(/[A-Za-z0-9]/), exchange.answer.trimEnd().length - 1]) {
           const changed = `${exchange.answer.slice(0, at)}~${exchange.answer.slice(at + 1)}`
-          expect([exchange.line, canonical(exchange, changed)]).not.toEqual([
-            exchange.line,
-            canonical(exchange, exchange.answer),
-          ])
+          expect([exchange.line, canonical(exchange, changed)]).not.toEqual([exchange.line, canonical(exchange, exchange.answer)])
         }
     })
   })

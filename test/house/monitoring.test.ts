@@ -11,9 +11,7 @@ const all: Metric[] = Object.values(metrics)
 
 /** What queries of a metric name: a histogram has three series. */
 const series = new Set(
-  all.flatMap(({ name, type }) =>
-    type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name],
-  ),
+  all.flatMap(({ name, type }) => (type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name])),
 )
 const labels = new Set([
   ...all.flatMap((metric) => Object.keys(metric.labels)),
@@ -117,9 +115,7 @@ function firing(series: readonly (readonly [string, string])[], names: readonly 
   return {
     interval: '1m',
     input_series: series.map(([own, values]) => ({ series: own, values })),
-    promql_expr_test: [
-      { expr: 'max by (alertname) (ALERTS{alertstate="firing"})', eval_time: '29m', exp_samples: samples },
-    ],
+    promql_expr_test: [{ expr: 'max by (alertname) (ALERTS{alertstate="firing"})', eval_time: '29m', exp_samples: samples }],
   }
 }
 

@@ -15,9 +15,7 @@ const PAGE = read('docs/operations.md')
 const fromSource = (text: string) => text.replace(/\$\{[^}]*\}/g, '<>').replace(/\\n/g, ' ')
 const fromPage = (text: string) => text.replace(/<[^<>]*>/g, '<>')
 
-const sources = new Map(
-  [...new Bun.Glob('src/**/*.{ts,mjs}').scanSync(ROOT)].map((path) => [path, read(path)] as const),
-)
+const sources = new Map([...new Bun.Glob('src/**/*.{ts,mjs}').scanSync(ROOT)].map((path) => [path, read(path)] as const))
 
 /** The texts that follow `before` in files whose paths match, as literals; null for what is none. */
 function textsAfter(before: RegExp, paths: RegExp): (string | null)[] {

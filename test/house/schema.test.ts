@@ -98,10 +98,7 @@ for (const entity of entities)
         if (property !== entity.id)
           test(indexed ? 'D26: has one index, for both directions of its sort' : 'has no index', () => {
             const begun = indexes.filter((keys) => keys.split(/[ ,]/, 1)[0] === column)
-            expect(begun.toSorted()).toEqual([
-              ...(property.unique ? [column] : []),
-              ...(indexed ? [`${column}, id`] : []),
-            ])
+            expect(begun.toSorted()).toEqual([...(property.unique ? [column] : []), ...(indexed ? [`${column}, id`] : [])])
           })
       })
 
@@ -130,9 +127,7 @@ for (const entity of entities)
           const rows = await sql`
             select pg_get_constraintdef(oid) as key from pg_constraint
             where conrelid = ${entity.table}::regclass and contype = 'f' and convalidated`
-          expect(rows.map(({ key }) => key)).toContain(
-            `FOREIGN KEY (${own}) REFERENCES ${reference.table}(${theirs})${cascade}`,
-          )
+          expect(rows.map(({ key }) => key)).toContain(`FOREIGN KEY (${own}) REFERENCES ${reference.table}(${theirs})${cascade}`)
         })
 
     for (const { name, column, reference } of entity.properties)
@@ -151,7 +146,6 @@ for (const entity of entities)
 test('the source of every copy never is null, which a foreign key would not check', async () => {
   const copies = entities.flatMap(({ properties }) => properties.flatMap(({ reference }) => reference ?? []))
   for (const { table, copy } of copies)
-    if (copy)
-      expect((await columnsOf(table)).get(copy.sourceColumn)).toMatchObject({ required: true, generated: 'stored' })
+    if (copy) expect((await columnsOf(table)).get(copy.sourceColumn)).toMatchObject({ required: true, generated: 'stored' })
   expect(copies.length).toBeGreaterThan(0)
 })

@@ -81,9 +81,7 @@ describe('dependencies', () => {
 describe('nothing is left undone', () => {
   // In pieces, so that this file does not find itself.
   const words = ['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')
-  const leftOut = ['sk' + 'ip', 'on' + 'ly', 'to' + 'do', 'fail' + 'ing', 'sk' + 'ipIf', 'to' + 'doIf', 'i' + 'f'].join(
-    '|',
-  )
+  const leftOut = ['sk' + 'ip', 'on' + 'ly', 'to' + 'do', 'fail' + 'ing', 'sk' + 'ipIf', 'to' + 'doIf', 'i' + 'f'].join('|')
 
   test('no note of work to do', () => {
     const texts = tracked.filter((path) => path !== 'package-lock.json' && !/\.(png|jpe?g|ico|gz|woff2?)$/.test(path))
@@ -109,9 +107,7 @@ describe('each thing has one place', () => {
     ]
     const readers = found(/\b(process\.env|Bun\.env|import\.meta\.env)\b/, source).map((place) => place.split(':')[0])
     expect(
-      [...new Set(readers)].filter(
-        (path) => !(path as string).startsWith('src/config/') && !allowed.includes(path as string),
-      ),
+      [...new Set(readers)].filter((path) => !(path as string).startsWith('src/config/') && !allowed.includes(path as string)),
     ).toEqual([])
     expect(readers).toContain('src/main.ts')
   })

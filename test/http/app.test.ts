@@ -32,10 +32,7 @@ test('D18: a compressed body is 415', async () => {
 })
 
 test('HTTP/1.0, which needs no Host, is answered; its links stand on the address listened on', async () => {
-  const answer = await exchange(
-    server.url,
-    `GET /Companies?PageSize=5&page=2 HTTP/1.0\r\nAuthorization: ApiKey ${KEY}\r\n\r\n`,
-  )
+  const answer = await exchange(server.url, `GET /Companies?PageSize=5&page=2 HTTP/1.0\r\nAuthorization: ApiKey ${KEY}\r\n\r\n`)
   expect(answer).toStartWith('HTTP/1.1 200 OK')
   expect(answer).toContain(`<${server.url}/Companies?PageSize=5&page=1>; rel="first"`)
 })

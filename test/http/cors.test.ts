@@ -115,8 +115,7 @@ describe('CORS_ORIGINS with a list', () => {
   })
 
   test('D35: a preflight counts as a request without a key; over the limit the page can read 429', async () => {
-    const remaining = async () =>
-      Number((await preflight(listed, '/Companies')).headers.get('x-ratelimit-remaining') as string)
+    const remaining = async () => Number((await preflight(listed, '/Companies')).headers.get('x-ratelimit-remaining') as string)
     const first = await remaining()
     expect(await remaining()).toBe(first - 1)
     expect((await overLimit()).headers.get('access-control-allow-origin')).toBe(PAGE)

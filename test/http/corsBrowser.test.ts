@@ -107,8 +107,7 @@ describeInBrowser('a page of another origin, in Chromium', () => {
       ['/Companies', { headers: { authorization } }],
       ['/', {}],
     ])
-    for (const { status, error } of seen)
-      expect([status, error]).toEqual([undefined, expect.stringMatching(/Failed to fetch/)])
+    for (const { status, error } of seen) expect([status, error]).toEqual([undefined, expect.stringMatching(/Failed to fetch/)])
   })
 
   test('reads why it is refused: 401 with what is wrong with its key, 429 with when to come again', async () => {

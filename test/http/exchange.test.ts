@@ -5,14 +5,12 @@ const [TRACE, SPAN] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7']
 const read = (traceparent: string) => readTraceParent(new Request('http://localhost', { headers: { traceparent } }))
 
 describe('traceparent', () => {
-  test.each([
-    `00-${TRACE}-${SPAN}-01`,
-    `00-${TRACE}-${SPAN}-00`,
-    `cc-${TRACE}-${SPAN}-01`,
-    `cc-${TRACE}-${SPAN}-01-more`,
-  ])('%s is read', (text) => {
-    expect(read(text)).toEqual({ traceId: TRACE, spanId: SPAN })
-  })
+  test.each([`00-${TRACE}-${SPAN}-01`, `00-${TRACE}-${SPAN}-00`, `cc-${TRACE}-${SPAN}-01`, `cc-${TRACE}-${SPAN}-01-more`])(
+    '%s is read',
+    (text) => {
+      expect(read(text)).toEqual({ traceId: TRACE, spanId: SPAN })
+    },
+  )
 
   test.each([
     '',

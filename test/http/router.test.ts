@@ -73,9 +73,13 @@ test('the root, pages, and pages with a name', () => {
 })
 
 test('D33: pages are open, entities are not', () => {
-  expect(
-    ['/', '/livez', '/errors/x', '/Companies', '/Companies/1'].map((path) => router.find(path)?.endpoint.isOpen),
-  ).toEqual([true, true, true, false, false])
+  expect(['/', '/livez', '/errors/x', '/Companies', '/Companies/1'].map((path) => router.find(path)?.endpoint.isOpen)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ])
 })
 
 test('D19: Allow names the methods; HEAD comes with GET, OPTIONS with every path', () => {

@@ -33,11 +33,7 @@ function partsOf() {
     cors: null,
     migrationFiles: [],
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
-    admission: new Admission(
-      new Keyring([], [KEY]),
-      new Limiters(limiterSettings(config), tablesFor(config, []), null),
-      null,
-    ),
+    admission: new Admission(new Keyring([], [KEY]), new Limiters(limiterSettings(config), tablesFor(config, []), null), null),
     log: createLog('error', 'json'),
     baseUrl: () => 'http://127.0.0.1',
     isDraining: () => false,
@@ -53,9 +49,7 @@ test('app.routes has the operations of the OpenAPI document', () => {
     Object.entries(item).flatMap(([method, operation]) =>
       method === 'parameters'
         ? []
-        : [
-            `${method.toUpperCase()} ${path.replace(/\{\w+\}/, ':id')} ${(operation as { operationId: string }).operationId}`,
-          ],
+        : [`${method.toUpperCase()} ${path.replace(/\{\w+\}/, ':id')} ${(operation as { operationId: string }).operationId}`],
     ),
   )
   const routes = appOf().routes.flatMap(({ method, path, hooks }) => {
@@ -100,9 +94,7 @@ describe('a documented path and another spelling of it are answered alike', () =
     '?PageSize=5&page=2',
     '/1;a',
   ])('GET /Companies%s', async (rest) => {
-    const [one, other] = await Promise.all(
-      ['/Companies', '/companies'].map((path) => sendRaw(server, `GET ${path}${rest}`)),
-    )
+    const [one, other] = await Promise.all(['/Companies', '/companies'].map((path) => sendRaw(server, `GET ${path}${rest}`)))
     const plain = (text?: string) => text?.replaceAll('/companies', '/Companies')
     expect([one?.status, plain(one?.body)]).toEqual([other?.status as number, plain(other?.body)])
   })

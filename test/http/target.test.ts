@@ -3,8 +3,7 @@ import { pathOf, readTarget } from '../../src/http/target.ts'
 
 const HOST = { host: 'api.example' }
 /** A request as Bun gives it: `Request` itself would not take a relative URL. */
-const requestOf = (url: string, headers: Record<string, string> = HOST) =>
-  ({ url, headers: new Headers(headers) }) as Request
+const requestOf = (url: string, headers: Record<string, string> = HOST) => ({ url, headers: new Headers(headers) }) as Request
 
 describe('readTarget', () => {
   test.each([
@@ -67,15 +66,7 @@ describe('readTarget', () => {
   test('D19: the number of a page, which links add at the end, is not counted, and nothing else', () => {
     const longest = `/x?${'y'.repeat(3 * 1024 - 3)}`
     for (const end of ['&page=2', '&page=1234567890123456']) expect(codeOf(longest + end)).toBeUndefined()
-    for (const end of [
-      '&page=',
-      '&page=x',
-      '&page=12345678901234567',
-      '&page=2&',
-      '&age=2',
-      '&Page=2',
-      '&page=2&page=2',
-    ])
+    for (const end of ['&page=', '&page=x', '&page=12345678901234567', '&page=2&', '&age=2', '&Page=2', '&page=2&page=2'])
       expect({ end, code: codeOf(longest + end) }).toEqual({ end, code: 'UriTooLong' })
     expect(codeOf(`${longest}y&page=2`)).toBe('UriTooLong')
   })

@@ -50,8 +50,7 @@ test(
     }
     const first = await start(folders[0]?.path as string)
     const answer = await fetch(`${first.url}/Companies?sort=Name&PageSize=5`, { headers })
-    const [, path = ''] =
-      /<http:\/\/[^/]+(\/[^>]+&cursor=[^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '') ?? []
+    const [, path = ''] = /<http:\/\/[^/]+(\/[^>]+&cursor=[^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '') ?? []
     /** Over new connections, so that each worker has some of them. */
     const statuses = async (url: string) => {
       const asks = Array.from({ length: 12 }, () => fetch(url + path, { headers, keepalive: false }))

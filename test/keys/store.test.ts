@@ -50,8 +50,7 @@ describe('create', () => {
     await store.create(recordOf('ci', TEXT))
     const [row] = await sql`select api_key::text as whole from api_key`
     expect(row?.whole).toContain(hashKey(TEXT).toString('hex'))
-    for (let start = 18; start < TEXT.length - 6; start++)
-      expect(row?.whole).not.toContain(TEXT.slice(start, start + 6))
+    for (let start = 18; start < TEXT.length - 6; start++) expect(row?.whole).not.toContain(TEXT.slice(start, start + 6))
   })
 
   test('a name that has a current key is refused, and nothing changes', async () => {
@@ -238,9 +237,9 @@ describe('touch', () => {
 describe('the connection', () => {
   test('is one, and is replaced when the server has ended it', async () => {
     const pidsOf = async () =>
-      (
-        await sql`select pid from pg_stat_activity where datname = current_database() and application_name = 'roster'`
-      ).map(({ pid }) => pid)
+      (await sql`select pid from pg_stat_activity where datname = current_database() and application_name = 'roster'`).map(
+        ({ pid }) => pid,
+      )
     await Promise.all([store.list(), store.list()])
     const [pid, ...more] = await pidsOf()
     expect(more).toEqual([])

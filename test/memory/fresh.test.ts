@@ -52,10 +52,7 @@ const WRITES: readonly [name: string, write: () => Promise<unknown>][] = [
   ['a deletion by psql', () => one.sql`delete from employee where id > 15`],
   ['another id', () => one.sql`update employee set id = default where id = 5`],
   ['a truncation', () => one.sql`truncate employee cascade`],
-  [
-    'more rows than a line has',
-    () => one.sql`insert into employee (first_name) select 'many' from generate_series(1, 1500)`,
-  ],
+  ['more rows than a line has', () => one.sql`insert into employee (first_name) select 'many' from generate_series(1, 1500)`],
   [
     'savepoints, of which one is undone',
     () =>
@@ -74,8 +71,7 @@ const WRITES: readonly [name: string, write: () => Promise<unknown>][] = [
     'more statements than a transaction has lines for',
     () =>
       one.sql.begin(async (transaction) => {
-        for (let write = 0; write < 300; write++)
-          await transaction`update employee set title = ${`${write}`} where id = 7`
+        for (let write = 0; write < 300; write++) await transaction`update employee set title = ${`${write}`} where id = 7`
       }),
   ],
   [

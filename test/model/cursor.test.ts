@@ -15,8 +15,7 @@ const QUERY = 'Status=Approved&Start=>2024-01-31T09:00:00Z&sort=Status,-Reason'
 
 const write = (query: string, place = seek, entity: Entity = absence) =>
   cursors.write(entity, parseList(entity, query), place) as string
-const read = (query: string, text: string, entity: Entity = absence) =>
-  cursors.read(entity, parseList(entity, query), text)
+const read = (query: string, text: string, entity: Entity = absence) => cursors.read(entity, parseList(entity, query), text)
 
 test('what was written is read again, no value apart from an empty one', () => {
   const value = fc.option(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('', ...hostileTexts)))

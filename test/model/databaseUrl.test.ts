@@ -15,11 +15,7 @@ describe('readDatabaseUrl', () => {
     ['?sslmode=disable', { ssl: false }, {}],
     ['?ssl=false', { ssl: false }, {}],
     ['?sslrootcert=system', { ssl: 'verify-full' }, {}],
-    [
-      '?sslmode=verify-full&sslrootcert=system&sslnegotiation=direct',
-      { ssl: 'verify-full', sslnegotiation: 'direct' },
-      {},
-    ],
+    ['?sslmode=verify-full&sslrootcert=system&sslnegotiation=direct', { ssl: 'verify-full', sslnegotiation: 'direct' }, {}],
     ['?connect_timeout=10', { connect_timeout: 10 }, {}],
     ['?target_session_attrs=read-write', { target_session_attrs: 'read-write' }, {}],
     ['?search_path=app', {}, { search_path: 'app' }],
@@ -41,22 +37,10 @@ describe('readDatabaseUrl', () => {
   test.each([
     ...['application_name', 'TimeZone', 'timezone', 'DateStyle', 'statement_timeout', 'jit', 'roster.machine'],
     ...['default_transaction_isolation', 'client_encoding', 'replication', 'user', 'database', 'password', 'host'],
-    ...[
-      'max',
-      'prepare',
-      'max_pipeline',
-      'idle_timeout',
-      'max_lifetime',
-      'backoff',
-      'fetch_types',
-      'debug',
-      'keep_alive',
-    ],
+    ...['max', 'prepare', 'max_pipeline', 'idle_timeout', 'max_lifetime', 'backoff', 'fetch_types', 'debug', 'keep_alive'],
     ...['schema', 'pgbouncer', 'channel_binding', 'sslcert', '__proto__', 'constructor'],
   ])('%s is refused by its name', (name) =>
-    expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=require&${name}=secret`)).toThrow(
-      `parameters ${name} is not among`,
-    ),
+    expect(() => readDatabaseUrl(`${ADDRESS}?sslmode=require&${name}=secret`)).toThrow(`parameters ${name} is not among`),
   )
 
   test.each([

@@ -145,9 +145,7 @@ describe('defineEntity', () => {
   })
 
   test('a rule about a property that does not exist stops the start', () => {
-    expect(() => defineEntity('A', { id: identity() }, { notBefore: [['end', 'start']] })).toThrow(
-      'A has no property end',
-    )
+    expect(() => defineEntity('A', { id: identity() }, { notBefore: [['end', 'start']] })).toThrow('A has no property end')
   })
 
   test('an entity without an id stops the start', () => {
@@ -207,9 +205,7 @@ describe('a declaration is refused (D65)', () => {
       defineEntity('Thing', { id: identity(), ...fields }, options)
 
   test('with a required part of an object, which may be null', () => {
-    expect(declare({ size: group({ net: decimal(2, { required: true }) }) })).toThrow(
-      'size.net of thing cannot be required',
-    )
+    expect(declare({ size: group({ net: decimal(2, { required: true }) }) })).toThrow('size.net of thing cannot be required')
   })
 
   test('with a property that is called like a parameter of lists', () => {
@@ -235,9 +231,9 @@ describe('a declaration is refused (D65)', () => {
     expect(declare({ ['b'.repeat(45)]: text() })).not.toThrow()
     expect(declare({ ['b'.repeat(46)]: text() })).toThrow('60 letters, of 59')
     const rules = { notBefore: [['until'.padEnd(25, 'x'), 'from'.padEnd(25, 'x')]] }
-    expect(
-      declare({ [rules.notBefore[0]?.[0] as string]: date(), [rules.notBefore[0]?.[1] as string]: date() }, rules),
-    ).toThrow('too long')
+    expect(declare({ [rules.notBefore[0]?.[0] as string]: date(), [rules.notBefore[0]?.[1] as string]: date() }, rules)).toThrow(
+      'too long',
+    )
   })
 
   test('with two properties of one name, for clients or in the table', () => {
@@ -256,9 +252,7 @@ describe('a declaration is refused (D65)', () => {
     const two = { roomId: reference('Room'), room: copied('roomId', 'name'), alias: copied('roomId', 'alias') }
     expect(declare(two)).toThrow('cannot copy both room and alias by roomId')
     expect(declare({ label: computed(['name']) })).toThrow('cannot compute label from name: it has no such property')
-    expect(declare({ a: computed(['b']), b: computed(['c']), c: computed(['a']) })).toThrow(
-      'cannot compute a from itself',
-    )
+    expect(declare({ a: computed(['b']), b: computed(['c']), c: computed(['a']) })).toThrow('cannot compute a from itself')
     expect(declare({ day: date(), label: computed(['day']) })).toThrow('give an expression with "by"')
     expect(declare({ size: group({ net: text() }), label: computed(['sizeNet', 'id']) })).not.toThrow()
   })

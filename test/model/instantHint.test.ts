@@ -21,9 +21,7 @@ test.each(NEARLY)('%s: what to write is %s', (text, meant) => {
 
 test('what it says to write is a date-time, in filters and in bodies', () => {
   for (const [text, meant] of NEARLY) {
-    expect(() => instantKind.parseFilter(text)).toThrow(
-      `must be a date-time like 2024-01-31T09:00:00Z; for ${text} write`,
-    )
+    expect(() => instantKind.parseFilter(text)).toThrow(`must be a date-time like 2024-01-31T09:00:00Z; for ${text} write`)
     expect(() => instantKind.parseJson(text)).toThrow(`; for ${text} write ${meant}`)
     expect(() => instantKind.parseFilter(meant)).not.toThrow()
   }
@@ -34,15 +32,6 @@ test('a + that was not encoded is named', () => {
 })
 
 test('what is no date, or none that exists, has no hint', () => {
-  const texts = [
-    'yesterday',
-    '',
-    '31.01.2024',
-    '2023-02-30',
-    '2024-13-01',
-    '2024-01-31T25:00',
-    '0000-01-01',
-    '2024-01-31x',
-  ]
+  const texts = ['yesterday', '', '31.01.2024', '2023-02-30', '2024-13-01', '2024-01-31T25:00', '0000-01-01', '2024-01-31x']
   for (const text of [...texts, `2024-01-31T09:30:15.${'0'.repeat(1_000)}`]) expect(instantHint(text)).toBe('')
 })

@@ -4,15 +4,7 @@ import fc from 'fast-check'
 import type postgres from 'postgres'
 import { dateKind } from '../../src/model/dateKind.ts'
 import { instantKind } from '../../src/model/instantKind.ts'
-import {
-  booleanKind,
-  decimalKind,
-  integerKind,
-  JsonNumber,
-  type Kind,
-  Mismatch,
-  textKind,
-} from '../../src/model/kinds.ts'
+import { booleanKind, decimalKind, integerKind, JsonNumber, type Kind, Mismatch, textKind } from '../../src/model/kinds.ts'
 import { numberKind } from '../../src/model/numberKind.ts'
 import { oneOfKind } from '../../src/model/oneOfKind.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -105,11 +97,7 @@ describe('an integer of a range (D65)', () => {
   refusesFilter(kind, ['1.0', '1e1', '', ' 1', '+1', '0x10', '１'])
 
   test('a filter may ask for any', () => {
-    expect(['-6', '500', '9'.repeat(30)].map((text) => kind.parseFilter(text))).toEqual([
-      '-6',
-      '500',
-      '9223372036854775807',
-    ])
+    expect(['-6', '500', '9'.repeat(30)].map((text) => kind.parseFilter(text))).toEqual(['-6', '500', '9223372036854775807'])
   })
 })
 
@@ -279,9 +267,7 @@ describe('against PostgreSQL', () => {
     const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))
     const source = fc
       .tuple(fc.constantFrom('', '-'), digits, fc.option(digits), fc.option(fc.integer({ min: -30, max: 30 })))
-      .map(
-        ([sign, whole, part, exponent]) => `${sign}${whole}${part ? `.${part}` : ''}${exponent ? `e${exponent}` : ''}`,
-      )
+      .map(([sign, whole, part, exponent]) => `${sign}${whole}${part ? `.${part}` : ''}${exponent ? `e${exponent}` : ''}`)
     const sources = fc.sample(source, 2_000)
     const rows = await database`
       select source, parsed from unnest(${sources}::text[], ${sources.map(decimal.parseFilter)}::text[]) as t (source, parsed)

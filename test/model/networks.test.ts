@@ -6,8 +6,7 @@ const byte = fc.integer({ min: 0, max: 255 })
 const ipv4 = fc.tuple(byte, byte, byte, byte)
 
 describe('parseNetworks', () => {
-  const contains = (text: string, address: string) =>
-    parseNetworks(text).check(address, address.includes(':') ? 'ipv6' : 'ipv4')
+  const contains = (text: string, address: string) => parseNetworks(text).check(address, address.includes(':') ? 'ipv6' : 'ipv4')
 
   test('has exactly the addresses of each network', () => {
     fc.assert(

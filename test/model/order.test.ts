@@ -12,8 +12,7 @@ import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
 import { insertRows } from '../support/randomRows.ts'
 
-const compareOf = (entity: Entity, sort: string) =>
-  comparePositions(order(entity, parseList(entity, `sort=${sort}`).sorts))
+const compareOf = (entity: Entity, sort: string) => comparePositions(order(entity, parseList(entity, `sort=${sort}`).sorts))
 
 describe('which of two positions comes first', () => {
   /** In this order, each before the next. */
@@ -88,8 +87,7 @@ describe('which of two positions comes first', () => {
   })
 
   test('of texts only PostgreSQL knows, wherever they stand; behind the id they do not count', () => {
-    for (const sort of ['Status', '-Status', 'Start,Status', 'Start,-Employee,Id'])
-      expect(compareOf(absence, sort)).toBeNull()
+    for (const sort of ['Status', '-Status', 'Start,Status', 'Start,-Employee,Id']) expect(compareOf(absence, sort)).toBeNull()
     expect(compareOf(absence, 'Start,Id,Status')).not.toBeNull()
   })
 })

@@ -18,10 +18,7 @@ test('the longest name of DNS is taken', () => {
 
 describe('what no browser sends is refused, with what it sends', () => {
   test.each([
-    [
-      'https://app.example.com/',
-      '"https://app.example.com/" is not as browsers send it: write https://app.example.com',
-    ],
+    ['https://app.example.com/', '"https://app.example.com/" is not as browsers send it: write https://app.example.com'],
     ['https://a.example/x', '"https://a.example/x" is not as browsers send it: write https://a.example'],
     ['https://a.example?x', '"https://a.example?x" is not as browsers send it: write https://a.example'],
     ['https://A.example', '"https://A.example" is not as browsers send it: write https://a.example'],

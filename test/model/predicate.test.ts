@@ -23,9 +23,7 @@ const TIMEOUT_MS = 60_000
 const ROWS_OF_EACH = 60
 const SEED = 20_240_131
 /** So many filters of each operator, by kind: more where spellings and extremes are many. */
-const ROUNDS = new Map(
-  Object.entries({ text: 6, boolean: 4, integer: 25, instant: 25, date: 25, oneOf: 6, decimal: 50 }),
-)
+const ROUNDS = new Map(Object.entries({ text: 6, boolean: 4, integer: 25, instant: 25, date: 25, oneOf: 6, decimal: 50 }))
 
 /** With the kinds that those of the specification do not have. */
 const term = defineEntity('Term', {
@@ -138,8 +136,7 @@ describe('a row matches where PostgreSQL says so', () => {
               })
               comparisons += ROWS_OF_EACH
             }
-        for (const [key, counts] of both)
-          expect([key, Math.min(counts.matching, counts.other) > 0]).toEqual([key, true])
+        for (const [key, counts] of both) expect([key, Math.min(counts.matching, counts.other) > 0]).toEqual([key, true])
         expect(comparisons).toBeGreaterThan(7_000)
       },
       TIMEOUT_MS,

@@ -1,35 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import {
-  escapeFormulas,
-  instantOfSpreadsheet,
-  spreadsheetInstant,
-  unescapeFormulas,
-} from '../../src/model/spreadsheet.ts'
+import { escapeFormulas, instantOfSpreadsheet, spreadsheetInstant, unescapeFormulas } from '../../src/model/spreadsheet.ts'
 import { Random } from '../support/random.ts'
 import { rounds } from '../support/rounds.ts'
 
-const PIECES = [
-  '=',
-  '+',
-  '-',
-  '@',
-  '＝',
-  '＋',
-  '－',
-  '＠',
-  "'",
-  '"',
-  ' ',
-  ';',
-  '|',
-  '\t',
-  '\r',
-  '\n',
-  '\v',
-  '\u2028',
-  ',',
-  'a',
-]
+const PIECES = ['=', '+', '-', '@', '＝', '＋', '－', '＠', "'", '"', ' ', ';', '|', '\t', '\r', '\n', '\v', '\u2028', ',', 'a']
 
 describe('formulas in texts', () => {
   test.each([

@@ -101,9 +101,7 @@ describe('join', () => {
 describe('other SQL in the place of parameters', () => {
   test('every place of a parameter gets it, and the text around stays', () => {
     const [one, two] = [param('1'), param('2')]
-    const piece = replaceParams(sql`a = ${one} and b = ${two} and c = ${one}`, (given) =>
-      name(given === one ? 'x' : 'y'),
-    )
+    const piece = replaceParams(sql`a = ${one} and b = ${two} and c = ${one}`, (given) => name(given === one ? 'x' : 'y'))
     expect(toStatement(piece)).toEqual({ text: 'a = "x" and b = "y" and c = "x"', values: [] })
   })
 

@@ -38,9 +38,7 @@ test('who waits is woken by a line of the entities that it waits for', async () 
   const waits = waitsOf()
   const woken: string[] = []
   const waiting = [company, absence].map((entity) =>
-    waits
-      .wait({ ...forNothing(), entities: [entity], after: START })
-      .then((isWoken) => woken.push(`${entity.table} ${isWoken}`)),
+    waits.wait({ ...forNothing(), entities: [entity], after: START }).then((isWoken) => woken.push(`${entity.table} ${isWoken}`)),
   )
   await leave('absence')
   await waiting[1]
@@ -52,8 +50,7 @@ test('who waits is woken by a line of the entities that it waits for', async () 
 
 test('who waits behind the last line is not woken by it', async () => {
   await leave('company')
-  const [last] =
-    await sql`select position::text, number::text from entity_change order by position desc, number desc limit 1`
+  const [last] = await sql`select position::text, number::text from entity_change order by position desc, number desc limit 1`
   const waits = waitsOf()
   const place = { position: last?.position, number: last?.number }
   expect(await waits.wait({ ...forNothing(), after: place, untilMs: performance.now() + 300 })).toBe(false)

@@ -73,7 +73,6 @@ test('D41: rows that are renamed at once, each the parent of the next, have no t
     const now = await Promise.all(ids.map((id) => ask('get', id)))
     expect(now.slice(1).map(({ row }) => row.parent)).toEqual(ids.slice(0, -1).map((id) => `${id} in ${round}`))
     // Of which some have been changed by the rename of their parent, and so have another tag.
-    for (const [index, { tag, row }] of answers.entries())
-      if (tag === now[index]?.tag) expect(row).toEqual(now[index].row)
+    for (const [index, { tag, row }] of answers.entries()) if (tag === now[index]?.tag) expect(row).toEqual(now[index].row)
   }
 })

@@ -28,9 +28,7 @@ describe('writes at the same time', () => {
 
   test('employees replaced while their company is renamed do not wait for it in a circle', async () => {
     const { body: company } = await server.post('/Companies', { Name: 'before' })
-    const employees = await Promise.all(
-      Array.from({ length: 20 }, () => server.post('/Employees', { CompanyId: company.id })),
-    )
+    const employees = await Promise.all(Array.from({ length: 20 }, () => server.post('/Employees', { CompanyId: company.id })))
     let isRenaming = true
     const replaced = employees.map(async ({ body: { id } }) => {
       while (isRenaming)

@@ -282,12 +282,7 @@ describe('lockPort', () => {
   })
 
   test('other ports and other hosts are others', () => {
-    expect([lock(HOST, 2), lock(HOST, 3), lock(`${HOST}.lan`, 2), lock(`${HOST}:1`, 2)]).toEqual([
-      true,
-      true,
-      true,
-      true,
-    ])
+    expect([lock(HOST, 2), lock(HOST, 3), lock(`${HOST}.lan`, 2), lock(`${HOST}:1`, 2)]).toEqual([true, true, true, true])
   })
 
   test('a second process is refused while the first lives', async () => {

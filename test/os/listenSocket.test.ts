@@ -54,5 +54,4 @@ if (isLinux)
     for (const { end } of [kept, begun]) end()
     await Promise.all([first.stop(true), second.stop(true)])
   })
-else
-  test('elsewhere than on Linux nothing happens', () => expect(() => new ListenSocket(1).stopAccepting()).not.toThrow())
+else test('elsewhere than on Linux nothing happens', () => expect(() => new ListenSocket(1).stopAccepting()).not.toThrow())

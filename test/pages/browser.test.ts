@@ -53,18 +53,15 @@ describeInBrowser('the pages in Chromium', () => {
 
   const foreign = (requests: readonly string[]) => requests.filter((url) => !url.startsWith(`${server.url}/`))
 
-  test.each(OWN)(
-    '%s loads from this server alone, light or dark, and fits a wide and a narrow window',
-    async (path) => {
-      const { page, requests, complaints } = await open(path, { viewport: WIDE, colorScheme: 'light' })
-      await expectFit(page, false)
-      await page.setViewportSize(NARROW)
-      await page.emulateMedia({ colorScheme: 'dark' })
-      await expectFit(page, true)
-      expect([foreign(requests), complaints, requests.length > 0]).toEqual([[], [], true])
-      await page.context().close()
-    },
-  )
+  test.each(OWN)('%s loads from this server alone, light or dark, and fits a wide and a narrow window', async (path) => {
+    const { page, requests, complaints } = await open(path, { viewport: WIDE, colorScheme: 'light' })
+    await expectFit(page, false)
+    await page.setViewportSize(NARROW)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expectFit(page, true)
+    expect([foreign(requests), complaints, requests.length > 0]).toEqual([[], [], true])
+    await page.context().close()
+  })
 
   test.each(OWN)('every link of %s is reached by Tab, is seen to be, and leads somewhere', async (path) => {
     const { page } = await open(path)

@@ -11,14 +11,7 @@ const kindOf = (code: string) => findError(code) as NonNullable<ReturnType<typeo
 describe('D38: every code has a page', () => {
   test.each(Object.entries(errorTable))('%s', (code, { status, title, explanation, remedy }) => {
     const page = textOf(errorPage(kindOf(code), BASE, '../'))
-    const texts = [
-      `${title}.`,
-      `HTTP status ${status} `,
-      explanation,
-      remedy,
-      `HTTP/1.1 ${status} `,
-      `"Code": "${code}"`,
-    ]
+    const texts = [`${title}.`, `HTTP status ${status} `, explanation, remedy, `HTTP/1.1 ${status} `, `"Code": "${code}"`]
     for (const text of [`<h1>${code}</h1>`, ...texts.map(Bun.escapeHTML)]) expect(page).toContain(text)
     const { target } = errorExamples[code as keyof typeof errorTable]
     expect(page).toContain(Bun.escapeHTML(`${target} HTTP/1.1`))
@@ -47,6 +40,5 @@ test('its JSON has all codes', () => {
 
 test('case does not count; what is no code has no page', () => {
   expect(findError('notfound')).toBe(findError('NotFound'))
-  for (const code of ['', 'Nothing', 'constructor', '__proto__', 'NotFound ', '<script>'])
-    expect(findError(code)).toBeNull()
+  for (const code of ['', 'Nothing', 'constructor', '__proto__', 'NotFound ', '<script>']) expect(findError(code)).toBeNull()
 })

@@ -76,10 +76,7 @@ describe.each([...EITHER, '/docs'])('%s', (path) => {
 
 test('clients that take no gzip get the script of the docs as it is', async () => {
   const { headers, text } = await get(`/docs/${SCALAR_FILE}`, { 'accept-encoding': 'identity' })
-  expect([headers.get('content-encoding'), headers.get('content-type')]).toEqual([
-    null,
-    'text/javascript; charset=utf-8',
-  ])
+  expect([headers.get('content-encoding'), headers.get('content-type')]).toEqual([null, 'text/javascript; charset=utf-8'])
   expect(text).toContain('createApiReference')
   expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
 })
@@ -137,11 +134,7 @@ describe('the landing page of an address with odd characters', () => {
   test('shows a command that a shell takes as it is meant', async () => {
     const { text } = await odd.get('/', { accept: BROWSER })
     const [, escaped = ''] = /<pre class="all">([^<]*)<\/pre>/.exec(text) ?? []
-    const command = escaped
-      .replaceAll('&#x27;', "'")
-      .replaceAll('&lt;', '<')
-      .replaceAll('&gt;', '>')
-      .replaceAll('&amp;', '&')
+    const command = escaped.replaceAll('&#x27;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
     const { stdout } = Bun.spawnSync(['sh', '-c', command.replace(/^curl/, "printf '%s\\n'")])
     expect(stdout.toString().trimEnd().split('\n').slice(0, 5)).toEqual([
       ...['-i', '-G', "https://a&b.example/it's/$(touch%20x)`y`;/Absences", '-H', 'Authorization: ApiKey <key>'],

@@ -52,13 +52,7 @@ describe('the parameters of the changes', () => {
 describe('a token', () => {
   test('is read as it was written, and not otherwise', () => {
     expect(readToken(writeToken(TOKEN))).toEqual(TOKEN)
-    const altered = [
-      '',
-      'x',
-      `${writeToken(TOKEN)}=`,
-      ` ${writeToken(TOKEN)}`,
-      writeToken({ ...TOKEN, position: '01' }),
-    ]
+    const altered = ['', 'x', `${writeToken(TOKEN)}=`, ` ${writeToken(TOKEN)}`, writeToken({ ...TOKEN, position: '01' })]
     expect(altered.map(readToken)).toEqual(altered.map(() => null))
   })
 

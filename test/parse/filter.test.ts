@@ -78,8 +78,7 @@ describe('names', () => {
   })
 
   test('names that every object has are unknown too', () => {
-    for (const name of ['constructor', '__proto__', 'toString'])
-      expect(fault(company, name, 'x').code).toBe('UnknownParameter')
+    for (const name of ['constructor', '__proto__', 'toString']) expect(fault(company, name, 'x').code).toBe('UnknownParameter')
   })
 
   test('an operator in front of the = is explained', () => {

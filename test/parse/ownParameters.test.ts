@@ -26,10 +26,7 @@ test('D21: an address without parameters refuses the first one', () => {
 test('D56: the address of a row takes fields in any case, once or joined, and nothing else', () => {
   expect(parseRowFields(absence, 'FIELDS=Id')?.properties.length).toBe(1)
   expect(parseRowFields(absence, '')).toBeNull()
-  expect(parseRowFields(absence, 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual([
-    'Id',
-    'Status',
-  ])
+  expect(parseRowFields(absence, 'fields=Id&Fields=Id,Status')?.properties.map(({ name }) => name)).toEqual(['Id', 'Status'])
   expect(() => parseRowFields(absence, 'fields=Id&fields=')).toThrow('one of them is empty')
   expect(() => parseRowFields(absence, 'fields=Id&Id=1')).toThrow('takes no query parameter but fields')
 })

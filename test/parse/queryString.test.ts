@@ -89,18 +89,7 @@ test('keeps what the client wrote, for the links', () => {
 })
 
 describe('D4: InvalidQueryString', () => {
-  for (const query of [
-    'a=%',
-    'a=%4',
-    'a=%ZZ',
-    '%=1',
-    'a=%FF',
-    'a=%C3',
-    'a=%C3%28',
-    'a=%ED%A0%80',
-    'a=%C0%AF',
-    'a=1&b=%E',
-  ])
+  for (const query of ['a=%', 'a=%4', 'a=%ZZ', '%=1', 'a=%FF', 'a=%C3', 'a=%C3%28', 'a=%ED%A0%80', 'a=%C0%AF', 'a=1&b=%E'])
     test(query, () => {
       let thrown: unknown
       try {

@@ -142,12 +142,7 @@ describe('with filters, the same rows as a plain query that sorts the whole tabl
       "status is distinct from 'Status 3'",
       'reason desc, period_days, id',
     ],
-    [
-      'Absence',
-      'Reason=&Type=Type 6&sort=Employee',
-      "(reason is null or reason = '') and type = 'Type 6'",
-      'employee, id',
-    ],
+    ['Absence', 'Reason=&Type=Type 6&sort=Employee', "(reason is null or reason = '') and type = 'Type 6'", 'employee, id'],
     ['Absence', 'Period.Days=>25.5&Start=<2018-01-01T00:00:00Z', "period_days > 25.5 and start < '2018-01-01Z'", 'id'],
     [
       'Employee',

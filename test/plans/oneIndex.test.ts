@@ -49,10 +49,7 @@ const run = (sql: postgres.Sql, { text, values }: Statement) => sql.unsafe(text,
 async function fill(sql: postgres.Sql) {
   for (let id = 1; id <= ROWS; id++) {
     await run(sql, compileCreate(company, planWrite('', changesOf(company, { Name: `Company ${id}` }))))
-    await run(
-      sql,
-      compileCreate(employee, planWrite('', changesOf(employee, { FirstName: `First ${id}`, CompanyId: id }))),
-    )
+    await run(sql, compileCreate(employee, planWrite('', changesOf(employee, { FirstName: `First ${id}`, CompanyId: id }))))
     await run(sql, compileCreate(absence, planWrite('', changesOf(absence, { EmployeeId: id }))))
   }
 }

@@ -20,9 +20,7 @@ const entities = (await loadEntities()).filter(({ table }) => table in COUNTS)
 /** The position of the first row of a page. */
 async function positionOn(entity: Entity, query: ListQuery, page: number): Promise<Seek['position']> {
   const [row] = await site.database.read(compileList(entity, { ...query, page }))
-  return order(entity, query.sorts).map(
-    ({ property }) => row?.[1 + entity.properties.indexOf(property)] as string | null,
-  )
+  return order(entity, query.sorts).map(({ property }) => row?.[1 + entity.properties.indexOf(property)] as string | null)
 }
 
 /** Every seek there is by one property, far from both ends: on either side, of a value and of none. */
@@ -36,8 +34,7 @@ async function* seeksBy(entity: Entity, { name, kind }: Property) {
     }
 }
 
-const isScan = ({ 'Node Type': type }: PlanNode) =>
-  type.includes('Scan') && type !== 'Subquery Scan' && type !== 'CTE Scan'
+const isScan = ({ 'Node Type': type }: PlanNode) => type.includes('Scan') && type !== 'Subquery Scan' && type !== 'CTE Scan'
 /** All but what counts the rows of the list. */
 function pageNodes(plan: PlanNode): PlanNode[] {
   const total = (plan.Plans ?? []).filter((node) => node['Subplan Name'] === 'CTE first').flatMap(allNodes)
@@ -68,12 +65,7 @@ describe('D32: a page by cursor in the order of any property', () => {
               const isDescending = query.sorts[0]?.direction === 'descending'
               const isBackwards = isDescending === (query.seek.side === 'behind')
               for (const scan of branches) {
-                const {
-                  'Node Type': type,
-                  'Scan Direction': direction,
-                  'Index Cond': range,
-                  Filter: filter = null,
-                } = scan
+                const { 'Node Type': type, 'Scan Direction': direction, 'Index Cond': range, Filter: filter = null } = scan
                 const keys = site.indexKeys.get(scan['Index Name'] ?? '')
                 expect({ text: statement.text, type, keys, direction, range, filter }).toEqual({
                   text: statement.text,

@@ -82,22 +82,14 @@ describe('a difference that is no addition is named, and no SQL is written for i
       thing({ a: text({ required: true }) }),
       ['thing.a: not null is false in the database and true in the entity; change the column by hand.'],
     ],
-    'a text, now a number': [
-      thing({ a: text() }),
-      thing({ a: integer() }),
-      ['the type is text in the database and big'],
-    ],
+    'a text, now a number': [thing({ a: text() }), thing({ a: integer() }), ['the type is text in the database and big']],
     'a number, now of a list': [thing({ a: integer() }), thing({ a: oneOf(['a']) }), ['and text in the entity;']],
     'a date, now a date-time': [
       thing({ a: date() }),
       thing({ a: instant() }),
       ['the type is date in the database and timestamp(0) with time zone in the entity;'],
     ],
-    'another number of digits': [
-      thing({ a: decimal(2) }),
-      thing({ a: decimal(4) }),
-      ['numeric(12,2)', 'numeric(14,4)'],
-    ],
+    'another number of digits': [thing({ a: decimal(2) }), thing({ a: decimal(4) }), ['numeric(12,2)', 'numeric(14,4)']],
     'a text, now computed': [
       thing({ a: text(), b: text() }),
       thing({ a: computed(['b']), b: text() }),
@@ -160,9 +152,7 @@ test('a text of the greatest length that an index takes has a place in all of th
   ]
   await apply(await next(declared), declared)
   // PostgreSQL compresses what repeats itself.
-  const words = Array.from({ length: 650 }, () =>
-    String.fromCodePoint(0x20000 + Math.floor(Math.random() * 40_000)),
-  ).join('')
+  const words = Array.from({ length: 650 }, () => String.fromCodePoint(0x20000 + Math.floor(Math.random() * 40_000))).join('')
   await sql`insert into page (words) values (${words})`
   await sql`insert into note (page_id, words_key) values (1, ${`=${words}`})`
 })

@@ -65,8 +65,7 @@ const SELECT_BUSY =
   "select count(*) from pg_stat_activity where state = 'active' and query like '%loop end loop%' and pid <> pg_backend_pid()"
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}/exe`)
-const postmasterOf = (folder: string) =>
-  Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0])
+const postmasterOf = (folder: string) => Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0])
 
 /** A process of its own that starts PostgreSQL and is then killed, as a server is by kill -9: PostgreSQL goes on. */
 async function leaveOrphan(way: Way): Promise<number> {
@@ -188,9 +187,9 @@ describe('a cluster', () => {
     'asks for the password, which only its owner can read',
     async () => {
       const server = await start()
-      await expect(
-        query({ ...server, url: server.url.replace(/:[0-9a-f]{48}@/, ':wrong@') }, 'select 1'),
-      ).rejects.toThrow('password authentication failed')
+      await expect(query({ ...server, url: server.url.replace(/:[0-9a-f]{48}@/, ':wrong@') }, 'select 1')).rejects.toThrow(
+        'password authentication failed',
+      )
       expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
     },
     TIMEOUT_MS,

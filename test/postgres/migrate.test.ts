@@ -25,9 +25,9 @@ afterEach(async () => {
 const file = (name: string, text: string) => writeFileSync(join(folder, name), text)
 const run = () => migrate(url, folder)
 const tables = async () =>
-  (
-    await sql`select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`
-  ).map(({ relname }) => relname)
+  (await sql`select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`).map(
+    ({ relname }) => relname,
+  )
 
 test('applies every file once, in order', async () => {
   expect(await run()).toEqual(['0001_first.sql', '0002_second.sql'])
@@ -98,8 +98,7 @@ test('files that a newer version has applied are no fault', async () => {
 })
 
 test('what is not named like a migration is none', () => {
-  for (const name of ['sample.sql', '003_short.sql', '0004_a.sql.orig', '0005-a.sql', '0006_a.txt'])
-    file(name, 'no SQL')
+  for (const name of ['sample.sql', '003_short.sql', '0004_a.sql.orig', '0005-a.sql', '0006_a.txt']) file(name, 'no SQL')
   expect(readMigrations(folder).map(({ file: name }) => name)).toEqual(['0001_first.sql', '0002_second.sql'])
 })
 

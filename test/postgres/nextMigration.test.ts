@@ -136,9 +136,7 @@ describe('of tables that are there', () => {
     await sql`update room set name = 'Green' where id = 1`
     expect((await sql`select title from booking where id = 1`)[0]?.title).toBe('a Green')
     for (const [column, value] of Object.entries({ state: 'Lost', room_id: '7' }))
-      await expect(Promise.resolve(sql`update booking set ${sql({ [column]: value })} where id = 3`)).rejects.toThrow(
-        'violates',
-      )
+      await expect(Promise.resolve(sql`update booking set ${sql({ [column]: value })} where id = 3`)).rejects.toThrow('violates')
     await expect(Promise.resolve(sql`update room set floor = 91`)).rejects.toThrow('room_floor_range')
     const order = sql`update booking set "from" = '2026-02-01', until = '2026-01-31'`
     await expect(Promise.resolve(order)).rejects.toThrow('booking_until_not_before_from')

@@ -18,9 +18,7 @@ test('answers under a key are deleted after 24 hours, slice by slice, and no oth
   expect(before.length).toBeGreaterThan(20)
   await sql`alter table away rename to idempotency_key`
   await until(async () => (await sql`select from idempotency_key`).count === before.count)
-  expect((await sql`select id from idempotency_key where id = any (${before.map(({ id }) => id)})`).count).toBe(
-    before.count,
-  )
+  expect((await sql`select id from idempotency_key where id = any (${before.map(({ id }) => id)})`).count).toBe(before.count)
   await Promise.all(servers.map((server) => server.stop()))
   await sql.end()
 })

@@ -167,8 +167,7 @@ describe('the role that serves', () => {
       await migrate(url, MIGRATIONS)
       const other = connect(url)
       const sleeping = other`select pg_sleep(60)`.execute().catch(({ code }) => code)
-      const find = () =>
-        sql`select pid from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()`
+      const find = () => sql`select pid from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()`
       await until(async () => (await find()).count === 1)
       const [row] = await find()
       expect(Object.values((await sql`select pg_cancel_backend(${row?.pid})`)[0] ?? {})).toEqual([true])
@@ -185,8 +184,7 @@ describe('the role that serves', () => {
 function statuses(): Record<string, string>[] {
   const postmaster = postmasterOf(dataDir) as number
   const pids = readdirSync('/proc').filter((name) => {
-    const stat =
-      /^\d+$/.test(name) && existsSync(`/proc/${name}/stat`) ? readFileSync(`/proc/${name}/stat`, 'utf8') : ''
+    const stat = /^\d+$/.test(name) && existsSync(`/proc/${name}/stat`) ? readFileSync(`/proc/${name}/stat`, 'utf8') : ''
     return Number(name) === postmaster || Number(/\) \S (\d+)/.exec(stat)?.[1]) === postmaster
   })
   return pids.map((pid) => Object.fromEntries(linesOf(pid).map((line) => line.split(/:\s*/) as [string, string])))

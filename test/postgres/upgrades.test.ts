@@ -17,8 +17,7 @@ const { id, name, hash, rights, limits } = key.record
 
 /** What a version could have, by the number of the file that made the table, in the order in which rows refer to each other. */
 const ROWS: Record<string, string> = {
-  '0001':
-    "insert into company (name, enabled) values ('Ångström', true), ('Blue Moon', false), (null, true), ('', false)",
+  '0001': "insert into company (name, enabled) values ('Ångström', true), ('Blue Moon', false), (null, true), ('', false)",
   '0002': `
     insert into employee (first_name, last_name, started, company_id, company_key, manager_id, manager_key) values
       ('Ana', 'Marsh', '2020-02-29T12:00:00Z', 2, '=Blue Moon', null, null),
@@ -43,12 +42,7 @@ const ROWS: Record<string, string> = {
 }
 
 const LISTS = [
-  ...[
-    '/Companies?sort=-Name',
-    '/Companies?Name=Blue%20Moon',
-    '/Employees?sort=Company,-DisplayName',
-    '/Employees?Manager=Bo',
-  ],
+  ...['/Companies?sort=-Name', '/Companies?Name=Blue%20Moon', '/Employees?sort=Company,-DisplayName', '/Employees?Manager=Bo'],
   ...['/Employees?Company=', '/Absences?sort=Employee,-Period.Days', '/Absences?Start=>2025-12-31T00:00:00Z'],
 ]
 const files = readMigrations(MIGRATIONS).map(({ file }) => file)

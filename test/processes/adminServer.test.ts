@@ -22,22 +22,13 @@ test('a question of readiness that fails is answered that it is not ready', asyn
 })
 
 test('a page whose name leads here (DNS rebinding) reads nothing; programs may ask by any name', async () => {
-  server = serveAdmin(
-    { host: '127.0.0.1', port: 0 },
-    { isLive: () => true, isReady: async () => true, metrics: async () => 'm' },
-  )
+  server = serveAdmin({ host: '127.0.0.1', port: 0 }, { isLive: () => true, isReady: async () => true, metrics: async () => 'm' })
   const browser = { 'accept-language': 'en' }
   const ask = async (host: string, headers: Record<string, string>) => {
     const answer = await fetch(`${server?.url}/metrics`, { headers: { host, ...headers } })
     return [answer.status, (await answer.text()).length > 1]
   }
-  for (const host of [
-    'rebound.example.com',
-    'rebound.example.com:9464',
-    'localhost.example.com',
-    'service',
-    '1.example',
-  ])
+  for (const host of ['rebound.example.com', 'rebound.example.com:9464', 'localhost.example.com', 'service', '1.example'])
     expect([host, ...(await ask(host, browser))]).toEqual([host, 421, true])
   for (const host of ['127.0.0.1:9464', 'localhost:1', 'LOCALHOST', '[::1]:9464', '10.0.0.7'])
     expect([host, ...(await ask(host, browser))]).toEqual([host, 200, false])

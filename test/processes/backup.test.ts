@@ -163,9 +163,7 @@ if (withTools)
       const before = await nextToken()
       await create('/Companies', { Name: 'Company 8' })
       atDump = await lists()
-      nextPage = /<([^>]+)>; rel="next"/.exec(
-        (await ask('/Companies?PageSize=5')).headers.get('link') ?? '',
-      )?.[1] as string
+      nextPage = /<([^>]+)>; rel="next"/.exec((await ask('/Companies?PageSize=5')).headers.get('link') ?? '')?.[1] as string
       await tool('pg_dump', '--format=custom', `--file=${dump}`, roleUrl('hr'))
       await ask('/Companies/3', { method: 'PATCH', body: '{"Name": "written later"}' })
       await create('/Companies', { Name: 'written later' })

@@ -26,13 +26,10 @@ function commandOf(instruction: string): string[] {
 function makeImage(): string {
   const image = join(folder.path, 'image')
   for (const [, paths = '', to = ''] of dockerfile.matchAll(/^COPY (?!--from)(.*) (\S+)$/gm))
-    for (const path of paths.split(' '))
-      cpSync(join(ROOT, path), join(image, to === './' ? path : to), { recursive: true })
+    for (const path of paths.split(' ')) cpSync(join(ROOT, path), join(image, to === './' ? path : to), { recursive: true })
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
   const needed = Object.entries<{ dev?: boolean }>(packages).filter(([path, { dev }]) => path !== '' && !dev)
-  const names = needed
-    .map(([path]) => path.slice('node_modules/'.length))
-    .filter((name) => !name.includes('/node_modules/'))
+  const names = needed.map(([path]) => path.slice('node_modules/'.length)).filter((name) => !name.includes('/node_modules/'))
   mkdirSync(join(image, 'node_modules'))
   const there = readdirSync(join(ROOT, 'node_modules'))
   for (const name of new Set(names.map((name) => name.split('/')[0] as string)))

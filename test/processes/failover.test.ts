@@ -94,8 +94,7 @@ test(
       await locked.promise
       const lost = sleeper.ask('PATCH /Companies/1', '{"Name":"lost"}')
       await until(async () => {
-        const waiting =
-          await sql`select from pg_stat_activity where wait_event_type = 'Lock' and query not like '%lock_timeout%'`
+        const waiting = await sql`select from pg_stat_activity where wait_event_type = 'Lock' and query not like '%lock_timeout%'`
         return waiting.length > 0
       })
       process.kill(worker, 'SIGSTOP')

@@ -58,8 +58,7 @@ test('of two servers one posts; when it is killed the other one does, from where
   const second = [await create(other), await create(other)]
   await until(() => second.every((one) => came().includes(one)))
   await servers[other]?.waitFor(/this server posts the webhooks/)
-  for (const { headers, text } of receiver.deliveries)
-    new Webhook(secret).verify(text, Object.fromEntries(headers.entries()))
+  for (const { headers, text } of receiver.deliveries) new Webhook(secret).verify(text, Object.fromEntries(headers.entries()))
   await until(async () => JSON.parse(await hooks(settings, 'list', '--json'))[0].waiting === 0)
   expect(await hooks(settings, 'remove', id)).toContain(id)
   await receiver.stop()

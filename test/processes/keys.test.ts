@@ -168,8 +168,7 @@ test(
     // Each worker has the table in memory, and the connection for its questions.
     await until(
       async () =>
-        (await isEverywhere(leaving.text, 200, address)) &&
-        narrow.output().match(/a table is in memory/g)?.length === 2,
+        (await isEverywhere(leaving.text, 200, address)) && narrow.output().match(/a table is in memory/g)?.length === 2,
     )
     expect(await isEverywhere(leaving.text, 200, address)).toBe(true)
     // Each worker has made the connection over which it reads keys: there will be no other.

@@ -1,13 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import {
-  endPrograms,
-  isAlive,
-  postmasterOf,
-  type RunningProgram,
-  run,
-  temporaryFolder,
-  until,
-} from '../support/process.ts'
+import { endPrograms, isAlive, postmasterOf, type RunningProgram, run, temporaryFolder, until } from '../support/process.ts'
 
 const LISTENS = /listens on (http:\S+?),/
 const TIMEOUT_MS = 60_000

@@ -48,10 +48,7 @@ describe('start', () => {
     test(
       `where stdout is no terminal${settings.LOG_FORMAT && ' and JSON is asked for'}: ${what}; no key on either`,
       async () => {
-        const [out, err] = [
-          join(folder.path, `out${settings.LOG_FORMAT}`),
-          join(folder.path, `err${settings.LOG_FORMAT}`),
-        ]
+        const [out, err] = [join(folder.path, `out${settings.LOG_FORMAT}`), join(folder.path, `err${settings.LOG_FORMAT}`)]
         const start = `exec '${process.execPath}' --no-env-file src/main.ts >'${out}' 2>'${err}'`
         const server = run(['sh', '-c', start], {
           ...{ ...ALONE, ...settings, RATE_LIMIT: '1/1s', PORT: '0', DATA_DIR: folder.path },
@@ -98,8 +95,7 @@ describe('start', () => {
     async () => {
       const server = runMain({ ...ALONE, DATA_DIR: folder.path })
       await server.waitFor(LISTENS)
-      for (const file of ['development.key', 'postgres.password'])
-        expect(statSync(join(folder.path, file)).mode & 0o077).toBe(0)
+      for (const file of ['development.key', 'postgres.password']) expect(statSync(join(folder.path, file)).mode & 0o077).toBe(0)
       server.kill('SIGTERM')
       await server.ended
     },
@@ -184,9 +180,7 @@ describe('refusals', () => {
       const { port } = other.address() as AddressInfo
       const server = runMain({ DATA_DIR: folder.path, PORT: String(port) })
       expect(await server.ended).toBe(1)
-      expect(server.output()).toBe(
-        `roster: port ${port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`,
-      )
+      expect(server.output()).toBe(`roster: port ${port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`)
       other.close()
     },
     TIMEOUT_MS,
@@ -297,13 +291,11 @@ test(
   async () => {
     const server = runMain({ ...ALONE, DATA_DIR: folder.path, BOOTSTRAP_API_KEY: LONG_KEY, MEMORY_MB: '0' })
     const [, url] = await server.waitFor(LISTENS)
-    const ask = async (path: string) =>
-      (await fetch(url + path, { headers: { authorization: `ApiKey ${LONG_KEY}` } })).text()
+    const ask = async (path: string) => (await fetch(url + path, { headers: { authorization: `ApiKey ${LONG_KEY}` } })).text()
     const sql = connect(runningPostgres(folder.path) as string)
     const priorities = async () => {
       await Promise.all([ask('/Absences?sort=-Start'), ask('/Absences/1'), ask('/Companies/1')])
-      const backends =
-        await sql`select pid, application_name as name from pg_stat_activity where backend_type = 'client backend'`
+      const backends = await sql`select pid, application_name as name from pg_stat_activity where backend_type = 'client backend'`
       const priority = (pid: number) => (existsSync(`/proc/${pid}`) ? getPriority(pid) : null)
       const of = (isOfLists: boolean) =>
         backends.filter(({ name }) => name.includes('/lists') === isOfLists).map(({ pid }) => priority(pid))

@@ -34,16 +34,12 @@ test(
     const text = await scrape(admin)
     expect({
       lists: valueIn(text, seriesOf('/Companies', 'GET', 200)),
-      rows:
-        valueIn(text, seriesOf('/Companies/{id}', 'GET', 404)) + valueIn(text, seriesOf('/Companies/{id}', 'GET', 200)),
+      rows: valueIn(text, seriesOf('/Companies/{id}', 'GET', 404)) + valueIn(text, seriesOf('/Companies/{id}', 'GET', 200)),
       writes: valueIn(text, seriesOf('/Companies', 'POST', 201)),
       nowhere: valueIn(text, seriesOf('none', 'GET', 404)),
       charged: valueIn(text, 'roster_limiter_requests_total{client="key",result="admitted"}'),
       durations: valueIn(text, 'roster_http_request_duration_seconds_count{kind="write"}'),
-      listsByOrigin: [...text.matchAll(/^roster_lists_total\{.*\} (\d+)$/gm)].reduce(
-        (sum, [, n]) => sum + Number(n),
-        0,
-      ),
+      listsByOrigin: [...text.matchAll(/^roster_lists_total\{.*\} (\d+)$/gm)].reduce((sum, [, n]) => sum + Number(n), 0),
       replaced: valueIn(text, 'roster_worker_replacements_total'),
     }).toEqual({
       lists: 80,
@@ -80,9 +76,7 @@ describe('the port', () => {
       const statuses: number[] = []
       for (const [method, path] of answers) statuses.push((await fetch(admin + path, { method })).status)
       expect(statuses).toEqual([200, 200, 405, 200, 200, 404])
-      expect((await fetch(`${admin}/metrics`)).headers.get('content-type')).toBe(
-        'text/plain; version=0.0.4; charset=utf-8',
-      )
+      expect((await fetch(`${admin}/metrics`)).headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
       expect(await ask(url, '/metrics')).toBe(404)
     },
     TIMEOUT_MS,

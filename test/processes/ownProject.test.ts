@@ -112,9 +112,7 @@ describe('a project of one’s own', () => {
       const declared = readFileSync(file, 'utf8')
       writeFileSync(file, declared.replace('    seats:', '    note: text({ indexed: false }),\n    seats:'))
       const changed = await done([ROSTER, 'generate', 'migration', 'note'], settings)
-      expect(changed.said).toBe(
-        'roster: wrote migrations/1002_note.sql, which the next start applies; read it before\n',
-      )
+      expect(changed.said).toBe('roster: wrote migrations/1002_note.sql, which the next start applies; read it before\n')
       expect(readFileSync(join(project, 'migrations/1002_note.sql'), 'utf8')).toBe(
         'alter table booking add column note text collate "und-x-icu";\n',
       )
@@ -184,10 +182,7 @@ describe('a project of one’s own', () => {
       const approve = (own: object, one: number | string = id) =>
         fetch(`${url}/Bookings/${one}/approve`, { method: 'POST', headers: { ...own } })
       const approved = await approve({ authorization: headers.authorization })
-      expect([approved.status, await approved.json()]).toEqual([
-        200,
-        expect.objectContaining({ id, status: 'Approved' }),
-      ])
+      expect([approved.status, await approved.json()]).toEqual([200, expect.objectContaining({ id, status: 'Approved' })])
       expect(approved.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/)
       const stored = (await (await fetch(`${url}/Bookings/${id}`, { headers })).json()) as object
       expect(stored).toMatchObject({ status: 'Approved', room: 'Red' })
@@ -302,9 +297,6 @@ export default defineEntity('Page', { id: identity(), cursor: text() })
     mkdirSync(alone)
     await done(['tar', 'xzf', join(folder.path, packed), '-C', alone])
     const { code, said } = await done(['node', join(alone, 'package/src/launch.mjs')], {}, alone)
-    expect([code, said]).toEqual([
-      1,
-      expect.stringMatching(/^roster: .*elysia 1\.4\.30.* cannot be found: run npm install/),
-    ])
+    expect([code, said]).toEqual([1, expect.stringMatching(/^roster: .*elysia 1\.4\.30.* cannot be found: run npm install/)])
   })
 })

@@ -56,9 +56,7 @@ function pgBouncerTests() {
     expect(created.map(({ status }) => status)).toEqual(numbers.map(() => 201))
     const paths = created.map(({ body }) => `/Employees/${body.id}`)
     const changed = await Promise.all(paths.map((path, index) => ask('PATCH', path, { KnownAs: `k${index}` })))
-    expect(changed.map(({ status, body }) => [status, body.knownAs])).toEqual(
-      numbers.map((index) => [200, `k${index}`]),
-    )
+    expect(changed.map(({ status, body }) => [status, body.knownAs])).toEqual(numbers.map((index) => [200, `k${index}`]))
     const read = await Promise.all(paths.map((path) => ask('GET', path)))
     expect(read.map(({ body }) => body.knownAs)).toEqual(numbers.map((index) => `k${index}`))
 
@@ -84,8 +82,7 @@ function pgBouncerTests() {
     const send = async (method: string, path: string, key: string, body?: object) => {
       const under = { 'Idempotency-Key': `"${method} ${key}"` }
       let answer = await ask(method, path, body, KEY, under)
-      while (answer.status === 409 && answer.body.Error.Code === 'InProgress')
-        answer = await ask(method, path, body, KEY, under)
+      while (answer.status === 409 && answer.body.Error.Code === 'InProgress') answer = await ask(method, path, body, KEY, under)
       return answer
     }
     const create = (name: string) => send('POST', '/Companies', name, { Name: name })
@@ -215,11 +212,7 @@ function memoryTests(isDirect: boolean) {
     }
     for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 40 }, (_, number) => write(number)))
     for (const filter of filters) {
-      const condition = filter.includes('made')
-        ? sql`name = 'made'`
-        : filter.includes('kept')
-          ? sql`name = 'kept'`
-          : sql`true`
+      const condition = filter.includes('made') ? sql`name = 'made'` : filter.includes('kept') ? sql`name = 'kept'` : sql`true`
       const enabled = filter.includes('Enabled') ? sql`enabled` : sql`true`
       const [row] = await sql`select count(*)::text as total from company where ${condition} and ${enabled}`
       expect(await totalOf(`/Companies${filter}`)).toBe(row?.total as string)

@@ -61,8 +61,7 @@ describe('what judges a client’s answers', () => {
   })
 
   test('finds a refusal of what fits by a millisecond', () => {
-    const judge = (last: number) =>
-      judgeExchanges([exchange(0), exchange(600), exchange(last, false)], rule).falseRefusals
+    const judge = (last: number) => judgeExchanges([exchange(0), exchange(600), exchange(last, false)], rule).falseRefusals
     expect([judge(900), judge(1_001.4), judge(1_001.5)]).toEqual([0, 0, 1])
   })
 })

@@ -48,10 +48,7 @@ function storeTests() {
         const [one, two] = await Promise.all([startMachine(`${limit}/1h`), startMachine(`${limit}/1h`)])
         const answers = await Promise.all([one, two].map(({ url }) => ask(url, KEY, 750, 4)))
         // A machine that is too busy for the store's 30 ms decides alone, as the next test has it; then with another limit.
-        if (
-          [one, two].some(({ server }) => times(server.output(), 'store unreachable') > 0) &&
-          limit < 1_000 + ATTEMPTS_MAX
-        ) {
+        if ([one, two].some(({ server }) => times(server.output(), 'store unreachable') > 0) && limit < 1_000 + ATTEMPTS_MAX) {
           await endPrograms()
           continue
         }

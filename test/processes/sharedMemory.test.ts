@@ -150,9 +150,7 @@ describe('the memory of the limits', () => {
           const [, url = ''] = await started.waitFor(LISTENS)
           const lines = started.output().match(/^.*no room in shared memory.*$/gm) ?? []
           expect(lines).toHaveLength(1)
-          expect(lines[0]).toMatch(
-            /the tables of the limits lie in DATA_DIR.* 11\.4 MiB of shared memory at \/dev\/shm/,
-          )
+          expect(lines[0]).toMatch(/the tables of the limits lie in DATA_DIR.* 11\.4 MiB of shared memory at \/dev\/shm/)
           expect(await remaining(url)).toBe(expected)
           started.kill('SIGTERM')
           expect(await started.ended).toBe(0)
@@ -168,12 +166,7 @@ describe('the memory of the limits', () => {
   test(
     'no room for it: one line that says how much is needed, exit 1',
     async () => {
-      const command = [
-        'sh',
-        '-c',
-        `trap '' XFSZ; ulimit -f 2000; exec "$0" --no-env-file src/main.ts`,
-        process.execPath,
-      ]
+      const command = ['sh', '-c', `trap '' XFSZ; ulimit -f 2000; exec "$0" --no-env-file src/main.ts`, process.execPath]
       const settings = {
         DATA_DIR: place.folder,
         PORT: String(place.port),
@@ -182,9 +175,7 @@ describe('the memory of the limits', () => {
       }
       const server = run(command, { ...settings, RATE_LIMIT_CLIENTS: '2' })
       expect(await server.ended).toBe(1)
-      expect(server.output()).toMatch(
-        /^roster: there is no room for 11\.4 MiB of shared memory at \S+: free some, .*\n$/,
-      )
+      expect(server.output()).toMatch(/^roster: there is no room for 11\.4 MiB of shared memory at \S+: free some, .*\n$/)
     },
     TIMEOUT_MS,
   )

@@ -171,9 +171,7 @@ describe('workers', () => {
       expect(server.output().match(/a worker was killed during its start: it is started again/g)?.length).toBe(3)
       await killNext(1)
       await killNext(1)
-      await until(
-        () => server.output().match(/a worker was killed during its start: it is started again/g)?.length === 4,
-      )
+      await until(() => server.output().match(/a worker was killed during its start: it is started again/g)?.length === 4)
       await until(() => workersOf(server.pid).length === 2)
       expect((await fetch(url + PATH, { headers })).status).toBe(200)
       expect(server.output()).not.toContain('a worker cannot start')
@@ -219,9 +217,7 @@ describe('the port', () => {
         DATA_DIR: join(place.folder, 'second'),
       })
       expect(await second.ended).toBe(1)
-      expect(second.output()).toBe(
-        `roster: port ${place.port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`,
-      )
+      expect(second.output()).toBe(`roster: port ${place.port} on 127.0.0.1 is taken by another program: stop it, or set PORT\n`)
       expect((await fetch(url + PATH, { headers })).status).toBe(200)
     },
     TIMEOUT_MS,

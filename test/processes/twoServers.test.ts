@@ -36,9 +36,7 @@ test('two servers that start at once on a new database both start; each migratio
   // What one writes, and where one ends a page, the other one knows.
   const headers = { authorization: `ApiKey ${KEY}`, 'content-type': 'application/json' }
   for (const number of [1, 2, 3, 4, 5, 6])
-    expect(
-      (await fetch(`${urls[0]}/Companies`, { method: 'POST', headers, body: `{"Name":"${number}"}` })).status,
-    ).toBe(201)
+    expect((await fetch(`${urls[0]}/Companies`, { method: 'POST', headers, body: `{"Name":"${number}"}` })).status).toBe(201)
   const page = await fetch(`${urls[0]}/Companies?PageSize=5`, { headers })
   const next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] as string
   const rest = await fetch(next.replace(urls[0] as string, urls[1] as string), { headers })

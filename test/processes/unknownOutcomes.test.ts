@@ -146,9 +146,8 @@ for (const MEMORY_MB of ['256', '0'])
       // Nothing runs any more that could still be done.
       await until(
         async () =>
-          (
-            await sql`select from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and query like '%company%'`
-          ).count === 0,
+          (await sql`select from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and query like '%company%'`)
+            .count === 0,
       )
       const rows = await sql`select id, name from company`
       const times = new Map<string, number>()

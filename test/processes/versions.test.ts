@@ -42,10 +42,8 @@ test.each([
     const [first] = clients as [ReturnType<typeof clientOf>]
     const created = await first('POST', collection, JSON.stringify({ [key]: 'start' }))
     const path = `${collection}/${created.row.id}`
-    if (key === 'name')
-      for (let copy = 0; copy < 3; copy++) await first('POST', '/Employees', `{"companyId": ${created.row.id}}`)
-    const write = (ask: typeof first, text: string, tag: string) =>
-      ask('PATCH', path, JSON.stringify({ [key]: text }), tag)
+    if (key === 'name') for (let copy = 0; copy < 3; copy++) await first('POST', '/Employees', `{"companyId": ${created.row.id}}`)
+    const write = (ask: typeof first, text: string, tag: string) => ask('PATCH', path, JSON.stringify({ [key]: text }), tag)
 
     // All of one version: one is carried out, and all others have its tag.
     const { tag: read } = await first('GET', path)

@@ -39,8 +39,7 @@ test('says when more keys are in use than its table has room for, and and writes
   for (const record of records) await store.create(record)
   const tables = tablesFor(config, records)
   const worker = await startWorker(config, { ...none, databaseUrl, tables, tablesFor: async () => null, log })
-  const remaining = async ({ headers }: TestKey) =>
-    (await fetch(worker.url, { headers })).headers.get('x-ratelimit-remaining')
+  const remaining = async ({ headers }: TestKey) => (await fetch(worker.url, { headers })).headers.get('x-ratelimit-remaining')
   for (const key of keys) expect(await remaining(key)).toBe('8')
   await worker.stop(0)
   expect(warnings).toEqual([expect.stringContaining('more keys are in use than RATE_LIMIT_CLIENTS')])

@@ -383,9 +383,7 @@ describe('one file that declares an entity, and a migration that a command write
       expect(faultOf(await permit('A-1'))).toMatchObject(exists)
       const { body } = await permit('A-2')
       expect(faultOf(await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-1"}'))).toMatchObject(exists)
-      expect(faultOf(await send('PUT', `/Permits/${body.id}`, '{"Code":"A-1","From":"2026-01-31"}'))).toMatchObject(
-        exists,
-      )
+      expect(faultOf(await send('PUT', `/Permits/${body.id}`, '{"Code":"A-1","From":"2026-01-31"}'))).toMatchObject(exists)
       // Its own value is no other row's.
       expect((await send('PATCH', `/Permits/${body.id}`, '{"Code":"A-2","Zones":1}')).status).toBe(200)
       expect((await send('PATCH', '/Permits/1', '{"Code":"a-1"}')).status).toBe(200)
@@ -396,10 +394,7 @@ describe('one file that declares an entity, and a migration that a command write
       const { body: document } = await send('POST', '/Documents', '{"Title":"Plan"}')
       expect((await permit('D-1', { DocumentId: document.id })).status).toBe(201)
       const { Error: error } = (await permit('D-1', { DocumentId: document.id })).body
-      expect([error.Code, error.Details.map(({ Target }: Json) => Target)]).toEqual([
-        'AlreadyExists',
-        ['Code', 'DocumentId'],
-      ])
+      expect([error.Code, error.Details.map(({ Target }: Json) => Target)]).toEqual(['AlreadyExists', ['Code', 'DocumentId']])
       const missing = (await permit('D-1', { DocumentId: 999_999 })).body.Error
       expect(missing.Details.map(({ Code, Target }: Json) => `${Code} ${Target}`).sort()).toEqual([
         'AlreadyExists Code',
@@ -423,10 +418,7 @@ describe('one file that declares an entity, and a migration that a command write
         expect(await several([rowOf('M-3'), rowOf('M-1'), rowOf('M-2')], query)).toEqual(taken)
       expect(await several([rowOf('M-3'), rowOf('M-4'), rowOf('M-3')])).toEqual([409, 'AlreadyExists [2].Code'])
       const missing = [rowOf('M-3'), rowOf('M-1', { DocumentId: 999_999 })]
-      expect((await several(missing)).slice(1).sort()).toEqual([
-        'AlreadyExists [1].Code',
-        'ReferenceNotFound [1].DocumentId',
-      ])
+      expect((await several(missing)).slice(1).sort()).toEqual(['AlreadyExists [1].Code', 'ReferenceNotFound [1].DocumentId'])
       expect(await total()).toBe(before)
       expect(await several([rowOf('M-3'), rowOf('M-4')], '?dryRun=1')).toEqual([200, 2])
       // At the same time: one of those that have a value in common.
@@ -446,9 +438,7 @@ describe('one file that declares an entity, and a migration that a command write
 
     test('of writes at the same time one has the value, and each has its own answer', async () => {
       for (const round of ['r', 's']) {
-        const answers = await Promise.all(
-          Array.from({ length: 24 }, (_, at) => permit(`${round}${at % 3}`, { Zones: at })),
-        )
+        const answers = await Promise.all(Array.from({ length: 24 }, (_, at) => permit(`${round}${at % 3}`, { Zones: at })))
         const made = answers.filter(({ status }) => status === 201)
         expect(made.map(({ body }) => body.code).sort()).toEqual([0, 1, 2].map((at) => `${round}${at}`))
         // What was answered is what was asked for.
@@ -546,8 +536,7 @@ describe('one file that declares an entity, and a migration that a command write
       const pattern = new RegExp(filter.items.pattern, 'u')
       for (const text of ['Granted', '>=Void (lost)', '', '!=', '=Requested'])
         expect([text, pattern.test(text)]).toEqual([text, true])
-      for (const text of ['granted', 'Void', '<', 'Void (lost) '])
-        expect([text, pattern.test(text)]).toEqual([text, false])
+      for (const text of ['granted', 'Void', '<', 'Void (lost) ']) expect([text, pattern.test(text)]).toEqual([text, false])
       const refused = paths['/Permits'].post.responses['409'].$ref.split('/').at(-1)
       expect(JSON.stringify(components.responses[refused])).toContain('AlreadyExists')
     })

@@ -22,8 +22,7 @@ beforeEach(async () => {
 
 /** All rows, and the tables that there are. */
 async function everything(): Promise<unknown> {
-  const tables =
-    await server.sql`select relname, relnatts from pg_class where relnamespace = 'public'::regnamespace order by 1`
+  const tables = await server.sql`select relname, relnatts from pg_class where relnamespace = 'public'::regnamespace order by 1`
   const rows = []
   for (const table of ['company', 'employee', 'absence', 'migration'])
     rows.push(await server.sql`select t::text as row from ${server.sql(table)} as t order by 1`)
@@ -64,9 +63,7 @@ describe('hostile text in a query', () => {
     )
 
   test('behind every operator it is a value too', async () => {
-    const cases = ['=', '!=', '<', '<=', '>', '>='].flatMap((operator) =>
-      hostileTexts.map((text) => ({ operator, text })),
-    )
+    const cases = ['=', '!=', '<', '<=', '>', '>='].flatMap((operator) => hostileTexts.map((text) => ({ operator, text })))
     await all(cases, async ({ operator, text }) => {
       const path = `/Companies?Name=${encodeURIComponent(operator + text)}`
       const answer = await server.get(path)
@@ -103,21 +100,11 @@ test(
   async () => {
     const paths = hostileTexts.flatMap((text) => {
       const segment = encodeURIComponent(text)
-      return [
-        `/${segment}`,
-        `/Companies/${segment}`,
-        `/Companies/1${segment}`,
-        `/errors/${segment}`,
-        `/Companies/1/${segment}`,
-      ]
+      return [`/${segment}`, `/Companies/${segment}`, `/Companies/1${segment}`, `/errors/${segment}`, `/Companies/1/${segment}`]
     })
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE'])
       await all(paths, async (path) => {
-        const answer = await server.send(
-          method,
-          path,
-          method === 'GET' || method === 'DELETE' ? undefined : { Name: 'x' },
-        )
+        const answer = await server.send(method, path, method === 'GET' || method === 'DELETE' ? undefined : { Name: 'x' })
         expectHarmless(`${method} ${path}`, answer)
         expect({ method, path, status: [404, 405].includes(answer.status) ? 404 : answer.status }).toEqual({
           method,
@@ -144,16 +131,9 @@ describe('hostile text in a body', () => {
           expectHarmless(text, created)
           expect(created.status).toBe(201)
           const path = `/${collection}/${created.body.id}`
-          for (const answer of [
-            created,
-            await server.put(path, body),
-            await server.patch(path, body),
-            await server.get(path),
-          ])
+          for (const answer of [created, await server.put(path, body), await server.patch(path, body), await server.get(path)])
             for (const name of names) expect({ name, value: valueAt(answer.body, name) }).toEqual({ name, value: text })
-          const found = await server.get(
-            `/${collection}?${names[0]}==${encodeURIComponent(text)}&Id=${created.body.id}`,
-          )
+          const found = await server.get(`/${collection}?${names[0]}==${encodeURIComponent(text)}&Id=${created.body.id}`)
           expect(found.body).toEqual([(await server.get(path)).body])
           expect((await server.remove(path)).status).toBe(204)
         })

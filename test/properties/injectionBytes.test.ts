@@ -117,9 +117,7 @@ describe('hostile headers', () => {
       const reply = await raw('GET /', [`X-Request-Id: ${text}`])
       if (reply.status === 400) continue // no HTTP: refused before it is a request of ours
       expect({ text, status: reply.status }).toEqual({ text, status: 200 })
-      expect(valuesOf(reply, 'x-request-id')).toEqual([
-        expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
-      ])
+      expect(valuesOf(reply, 'x-request-id')).toEqual([expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)])
     }
   })
 
@@ -136,13 +134,7 @@ describe('hostile headers', () => {
       challenge: ['ApiKey'],
     })
     for (const text of hostileTexts.map(inHeader).filter((text) => text.trim() !== ''))
-      for (const header of [
-        `ApiKey ${text}`,
-        text,
-        `ApiKey ${KEY}${text}x`,
-        `ApiKey ${text} ${KEY}`,
-        `Bearer ${KEY}`,
-      ]) {
+      for (const header of [`ApiKey ${text}`, text, `ApiKey ${KEY}${text}x`, `ApiKey ${text} ${KEY}`, `Bearer ${KEY}`]) {
         const reply = await raw('GET /Companies', [`Authorization: ${header}`])
         if (reply.status === 400 && reply.body === '') continue // no HTTP
         const body = reply.body.replace(hint, '')
@@ -159,13 +151,7 @@ describe('hostile headers', () => {
 test('hostile bytes in a path find nothing', async () => {
   // A backslash is a slash to every parser of URLs.
   for (const byte of hostileBytes.filter((own) => own !== '\\'))
-    for (const path of [
-      `/${byte}`,
-      `/Companies${byte}`,
-      `/Companies/${byte}`,
-      `/Companies/1${byte}`,
-      `/errors/${byte}`,
-    ])
+    for (const path of [`/${byte}`, `/Companies${byte}`, `/Companies/${byte}`, `/Companies/1${byte}`, `/errors/${byte}`])
       expect({ path, status: (await raw(`GET ${path}`)).status }).toEqual({ path, status: 404 })
 })
 

@@ -57,10 +57,7 @@ function listRequest(collection: Collection): fc.Arbitrary<ListRequest> {
     })
     .map(({ filters, sorts, pageSize, page, path, shuffle, spelling }) => {
       const spell = SPELLINGS[spelling]
-      const parameters = filters.map(({ field, text }): [string, string] => [
-        spell(field.name),
-        encodeURIComponent(text),
-      ])
+      const parameters = filters.map(({ field, text }): [string, string] => [spell(field.name), encodeURIComponent(text)])
       const definitions = sorts.map(({ field, sign }) => sign + spell(field.name))
       if (definitions.length > 0) parameters.push(['sort', definitions.join(',')])
       if (pageSize !== null) parameters.push([spell('PageSize'), pageSize])

@@ -73,8 +73,7 @@ function writer(random: Random, collection: Collection, ids: number[]) {
     if (random.chance(60)) ids.push(...(await insertRows(sql, random, collection, 1 + random.below(6))))
     for (let writes = random.below(6); writes > 0 && ids.length > 0; writes--) {
       const id = random.pick(ids)
-      if (random.chance(50))
-        await sql`update ${sql(table)} set ${sql(randomValues(random, collection))} where id = ${id}`
+      if (random.chance(50)) await sql`update ${sql(table)} set ${sql(randomValues(random, collection))} where id = ${id}`
       else await sql`delete from ${sql(table)} where id = ${ids.splice(ids.indexOf(id), 1)[0] as number}`
     }
   }

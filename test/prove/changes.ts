@@ -43,10 +43,7 @@ const FAULTS: readonly Fault[] = [
 /** Keeps a copy by the changes, and has webhooks posted, while clients write and things are killed; says where either differs from the database. */
 export async function proveChanges({ seed, rounds, writers = 8, writes = 60 }: Options): Promise<Found> {
   let hooks: HookReader | null = null
-  const cluster = await Cluster.open(
-    { WORKERS: '2', CHANGES_VALUES: 'on', HOOKS_ALLOW: '127.0.0.1' },
-    { isAlone: true },
-  )
+  const cluster = await Cluster.open({ WORKERS: '2', CHANGES_VALUES: 'on', HOOKS_ALLOW: '127.0.0.1' }, { isAlone: true })
   try {
     const random = new Random(seed)
     await cluster.untilAnswered()
@@ -73,11 +70,7 @@ export async function proveChanges({ seed, rounds, writers = 8, writes = 60 }: O
     await untilSettled(cluster.sql)
     await copy.catchUp()
     await hooks.untilTold()
-    const differences = [
-      ...(await copy.differences()),
-      ...(await brokenChains(cluster)),
-      ...hooks.differences(copy.lines),
-    ]
+    const differences = [...(await copy.differences()), ...(await brokenChains(cluster)), ...hooks.differences(copy.lines)]
     const unanswered = clients.reduce((sum, client) => sum + client.unanswered, 0)
     return {
       differences,
@@ -245,7 +238,5 @@ async function brokenChains({ sql }: Cluster): Promise<string[]> {
       from entity_change cross join lateral unnest(changed, before, after) as v (name, was, is_now)
     )
     select entity, id, name, was, left_by from value where turn > 1 and was is distinct from left_by`
-  return broken.map(
-    ({ entity, id, name, was, left_by }) => `${entity} ${id}: ${name} was ${was}, and left as ${left_by}`,
-  )
+  return broken.map(({ entity, id, name, was, left_by }) => `${entity} ${id}: ${name} was ${was}, and left as ${left_by}`)
 }

@@ -89,8 +89,7 @@ function checkIntrusions() {
       // Where no room was left, it shares an entry with others.
       const isAlone = windows.overflowed === overflowed
       const expected = oracle.admit(nowMs)
-      if (isAlone && !Bun.deepEquals(got, expected))
-        throw new Error(JSON.stringify({ seed, step, rules, got, expected }))
+      if (isAlone && !Bun.deepEquals(got, expected)) throw new Error(JSON.stringify({ seed, step, rules, got, expected }))
     }
     intrude = () => {
       // Without an entry it would wait for the lock, which the other process has.
@@ -146,17 +145,10 @@ function admitOrDie(windows: Windows, client: number, steps: number): boolean {
 }
 
 function hasOwn(windows: object, client: number): boolean {
-  return (
-    (windows as { directory: { find(low: number, high: number): number | null } }).directory.find(client, client) !==
-    null
-  )
+  return (windows as { directory: { find(low: number, high: number): number | null } }).directory.find(client, client) !== null
 }
 
-function expectedAfter(
-  rules: readonly Rule[],
-  log: readonly number[],
-  nowMs: number,
-): { decision: Decision; log: number[] } {
+function expectedAfter(rules: readonly Rule[], log: readonly number[], nowMs: number): { decision: Decision; log: number[] } {
   const oracle = new Oracle(rules, log)
   const decision = oracle.admit(nowMs)
   return { decision, log: decision.admitted ? [...log, nowMs] : [...log] }

@@ -83,8 +83,7 @@ if (import.meta.main) {
       const signal = LEAVE_MS ? AbortSignal.timeout(Number(LEAVE_MS)) : null
       const key = keys[number % keys.length] as string
       const isSlow = kind === 'slow bodies'
-      const { path = list, ...write } =
-        kind && !isSlow ? writeOf(kind as 'all', asked) : { method: 'GET', body: undefined }
+      const { path = list, ...write } = kind && !isSlow ? writeOf(kind as 'all', asked) : { method: 'GET', body: undefined }
       const status = isSlow ? await sendSlowly(URL, key) : await statusOf(URL + path, key, signal, write)
       statuses[status] = (statuses[status] ?? 0) + 1
       // All clients of a key together send as many as its limit admits.

@@ -40,12 +40,9 @@ export class HookReader {
   /** What differs from the lines that another reader has read; one that comes again comes in any order. */
   differences(lines: readonly Told[]): string[] {
     const told = new Map<string, Told>()
-    for (const { body } of this.receiver.deliveries)
-      if (!told.has(body.data.token)) told.set(body.data.token, body.data)
+    for (const { body } of this.receiver.deliveries) if (!told.has(body.data.token)) told.set(body.data.token, body.data)
     const written = new Set(lines.map(({ token }) => token))
-    const found = [...told.keys()]
-      .filter((token) => !written.has(token))
-      .map((token) => `the hook was told of ${token} alone`)
+    const found = [...told.keys()].filter((token) => !written.has(token)).map((token) => `the hook was told of ${token} alone`)
     const lasts = new Map<string, number>()
     const places = new Map(lines.map(({ token }, place) => [token, place]))
     for (const { token, entity, id } of told.values()) {

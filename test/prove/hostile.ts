@@ -132,13 +132,12 @@ class Run {
     // A generator for each, so that an attempt is the same over every connection and at any time.
     const attempt = attemptOf(new Random(seed ^ Math.imul(number + 1, 0x9e3779b1)), this.surface, this.host)
     this.sent += Math.max(1, attempt.requests.length)
-    const faults = await (attempt.requests.length > 0
-      ? this.sendWhole(attempt, connection)
-      : this.sendWild(attempt)
-    ).catch((error: Error) => {
-      connection.close()
-      return [error.message]
-    })
+    const faults = await (attempt.requests.length > 0 ? this.sendWhole(attempt, connection) : this.sendWild(attempt)).catch(
+      (error: Error) => {
+        connection.close()
+        return [error.message]
+      },
+    )
     if (faults.length > 0)
       this.faults.push(`attempt ${number} of seed ${seed}, ${attempt.kind}: ${faults.join('; ')}\n${show(attempt)}`)
   }

@@ -126,9 +126,7 @@ class Site {
       const remaining = found.flatMap((answers) => answers.remaining)
       const asked = 2
       if (remaining.length !== limit - asked || new Set(remaining).size !== remaining.length)
-        this.differences.push(
-          `of ${limit - asked} ${remaining.length} were admitted, ${new Set(remaining).size} numbers`,
-        )
+        this.differences.push(`of ${limit - asked} ${remaining.length} were admitted, ${new Set(remaining).size} numbers`)
       return this.count('limits')
     }
   }
@@ -197,16 +195,8 @@ class Site {
       () => ['PATCH', `Absences/${1 + random.below(400)}`, { Status: random.pick(STATUSES) }],
       () => ['POST', 'Absences', { ...absence, EmployeeId: 1 + random.below(50) }],
       () => ['DELETE', `Absences/${1 + random.below(400)}`],
-      () => [
-        'PATCH',
-        `Companies/${1 + random.below(20)}`,
-        { Name: `N${random.below(99)}`, Enabled: random.chance(50) },
-      ],
-      () => [
-        'PATCH',
-        `Employees/${1 + random.below(60)}`,
-        { KnownAs: `K${random.below(99)}`, CompanyId: 1 + random.below(20) },
-      ],
+      () => ['PATCH', `Companies/${1 + random.below(20)}`, { Name: `N${random.below(99)}`, Enabled: random.chance(50) }],
+      () => ['PATCH', `Employees/${1 + random.below(60)}`, { KnownAs: `K${random.below(99)}`, CompanyId: 1 + random.below(20) }],
       () => ['PATCH', `Employees/${1 + random.below(60)}`, { ManagerId: 1 + random.below(60) }],
     ]
     const [method, path, body] = random.pick(writes)()

@@ -93,10 +93,7 @@ const lists: Record<string, Proof> = {
     const { counts, differences, remembered } = await proveLists({ seed, listsMin: options.lists, ...LISTS })
     judged += counts.states ?? 0
     if (differences.length > 0)
-      throw new Differing(
-        `${differences.length} differences, as ${differences.slice(0, 3).join('\n      ')}`,
-        differences.length,
-      )
+      throw new Differing(`${differences.length} differences, as ${differences.slice(0, 3).join('\n      ')}`, differences.length)
     return { ...counts, remembered }
   },
 }
@@ -159,10 +156,7 @@ const machines: Record<string, Proof> = {
     const { counts, differences, settledMs, revokedMs } = found
     if (revokedMs > REVOKED_MS_MAX) differences.push(`a revoked key was accepted for ${revokedMs} ms`)
     if (differences.length > 0)
-      throw new Differing(
-        `${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(counts)}`,
-        differences.length,
-      )
+      throw new Differing(`${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(counts)}`, differences.length)
     return { ...counts, revokedMs, settledMs }
   },
 }
@@ -172,10 +166,7 @@ const changes: Record<string, Proof> = {
   'a copy kept by the changes': async (seed) => {
     const { differences, ...found } = await proveChanges({ seed, rounds: 6 })
     if (differences.length > 0)
-      throw new Differing(
-        `${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(found)}`,
-        differences.length,
-      )
+      throw new Differing(`${differences.slice(0, 5).join('\n      ')}\n      ${JSON.stringify(found)}`, differences.length)
     return found
   },
 }
@@ -209,11 +200,7 @@ const options = new Command('prove')
   .option('--requests <n>', 'how many requests the hostile client sends', parseCount, 1_000_000)
   .option('--from <n>', 'the attempt of a seed that it begins with, as a line of an earlier run says', parseCount, 0)
   .option('--lists <n>', 'in each proof of lists, at least so many lists beside writes', parseCount, 0)
-  .option(
-    '--seed <n>',
-    'what the first round of random numbers begins with, as a line of an earlier run says',
-    parseCount,
-  )
+  .option('--seed <n>', 'what the first round of random numbers begins with, as a line of an earlier run says', parseCount)
   .parse()
   .opts<{
     minutes: number
@@ -282,10 +269,7 @@ async function proveTests(file: string, seed: number): Promise<Record<string, un
   const passes = Number(/^ *(\d+) pass$/m.exec(output)?.[1] ?? 0)
   const failures = new Set(output.match(/^\(fail\) .*$/gm))
   if ((await child.exited) !== 0 || passes === 0)
-    throw new Differing(
-      [`${file} ended with ${child.exitCode}`, ...failures].join('\n      '),
-      Math.max(failures.size, 1),
-    )
+    throw new Differing([`${file} ended with ${child.exitCode}`, ...failures].join('\n      '), Math.max(failures.size, 1))
   return { passes }
 }
 
@@ -298,10 +282,7 @@ interface Served {
   log(): string
 }
 
-async function withServer<Found>(
-  own: Record<string, string>,
-  work: (server: Served) => Promise<Found>,
-): Promise<Found> {
+async function withServer<Found>(own: Record<string, string>, work: (server: Served) => Promise<Found>): Promise<Found> {
   const folder = mkdtempSync(join(tmpdir(), 'roster-prove-'))
   const embedded = await startEmbedded({ dataDir: join(folder, 'database'), access: 'everything' })
   const settings = { DATABASE_URL: embedded.url, DATA_DIR: folder, PORT: '0', WORKERS: '2', LOG_LEVEL: 'warn' }

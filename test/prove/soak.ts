@@ -49,13 +49,7 @@ export async function proveSoak(options: Options): Promise<Soaked> {
 }
 
 async function soak(cluster: Cluster, options: Options): Promise<Soaked> {
-  const {
-    seed,
-    seconds,
-    pauseSeconds = PAUSE_SECONDS,
-    clients: count = CLIENTS,
-    faults = Object.keys(soakFaults),
-  } = options
+  const { seed, seconds, pauseSeconds = PAUSE_SECONDS, clients: count = CLIENTS, faults = Object.keys(soakFaults) } = options
   await cluster.untilAnswered()
   const { url } = cluster
   const [veteran = 0] = workersOf(cluster.pid)
@@ -119,9 +113,7 @@ async function untilIdle({ sql }: Cluster): Promise<void> {
 /** What the table says of a row, past the server: none twice, and each in a state that it may have. */
 async function faultInTable({ sql }: Cluster, { collection, marker, states }: OwnRow): Promise<string | null> {
   const { table, columns } = shapes[collection]
-  const found = await sql.unsafe(`select ${columns.version} as version from ${table} where ${columns.marker} = $1`, [
-    marker,
-  ])
+  const found = await sql.unsafe(`select ${columns.version} as version from ${table} where ${columns.marker} = $1`, [marker])
   if (found.length > 1) return `${marker} is there ${found.length} times`
   const version = found.length === 0 ? null : versionIn(found[0]?.version)
   return states.includes(version) ? null : `${marker} is ${version} in the end, and may be ${states.join(' or ')}`

@@ -3,9 +3,7 @@ import { join } from 'node:path'
 import { tryLock } from '../../src/os/lock.ts'
 
 /** Where the programs of requirements.txt lie, python among them; or why there are none. */
-export type PythonPrograms =
-  | { readonly bin: string; readonly lack: null }
-  | { readonly bin: null; readonly lack: string }
+export type PythonPrograms = { readonly bin: string; readonly lack: null } | { readonly bin: null; readonly lack: string }
 
 const OWN_FOLDER = join(import.meta.dir, '.venv')
 const OWN_REQUIREMENTS = join(import.meta.dir, 'requirements.txt')

@@ -20,14 +20,7 @@ const server = runMain({
 })
 const [, url] = await server.waitFor(/listens on (http:\S+?),/)
 // One thread: the parser of Python 3.11 fails where two import or parse at once (python/cpython#106905).
-const words = [
-  `${url}/openapi.json`,
-  '--header',
-  `Authorization: ApiKey ${KEY}`,
-  '--workers',
-  '1',
-  '--continue-on-failure',
-]
+const words = [`${url}/openapi.json`, '--header', `Authorization: ApiKey ${KEY}`, '--workers', '1', '--continue-on-failure']
 const configuration = ['--config-file', join(import.meta.dir, 'schemathesis.toml')]
 const child = Bun.spawn([join(bin, 'schemathesis'), ...configuration, 'run', ...words, ...process.argv.slice(2)], {
   cwd: folder.path,

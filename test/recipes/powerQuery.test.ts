@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { readWebRequests } from './powerQuery.ts'
 
 const read = (name: string) => `<${name}>`
-const call = (options: string) =>
-  `let Source = Json.Document(Web.Contents("http://127.0.0.1:3000", [${options}])) in Source`
+const call = (options: string) => `let Source = Json.Document(Web.Contents("http://127.0.0.1:3000", [${options}])) in Source`
 const urlOf = async (options: string) => (await readWebRequests(call(options), read))[0]?.url
 
 describe('a reader of Power Query', () => {
@@ -14,9 +13,7 @@ describe('a reader of Power Query', () => {
   })
 
   test('keeps an empty value', async () => {
-    expect(await urlOf('RelativePath = "Employees", Query = [ManagerId = ""]')).toBe(
-      'http://127.0.0.1:3000/Employees?ManagerId=',
-    )
+    expect(await urlOf('RelativePath = "Employees", Query = [ManagerId = ""]')).toBe('http://127.0.0.1:3000/Employees?ManagerId=')
   })
 
   test('joins texts, and asks for the values of names', async () => {

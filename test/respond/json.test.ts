@@ -39,8 +39,7 @@ test('D3: null where there is no value', () => {
 })
 
 test('D14: a period without a value in any part is null, one with a single value is whole', () => {
-  const withPeriod = (...period: (string | null)[]) =>
-    JSON.parse(writeEntity(absence, [...ABSENCE.slice(0, 8), ...period]))
+  const withPeriod = (...period: (string | null)[]) => JSON.parse(writeEntity(absence, [...ABSENCE.slice(0, 8), ...period]))
   expect(withPeriod(null, null, null).period).toBeNull()
   expect(withPeriod(null, '0.00000000', null).period).toEqual({ prefered: null, days: 0, hours: null })
   expect(withPeriod('', null, null).period).toEqual({ prefered: '', days: null, hours: null })
@@ -67,8 +66,7 @@ test('what is written fits the schema of the entity', () => {
     entity.properties.map(({ kind }) =>
       kind.name === 'text'
         ? null
-        : ({ boolean: 't', integer: '1', instant: null, date: null, oneOf: null, decimal: '1.00000000' }[kind.name] ??
-          null),
+        : ({ boolean: 't', integer: '1', instant: null, date: null, oneOf: null, decimal: '1.00000000' }[kind.name] ?? null),
     )
   for (const entity of [company, employee, absence]) {
     const written = JSON.parse(writeEntity(entity, row(entity)))

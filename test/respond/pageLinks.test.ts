@@ -7,12 +7,7 @@ function links(page: number, side: 'behind' | 'before' | null, total: number, ro
   const seek = side && { side, position: ['7'] }
   const query: ListQuery = { filters: [], sorts: [], pageSize: 5, page, seek, kept: '', choice: null }
   const { previous, next, isFirst, isLast, last } = pageLinksOf(query, total, rows, hasMore)
-  const parts = [
-    isFirst || 'first',
-    previous && `previous=${previous}`,
-    next && `next=${next}`,
-    isLast || `last=${last}`,
-  ]
+  const parts = [isFirst || 'first', previous && `previous=${previous}`, next && `next=${next}`, isLast || `last=${last}`]
   return parts.filter((part) => typeof part === 'string').join(' ')
 }
 

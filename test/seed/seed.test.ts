@@ -88,8 +88,7 @@ describe('of Roster’s own entities', () => {
   })
   afterAll(() => Promise.all(databases.map((sql) => sql.end())))
 
-  const contents = (sql: postgres.Sql) =>
-    Promise.all(entities.map(({ table }) => sql`select * from ${sql(table)} order by id`))
+  const contents = (sql: postgres.Sql) => Promise.all(entities.map(({ table }) => sql`select * from ${sql(table)} order by id`))
 
   test('the same seed makes the same rows, another one others', async () => {
     const [one, same, other] = await Promise.all(databases.map(contents))
@@ -123,8 +122,7 @@ describe('of Roster’s own entities', () => {
     const [, sql] = databases as [postgres.Sql, postgres.Sql]
     expect(await withRows(sql, entities)).toEqual(entities.map(({ plural }) => plural))
     await seed(sql, entities, options(62))
-    const [found] =
-      await sql`select count(*)::int as rows, count(distinct employee_number)::int as numbers from employee`
+    const [found] = await sql`select count(*)::int as rows, count(distinct employee_number)::int as numbers from employee`
     expect(found).toEqual({ rows: 110, numbers: 110 })
   })
 })

@@ -61,8 +61,7 @@ export function hasOddBytes({ target, headers }: Pick<RandomRequest, 'target' | 
 }
 
 function faultsOfError(status: number, headers: RawResponse['headers'], body: string, url: string): string[] {
-  if (headers.get('content-type') !== 'application/json; charset=utf-8')
-    return [`an error as ${headers.get('content-type')}`]
+  if (headers.get('content-type') !== 'application/json; charset=utf-8') return [`an error as ${headers.get('content-type')}`]
   const { Error: error, ...rest } = JSON.parse(body)
   const faults: string[] = []
   if (Object.keys(rest).length > 0 || String(Object.keys(error ?? {})) !== ERROR_KEYS)
@@ -70,8 +69,7 @@ function faultsOfError(status: number, headers: RawResponse['headers'], body: st
   const code = error.Code as ErrorCode
   if (errorTable[code]?.status !== status) faults.push(`${error.Code} with ${status}`)
   if (error.Reference !== `${url}/errors/${code}`) faults.push(`the reference is ${error.Reference}`)
-  if (typeof error.Target !== 'string' || !/\S/.test(error.Message))
-    faults.push(`target or message is missing: ${body}`)
+  if (typeof error.Target !== 'string' || !/\S/.test(error.Message)) faults.push(`target or message is missing: ${body}`)
   for (const detail of error.Details ?? []) {
     const isWhole = String(Object.keys(detail)) === FAULT_KEYS && /\S/.test(detail.Message) && detail.Code in errorTable
     if (!isWhole) faults.push(`a detail of another shape: ${JSON.stringify(detail)}`)

@@ -15,20 +15,7 @@ const collatedText = fc.oneof(
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 100 }).map((text) => text.replaceAll('\0', '')),
   fc.string({ unit: 'grapheme', maxLength: 20 }),
-  fc.constantFrom(
-    '',
-    ' ',
-    '\u{10ffff}',
-    '\ufeff',
-    '\u2028',
-    '\\u0000',
-    '%00',
-    'null',
-    '"',
-    '\r\n',
-    'e\u0301',
-    '😀'.repeat(100),
-  ),
+  fc.constantFrom('', ' ', '\u{10ffff}', '\ufeff', '\u2028', '\\u0000', '%00', 'null', '"', '\r\n', 'e\u0301', '😀'.repeat(100)),
 )
 
 /** A decimal of 0 or more as a JSON number, and as it is printed. D13 */
@@ -57,10 +44,7 @@ const decimal: fc.Arbitrary<DecimalSample> = fc
 /** A date-time in some offset, of which `utc` of the model is the value. D15 */
 const instant = fc
   .tuple(
-    fc.oneof(
-      fc.constantFrom(0, 1_700_000_000, 951_782_400),
-      fc.integer({ min: -62_000_000_000, max: 253_000_000_000 }),
-    ),
+    fc.oneof(fc.constantFrom(0, 1_700_000_000, 951_782_400), fc.integer({ min: -62_000_000_000, max: 253_000_000_000 })),
     fc.oneof(fc.constant(0), fc.integer({ min: -23 * 60 - 59, max: 23 * 60 + 59 })),
     fc.constantFrom('', '', '.5', '.999999999'),
     fc.boolean(),
@@ -133,11 +117,5 @@ export function sort(collection: Collection): fc.Arbitrary<Sort & { sign: string
 
 /** The same name, in the case that a careless client would write. D1, D2 */
 export function spelling(name: string): fc.Arbitrary<string> {
-  return fc.constantFrom(
-    name,
-    name,
-    name.toLowerCase(),
-    name.toUpperCase(),
-    name.charAt(0).toLowerCase() + name.slice(1),
-  )
+  return fc.constantFrom(name, name, name.toLowerCase(), name.toUpperCase(), name.charAt(0).toLowerCase() + name.slice(1))
 }

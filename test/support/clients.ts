@@ -103,8 +103,7 @@ export function startClients(url: string, { count, path, key, keepAlive = true }
     async stop(): Promise<Load> {
       isEnding = true
       for (const end of open) end()
-      for (const giveUpMs = performance.now() + 5_000; open.size > 0 && performance.now() < giveUpMs; )
-        await Bun.sleep(10)
+      for (const giveUpMs = performance.now() + 5_000; open.size > 0 && performance.now() < giveUpMs; ) await Bun.sleep(10)
       return load
     },
   }

@@ -57,10 +57,7 @@ export class Conformance {
     this.templates = Object.keys(document.paths).map((path) => ({
       path,
       // Paths match in any case, and a slash at the end does not count.
-      pattern: new RegExp(
-        `^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}${path === '/' ? '' : '/?'}$`,
-        'i',
-      ),
+      pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}${path === '/' ? '' : '/?'}$`, 'i'),
     }))
   }
 
@@ -87,9 +84,7 @@ export class Conformance {
     if (!response) return [`${operation.operationId} has no status ${answer.status}`]
     const code = method === 'HEAD' || answer.status < 400 ? '' : ` ${codeOf(answer.text)}`
     this.met.add(`${operation.operationId} ${answer.status}${code}`)
-    const pointer = response.$ref
-      ? pointerOf(response.$ref)
-      : ['paths', path as string, verb, 'responses', String(answer.status)]
+    const pointer = response.$ref ? pointerOf(response.$ref) : ['paths', path as string, verb, 'responses', String(answer.status)]
     const { headers = {}, content } = this.at(pointer)
     return [
       ...this.headerFaults(headers, answer),
@@ -110,8 +105,7 @@ export class Conformance {
     if (pieces === null) return []
     const all = described
     const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(all, name, value))
-    if (answer.status < 400)
-      return wrong.map(([name, value]) => `${operationId} takes ${name}=${value}, which is not described`)
+    if (answer.status < 400) return wrong.map(([name, value]) => `${operationId} takes ${name}=${value}, which is not described`)
     const isCertain = wrong.length === 0 && pieces.length <= 32 && !pieces.some((_, at) => isUncertain(at, pieces))
     // Headers may be at fault, which an answer to HEAD cannot say.
     return answer.status === 400 && isCertain && answer.text !== '' && !/"Invalid(?:Host|Header)"/.test(answer.text)
@@ -148,9 +142,7 @@ export class Conformance {
   }
 
   private names({ schema }: Json, name: string): boolean {
-    return this.at(pointerOf(schema.items.$ref)).enum.some(
-      (value: string) => value.toLowerCase() === name.toLowerCase(),
-    )
+    return this.at(pointerOf(schema.items.$ref)).enum.some((value: string) => value.toLowerCase() === name.toLowerCase())
   }
 
   private isInteger({ schema: { minimum = Number.NEGATIVE_INFINITY } }: Json, value: string): boolean {

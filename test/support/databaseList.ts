@@ -22,9 +22,7 @@ export async function databaseList(url: string, headers: Readonly<Record<string,
     if (!done) text += value
     else {
       await reader.cancel()
-      return lines
-        .slice((page - 1) * pageSize, Math.min(page * pageSize, lines.length - 1))
-        .map((line) => JSON.parse(line))
+      return lines.slice((page - 1) * pageSize, Math.min(page * pageSize, lines.length - 1)).map((line) => JSON.parse(line))
     }
   }
 }

@@ -167,9 +167,7 @@ function printed({ language, answer: shown }: Exchange, output: string): string 
   if (language === 'json') return broken(output)
   return responsesOf(output)
     .map(({ head, body }) => {
-      const kept = head.filter(
-        (line) => !REPEATED.test(line) || shown.includes(`${line.slice(0, line.indexOf(':'))}: `),
-      )
+      const kept = head.filter((line) => !REPEATED.test(line) || shown.includes(`${line.slice(0, line.indexOf(':'))}: `))
       const lines = kept.map((line) => line.replaceAll(', <', ',\n  <')).join('\n')
       return body.trim() === '' ? lines : `${lines}\n\n${broken(body.trim())}`
     })

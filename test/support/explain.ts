@@ -45,7 +45,5 @@ export function idBranches(plan: PlanNode): PlanNode[] {
 export async function readIndexKeys(sql: postgres.Sql): Promise<Map<string, string>> {
   const indexes = await sql`
     select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index`
-  return new Map(
-    indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]),
-  )
+  return new Map(indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]))
 }

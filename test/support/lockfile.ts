@@ -5,11 +5,7 @@ interface Lockfile {
 }
 
 /** Tests that what is installed from a lockfile is the same everywhere, from any mirror of the registry. */
-export function testLockfile(
-  dependencies: Readonly<Record<string, string>>,
-  { packages }: Lockfile,
-  packagesMin: number,
-) {
+export function testLockfile(dependencies: Readonly<Record<string, string>>, { packages }: Lockfile, packagesMin: number) {
   test('each dependency has an exact version, which is the lockfile’s', () => {
     const locked = Object.keys(dependencies).map((name) => [name, packages[`node_modules/${name}`]?.version ?? ''])
     expect(Object.fromEntries(locked)).toEqual(dependencies)

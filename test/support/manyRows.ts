@@ -42,8 +42,7 @@ export async function loadMany(sql: postgres.Sql, counts: Record<Table, number>)
       select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
       from pg_index where not indisunique and indrelid = any (${Object.keys(LOADS)}::regclass[])`
     for (const { name } of indexes) await transaction.unsafe(`drop index ${name}`)
-    for (const table of ['company', 'employee', 'absence'] as const)
-      await transaction.unsafe(LOADS[table](counts[table]))
+    for (const table of ['company', 'employee', 'absence'] as const) await transaction.unsafe(LOADS[table](counts[table]))
     for (const { definition } of indexes) await transaction.unsafe(definition)
   })
   await sql.unsafe('vacuum analyze')

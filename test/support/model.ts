@@ -42,11 +42,7 @@ export const writable: Record<Collection, Field[]> = {
 /** What a client can filter and sort by: all of it. D21, D27 */
 export const properties: Record<Collection, Field[]> = {
   Companies: [...fieldsOf('integer', 'Id'), ...writable.Companies],
-  Employees: [
-    ...fieldsOf('integer', 'Id'),
-    ...writable.Employees,
-    ...fieldsOf('text', 'DisplayName', 'Company', 'Manager'),
-  ],
+  Employees: [...fieldsOf('integer', 'Id'), ...writable.Employees, ...fieldsOf('text', 'DisplayName', 'Company', 'Manager')],
   Absences: [...fieldsOf('integer', 'Id'), ...writable.Absences, ...fieldsOf('text', 'Employee')],
 }
 
@@ -104,8 +100,7 @@ const collator = new Intl.Collator('und')
 /** No value comes last. */
 function compareValues(kind: Kind, one: Value, other: Value): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null)
-  if (kind === 'text')
-    return collator.compare(String(one), String(other)) || compareCodePoints(String(one), String(other))
+  if (kind === 'text') return collator.compare(String(one), String(other)) || compareCodePoints(String(one), String(other))
   if (kind === 'decimal') return compare(scaled(String(one)), scaled(String(other)))
   return compare(one, other)
 }

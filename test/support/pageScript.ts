@@ -40,8 +40,7 @@ export function scriptOf(exchanges: readonly Exchange[], { port, dataDir, python
       const text = commands.map((command) => `${command}\nprint(); print('${SEPARATOR}')`).join('\n')
       return [`python -u - <<'${END}'\n${text}\n${END}`]
     },
-    http: (commands) =>
-      readRequests(commands.join('\n\n'), { key: readKey() }).flatMap((request) => [curlOf(request), SEPARATE]),
+    http: (commands) => readRequests(commands.join('\n\n'), { key: readKey() }).flatMap((request) => [curlOf(request), SEPARATE]),
     powerquery: (commands) => {
       const text = commands.join(`\n${SEPARATOR}\n`)
       return [`KEY='${readKey()}' ${bun} test/recipes/powerQuery.ts '${SEPARATOR}' <<'${END}'\n${text}\n${END}`]

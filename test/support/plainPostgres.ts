@@ -103,11 +103,7 @@ async function launch(
   const log = () => readFileSync(logFile, 'utf8')
   const port = freePort()
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', ...more]
-  const child = runner.launch(
-    'postgres',
-    ['-D', runner.cluster, ...settings.flatMap((setting) => ['-c', setting])],
-    file,
-  )
+  const child = runner.launch('postgres', ['-D', runner.cluster, ...settings.flatMap((setting) => ['-c', setting])], file)
   closeSync(file)
   const ended = endOf(child)
   let isRunning = true

@@ -16,10 +16,7 @@ export interface PlanSite {
 }
 
 /** For the top of a test file. `prepare`: once the rows are there. */
-export function usePlanSite(
-  counts: Parameters<typeof loadMany>[1],
-  prepare?: (sql: postgres.Sql) => Promise<void>,
-): PlanSite {
+export function usePlanSite(counts: Parameters<typeof loadMany>[1], prepare?: (sql: postgres.Sql) => Promise<void>): PlanSite {
   const site = {} as PlanSite
   beforeAll(async () => {
     const url = await createDatabase()

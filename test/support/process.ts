@@ -52,9 +52,7 @@ export function run(command: string[], environment: Record<string, string> = {})
   }
   child.stdout?.on('data', collect)
   child.stderr?.on('data', collect)
-  const ended = new Promise<number | string | null>((done) =>
-    child.once('close', (code, signal) => done(code ?? signal)),
-  )
+  const ended = new Promise<number | string | null>((done) => child.once('close', (code, signal) => done(code ?? signal)))
   return {
     pid: child.pid as number,
     output: () => output,

@@ -22,10 +22,7 @@ export async function startPrometheus(target: string): Promise<RunningPrometheus
   const rules = join(import.meta.dir, '../../docs/monitoring/alerts.yml')
   writeFileSync(
     file,
-    shown
-      .replace('127.0.0.1:9464', target)
-      .replace('scrape_interval: 15s', 'scrape_interval: 1s')
-      .replace('alerts.yml', rules),
+    shown.replace('127.0.0.1:9464', target).replace('scrape_interval: 15s', 'scrape_interval: 1s').replace('alerts.yml', rules),
   )
   execFileSync('promtool', ['check', 'config', file], { stdio: 'pipe' })
   const options = [`--config.file=${file}`, `--storage.tsdb.path=${folder}`, `--web.listen-address=127.0.0.1:${port}`]

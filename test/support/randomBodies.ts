@@ -22,23 +22,7 @@ function randomRows(random: Random, collection: AimedCollection): string {
 }
 
 const NO_OBJECTS = [
-  ...[
-    '',
-    ' ',
-    'null',
-    '[]',
-    '"text"',
-    '1',
-    'true',
-    '{',
-    '}',
-    '{}{}',
-    '\ufeff{}',
-    "{'Name':1}",
-    'Name=x',
-    '<a/>',
-    'NaN',
-  ],
+  ...['', ' ', 'null', '[]', '"text"', '1', 'true', '{', '}', '{}{}', '\ufeff{}', "{'Name':1}", 'Name=x', '<a/>', 'NaN'],
   ...['{"a":1,}', '{,}', '{"a"}', '{"a":}', '[{}]', '{"a":1}\0', '\0', '// {}\n{}', '{"\\u0000":1}', '-', '1e400', '"'],
 ]
 
@@ -52,28 +36,18 @@ const oddBodies: readonly ((random: Random, name: string) => string | Buffer)[] 
   (random) => `{${Array.from({ length: random.pick([3, 99, 101, 3_000]) }, (_, at) => `"k${at}":${at}`)}}`,
   (random, name) => `{"${name}":"${'x'.repeat(random.pick([100, 101, 200, 201, 1_000, 20_000]))}"}`,
   (random, name) => `{"${name}":"${'😀'.repeat(random.pick([99, 100, 101, 200, 201]))}"}`,
-  (random, name) =>
-    random.chance(3) ? `{"${name}":"${'x'.repeat(random.pick([1_048_565, 1_048_566, 1_100_000]))}"}` : '{}',
+  (random, name) => (random.chance(3) ? `{"${name}":"${'x'.repeat(random.pick([1_048_565, 1_048_566, 1_100_000]))}"}` : '{}'),
   (_, name) => Buffer.from(`{"${name}":"é"}`, 'utf16le'),
   (_, name) => Buffer.from(`{"${name}":"é"}`, 'latin1'),
   (_, name) => Bun.gzipSync(`{"${name}":"a"}`) as Buffer,
-  (random, name) =>
-    `{"${name}":"\\u${random.pick(['d800', 'dc00\\ud800', '0000', 'ffff', 'D83D\\uDE00', '12', 'zzzz'])}"}`,
+  (random, name) => `{"${name}":"\\u${random.pick(['d800', 'dc00\\ud800', '0000', 'ffff', 'D83D\\uDE00', '12', 'zzzz'])}"}`,
   (random, name) => `{"${name}":${'9'.repeat(random.pick([17, 40, 400, 9_000]))}}`,
   (random, name) => `{"${name}":${random.pick(['1e400', '-1e400', '1e-400', '1E+2', '-0', '0.1e1', '1e9999999999'])}}`,
   (random, name) => `{"${name}":{"${random.pick(PROTOTYPE_NAMES)}":{"a":1}}}`,
   (random) => `{"${random.pick(PROTOTYPE_NAMES)}":{"${random.pick(PROTOTYPE_NAMES)}":1}}`,
 ]
 
-const PROTOTYPE_NAMES = [
-  '__proto__',
-  'constructor',
-  'prototype',
-  'toString',
-  'hasOwnProperty',
-  '__defineGetter__',
-  'then',
-]
+const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__', 'then']
 
 function nested(name: string, depth: number): string {
   // Over 16 KiB, where the server looks at depth and counts first.
@@ -134,8 +108,7 @@ const MISFITS = [
 
 /** A value as it stands in a filter. */
 export function randomText(random: Random, kind: AimedField['kind']): string {
-  if (kind === 'text')
-    return random.pick(['a', 'A', 'Zoë', 'Approved', 'é', '10', ' ', '😀', 'x'.repeat(random.below(110))])
+  if (kind === 'text') return random.pick(['a', 'A', 'Zoë', 'Approved', 'é', '10', ' ', '😀', 'x'.repeat(random.below(110))])
   if (kind === 'boolean') return random.pick(['true', 'false', 'TRUE', 'yes', '1'])
   if (kind === 'integer')
     return random.chance(60)

@@ -36,25 +36,9 @@ export function randomRequest(random: Random, surface: Surface): RandomRequest {
 }
 
 const ODD_PATHS = [
-  ...[
-    '//',
-    '/Companies//1',
-    '/Companies/..',
-    '/./Companies',
-    '/company',
-    '/Employee',
-    '/%43ompanies',
-    '/Companies%2F1',
-  ],
+  ...['//', '/Companies//1', '/Companies/..', '/./Companies', '/company', '/Employee', '/%43ompanies', '/Companies%2F1'],
   ...['/favicon.ico', '/*', '/%', '/%ff', '/errors/x', '/robots.txt', '/Companies/1/2', '/%2e%2e/Companies'],
-  ...[
-    '/Companies;a=b',
-    '/Companies/%c0%af',
-    '/Companies/1%00',
-    '/Companies/%F0%9F%98%80',
-    '/docs/scalar.js',
-    '/docs/..',
-  ],
+  ...['/Companies;a=b', '/Companies/%c0%af', '/Companies/1%00', '/Companies/%F0%9F%98%80', '/docs/scalar.js', '/docs/..'],
 ]
 
 function randomPath(random: Random, { pages }: Surface, { plural }: AimedCollection, method: string): string {
@@ -62,9 +46,7 @@ function randomPath(random: Random, { pages }: Surface, { plural }: AimedCollect
     const kind = random.below(10)
     if (kind < 4) return random.pick(pages).replace(/\{\w+\}/, random.pick(['NotFound', 'notfound', 'x', '%4eotFound']))
     if (kind < 8) return random.pick(ODD_PATHS)
-    return kind === 8
-      ? `/${encodeURIComponent(random.pick(hostileTexts))}`
-      : `/${plural}/${'9'.repeat(random.below(9_000))}`
+    return kind === 8 ? `/${encodeURIComponent(random.pick(hostileTexts))}` : `/${plural}/${'9'.repeat(random.below(9_000))}`
   }
   const name = random.chance(10) ? random.pick([plural.toLowerCase(), plural.toUpperCase(), `${plural}/`]) : plural
   const single =
@@ -123,19 +105,7 @@ function randomSort(random: Random, { properties }: AimedCollection): string {
   return random.pick(['+', '-', '%2B', '%20', '', '-', random.chance(5) ? '--' : '']) + name
 }
 
-const ODD_ESCAPES = [
-  '%',
-  '%Z1',
-  '%C3',
-  '%C3%28',
-  '%ED%A0%80',
-  '%00',
-  '%u0041',
-  '%F4%90%80%80',
-  '%C0%80',
-  '%FE',
-  '%EF%BF%BF',
-]
+const ODD_ESCAPES = ['%', '%Z1', '%C3', '%C3%28', '%ED%A0%80', '%00', '%u0041', '%F4%90%80%80', '%C0%80', '%FE', '%EF%BF%BF']
 
 function randomOperand(random: Random, field: AimedField): string {
   if (random.chance(6)) return random.pick(ODD_ESCAPES)
@@ -162,12 +132,7 @@ const ODD_TYPES = [
     '',
     ';',
   ],
-  ...[
-    'application/json; charset=latin1',
-    'application/xml',
-    'multipart/form-data; boundary=x',
-    'application/json, text/html',
-  ],
+  ...['application/json; charset=latin1', 'application/xml', 'multipart/form-data; boundary=x', 'application/json, text/html'],
   ...['application/x-www-form-urlencoded', `application/${'x'.repeat(3_000)}+json`, 'application/json;', '\xe9/json'],
 ]
 const ODD_HEADERS: readonly [string, string][] = [
@@ -189,30 +154,9 @@ const ODD_HEADERS: readonly [string, string][] = [
 ]
 /** For any header that the document names: what some take, and what none does. */
 const HEADER_VALUES = [
-  ...[
-    '*',
-    '"1"',
-    'W/"1"',
-    '"a", "b"',
-    '""',
-    '"',
-    'W/',
-    '',
-    ' ',
-    ',',
-    '*, *',
-    '1',
-    'abc-1',
-    'x'.repeat(128),
-    'x'.repeat(129),
-  ],
+  ...['*', '"1"', 'W/"1"', '"a", "b"', '""', '"', 'W/', '', ' ', ',', '*, *', '1', 'abc-1', 'x'.repeat(128), 'x'.repeat(129)],
   ...['x'.repeat(255), 'x'.repeat(256), '"'.repeat(255), 'a b', '<x>', '\xe9', "';--", 'null', '0', '"\xff"', '"a\tb"'],
-  ...[
-    '8e03978e-40d5-43dd-bc93-6894a57f9324',
-    '"8e03978e-40d5-43dd-bc93-6894a57f9324"',
-    '"1",'.repeat(300),
-    '9'.repeat(40),
-  ],
+  ...['8e03978e-40d5-43dd-bc93-6894a57f9324', '"8e03978e-40d5-43dd-bc93-6894a57f9324"', '"1",'.repeat(300), '9'.repeat(40)],
 ]
 
 function randomHeaders(random: Random, surface: Surface, hasBody: boolean): [string, string][] {

@@ -3,27 +3,7 @@ import { hostileTexts } from './hostile.ts'
 import type { Collection } from './model.ts'
 import type { Random } from './random.ts'
 
-const TEXTS = [
-  '',
-  'a',
-  'A',
-  'á',
-  'ä',
-  'b',
-  'B',
-  'e f',
-  'e-f',
-  'ef',
-  'é',
-  'e\u0301',
-  'ß',
-  'ss',
-  'ı',
-  'Zoë',
-  'zoe',
-  '9',
-  '10',
-]
+const TEXTS = ['', 'a', 'A', 'á', 'ä', 'b', 'B', 'e f', 'e-f', 'ef', 'é', 'e\u0301', 'ß', 'ss', 'ı', 'Zoë', 'zoe', '9', '10']
 /** What a text column takes. */
 const HOSTILE = hostileTexts.filter((text) => !text.includes('\0') && text.length <= 100)
 const DECIMALS = ['0', '0.00000001', '1', '1.5', '1.50000001', '7', '9999999999.99999999']

@@ -13,23 +13,7 @@ import { operandNear } from './values.ts'
 
 /** As PostgreSQL prints what a column of the kind can hold, and no client would write often. */
 const extremes: Record<string, readonly string[]> = {
-  text: [
-    '',
-    ' ',
-    'a',
-    'A',
-    'á',
-    '\ufeffa',
-    'a\\b',
-    '\\N',
-    '😀',
-    '\u{10ffff}',
-    '\t',
-    '\n\r',
-    "a'b",
-    '<b>',
-    'x'.repeat(400),
-  ],
+  text: ['', ' ', 'a', 'A', 'á', '\ufeffa', 'a\\b', '\\N', '😀', '\u{10ffff}', '\t', '\n\r', "a'b", '<b>', 'x'.repeat(400)],
   boolean: ['f', 't'],
   integer: ['1', '2147483647', '2147483648', '9007199254740991', '9007199254740993', '9223372036854775807'],
   instant: [

@@ -9,8 +9,7 @@ export type Known = Record<'Companies' | 'Employees', Row[]>
 export async function reset(server: TestServer): Promise<Known> {
   await server.sql`truncate company, employee, absence restart identity cascade`
   const known: Known = { Companies: [], Employees: [] }
-  for (const Name of ['Öberg', 'oberg', 'Zenith', null])
-    known.Companies.push(await create(server, 'Companies', { Name }, known))
+  for (const Name of ['Öberg', 'oberg', 'Zenith', null]) known.Companies.push(await create(server, 'Companies', { Name }, known))
   const people = [{ FirstName: 'Zoë', LastName: 'Ångström' }, { KnownAs: 'zoe' }, {}, { FirstName: '', LastName: 'b' }]
   for (const person of people) known.Employees.push(await create(server, 'Employees', person, known))
   return known
@@ -106,9 +105,7 @@ function flat(record: Record<string, Value | Row>): Row {
   const pascal = (key: string) => key.charAt(0).toUpperCase() + key.slice(1)
   for (const [key, value] of Object.entries(record)) {
     if (key !== 'period') row[pascal(key)] = value as Value
-    else
-      for (const part of ['prefered', 'days', 'hours'])
-        row[`Period.${pascal(part)}`] = (value as Row | null)?.[part] ?? null
+    else for (const part of ['prefered', 'days', 'hours']) row[`Period.${pascal(part)}`] = (value as Row | null)?.[part] ?? null
   }
   return row
 }

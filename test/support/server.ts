@@ -118,9 +118,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   const tables = tablesOf(null)
   // A database that is away has no rows to lead to either.
   const cursorSecret = await readCursorSecret(databaseUrl).catch(() => '')
-  await checkChanges(databaseUrl, { isKept: config.changesDays > 0, hasValues: config.changesValues }, []).catch(
-    () => undefined,
-  )
+  await checkChanges(databaseUrl, { isKept: config.changesDays > 0, hasValues: config.changesValues }, []).catch(() => undefined)
   const sql = connect(databaseUrl)
   if (options.keys) await storeKeys(sql, options.keys)
   const tablesFor = async (limits: OwnLimits) => tablesOf(limits)
@@ -132,12 +130,7 @@ export async function startServer(options: Options = {}): Promise<TestServer> {
   })
   const described = await conformance()
 
-  async function send(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> {
+  async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const init: RequestInit = { method, headers: { authorization: `ApiKey ${KEY}`, ...headers }, redirect: 'manual' }
     if (body !== undefined) {
       init.body = typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)

@@ -28,21 +28,7 @@ function unframed(parts: Parts): Parts {
   return { ...parts, headers: parts.headers.filter((header) => !/^(content-length|transfer-encoding):/i.test(header)) }
 }
 
-const LENGTHS = [
-  '-1',
-  '+5',
-  '5 ',
-  '0x5',
-  '5,5',
-  '5, 6',
-  '',
-  ' ',
-  '1e2',
-  '99999999999999999999',
-  '4294967296',
-  '5\t',
-  '٥',
-]
+const LENGTHS = ['-1', '+5', '5 ', '0x5', '5,5', '5, 6', '', ' ', '1e2', '99999999999999999999', '4294967296', '5\t', '٥']
 const ENCODINGS = [
   'chunked, identity',
   'identity, chunked',
@@ -56,65 +42,20 @@ const ENCODINGS = [
 ]
 const CHUNKS = [
   ...['5\r\nhello\r\n0\r\n\r\n', '-1\r\n', 'FFFFFFFFFFFFFFFFF\r\nx', '5\nhello\n0\n\n', '5;a=b\r\nhello\r\n0\r\n\r\n'],
-  ...[
-    '0x5\r\nhello\r\n0\r\n\r\n',
-    '5 \r\nhello\r\n0\r\n\r\n',
-    '5\r\nhelloworld\r\n0\r\n\r\n',
-    'g\r\n',
-    '\r\n\r\n',
-    ';\r\n',
-  ],
+  ...['0x5\r\nhello\r\n0\r\n\r\n', '5 \r\nhello\r\n0\r\n\r\n', '5\r\nhelloworld\r\n0\r\n\r\n', 'g\r\n', '\r\n\r\n', ';\r\n'],
   ...[
     '2\r\n{}\r\n0\r\nTrailer: a\r\n\r\n',
     '2\r\n{}\r\n0\r\nContent-Length: 5\r\n\r\n',
     `${'0'.repeat(3_000)}2\r\n{}\r\n0\r\n\r\n`,
   ],
-  ...[
-    `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`,
-    '2\r\n{}\r\n0\r\n',
-    '2\r\n{}',
-    '80000000\r\n',
-    '7fffffffffffffff\r\n{}',
-  ],
+  ...[`2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`, '2\r\n{}\r\n0\r\n', '2\r\n{}', '80000000\r\n', '7fffffffffffffff\r\n{}'],
 ]
 const LINES = [
-  ...[
-    'GET / HTTP/1.0',
-    'GET / HTTP/2.0',
-    'GET / HTTP/0.9',
-    'GET / http/1.1',
-    'GET /',
-    'GET  / HTTP/1.1',
-    'GET\t/\tHTTP/1.1',
-  ],
-  ...[
-    ' GET / HTTP/1.1',
-    'G\0T / HTTP/1.1',
-    'GET / HTTP/1.1 ',
-    'GET / HTTP/1.1x',
-    '/ HTTP/1.1',
-    'GET http:// HTTP/1.1',
-    '',
-  ],
-  ...[
-    'GET http://evil.example/Companies HTTP/1.1',
-    'GET * HTTP/1.1',
-    'OPTIONS * HTTP/1.1',
-    'CONNECT evil.example:443 HTTP/1.1',
-  ],
-  ...[
-    'CONNECT /Companies HTTP/1.1',
-    'GET ?a=b HTTP/1.1',
-    'GET #a HTTP/1.1',
-    'GET /Companies#a HTTP/1.1',
-    'GET //// HTTP/1.1',
-  ],
-  ...[
-    'get /Companies HTTP/1.1',
-    'gEt / HTTP/1.1',
-    `${'A'.repeat(3_000)} / HTTP/1.1`,
-    'GET file:///etc/passwd HTTP/1.1',
-  ],
+  ...['GET / HTTP/1.0', 'GET / HTTP/2.0', 'GET / HTTP/0.9', 'GET / http/1.1', 'GET /', 'GET  / HTTP/1.1', 'GET\t/\tHTTP/1.1'],
+  ...[' GET / HTTP/1.1', 'G\0T / HTTP/1.1', 'GET / HTTP/1.1 ', 'GET / HTTP/1.1x', '/ HTTP/1.1', 'GET http:// HTTP/1.1', ''],
+  ...['GET http://evil.example/Companies HTTP/1.1', 'GET * HTTP/1.1', 'OPTIONS * HTTP/1.1', 'CONNECT evil.example:443 HTTP/1.1'],
+  ...['CONNECT /Companies HTTP/1.1', 'GET ?a=b HTTP/1.1', 'GET #a HTTP/1.1', 'GET /Companies#a HTTP/1.1', 'GET //// HTTP/1.1'],
+  ...['get /Companies HTTP/1.1', 'gEt / HTTP/1.1', `${'A'.repeat(3_000)} / HTTP/1.1`, 'GET file:///etc/passwd HTTP/1.1'],
   ...['GET \\Companies HTTP/1.1', 'GET /Companies\0 HTTP/1.1', 'GET /\xff\xfe HTTP/1.1', 'GET @evil.example/ HTTP/1.1'],
 ]
 const HOSTS = [
@@ -166,24 +107,13 @@ const breaks: readonly ((parts: Parts, random: Random) => string)[] = [
   (parts, random) =>
     withHeaders(parts, `Expect: ${random.pick(['100-continue', '100-Continue', '200-ok', '', 'x'.repeat(900)])}`),
   (parts) => withHeaders(parts, 'Connection: close, Content-Length, Authorization'),
-  (parts) =>
-    withHeaders(parts, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'),
-  (parts) =>
-    withHeaders(
-      parts,
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Key: x',
-      'Sec-WebSocket-Version: 13',
-    ),
+  (parts) => withHeaders(parts, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'),
+  (parts) => withHeaders(parts, 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13'),
   (parts) => joined(parts, '\n'),
   (parts) => joined(parts, '\r'),
   (parts) => joined({ ...parts, headers: parts.headers.filter((header) => !/^host:/i.test(header)) }),
   (parts, random) =>
-    withHeaders(
-      { ...parts, headers: parts.headers.filter((header) => !/^host:/i.test(header)) },
-      `Host: ${random.pick(HOSTS)}`,
-    ),
+    withHeaders({ ...parts, headers: parts.headers.filter((header) => !/^host:/i.test(header)) }, `Host: ${random.pick(HOSTS)}`),
   (parts) => withHeaders(parts, 'Host: evil.example'),
   (parts, random) => joined({ ...parts, line: random.pick(LINES) }),
   (parts, random) =>

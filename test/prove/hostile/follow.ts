@@ -16,15 +16,8 @@ export function followable(random: Random, { collections }: Surface): RandomRequ
 }
 
 /** What a client makes of an answer: what it should, or the same altered. Null: there is nothing to make anything of. */
-export function followOf(
-  random: Random,
-  surface: Surface,
-  target: string,
-  { headers }: RawResponse,
-): RandomRequest | null {
-  const links = [...(headers.get('link') ?? '').matchAll(/<https?:\/\/[^/]+([^>]+)>/g)].map(
-    ([, link]) => link as string,
-  )
+export function followOf(random: Random, surface: Surface, target: string, { headers }: RawResponse): RandomRequest | null {
+  const links = [...(headers.get('link') ?? '').matchAll(/<https?:\/\/[^/]+([^>]+)>/g)].map(([, link]) => link as string)
   const etag = headers.get('etag')
   if (etag !== undefined && (links.length === 0 || random.chance(50))) return byTag(random, surface, target, etag)
   if (links.length === 0) return null
@@ -58,16 +51,7 @@ function replaced(text: string, at: number, random: Random): string {
 
 function byTag(random: Random, surface: Surface, target: string, etag: string): RandomRequest {
   const value = random.pick([
-    ...[
-      etag,
-      etag,
-      `"x", ${etag}`,
-      `W/${etag}`,
-      etag.replace(/^W\//, ''),
-      etag.slice(1),
-      replaced(etag, 2, random),
-      `${etag},`,
-    ],
+    ...[etag, etag, `"x", ${etag}`, `W/${etag}`, etag.replace(/^W\//, ''), etag.slice(1), replaced(etag, 2, random), `${etag},`],
     etag.repeat(40),
   ])
   const isRow = /\/\d+$/.test(target)

@@ -74,10 +74,7 @@ export function checkSanity({ collection, filters, sorts, path }: List, answer: 
 
 function isSame(answer: Answer, other: Answer): boolean {
   return (
-    answer.status === other.status &&
-    answer.total === other.total &&
-    answer.text === other.text &&
-    answer.link === other.link
+    answer.status === other.status && answer.total === other.total && answer.text === other.text && answer.link === other.link
   )
 }
 

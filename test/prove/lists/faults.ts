@@ -21,8 +21,7 @@ export const signal = (pid: number, name: NodeJS.Signals) => {
 }
 
 export async function backends({ sql }: Cluster, names: string): Promise<number[]> {
-  const rows =
-    await sql`select pid from pg_stat_activity where application_name like ${names} and pid <> pg_backend_pid()`
+  const rows = await sql`select pid from pg_stat_activity where application_name like ${names} and pid <> pg_backend_pid()`
   return rows.map(({ pid }) => pid)
 }
 
@@ -42,8 +41,7 @@ export async function crashPostgres(cluster: Cluster) {
 }
 
 export async function terminate(cluster: Cluster, names: string) {
-  for (const pid of await backends(cluster, names))
-    await cluster.sql`select pg_terminate_backend(${pid})`.catch(() => undefined)
+  for (const pid of await backends(cluster, names)) await cluster.sql`select pg_terminate_backend(${pid})`.catch(() => undefined)
 }
 
 export async function frozen(pids: readonly number[], ms: number) {
@@ -168,8 +166,7 @@ export const faults: readonly Fault[] = [
     run: ({ sql }) =>
       sql.begin(async (transaction) => {
         await transaction`insert into absence (type) select 'many' from generate_series(1, 3000)`
-        for (let write = 0; write < 300; write++)
-          await transaction`update absence set status = ${`${write}`} where id = 1`
+        for (let write = 0; write < 300; write++) await transaction`update absence set status = ${`${write}`} where id = 1`
         await Bun.sleep(600)
         await transaction`delete from absence where type = 'many'`
       }),

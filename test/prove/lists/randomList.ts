@@ -63,8 +63,7 @@ function pathOf(
   pageSize: number,
 ): string {
   const parts = filters.map(
-    ({ field, operator, operand }) =>
-      `${field.name}=${encodeURIComponent(operator === '=' ? operand : operator + operand)}`,
+    ({ field, operator, operand }) => `${field.name}=${encodeURIComponent(operator === '=' ? operand : operator + operand)}`,
   )
   if (sorts.length > 0) parts.push(`sort=${sorts.map(({ field, descending }) => (descending ? '-' : '') + field.name)}`)
   parts.push(`PageSize=${pageSize}`)

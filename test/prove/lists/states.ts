@@ -89,8 +89,7 @@ async function readState(cluster: Cluster, lists: readonly List[], findings: Fin
   const { text, values } = truthOf(list)
   const [row] = await cluster.sql.unsafe(text, values)
   const shown = new Map(answers).get(list.path) as string
-  if (!shown.startsWith(`${row?.total} `))
-    findings.differs('the server without memory', { path: list.path, shown, row })
+  if (!shown.startsWith(`${row?.total} `)) findings.differs('the server without memory', { path: list.path, shown, row })
   return new Map(answers)
 }
 

@@ -2,8 +2,7 @@ import type { Random } from '../../support/random.ts'
 
 /** What others send to the database behind the servers' backs, as psql would: one simple query, of one or more statements. */
 export const SCRIPTS: ((random: Random) => string)[] = [
-  (random) =>
-    `update absence set status = '${random.pick(['Approved', 'Requested'])}' where id % 40 = ${random.below(40)}`,
+  (random) => `update absence set status = '${random.pick(['Approved', 'Requested'])}' where id % 40 = ${random.below(40)}`,
   // Too many rows for one notification each.
   (random) =>
     `update absence set period_days = (id + ${random.below(7)}) % 7; insert into absence (status) select 'Approved' from generate_series(1, 600); delete from absence where id > 1000`,

@@ -87,8 +87,7 @@ export class SoakClient {
     this.rows.splice(this.rows.indexOf(row), 1)
     this.retired.push(row)
     // Most are looked at in the end alone.
-    if (this.retired.length > 40 && this.retired[0]?.states.length === 1)
-      this.tally.settled.push(this.retired.shift() as OwnRow)
+    if (this.retired.length > 40 && this.retired[0]?.states.length === 1) this.tally.settled.push(this.retired.shift() as OwnRow)
   }
 
   private async read(row: OwnRow): Promise<void> {

@@ -26,19 +26,11 @@ export const soakFaults: Readonly<Record<string, (soaked: Soaked) => Promise<unk
 }
 
 /** Clients that leave before they are answered, and clients that send and read slowly. They write nothing. */
-export async function disturb(
-  url: string,
-  key: string,
-  random: Random,
-  isOver: () => boolean,
-  count: (what: string) => void,
-) {
+export async function disturb(url: string, key: string, random: Random, isOver: () => boolean, count: (what: string) => void) {
   const { hostname, port } = new URL(url)
   const head = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ApiKey ${key}\r\n\r\n`
   while (!isOver()) {
-    const request = head(
-      random.pick(['/Absences?sort=-Reason,Type&Reason=!=x', '/Companies/1', '/Employees?PageSize=50']),
-    )
+    const request = head(random.pick(['/Absences?sort=-Reason,Type&Reason=!=x', '/Companies/1', '/Employees?PageSize=50']))
     const socket = connect(Number(port), hostname)
     socket.on('error', () => undefined)
     if (random.chance(50)) {
