@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { version } from '../../package.json'
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import type { Kind, KindName } from '../model/kinds.ts'
+import { clientOperators } from '../model/operators.ts'
 
 /** Files of the runtime, in the order in which one needs the other. */
 const RUNTIME = ['error.ts', 'query.ts', 'exchange.ts', 'connection.ts', 'changes.ts', 'stream.ts', 'collection.ts']
@@ -15,6 +16,7 @@ export function clientFile(entities: readonly Entity[]): string {
     `// The client of Roster ${version}, made by \`npm run --silent roster generate client\`: make it again instead of changing it.`,
     rosterText(names),
     ...[...names].map(([entity, name]) => entityText(entity, name)),
+    `const clientOperators: Readonly<Record<string, string>> = ${JSON.stringify(clientOperators)}`,
     runtime,
   ]
   return parts.join('\n\n').replace(/\n{3,}/g, '\n\n')
@@ -135,6 +137,7 @@ function writeText(member: Member, indent: string): string {
 }
 
 function filterText({ path, kind }: Property): string {
+  if (kind.name === 'text') return `${quoted(path.join('.'))}?: RosterText`
   const test = kind.ordered ? 'RosterOrdered' : 'RosterEqual'
   return `${quoted(path.join('.'))}?: ${test}<${typeText(kind, TAKEN)}>`
 }

@@ -1,19 +1,36 @@
+import { clientOperators } from '../model/operators.ts'
+
 /** Operand of a property without an order: a value, or operators, all of which must hold. */
-export type RosterEqual<Value> = Value | { readonly '='?: Value; readonly '!='?: Value | readonly Value[] }
+export type RosterEqual<Value> =
+  | Value
+  | { readonly '='?: Value; readonly '!='?: Value | readonly Value[]; readonly any?: readonly Value[] }
 
 /** Operand of a property with an order: a value, operators, all of which must hold, or null for no value. */
-export type RosterOrdered<Value> =
-  | Value
+export type RosterOrdered<Value> = Value | null | RosterOperators<Value>
+
+/** Operand of a text: a value, operators, all of which must hold, or null for no value. */
+export type RosterText =
+  | string
   | null
-  | {
-      readonly '='?: Value | null
-      /** None of these; rows without a value are among the others, unless null is one of these. */
-      readonly '!='?: Value | null | readonly (Value | null)[]
-      readonly '<'?: Value
-      readonly '<='?: Value
-      readonly '>'?: Value
-      readonly '>='?: Value
-    }
+  | (RosterOperators<string> & {
+      /** Begins with this, whatever case and accents. */
+      readonly begins?: string
+      /** Contains this, whatever case and accents. */
+      readonly contains?: string
+    })
+
+/** Operators of a property with an order. */
+export interface RosterOperators<Value> {
+  readonly '='?: Value | null
+  /** None of these; rows without a value are among the others, unless null is one of these. */
+  readonly '!='?: Value | null | readonly (Value | null)[]
+  /** One of these; null stands for no value. */
+  readonly any?: readonly (Value | null)[]
+  readonly '<'?: Value
+  readonly '<='?: Value
+  readonly '>'?: Value
+  readonly '>='?: Value
+}
 
 /** A property, ascending; with a minus in front, descending. */
 export type RosterSorted<Name extends string> = Name | `-${Name}`
@@ -64,8 +81,6 @@ export interface RosterQuery<Filter, Sort, Field> extends RosterRows<Filter, Sor
   readonly page?: number | undefined
 }
 
-const operators = ['=', '!=', '<', '<=', '>', '>=']
-
 /** The query string, with its question mark. @throws TypeError for a filter that cannot be written */
 export function queryString(query: RosterQuery<unknown, unknown, unknown>): string {
   const { filter, sort, fields, pageSize, page } = query
@@ -88,13 +103,26 @@ function fieldNames(fields: readonly unknown[]): string {
 
 function filtersOf(name: string, test: unknown): string[] {
   if (typeof test !== 'object' || test === null || test instanceof Date) return parameters(name, '=', test)
+  if (Array.isArray(test)) throw new TypeError(`the filter ${name} is a list: write { any: [...] } for one of its values`)
   return Object.entries(test).flatMap(([operator, operand]) => {
-    if (!operators.includes(operator))
-      throw new TypeError(`the filter ${name} has an operator "${operator}"; there are ${operators.join(' ')}`)
+    const sign = clientOperators[operator]
+    if (sign === undefined) {
+      const known = Object.keys(clientOperators).join(' ')
+      throw new TypeError(`the filter ${name} has an operator "${operator}"; there are ${known}`)
+    }
+    if (sign.startsWith('[')) return bracketed(name, operator, sign, operand)
     return Array.isArray(operand) && operator === '!='
       ? operand.flatMap((value) => parameters(name, operator, value))
       : parameters(name, operator, operand)
   })
+}
+
+/** `status: { any: ['Approved', null] }` as `status[]=Approved&status[]=`. */
+function bracketed(name: string, operator: string, sign: string, operand: unknown): string[] {
+  const values: unknown[] = operator === 'any' && Array.isArray(operand) ? operand : [operand]
+  // Without the filter there would be more rows, not fewer.
+  if (values.length === 0) throw new TypeError(`the filter ${name} has no value in any: leave it out for all rows`)
+  return values.map((value) => `${encoded(name, name + sign)}=${encoded(name, textOf(name, value))}`)
 }
 
 function parameters(name: string, operator: string, value: unknown): string[] {

@@ -3,10 +3,11 @@ import { isText } from '../model/kinds.ts'
 import type { Filter, Seek, Sort } from '../model/query.ts'
 import type { Row } from '../model/sql.ts'
 import { setsBefore } from './beside.ts'
-import { type Bounds, type Coded, type Condition, conditionsOf, inOrderOfCost } from './conditions.ts'
+import { type Coded, type Condition, conditionsOf, inOrderOfCost, type TextBounds } from './conditions.ts'
 import { readLine } from './copyText.ts'
+import type { Dictionary } from './dictionary.ts'
 import { FoundPage } from './foundPage.ts'
-import type { Kernel } from './kernel.ts'
+import { type Kernel, KernelFull } from './kernel.ts'
 import { KeptCounts, type Matches, matchesOf } from './matches.ts'
 import { type PageKey, pageKeysOf } from './pageKeys.ts'
 import { pageRangeOf } from './pageRange.ts'
@@ -49,6 +50,8 @@ export class ColumnTable {
   /** By id, rows of which a value has no code. */
   private readonly uncodedRows = new Map<number, Uncoded>()
   private readonly kept = new KeptCounts()
+  /** Marks of texts that the list in search looks for. */
+  private marks: RankTable[] = []
 
   /** `kernel`: has the rows in its memory, and those of no other table. */
   constructor(
@@ -61,7 +64,8 @@ export class ColumnTable {
     this.rowCodes = new RowCodes(entity)
     this.store = new RowStore(kernel, hasTexts, orderedBy, segmentRows)
     const uncoded = new Int32Array(properties.length)
-    this.coded = { entity, rowCodes: this.rowCodes, ranks: properties.map(() => null), uncoded }
+    const mark = (column: number, codes: readonly number[]) => this.mark(column, codes)
+    this.coded = { entity, rowCodes: this.rowCodes, ranks: properties.map(() => null), uncoded, mark }
   }
 
   get rows(): number {
@@ -114,9 +118,13 @@ export class ColumnTable {
   }
 
   /** The total, and the rows [offset, offset + size) in the order of `order(entity, sorts)`; null: codes cannot decide. */
-  page(filters: readonly Filter[], sorts: readonly Sort[], offset: number, size: number, bounds?: Bounds): FoundPage | null {
-    const asked = this.asked(filters, sorts, bounds)
-    return asked && this.found(asked, offset, size)
+  page(filters: readonly Filter[], sorts: readonly Sort[], offset: number, size: number, bounds?: TextBounds): FoundPage | null {
+    try {
+      const asked = this.asked(filters, sorts, bounds)
+      return asked && this.found(asked, offset, size)
+    } finally {
+      this.forgetMarks()
+    }
   }
 
   /** Returns the total, and the `size` rows beside a position, with one more at their far end if there is one. */
@@ -125,9 +133,16 @@ export class ColumnTable {
     sorts: readonly Sort[],
     { side, position }: Seek,
     size: number,
-    bounds?: Bounds,
+    bounds?: TextBounds,
   ): FoundPage | null {
-    const asked = this.asked(filters, sorts, bounds)
+    try {
+      return this.foundBeside(this.asked(filters, sorts, bounds), { side, position }, size)
+    } finally {
+      this.forgetMarks()
+    }
+  }
+
+  private foundBeside(asked: Asked | null, { side, position }: Seek, size: number): FoundPage | null {
     const sets = asked && setsBefore(asked.keys, this.rowCodes, position)
     if (asked === null || sets === null) return null
     const counts = sets.map((set) => matchesOf(this.kernel, this.store, inOrderOfCost([...asked.conditions, ...set])).total)
@@ -160,10 +175,28 @@ export class ColumnTable {
   }
 
   /** Null: codes cannot decide. */
-  private asked(filters: readonly Filter[], sorts: readonly Sort[], bounds: Bounds | undefined): Asked | null {
+  private asked(filters: readonly Filter[], sorts: readonly Sort[], bounds: TextBounds | undefined): Asked | null {
     const keys = pageKeysOf(this.coded, sorts)
     const conditions = keys && conditionsOf(this.coded, filters, bounds)
     return keys && conditions && { filters, conditions, keys }
+  }
+
+  private mark(column: number, codes: readonly number[]): RankTable | null {
+    const marks = new Int32Array((this.rowCodes.dictionaries[column] as Dictionary).size)
+    for (const code of codes) marks[code] = 1
+    try {
+      const table = new RankTable(this.kernel, marks)
+      this.marks.push(table)
+      return table
+    } catch (error) {
+      if (error instanceof KernelFull) return null
+      throw error
+    }
+  }
+
+  private forgetMarks() {
+    for (const table of this.marks) table.release()
+    this.marks = []
   }
 
   private forgetUncoded(id: number) {

@@ -1,7 +1,7 @@
 import { compareDecimals, plainDecimal } from '../model/decimal.ts'
 import type { Entity } from '../model/entity.ts'
 import { isText as isTextName, type Kind } from '../model/kinds.ts'
-import type { Sides } from '../model/operators.ts'
+import { equality, type Sides } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { nextAbove, nextBelow } from './codes.ts'
 import { EMPTY_TEXT, NO_TEXT } from './dictionary.ts'
@@ -10,6 +10,8 @@ import type { RowCodes } from './rowCodes.ts'
 
 /** Rows whose code of a property is from the least to the greatest, or all others. */
 export interface Condition {
+  /** Alternatives, of which a row must meet one; the range has all their codes. */
+  readonly anyOf?: readonly Condition[]
   readonly column: number
   readonly least: number
   readonly greatest: number
@@ -26,13 +28,18 @@ export interface Coded {
   readonly ranks: readonly (RankTable | null)[]
   /** By column, how many rows have a value without a code. */
   readonly uncoded: Int32Array
+  /** Ranks of 1 for these codes of a column, and of 0 for the others, until the list is found; null: there is no memory. */
+  mark(column: number, codes: readonly number[]): RankTable | null
 }
 
-/** Bounds of filters that compare texts: texts of a lesser rank are less than the filter's operand. */
-export type Bounds = ReadonlyMap<Filter, number>
+/**
+ * What is known of filters that compare texts: for an order, the rank below which texts are less than the operand; for
+ * `[begins]` and `[contains]`, the codes of the texts that do.
+ */
+export type TextBounds = ReadonlyMap<Filter, number | readonly number[]>
 
 /** Returns the filters as conditions on codes, two ranges of one property as one; null: codes cannot decide. */
-export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: Bounds): Condition[] | null {
+export function conditionsOf(table: Coded, filters: readonly Filter[], bounds?: TextBounds): Condition[] | null {
   const conditions: Condition[] = []
   for (const filter of filters) {
     const condition = conditionOf(table, filter, bounds)
@@ -50,7 +57,8 @@ export function inOrderOfCost(conditions: readonly Condition[]): Condition[] {
 }
 
 function canMeet(one: Condition, other: Condition): boolean {
-  return one.column === other.column && one.byRank === other.byRank && !one.isComplement && !other.isComplement
+  if (one.anyOf || other.anyOf || one.column !== other.column) return false
+  return one.byRank === other.byRank && !one.isComplement && !other.isComplement
 }
 
 function met(one: Condition, other: Condition): Condition {
@@ -58,11 +66,14 @@ function met(one: Condition, other: Condition): Condition {
   return { ...one, least, greatest }
 }
 
-function conditionOf(table: Coded, filter: Filter, bounds?: Bounds): Condition | null {
-  const { property, operator, value } = filter
+function conditionOf(table: Coded, filter: Filter, bounds?: TextBounds): Condition | null {
+  const { property, operator, value, anyOf } = filter
   const { sides } = operator
   const column = table.entity.properties.indexOf(property)
-  if (!sides || (table.uncoded[column] as number) > 0) return null
+  if ((table.uncoded[column] as number) > 0) return null
+  if (anyOf) return anyCondition(table, filter, anyOf)
+  if (operator.folded) return textCondition(table, column, bounds?.get(filter))
+  if (!sides) return null
   const { kind } = property
   const isText = isTextName(kind.name)
   if (value === null) {
@@ -70,10 +81,42 @@ function conditionOf(table: Coded, filter: Filter, bounds?: Bounds): Condition |
     return { column, ...none, isComplement: isText !== sides.equal, byRank: null }
   }
   const operand = kind.printFilter(value)
-  if (isText && isOrder(sides)) return rankCondition(table, column, sides, operand, bounds?.get(filter))
+  if (isText && isOrder(sides)) return rankCondition(table, column, sides, operand, bounds?.get(filter) as number)
   const code = table.rowCodes.find(column, operand)
   const around = code === null && !isText ? aroundNone(kind, operand) : aroundCode(code)
   return around && rangeOf(column, sides, around, null)
+}
+
+/** Meets one of the values. */
+function anyCondition(table: Coded, { property }: Filter, values: readonly (string | null)[]): Condition | null {
+  const ways: Condition[] = []
+  for (const value of values) {
+    const way = conditionOf(table, { property, operator: equality, value })
+    if (way === null) return null
+    ways.push(way)
+  }
+  return unionOf(ways)
+}
+
+function unionOf(ways: readonly Condition[]): Condition {
+  const { column } = ways[0] as Condition
+  const isOpen = ways.some(({ isComplement }) => isComplement)
+  const least = isOpen ? -Infinity : Math.min(...ways.map(({ least }) => least))
+  const greatest = isOpen ? Infinity : Math.max(...ways.map(({ greatest }) => greatest))
+  return { anyOf: ways, column, least, greatest, isComplement: false, byRank: null }
+}
+
+/** So many codes are found sooner one by one, each in the way of a vector, than by the mark of each row's code. */
+const ONE_BY_ONE_MAX = 16
+
+/** The texts of these codes. */
+function textCondition(table: Coded, column: number, codes: number | readonly number[] | undefined): Condition | null {
+  if (typeof codes !== 'object') return null
+  const range = { column, isComplement: false, byRank: null }
+  if (codes.length === 0) return { ...range, least: Infinity, greatest: -Infinity }
+  if (codes.length <= ONE_BY_ONE_MAX) return unionOf(codes.map((code) => ({ ...range, least: code, greatest: code })))
+  const byRank = table.mark(column, codes)
+  return byRank && { ...range, least: 1, greatest: 1, byRank }
 }
 
 const textsWithout = (kind: Kind) => ({ least: NO_TEXT, greatest: kind.emptyIsNoValue ? EMPTY_TEXT : NO_TEXT })

@@ -30,6 +30,11 @@ export class ListSearch {
     this.texts = new OrderedTexts(entity, table, parts.database)
   }
 
+  /** Bytes beside those of the table. */
+  get bytes(): number {
+    return this.texts.foldedBytes
+  }
+
   /** Asks PostgreSQL how the texts lie that a list compares or sorts; null: that is known. */
   prepare(query: ListQuery): Promise<void> | null {
     return this.texts.prepare(query)

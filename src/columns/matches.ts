@@ -105,7 +105,8 @@ function matchSegment(kernel: Kernel, segment: Segment, conditions: readonly Con
 
 /** By the least and the greatest code that the segment has. */
 function verdictOf(segment: Segment, condition: Condition): Verdict {
-  const { column, isComplement, byRank } = condition
+  const { column, isComplement, byRank, anyOf } = condition
+  if (anyOf) return anyOf.every((way) => verdictOf(segment, way) === 'none') ? 'none' : 'some'
   const least = leastIn(segment, condition)
   const greatest = greatestIn(segment, condition)
   if (least > greatest) return isComplement ? 'all' : 'none'
@@ -126,7 +127,12 @@ function greatestIn(segment: Segment, { column, greatest }: Condition): number {
   return segment.isWide[column] ? greatest : Math.min(Math.floor(greatest), NARROW_MAX)
 }
 
-function test({ calls }: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
+function test(kernel: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
+  if (condition.anyOf) testAny(kernel, segment, condition.anyOf, from, to)
+  else testRange(kernel, segment, condition, from, to)
+}
+
+function testRange({ calls }: Kernel, segment: Segment, condition: Condition, from: number, to: number): void {
   const { column, isComplement, byRank } = condition
   const least = leastIn(segment, condition)
   const greatest = greatestIn(segment, condition)
@@ -136,6 +142,22 @@ function test({ calls }: Kernel, segment: Segment, condition: Condition, from: n
   if (segment.isWide[column]) calls.range64(address, rows, from, to, least, greatest, flip)
   else if (byRank) calls.rankRange(address, rows, from, to, byRank.address, least, greatest - least)
   else calls.range32(address, rows, from, to, least, greatest - least, flip)
+}
+
+/** Leaves the rows out that meet none of the conditions. */
+function testAny(kernel: Kernel, segment: Segment, ways: readonly Condition[], from: number, to: number): void {
+  const { words, scratch } = kernel
+  let rest = from
+  for (const way of ways) {
+    const verdict = verdictOf(segment, way)
+    if (verdict === 'none') continue
+    const others = { ...way, isComplement: !way.isComplement }
+    if (verdict === 'some') test(kernel, segment, others, rest, scratch.column)
+    else words.fill(0, scratch.column >> 2, (scratch.column + segment.bitmapBytes) >> 2)
+    rest = scratch.column
+  }
+  for (let at = 0; at < segment.bitmapBytes; at += 4)
+    words[(to + at) >> 2] = (words[(from + at) >> 2] as number) & ~(words[(rest + at) >> 2] as number)
 }
 
 /** Maximum lists: each takes some 30 KB for a table of 10,000,000 rows. */
@@ -163,7 +185,7 @@ function keyOf(filters: readonly Filter[]): string {
   return (
     filters
       // No value is another operand than the text "null".
-      .map(({ property, operator, value }) => `${property.column}${operator.prefix}${value === null ? '\0' : value}`)
+      .map(({ property, operator, value }) => `${property.column}${operator.sign}${value === null ? '\0' : value}`)
       .join('\0')
   )
 }

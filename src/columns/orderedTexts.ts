@@ -3,14 +3,17 @@ import { isText as isTextName } from '../model/kinds.ts'
 import type { Filter, ListQuery, Sort } from '../model/query.ts'
 import type { Reader } from './collation.ts'
 import type { ColumnTable } from './columnTable.ts'
+import type { TextBounds } from './conditions.ts'
+import { FoldedTexts } from './foldedTexts.ts'
 import { KernelFull } from './kernel.ts'
 import { PLACED_MAX, TextRanks } from './textRanks.ts'
 
-/** The orders of a copy's texts, asked of PostgreSQL for the properties by which lists are sorted or compared. */
+/** What lists need of a copy's texts: their orders, asked of PostgreSQL, and the texts without case and accents. */
 export class OrderedTexts {
   private readonly ranks = new Map<Property, TextRanks>()
   /** Ranks that the table has. */
   private readonly used = new Map<Property, Int32Array>()
+  private readonly folded = new Map<Property, FoldedTexts>()
 
   constructor(
     private readonly entity: Entity,
@@ -22,21 +25,43 @@ export class OrderedTexts {
   prepare({ filters, sorts }: ListQuery): Promise<void> | null {
     const waits: Promise<unknown>[] = []
     for (const { property } of sorts) if (isText(property)) this.extend(property, waits)
-    for (const filter of filters) if (isOrdered(filter)) this.findBound(filter.property, filter.value as string, waits)
+    for (const filter of filters) {
+      if (isOrdered(filter)) this.findBound(filter.property, filter.value as string, waits)
+      const folding = filter.operator.folded && this.foldedOf(filter.property).extend()
+      if (folding) waits.push(folding)
+    }
     if (waits.length === 0) return null
     // Without an order the database answers.
     return Promise.all(waits).then(ignore, ignore)
   }
 
   /** The bounds of filters that compare texts, as far as they are known. */
-  boundsOf(filters: readonly Filter[]): ReadonlyMap<Filter, number> | undefined {
-    let bounds: Map<Filter, number> | undefined
+  boundsOf(filters: readonly Filter[]): TextBounds | undefined {
+    let bounds: Map<Filter, number | readonly number[]> | undefined
     for (const filter of filters) {
-      if (!isOrdered(filter)) continue
-      const bound = this.use(filter.property)?.knownBound(filter.value as string) ?? null
+      const bound = this.boundOf(filter)
       if (bound !== null) bounds = (bounds ?? new Map()).set(filter, bound)
     }
     return bounds
+  }
+
+  private boundOf(filter: Filter): number | readonly number[] | null {
+    const { property, operator, value } = filter
+    if (operator.folded) return this.foldedOf(property).find(value as string, operator.folded)
+    return isOrdered(filter) ? (this.use(property)?.knownBound(value as string) ?? null) : null
+  }
+
+  /** Bytes of texts without case and accents. */
+  get foldedBytes(): number {
+    let bytes = 0
+    for (const texts of this.folded.values()) bytes += texts.bytes
+    return bytes
+  }
+
+  private foldedOf(property: Property): FoldedTexts {
+    let folded = this.folded.get(property)
+    if (!folded) this.folded.set(property, (folded = new FoldedTexts(this.table.textsOf(property), this.reader)))
+    return folded
   }
 
   /** Makes the table sort by the orders that there are. */

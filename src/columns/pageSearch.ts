@@ -89,7 +89,7 @@ export class PageSearch {
       isWide ||= segment.isWide[column] as boolean
     }
     for (const condition of this.conditions) {
-      if (condition.column !== column || condition.isComplement || (condition.byRank !== null) !== (ranks !== null)) continue
+      if (condition.column !== column || condition.isComplement || condition.byRank !== ranks) continue
       least = Math.max(least, isWide ? condition.least : Math.ceil(condition.least))
       greatest = Math.min(greatest, isWide ? condition.greatest : Math.floor(condition.greatest))
     }

@@ -55,7 +55,7 @@ function isNarrow(query: ListQuery): boolean {
 /** The row whose list it is, by a name of it; null: the list is of no single row. */
 export function ownerOf({ filters }: ListQuery): string | null {
   for (const { property, operator, value } of filters)
-    if (property.reference && operator.prefix === '=' && value !== null) return `${property.column} ${value}`
+    if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`
   return null
 }
 
@@ -63,7 +63,8 @@ export function ownerOf({ filters }: ListQuery): string | null {
 function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batch | null {
   const { filters } = query
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
-  if (!isNarrow(query) || kinds.some(({ columnType }) => columnType === 'text')) return null
+  const isComparable = filters.every(({ anyOf }) => anyOf === undefined) && kinds.every(({ columnType }) => columnType !== 'text')
+  if (!isNarrow(query) || !isComparable) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
   return batchQuery(piece, typed)

@@ -73,11 +73,12 @@ export function writtenNames({ properties }: Entity): Sql {
 /** A condition for each filter. Filters without a value take no operand; the others take `operands` in their order. */
 export function conditionsOf(filters: readonly Filter[], operands: readonly Param[]): Sql[] {
   let next = 0
-  return filters.map(({ property, operator, value }) => {
-    const column = name(property.column)
-    if (value !== null) return operator.compile(column, operands[next++] as Param)
-    if (!operator.compileEmpty) throw new Error(`operator ${operator.prefix} without a value`)
-    return operator.compileEmpty(column, property.kind.emptyIsNoValue)
+  return filters.map(({ property: { column, kind }, operator, value, anyOf }) => {
+    const [compared] = value === null ? [] : [operator.compile(name(column), operands[next++] as Param)]
+    if (compared && !anyOf?.includes(null)) return compared
+    if (!operator.compileEmpty) throw new Error(`operator ${operator.sign} without a value`)
+    const empty = operator.compileEmpty(name(column), kind.emptyIsNoValue)
+    return compared ? sql`(${compared} or ${empty})` : empty
   })
 }
 

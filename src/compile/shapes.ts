@@ -28,8 +28,8 @@ export class ShapeCache {
 /** Key of filters that compile to the same text: all but the values. */
 export function shapeOfFilters(filters: readonly Filter[]): string {
   let shape = ''
-  for (const { property, operator, value } of filters)
-    shape += ` ${property.column}${operator.prefix}${value === null ? '' : '?'}`
+  for (const { property, operator, value, anyOf } of filters)
+    shape += ` ${property.column}${operator.sign}${value === null ? '' : '?'}${anyOf?.includes(null) ? '-' : ''}`
   return shape
 }
 

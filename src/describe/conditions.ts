@@ -1,6 +1,6 @@
 import type { Kind, PlainName } from '../model/kinds.ts'
-import { type Operator, operators } from '../model/operators.ts'
-import { FILTERS_MAX } from '../parse/filter.ts'
+import { brackets, type Operator, prefixes } from '../model/operators.ts'
+import { FILTERS_MAX, VALUES_MAX } from '../parse/filter.ts'
 import { refTo, type Schema } from './headers.ts'
 
 // Patterns are in the part of regular expressions that JavaScript, Python and RE2 share, and say exactly what the parser
@@ -46,19 +46,28 @@ const operandPatterns: Readonly<Record<PlainName, string>> = {
 /** Nothing behind `<`, `<=`, `>`, `>=` is no text; anything else is, also what begins with another character. */
 const TEXT_CONDITION = '^(?:[<>](?:=[^\\u0000]+|[^=\\u0000][^\\u0000]*)|[^<>\\u0000][^\\u0000]*)?$'
 
-/** The operators that serve a kind. */
-export function operatorsFor(kind: Kind): readonly Operator[] {
-  return operators.filter((operator) => operator.serves(kind))
+/** The operators in front of values that serve a kind. */
+export function prefixesFor(kind: Kind): readonly Operator[] {
+  return prefixes.filter((operator) => operator.serves(kind))
+}
+
+/** The operators in brackets that serve a kind. */
+export function bracketsFor(kind: Kind): readonly Operator[] {
+  return brackets.filter((operator) => operator.serves(kind))
 }
 
 /** Pattern of the text behind the first `=` of a filter on a property of this kind. */
 export function conditionPattern(kind: Kind): string {
   if (kind.name === 'text') return TEXT_CONDITION
-  const serving = operatorsFor(kind)
-  const alone = serving.filter(({ compileEmpty }) => compileEmpty !== null).map(({ prefix }) => prefix)
-  const prefixes = serving.map(({ prefix }) => prefix)
-  const operand = kind.name === 'oneOf' ? anyOf(...(kind.values ?? []).map(literal)) : operandPatterns[kind.name]
-  return `^(?:${anyOf(...prefixes)}?${operand}|${anyOf(...alone)}?)$`
+  const serving = prefixesFor(kind)
+  const alone = serving.filter(({ compileEmpty }) => compileEmpty !== null).map(({ sign }) => sign)
+  const signs = serving.map(({ sign }) => sign)
+  return `^(?:${anyOf(...signs)}?${operandPattern(kind)}|${anyOf(...alone)}?)$`
+}
+
+function operandPattern(kind: Kind): string {
+  if (kind.name === 'text') return '[^\\u0000]+'
+  return kind.name === 'oneOf' ? anyOf(...(kind.values ?? []).map(literal)) : operandPatterns[kind.name]
 }
 
 /** A text as a pattern of itself. */
@@ -66,9 +75,9 @@ function literal(text: string): string {
   return text.replace(/[^\p{L}\p{N} _,&/-]/gu, '\\$&')
 }
 
-/** `IntegerCondition`: what the schema of a kind's conditions is called. */
-function conditionNameOf({ name }: Kind): string {
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}Condition`
+/** `IntegerCondition`, `IntegerValue`: what the schemas of a kind's conditions and operands are called. */
+function schemaNameOf({ name }: Kind, suffix: 'Condition' | 'Value'): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${suffix}`
 }
 
 /**
@@ -76,14 +85,31 @@ function conditionNameOf({ name }: Kind): string {
  * condition or an array, generated clients make one text.
  */
 export function filterSchema(kind: Kind): Schema {
-  const items = kind.values ? conditionSchema(kind) : refTo('schemas', conditionNameOf(kind))
+  const items = kind.values ? conditionSchema(kind) : refTo('schemas', schemaNameOf(kind, 'Condition'))
   return { type: 'array', items, minItems: 1, maxItems: FILTERS_MAX }
 }
 
-/** The schemas of the conditions on properties of these kinds. */
+/** The operands of an operator in brackets. D71 */
+export function bracketSchema(kind: Kind, { isAny }: Operator): Schema {
+  if (!isAny) return { type: 'array', items: refTo('schemas', 'TextPart'), minItems: 1, maxItems: FILTERS_MAX }
+  const items = kind.values ? valueSchema(kind) : refTo('schemas', schemaNameOf(kind, 'Value'))
+  return { type: 'array', items, minItems: 1, maxItems: VALUES_MAX }
+}
+
+/** The schemas of the conditions and operands on properties of these kinds. */
 export function conditionSchemas(kinds: readonly Kind[]): Record<string, Schema> {
-  const shared = kinds.filter(({ values }) => !values)
-  return Object.fromEntries(shared.map((kind) => [conditionNameOf(kind), conditionSchema(kind)]))
+  const schemas = kinds
+    .filter(({ values }) => !values)
+    .flatMap((kind) => [
+      [schemaNameOf(kind, 'Condition'), conditionSchema(kind)],
+      [schemaNameOf(kind, 'Value'), valueSchema(kind)],
+    ])
+  const part = { description: 'A part of a text, whatever its case and accents.', type: 'string', pattern: '^[^\\u0000]+$' }
+  return { ...Object.fromEntries(schemas), ...(kinds.some(({ name }) => name === 'text') && { TextPart: part }) }
+}
+
+function valueSchema(kind: Kind): Schema {
+  return { description: 'An empty value is none.', type: 'string', pattern: `^(?:${operandPattern(kind)})?$` }
 }
 
 function conditionSchema(kind: Kind): Schema {
@@ -96,6 +122,6 @@ function conditionSchema(kind: Kind): Schema {
 
 /** The operators of a kind with their meanings, as a sentence. */
 function describeOperators(kind: Kind): string {
-  const meanings = operatorsFor(kind).map(({ prefix, meaning }) => `\`${prefix}\` ${meaning}`)
+  const meanings = prefixesFor(kind).map(({ sign, meaning }) => `\`${sign}\` ${meaning}`)
   return `An operator and a value without a space between; without an operator it is \`=\`. ${meanings.join('; ')}.`
 }

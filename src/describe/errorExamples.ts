@@ -36,7 +36,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
   InvalidFilter: {
     method: 'GET',
     target: '/Companies?Enabled=%3Efalse',
-    answer: about('Enabled', 'Enabled is true or false: it can be compared with = and !=, not with >.'),
+    answer: about('Enabled', 'Enabled is true or false: it can be compared with =, != and [], not with >.'),
   },
   TooManyFilters: {
     method: 'GET',
@@ -231,7 +231,7 @@ export const errorExamples: Readonly<Record<ErrorCode, ErrorExample>> = {
     target: '/Absences?Reason=%21%3DHoliday&sort=-Period.Days,Reason&page=1000',
     when: 'there are very many absences',
     answer: api(
-      'The list took longer than 3 seconds, or sorted too many rows, and was ended. To get it: filter with = or a range that few rows match, which != and no filter at all are not; sort by one property, such as Period.Days; follow the link "next" page by page instead of asking for page 1000.',
+      'The list took longer than 3 seconds, or sorted too many rows, and was ended. To get it: filter with = or a range that few rows match; !=, [begins], [contains] and no filter at all read every row; sort by one property, such as Period.Days; follow the link "next" page by page instead of asking for page 1000.',
     ),
   },
 }

@@ -2,7 +2,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.ts'
-import { filterSchema, operatorsFor } from './conditions.ts'
+import { bracketSchema, bracketsFor, filterSchema, prefixesFor } from './conditions.ts'
 import { refTo, type Schema } from './headers.ts'
 
 /** Pattern of the keys that `parse/idempotencyKey.ts` accepts. */
@@ -96,7 +96,7 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
 /** The parameters of an entity's list, in the order of their use: filters, sort, paging. Spec 4.2. */
 export function listParameters(entity: Entity): Schema[] {
   return [
-    ...entity.properties.map((property) => filterParameter(entity, property)),
+    ...entity.properties.flatMap((property) => [filterParameter(entity, property), ...bracketParameters(entity, property)]),
     {
       name: 'sort',
       in: 'query',
@@ -137,7 +137,7 @@ export function fieldSchema({ members, properties }: Entity): Schema {
 }
 
 function filterParameter(entity: Entity, property: Property): Schema {
-  const prefixes = operatorsFor(property.kind).map(({ prefix }) => `\`${prefix}\``)
+  const prefixes = prefixesFor(property.kind).map(({ sign }) => `\`${sign}\``)
   return {
     name: property.name,
     in: 'query',
@@ -147,6 +147,17 @@ function filterParameter(entity: Entity, property: Property): Schema {
     schema: filterSchema(property.kind),
     examples: filterExamples(property),
   }
+}
+
+function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Schema[] {
+  return bracketsFor(kind).map((operator) => ({
+    name: name + operator.sign,
+    in: 'query',
+    description: `Filters ${plural} by \`${path.join('.')}\`: ${operator.meaning}.`,
+    style: 'form',
+    explode: true,
+    schema: bracketSchema(kind, operator),
+  }))
 }
 
 function meaningOf({ path, kind }: Property): string {

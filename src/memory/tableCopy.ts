@@ -75,7 +75,7 @@ export class TableCopy {
 
   /** Bytes of the kernel's memory and of the program's own. */
   get bytes(): number {
-    return this.table.bytes
+    return this.table.bytes + this.search.bytes
   }
 
   /** The column by which the rows would lie better for the lists that come; null: they lie well. */

@@ -69,7 +69,7 @@ export class Cursors {
  * break in it, so that nothing of it can be taken for payload.
  */
 function scopeOf(entity: Entity, { filters, sorts }: List): string {
-  const conditions = filters.map(({ property, operator, value }) => JSON.stringify([property.column, operator.prefix, value]))
+  const conditions = filters.map(({ property, operator, value }) => JSON.stringify([property.column, operator.sign, value]))
   const keys = order(entity, sorts).map(({ property, descending }) => [property.column, descending])
   return `${JSON.stringify([entity.table, conditions.sort(), keys])}\n`
 }

@@ -1,3 +1,4 @@
+import { foldSql } from './fold.ts'
 import type { Kind } from './kinds.ts'
 import { type Param, type Sql, sql } from './sql.ts'
 
@@ -9,9 +10,10 @@ export interface Sides {
   readonly none: boolean
 }
 
-/** A filter's operator. This table is all there is: parser, compiler and predicates read it. Spec 4.2, Filtering 5. */
+/** A filter's operator. This table is all there is: parser, compiler, client and documents read it. Spec 4.2, Filtering 5; D71 */
 export interface Operator {
-  readonly prefix: string
+  /** As requests have it: in front of the value, as in `>=`, or in brackets behind the property's name, as in `[contains]`. */
+  readonly sign: string
   readonly meaning: string
   serves(kind: Kind): boolean
   compile(column: Sql, value: Param): Sql
@@ -20,24 +22,36 @@ export interface Operator {
    * not decide.
    */
   readonly sides: Sides | null
+  /** The place of the operand in a folded text, if texts are compared so. */
+  readonly folded: 'anywhere' | 'beginning' | null
+  /** True if several parameters are one filter, whose values are alternatives. */
+  readonly isAny: boolean
   /** For an operand that is empty, "no value"; null: not allowed. */
   readonly compileEmpty: ((column: Sql, emptyIsNoValue: boolean) => Sql) | null
 }
 
+const plain = { folded: null, isAny: false }
 const everyKind = () => true
 const orderedKinds = (kind: Kind) => kind.ordered
+const freeTexts = ({ name }: Kind) => name === 'text'
+/** The operand is folded once, not for each row. */
+const folded = (operand: Param) => sql`(select ${foldSql(sql`${operand}`)})`
+const isNone = (column: Sql, emptyToo: boolean) =>
+  emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`
 
 export const operators: readonly Operator[] = [
   {
-    prefix: '=',
+    ...plain,
+    sign: '=',
     meaning: 'equals; exact and case-sensitive',
     serves: everyKind,
     compile: (column, value) => sql`${column} = ${value}`,
     sides: { less: false, equal: true, greater: false, none: false },
-    compileEmpty: (column, emptyToo) => (emptyToo ? sql`(${column} is null or ${column} = '')` : sql`${column} is null`),
+    compileEmpty: isNone,
   },
   {
-    prefix: '!=',
+    ...plain,
+    sign: '!=',
     meaning: 'not equals; the complement of =, so rows without a value belong here',
     serves: everyKind,
     compile: (column, value) => sql`${column} is distinct from ${value}`,
@@ -45,7 +59,8 @@ export const operators: readonly Operator[] = [
     compileEmpty: (column, emptyToo) => (emptyToo ? sql`${column} <> ''` : sql`${column} is not null`),
   },
   {
-    prefix: '<',
+    ...plain,
+    sign: '<',
     meaning: 'less than',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} < ${value}`,
@@ -53,7 +68,8 @@ export const operators: readonly Operator[] = [
     compileEmpty: null,
   },
   {
-    prefix: '<=',
+    ...plain,
+    sign: '<=',
     meaning: 'less than or equal',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} <= ${value}`,
@@ -61,7 +77,8 @@ export const operators: readonly Operator[] = [
     compileEmpty: null,
   },
   {
-    prefix: '>',
+    ...plain,
+    sign: '>',
     meaning: 'greater than',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} > ${value}`,
@@ -69,11 +86,55 @@ export const operators: readonly Operator[] = [
     compileEmpty: null,
   },
   {
-    prefix: '>=',
+    ...plain,
+    sign: '>=',
     meaning: 'greater than or equal',
     serves: orderedKinds,
     compile: (column, value) => sql`${column} >= ${value}`,
     sides: { less: false, equal: true, greater: true, none: false },
     compileEmpty: null,
   },
+  {
+    sign: '[]',
+    meaning: 'equals any of the values of all parameters of this name',
+    serves: everyKind,
+    compile: (column, values) => sql`${column} = any (${values})`,
+    sides: null,
+    folded: null,
+    isAny: true,
+    compileEmpty: isNone,
+  },
+  {
+    sign: '[begins]',
+    meaning: 'begins with the value, whatever case and accents',
+    serves: freeTexts,
+    compile: (column, value) => sql`starts_with(${foldSql(column)}, ${folded(value)})`,
+    sides: null,
+    folded: 'beginning',
+    isAny: false,
+    compileEmpty: null,
+  },
+  {
+    sign: '[contains]',
+    meaning: 'contains the value, whatever case and accents',
+    serves: freeTexts,
+    compile: (column, value) => sql`strpos(${foldSql(column)}, ${folded(value)}) > 0`,
+    sides: null,
+    folded: 'anywhere',
+    isAny: false,
+    compileEmpty: null,
+  },
 ]
+
+/** Operators that stand in front of the value. */
+export const prefixes: readonly Operator[] = operators.filter(({ sign }) => !sign.startsWith('['))
+
+/** Operators that stand behind the property's name. */
+export const brackets: readonly Operator[] = operators.filter(({ sign }) => sign.startsWith('['))
+
+export const equality = operators.find(({ sign }) => sign === '=') as Operator
+
+/** Operators by their names in the typed client: `>=`, `contains`, `any`. */
+export const clientOperators: Readonly<Record<string, string>> = Object.fromEntries(
+  operators.map(({ sign, isAny }) => [isAny ? 'any' : sign.replace(/[[\]]/g, ''), sign]),
+)

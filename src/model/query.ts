@@ -2,11 +2,14 @@ import type { Choice } from './choice.ts'
 import type { Property } from './entity.ts'
 import type { Operator } from './operators.ts'
 
-/** One condition. `value` is text for PostgreSQL; null stands for an empty operand, "no value". */
+/** One condition. */
 export interface Filter {
   readonly property: Property
   readonly operator: Operator
+  /** Text for PostgreSQL; null stands for an empty operand, "no value". Of `[]` it is an array. */
   readonly value: string | null
+  /** The values of `[]`, each once; null stands for "no value". */
+  readonly anyOf?: readonly (string | null)[]
 }
 
 export interface Sort {

@@ -80,9 +80,9 @@ export class Lists {
 /** Advice on a cheaper list, by what the query asks for; a clause of a sentence. */
 export function narrowing({ filters, sorts, page, seek }: ListQuery): string {
   const ways: string[] = []
-  const excluding = filters.filter(({ operator }) => operator.prefix === '!=')
-  if (excluding.length === filters.length)
-    ways.push('filter with = or a range that few rows match, which != and no filter at all are not')
+  const ofEveryRow = filters.filter(({ operator }) => operator.sign === '!=' || operator.folded !== null)
+  if (ofEveryRow.length === filters.length)
+    ways.push('filter with = or a range that few rows match; !=, [begins], [contains] and no filter at all read every row')
   else ways.push('narrow the ranges, or add a filter that few rows match')
   if (sorts.length > 1) ways.push(`sort by one property, such as ${sorts[0]?.property.name}`)
   const unindexed = sorts.find(({ property }) => !property.indexed)

@@ -3,32 +3,80 @@ import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
-import { type Operator, operators } from '../model/operators.ts'
+import { brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
-import { hintForForeign } from './foreignParameters.ts'
+import { arrayText } from '../model/sql.ts'
+import { hintForBracket, hintForForeign } from './foreignParameters.ts'
 import { findMember } from './names.ts'
 import type { Parameter } from './queryString.ts'
 
 /** More would make one request as costly as hundreds. */
 export const FILTERS_MAX = 32
 
-const firstCharacters = new Set(operators.map(({ prefix }) => prefix.charCodeAt(0)))
-const longestFirst = [...operators].sort((a, b) => b.prefix.length - a.prefix.length)
-const equality = operators.find((operator) => operator.prefix === '=') as Operator
+/** More would make a list of values as costly as many filters. D71 */
+export const VALUES_MAX = 100
+
+const firstCharacters = new Set(prefixes.map(({ sign }) => sign.charCodeAt(0)))
+const longestFirst = [...prefixes].sort((a, b) => b.sign.length - a.sign.length)
+/** `LastName[contains]`: a property, and an operator in brackets. */
+const BRACKETED = /^([^[\]]+)(\[[^[\]]*\])$/
 
 /** One filter. Spec 4.2, Filtering. @throws ApiError UnknownParameter, InvalidFilter; the target is the parameter */
 export function parseFilter(entity: Entity, { name, value: text }: Parameter): Filter {
+  const [, before, bracket] = name.endsWith(']') ? (BRACKETED.exec(name) ?? []) : []
+  if (before !== undefined && bracket !== undefined) return parseBracketed(entity, before, bracket, text)
   const property = findProperty(entity, name)
   const operator = operatorOf(text)
-  const operand = operator ? text.slice(operator.prefix.length) : text
+  const operand = operator ? text.slice(operator.sign.length) : text
   return checkFilter(property, operator ?? equality, operand)
+}
+
+/** Adds a filter; the values of several `[]` of one property are one filter. D71 @throws ApiError TooManyFilters */
+export function addFilter(filters: Filter[], filter: Filter): void {
+  const { property, operator, anyOf } = filter
+  const at = anyOf ? filters.findIndex((other) => other.anyOf && other.property === property) : -1
+  if (at < 0) filters.push(filter)
+  else filters[at] = anyFilter(property, operator, [...(filters[at]?.anyOf ?? []), ...(anyOf ?? [])])
+  if (filters.length > FILTERS_MAX) throw new ApiError('TooManyFilters', `A request may have up to ${FILTERS_MAX} filters.`)
+  const values = filters.reduce((sum, { anyOf = [] }) => sum + anyOf.length, 0)
+  if (values > VALUES_MAX)
+    throw new ApiError(
+      'TooManyFilters',
+      `A request may have up to ${VALUES_MAX} values in parameters such as ${property.name}[].`,
+    )
+}
+
+/** Sorted, because lists of the same values in another order are the same list. */
+function anyFilter(property: Property, operator: Operator, values: readonly (string | null)[]): Filter {
+  const anyOf = [...new Set(values)].sort()
+  return { property, operator, value: arrayText(anyOf), anyOf }
+}
+
+function parseBracketed(entity: Entity, name: string, bracket: string, text: string): Filter {
+  const lower = bracket.toLowerCase()
+  const operator = brackets.find(({ sign }) => sign === lower)
+  if (!operator) throw unknownBracket(entity, name, bracket)
+  const member = findMember(entity, name)
+  if (!member) throw unknownParameter(entity, name + bracket)
+  const filter = checkFilter(findProperty(entity, name), operator, text)
+  return operator.isAny ? anyFilter(filter.property, operator, [filter.value]) : filter
+}
+
+function unknownBracket(entity: Entity, name: string, bracket: string): ApiError {
+  const member = findMember(entity, name)
+  if (!member) return unknownParameter(entity, name + bracket)
+  const served = brackets.filter(({ serves }) => isGroup(member) || serves(member.kind))
+  const known = served.map(({ sign }) => member.name + sign)
+  const hint = hintForBracket(member.name, bracket, known) ?? ` In brackets there are ${known.join(', ')}.`
+  const target = shown(name + bracket)
+  return new ApiError('UnknownParameter', `${entity.plural} has no parameter "${target}".${hint}`, { target })
 }
 
 /** The operator that a parameter's value begins with. */
 function operatorOf(text: string): Operator | undefined {
   if (!firstCharacters.has(text.charCodeAt(0))) return undefined
-  return longestFirst.find(({ prefix }) => text.startsWith(prefix))
+  return longestFirst.find(({ sign }) => text.startsWith(sign))
 }
 
 function findProperty(entity: Entity, name: string): Property {
@@ -42,7 +90,7 @@ function findProperty(entity: Entity, name: string): Property {
 }
 
 // `Start>=2024` is split at its =, so what is left of the operator stands in the name.
-const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ prefix }) => prefix.replace(/\W/g, '\\$&')).join('|')})`)
+const MISPLACED_OPERATOR = new RegExp(`^(.*?)(${longestFirst.map(({ sign }) => sign.replace(/\W/g, '\\$&')).join('|')})`)
 
 function unknownParameter(entity: Entity, name: string): ApiError {
   const known = [...entity.properties.map((property) => property.name), ...RESERVED_PARAMETERS]
@@ -57,14 +105,11 @@ function unknownParameter(entity: Entity, name: string): ApiError {
 
 function checkFilter(property: Property, operator: Operator, operand: string): Filter {
   if (!operator.serves(property.kind)) {
-    const served = operators.filter(({ serves }) => serves(property.kind)).map(({ prefix }) => prefix)
-    throw invalid(
-      property,
-      `is ${property.kind.allowed}: it can be compared with ${served.join(' and ')}, not with ${operator.prefix}`,
-    )
+    const served = operators.filter(({ serves }) => serves(property.kind)).map(({ sign }) => sign)
+    throw invalid(property, `is ${property.kind.allowed}: it can be compared with ${listed(served)}, not with ${operator.sign}`)
   }
   if (operand === '') {
-    if (!operator.compileEmpty) throw invalid(property, `needs a value behind ${operator.prefix}`)
+    if (!operator.compileEmpty) throw invalid(property, `needs a value behind ${operator.sign}`)
     return { property, operator, value: null }
   }
   try {
@@ -77,4 +122,9 @@ function checkFilter(property: Property, operator: Operator, operand: string): F
 
 function invalid(property: Property, reason: string): ApiError {
   return new ApiError('InvalidFilter', `${property.name} ${reason}.`, { target: property.name })
+}
+
+/** `=, != and []` */
+function listed(signs: readonly string[]): string {
+  return `${signs.slice(0, -1).join(', ')} and ${signs.at(-1)}`
 }

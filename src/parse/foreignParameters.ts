@@ -6,8 +6,13 @@ const PURPOSES = {
   page: ['offset', 'skip', 'pageOffset', 'pageNumber', 'pageNo', 'pageIndex', 'p', 'startIndex'],
   cursor: ['pageToken', 'nextToken', 'continuationToken', 'startingAfter', 'endingBefore'],
   sort: ['order', 'orderBy', 'ordering', 'sortBy', 'sortOrder', 'sorting', 'sorts', 'sortField', 'direction', 'dir'],
-  fields: ['fields', 'field', 'select', 'columns', 'attributes', 'include', 'includes', 'expand', 'embed'],
+  fields: ['fields', 'field', 'select', 'columns', 'attributes'],
+  related: ['include', 'includes', 'expand', 'embed', 'populate', 'relations'],
   search: ['q', 'query', 'search', 'keyword', 'keywords', 'term', 'filter', 'filters', 'where'],
+  any: ['or', 'and', 'not'],
+  groups: ['groupBy', 'group', 'aggregate', 'apply', 'having', 'distinct'],
+  total: ['count', 'total', 'totalCount', 'includeCount', 'includeTotalCount', 'inlineCount', 'withCount', 'meta'],
+  form: ['format', 'output', 'accept', 'export'],
 } as const satisfies Record<string, readonly string[]>
 
 type Purpose = keyof typeof PURPOSES
@@ -36,12 +41,44 @@ const hints: Record<Purpose, (entity: Entity) => string> = {
     return `The order is sort=${name}, descending sort=-${name}.`
   },
   fields: (entity) => `Some of the properties are chosen by fields=Id,${exampleOf(entity).name}.`,
-  search: (entity) => `There is no search; a filter is named after its property, as in ${exampleOf(entity).name}=<value>.`,
+  related: () => 'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.',
+  search: (entity) => `A filter is named after its property, as in ${exampleOf(entity).name}[contains]=<text>.`,
+  any: (entity) => {
+    const { name } = exampleOf(entity)
+    return `There is no "or" of several properties; values of one are ${name}[]=<value>&${name}[]=<value>.`
+  },
+  groups: () => 'Lists have no groups and sums: X-Total-Count counts the rows of a filter.',
+  total: () => 'The total is always there, in the header X-Total-Count.',
+  form: () => 'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.',
 }
 
 /** A property that most readers would sort and filter by: the first beside the id. */
 function exampleOf({ properties }: Entity): Property {
   return properties.find(({ name }) => name !== 'Id') ?? (properties[0] as Property)
+}
+
+/** Operators that other APIs write in brackets, and what stands for them here. */
+const BRACKETS: readonly (readonly [RegExp, string])[] = [
+  [/^(i?like|i?regex|n?i?contains?|search|match|fts|has|substring)$/, '[contains]=<text>'],
+  [/^n?i?(begins?|starts?)(with)?$/, '[begins]=<text>'],
+  [/^(in|any|oneof|\d+)$/, '[]=<value>'],
+  [/^(eq|equals?|is)i?$/, '=<value>'],
+  [/^(neq?|not|isnot)$/, '=!=<value>'],
+  [/^(lt|before)$/, '=<<value>'],
+  [/^(lte|le|max|to)$/, '=<=<value>'],
+  [/^(gt|after)$/, '=><value>'],
+  [/^(gte|ge|min|from)$/, '=>=<value>'],
+  [/^(null|isnull|empty)$/, '='],
+  [/^(nnull|notnull|exists|nempty)$/, '=!='],
+]
+
+/** ` Write Name[contains]=<text>.` for `Name[like]`; `known`: what there is in brackets; null: it was nothing known. */
+export function hintForBracket(property: string, bracket: string, known: readonly string[]): string | null {
+  const word = plain(bracket)
+  const meant = BRACKETS.find(([pattern]) => pattern.test(word))?.[1]
+  if (meant === undefined) return null
+  const isServed = !meant.startsWith('[') || known.some((name) => name === property + meant.replace(/=.*/, ''))
+  return isServed ? ` Write ${property}${meant}.` : null
 }
 
 /** `per_page`, `$perPage` and `per-page` are one name. */

@@ -5,7 +5,7 @@ import type { Entity } from '../model/entity.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import type { Filter, ListQuery, Seek, Sort, StreamQuery } from '../model/query.ts'
 import { parseFields } from './fields.ts'
-import { FILTERS_MAX, parseFilter } from './filter.ts'
+import { addFilter, parseFilter } from './filter.ts'
 import type { StreamForm } from './form.ts'
 import { Names } from './names.ts'
 import { PAGE_SIZE_DEFAULT, parsePage, parsePageSize } from './page.ts'
@@ -89,10 +89,8 @@ function readParameters(entity: Entity, query: string): Parameters {
     if (purpose === 'sort') parseSort(entity, value, read.sorts)
     else if (purpose === 'PageSize') read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value))
     else if (purpose === 'fields') read.fields = read.fields === undefined ? value : `${read.fields},${value}`
-    else if (purpose === 'filter') read.filters.push(parseFilter(entity, parameter))
+    else if (purpose === 'filter') addFilter(read.filters, parseFilter(entity, parameter))
     else read[purpose] = once('InvalidForm', purpose, read[purpose], parseSwitch(purpose, value))
-    if (read.filters.length > FILTERS_MAX)
-      throw new ApiError('TooManyFilters', `A request may have up to ${FILTERS_MAX} filters.`)
   }
   return read
 }

@@ -84,7 +84,7 @@ function joined(...parts: string[]): string {
 export const TARGET_LENGTH_MAX = 3 * 1024
 
 /** Characters that clients send raw although URIs do not allow them; a # would begin a fragment. RFC 3986, 2. */
-const NOT_IN_URIS = /[#|\\^`{}]/g
+const NOT_IN_URIS = /[#|\\^`{}[\]]/g
 
 /** Percent-encodes what no URI has, as far as the server has left that raw. */
 export function encodeRaw(text: string): string {

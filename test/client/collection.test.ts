@@ -176,7 +176,7 @@ describe('a page', () => {
     await expect(roster.absences.follow('')).rejects.toThrow('"" is not a link of a page')
   })
 
-  test('operators combine: a range, none of several, no value, any value', async () => {
+  test('operators combine: a range, none and any of several, parts of a text, no value, any value', async () => {
     const totalOf = async (where: string) =>
       Number((await server.sql.unsafe(`select count(*) from absence where ${where}`))[0]?.count)
     const { absences } = roster
@@ -186,6 +186,8 @@ describe('a page', () => {
       absences.list({ filter: { reason: null } }),
       absences.list({ filter: { reason: { '!=': null } } }),
       absences.list({ filter: { id: { '<=': 10, '!=': 4 } } }),
+      absences.list({ filter: { status: { any: ['Approved', null] }, employee: { contains: 'ö' } } }),
+      absences.list({ filter: { employee: { begins: 'g' }, id: { any: [1, 2, 3, 4, 5, 6, 7] } } }),
     ]
     expect((await Promise.all(counts)).map(({ total }) => total)).toEqual(
       await Promise.all([
@@ -194,6 +196,8 @@ describe('a page', () => {
         totalOf(`coalesce(reason, '') = ''`),
         totalOf(`reason <> ''`),
         totalOf('id <= 10 and id <> 4'),
+        totalOf(`(status = 'Approved' or coalesce(status, '') = '') and employee ~* '[oöó]'`),
+        totalOf(`employee ilike 'g%' and id <= 7`),
       ]),
     )
   })

@@ -16,7 +16,7 @@ type Tests = Readonly<Record<string, unknown>>
 const write = (filter: Tests) => queryString({ filter })
 const parse = (entity: Entity, query: string) => parseList(entity, query.slice(1))
 const keyOf = ({ path }: Property) => path.join('.')
-const said = ({ filters }: ListQuery) => filters.map(({ property, operator, value }) => [keyOf(property), operator.prefix, value])
+const said = ({ filters }: ListQuery) => filters.map(({ property, operator, value }) => [keyOf(property), operator.sign, value])
 
 const text = fc
   .oneof(fc.constantFrom(...hostileTexts), fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...'=<>!+& %') }))
@@ -65,7 +65,7 @@ describe('what the client writes is what the server parses', () => {
     fc.assert(
       fc.property(cases, ({ entity, property, value }) => {
         const { filters } = parse(entity, write({ [keyOf(property)]: value }))
-        expect(filters.map(({ property, operator }) => [property.name, operator.prefix])).toEqual([[property.name, '=']])
+        expect(filters.map(({ property, operator }) => [property.name, operator.sign])).toEqual([[property.name, '=']])
         const { name } = property.kind
         expect(meant(name, filters[0]?.value ?? null)).toEqual(sent(name, value))
       }),
@@ -87,7 +87,7 @@ describe('what the client writes is what the server parses', () => {
       fc.property(cases, ({ entity, property, operators }) => {
         const { filters } = parse(entity, write({ [keyOf(property)]: operators }))
         const { name } = property.kind
-        expect(filters.map(({ operator, value }) => [operator.prefix, meant(name, value)])).toEqual(
+        expect(filters.map(({ operator, value }) => [operator.sign, meant(name, value)])).toEqual(
           Object.entries(operators).map(([operator, value]) => [operator, sent(name, value)]),
         )
       }),
@@ -128,6 +128,19 @@ describe('what the client writes is what the server parses', () => {
     ])
   })
 
+  test('any of several values, and parts of texts', () => {
+    const { filters } = parse(
+      absence,
+      write({ status: { any: ['Approved', null, 'a,b'] }, reason: { contains: 'é&', begins: 'x' } }),
+    )
+    expect(filters.map(({ property, operator, value, anyOf }) => [keyOf(property), operator.sign, anyOf ?? value])).toEqual([
+      ['status', '[]', ['Approved', 'a,b', null].sort()],
+      ['reason', '[contains]', 'é&'],
+      ['reason', '[begins]', 'x'],
+    ])
+    expect(parse(employee, write({ id: { any: [9, 7] } })).filters).toMatchObject([{ anyOf: ['7', '9'] }])
+  })
+
   test('< and > before a text that begins with = are not read as <= and >=', () => {
     for (const operator of ['<', '>'])
       expect(said(parse(company, write({ name: { [operator]: '=x' } })))).toEqual([
@@ -144,10 +157,12 @@ describe('a query that cannot be written', () => {
     [
       'an operator that there is not',
       { name: { like: 'x' } },
-      'the filter name has an operator "like"; there are = != < <= > >=',
+      'the filter name has an operator "like"; there are = != < <= > >= any begins contains',
     ],
-    ['a list', { status: ['Approved', 'Declined'] }, 'the filter status has an operator "0"'],
+    ['a list', { status: ['Approved', 'Declined'] }, 'the filter status is a list: write { any: [...] } for one of its values'],
     ['a list behind =', { status: { '=': ['Approved'] } }, 'the filter status is an object'],
+    ['none of any', { status: { any: [] } }, 'the filter status has no value in any: leave it out for all rows'],
+    ['several texts to contain', { name: { contains: ['a', 'b'] } }, 'the filter name is an object'],
     ['a date without a time', { start: new Date('never') }, 'start is a Date without a time'],
     ['half of a surrogate pair', { name: 'a\ud800' }, 'name has half of a surrogate pair'],
   ]

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ColumnTable, type TableOptions } from '../../src/columns/columnTable.ts'
-import type { Bounds } from '../../src/columns/conditions.ts'
+import type { TextBounds } from '../../src/columns/conditions.ts'
 import type { FoundPage } from '../../src/columns/foundPage.ts'
 import { Kernel, KernelFull } from '../../src/columns/kernel.ts'
 import absence from '../../src/entities/absence.ts'
@@ -31,7 +31,7 @@ function differences(table: RandomTable, columns: ColumnTable, lists: number) {
 function difference(table: RandomTable, columns: ColumnTable): string | null {
   const filters = table.filters()
   const bounds = table.boundsOf(columns, filters)
-  const shown = filters.map(({ property, operator, value }) => `${property.name}${operator.prefix}${value}`).join(' & ')
+  const shown = filters.map(({ property, operator, value }) => `${property.name}${operator.sign}${value}`).join(' & ')
   const total = table.count(filters)
   const counted = totalOf(columns, filters, bounds)
   if (counted === null && table.hasUncoded(filters, [])) return null
@@ -62,7 +62,7 @@ function difference(table: RandomTable, columns: ColumnTable): string | null {
 function besideFault(
   table: RandomTable,
   columns: ColumnTable,
-  { filters, sorts, all, bounds }: { filters: Filter[]; sorts: Sort[]; all: readonly number[]; bounds: Bounds | undefined },
+  { filters, sorts, all, bounds }: { filters: Filter[]; sorts: Sort[]; all: readonly number[]; bounds: TextBounds | undefined },
 ): string | null {
   if (all.length === 0) return null
   const at = table.random.below(all.length)

@@ -1,21 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { ColumnTable } from '../../src/columns/columnTable.ts'
+import { FoldedTexts } from '../../src/columns/foldedTexts.ts'
 import { Kernel } from '../../src/columns/kernel.ts'
 import { TextRanks } from '../../src/columns/textRanks.ts'
 import { compileList } from '../../src/compile/list.ts'
 import absence from '../../src/entities/absence.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { Property } from '../../src/model/entity.ts'
-import { operators } from '../../src/model/operators.ts'
+import { isSurelyFolded } from '../../src/model/fold.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 import { parseFilter } from '../../src/parse/filter.ts'
 import { parseList } from '../../src/parse/list.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { Random } from '../support/random.ts'
+import { randomFilter } from '../support/randomFilter.ts'
 import { idsOf, totalOf } from '../support/randomTable.ts'
 import { firstSeed, rounds } from '../support/rounds.ts'
-import { operandNear, storedValue } from '../support/values.ts'
+import { storedValue } from '../support/values.ts'
 
 const TIMEOUT_MS = 60_000
 const ROWS = 600
@@ -27,12 +29,16 @@ const textProperties = properties.filter(({ kind }) => kind.name === 'text')
 let database: Database
 let columns: ColumnTable
 let ranks: ReadonlyMap<Property, TextRanks>
+let folded: ReadonlyMap<Property, FoldedTexts>
 let rows: Row[]
 
 beforeAll(async () => {
   const url = await createDatabase()
   const sql = connect(url)
-  const texts = () => (random.chance(10) ? null : random.chance(50) ? storedValue('text', random) : `name ${random.below(300)}`)
+  // The last two are letters of which versions of Unicode differ, and the Greek ones end in either sigma.
+  const odd = ['Straße', 'ΟΔΟΣ', 'οδοσήμανση', 'ᲐᲑ', 'აბ']
+  const own = () => (random.chance(10) ? random.pick(odd) : storedValue('text', random))
+  const texts = () => (random.chance(10) ? null : random.chance(50) ? own() : `name ${random.below(300)}`)
   const made = Array.from({ length: ROWS }, () => ({
     status: random.pick(['Approved', 'Requested', '', null]),
     type: texts(),
@@ -49,6 +55,7 @@ beforeAll(async () => {
   ranks = new Map(
     textProperties.map((property) => [property, new TextRanks(absence, property, columns.textsOf(property), database)]),
   )
+  folded = new Map(textProperties.map((property) => [property, new FoldedTexts(columns.textsOf(property), database)]))
 }, TIMEOUT_MS)
 afterAll(() => database.end(0))
 
@@ -65,10 +72,22 @@ async function list(filters: readonly Filter[], sorts: readonly Sort[], page: nu
 }
 
 /** Gives the columns what they have to know of texts, as a list does that asks them. */
-async function boundsOf(filters: readonly Filter[]): Promise<Map<Filter, number>> {
-  const ordered = filters.filter(({ property, operator: { prefix } }) => ranks.has(property) && /[<>]/.test(prefix))
-  for (const { property, value } of ordered) await ranks.get(property)?.boundOf(value as string)
-  return new Map(ordered.map((filter) => [filter, ranks.get(filter.property)?.knownBound(filter.value as string) as number]))
+async function boundsOf(filters: readonly Filter[]): Promise<Map<Filter, number | number[]>> {
+  const bounds = new Map<Filter, number | number[]>()
+  for (const filter of filters) {
+    const { property, operator } = filter
+    const value = filter.value as string
+    if (operator.folded) {
+      const texts = folded.get(property)
+      await texts?.extend()
+      const codes = texts?.find(value, operator.folded)
+      if (codes) bounds.set(filter, codes)
+    } else if (ranks.has(property) && /[<>]/.test(operator.sign)) {
+      await ranks.get(property)?.boundOf(value)
+      bounds.set(filter, ranks.get(property)?.knownBound(value) as number)
+    }
+  }
+  return bounds
 }
 
 async function rank(): Promise<void> {
@@ -78,12 +97,9 @@ async function rank(): Promise<void> {
   }
 }
 
-function randomFilter(): Filter {
+function someFilter(): Filter {
   const property = random.pick(random.chance(70) ? textProperties : properties)
-  const served = operators.filter(({ serves }) => serves(property.kind))
-  const near = random.pick(rows)[absence.properties.indexOf(property)] ?? null
-  const operand = operandNear(property.kind.name, near, random)
-  return parseFilter(absence, { name: property.name, value: random.pick(served).prefix + operand, raw: '' })
+  return randomFilter(absence, property, random, () => random.pick(rows)[absence.properties.indexOf(property)] ?? null)
 }
 
 function randomSorts(): Sort[] {
@@ -96,7 +112,7 @@ async function differences(count: number): Promise<unknown[]> {
   const found: unknown[] = []
   let matching = 0
   for (let number = 0; number < count; number++) {
-    const [filters, sorts] = [random.times(2, randomFilter), randomSorts()]
+    const [filters, sorts] = [random.times(2, someFilter), randomSorts()]
     const bounds = await boundsOf(filters)
     const pageSize = 5 + random.below(46)
     const page = 1 + random.below(random.pick([1, 3, 20]))
@@ -107,8 +123,10 @@ async function differences(count: number): Promise<unknown[]> {
     // Page 1 of nothing is no row, so its total is not there either.
     const total = page === 1 && ids.length === 0 ? 0 : expected.total
     matching += ids.length
+    const isUnsure = filters.some(({ operator, value }) => operator.folded && !isSurelyFolded(value as string))
+    if (isUnsure && counted === null && own === null) continue
     if (counted === total && own?.total === total && idsOf(own).join() === ids.join()) continue
-    const shown = filters.map(({ property, operator, value }) => `${property.name}${operator.prefix}${JSON.stringify(value)}`)
+    const shown = filters.map(({ property, operator, value }) => `${property.name}${operator.sign}${JSON.stringify(value)}`)
     found.push({
       shown,
       sorts: sorts.map(({ property, direction }) => `${property.name} ${direction}`),

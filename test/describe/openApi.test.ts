@@ -199,9 +199,13 @@ describe('the parameters of a list', () => {
 
   test('are a filter for each property, sort, and paging', () => {
     const names = parameters.map(({ name, $ref }: Json) => name ?? at($ref.slice(1)).name)
-    const filters = ['Id', 'Status', 'EmployeeId', 'Employee', 'Type', 'Reason', 'Start', 'End']
-    const parts = ['Period.Prefered', 'Period.Days', 'Period.Hours']
-    expect(names).toEqual([...filters, ...parts, 'sort', 'fields', 'PageSize', 'page', 'cursor', 'bom', 'excel', 'If-None-Match'])
+    const texts = ['Status', 'Employee', 'Type', 'Reason', 'Period.Prefered']
+    const properties = ['Id', 'Status', 'EmployeeId', 'Employee', 'Type', 'Reason', 'Start', 'End']
+    const filters = [...properties, 'Period.Prefered', 'Period.Days', 'Period.Hours'].flatMap((name) => [
+      ...[name, `${name}[]`],
+      ...(texts.includes(name) ? [`${name}[begins]`, `${name}[contains]`] : []),
+    ])
+    expect(names).toEqual([...filters, 'sort', 'fields', 'PageSize', 'page', 'cursor', 'bom', 'excel', 'If-None-Match'])
   })
 
   test('sort has each property in three spellings', () => {

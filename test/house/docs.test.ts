@@ -189,7 +189,7 @@ describe('the tables of docs/api.md are those of the code', () => {
   }
 
   test('operators', () => {
-    expect(namesUnder('Filters')).toEqual(operators.map(({ prefix }) => prefix))
+    expect(namesUnder('Filters')).toEqual(operators.map(({ sign }) => sign))
   })
 
   test.each(entities.map((entity) => [entity.plural, entity] as const))('%s', (plural, { members }) => {

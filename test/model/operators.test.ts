@@ -5,13 +5,13 @@ import { operators } from '../../src/model/operators.ts'
 import { name, param, toStatement } from '../../src/model/sql.ts'
 
 const operator = (prefix: string) => {
-  const found = operators.find((candidate) => candidate.prefix === prefix)
+  const found = operators.find((candidate) => candidate.sign === prefix)
   if (!found) throw new Error(`no operator ${prefix}`)
   return found
 }
 
-test('the table has the six operators of spec 4.2, Filtering 5, each once', () => {
-  expect(operators.map(({ prefix }) => prefix)).toEqual(['=', '!=', '<', '<=', '>', '>='])
+test('the table has the operators of spec 4.2, Filtering 5, and of D71 and D72, each once', () => {
+  expect(operators.map(({ sign }) => sign)).toEqual(['=', '!=', '<', '<=', '>', '>=', '[]', '[begins]', '[contains]'])
 })
 
 describe('SQL', () => {
@@ -22,6 +22,7 @@ describe('SQL', () => {
     ['<=', '"name" <= $1'],
     ['>', '"name" > $1'],
     ['>=', '"name" >= $1'],
+    ['[]', '"name" = any ($1)'],
   ] as const)
     test(`${prefix} compiles to ${text}`, () => {
       expect(toStatement(operator(prefix).compile(name('name'), param('v')))).toEqual({ text, values: ['v'] })
@@ -40,10 +41,11 @@ describe('SQL', () => {
   })
 })
 
-test('D25: every kind has = and !=; an order has every kind but boolean', () => {
+test('D25, D71, D72: every kind has =, != and []; an order has every kind but boolean; only texts are searched', () => {
   const kinds = [textKind(9), booleanKind, integerKind(true), instantKind, decimalKind(1, 1)]
   for (const kind of kinds)
-    expect(operators.filter(({ serves }) => serves(kind)).map(({ prefix }) => prefix)).toEqual(
-      kind === booleanKind ? ['=', '!='] : ['=', '!=', '<', '<=', '>', '>='],
-    )
+    expect(operators.filter(({ serves }) => serves(kind)).map(({ sign }) => sign)).toEqual([
+      ...(kind === booleanKind ? ['=', '!=', '[]'] : ['=', '!=', '<', '<=', '>', '>=', '[]']),
+      ...(kind.name === 'text' ? ['[begins]', '[contains]'] : []),
+    ])
 })

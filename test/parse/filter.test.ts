@@ -7,7 +7,7 @@ import { parseFilter } from '../../src/parse/filter.ts'
 
 function parsed(entity: Entity, name: string, value: string) {
   const filter = parseFilter(entity, { name, value, raw: '' })
-  return [filter.property.name, filter.operator.prefix, filter.value]
+  return [filter.property.name, filter.operator.sign, filter.value]
 }
 
 function fault(entity: Entity, name: string, value: string): { code: string; target: string; message: string } {
@@ -118,7 +118,7 @@ describe('values', () => {
         expect(fault(company, 'Enabled', prefix + operand)).toMatchObject({
           code: 'InvalidFilter',
           target: 'Enabled',
-          message: `Enabled is true or false: it can be compared with = and !=, not with ${prefix}.`,
+          message: `Enabled is true or false: it can be compared with =, != and [], not with ${prefix}.`,
         })
     })
 

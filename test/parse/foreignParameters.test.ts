@@ -35,11 +35,34 @@ describe('what other APIs call it is answered with what it is called here', () =
     ['$orderby', 'The order is sort=Name, descending sort=-Name.'],
     ['select', 'Some of the properties are chosen by fields=Id,Name.'],
     ['fields[companies]', 'Some of the properties are chosen by fields=Id,Name.'],
-    ['q', 'There is no search; a filter is named after its property, as in Name=<value>.'],
-    ['search', 'There is no search; a filter is named after its property, as in Name=<value>.'],
-    ['filter[name]', 'There is no search; a filter is named after its property, as in Name=<value>.'],
+    ['q', 'A filter is named after its property, as in Name[contains]=<text>.'],
+    ['search', 'A filter is named after its property, as in Name[contains]=<text>.'],
+    ['filter[name]', 'A filter is named after its property, as in Name[contains]=<text>.'],
+    ['filters[name][$eq]', 'A filter is named after its property, as in Name[contains]=<text>.'],
+    ['expand', 'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.'],
+    ['include', 'Rows of other entities are not included: read them by their ids, as in Id[]=1&Id[]=2.'],
+    ['or', 'There is no "or" of several properties; values of one are Name[]=<value>&Name[]=<value>.'],
+    ['groupBy', 'Lists have no groups and sums: X-Total-Count counts the rows of a filter.'],
+    ['$count', 'The total is always there, in the header X-Total-Count.'],
+    ['format', 'The form is chosen by the header Accept: application/json, text/csv or application/x-ndjson.'],
   ])('%s: %s', (name, hint) => {
     expect(messageFor(company, `${encodeURIComponent(name)}=5`)).toBe(`Companies has no parameter "${name}". ${hint}`)
+  })
+
+  test.each([
+    ['Name[like]', 'Write Name[contains]=<text>.'],
+    ['name[_icontains]', 'Write Name[contains]=<text>.'],
+    ['Name[$startsWith]', 'Write Name[begins]=<text>.'],
+    ['Name[in]', 'Write Name[]=<value>.'],
+    ['Name[0]', 'Write Name[]=<value>.'],
+    ['Name[eq]', 'Write Name=<value>.'],
+    ['Name[gte]', 'Write Name=>=<value>.'],
+    ['Name[null]', 'Write Name=.'],
+    ['Name[_nnull]', 'Write Name=!=.'],
+    ['Name[nonsense]', 'In brackets there are Name[], Name[begins], Name[contains].'],
+    ['Enabled[like]', 'In brackets there are Enabled[].'],
+  ])('%s: %s', (name, hint) => {
+    expect(messageFor(company, `${encodeURIComponent(name)}=5`)).toEndWith(`". ${hint}`)
   })
 
   test('the examples are properties of the entity', () => {

@@ -2,7 +2,9 @@
 // against PostgreSQL.
 import { compareDecimals } from '../../src/model/decimal.ts'
 import type { Entity } from '../../src/model/entity.ts'
+import { foldText } from '../../src/model/fold.ts'
 import type { Kind, KindName } from '../../src/model/kinds.ts'
+import { equality } from '../../src/model/operators.ts'
 import type { Filter } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
 
@@ -57,7 +59,18 @@ export function compilePredicate(entity: Entity, filters: readonly Filter[]): ((
   return (row) => tests.every(({ place, test }) => test?.(row[place] as string | null))
 }
 
-function testOf({ property: { kind }, operator: { sides }, value }: Filter): ValueTest | null {
+function testOf({ property, operator, value, anyOf }: Filter): ValueTest | null {
+  const { kind } = property
+  const { sides, folded } = operator
+  if (anyOf) {
+    const ways = anyOf.map((value) => testOf({ property, operator: equality, value }))
+    return (text) => ways.some((test) => test?.(text))
+  }
+  if (folded) {
+    const part = foldText(value as string)
+    const isAt = (text: string) => (folded === 'beginning' ? text.startsWith(part) : text.includes(part))
+    return (text) => text !== null && isAt(foldText(text))
+  }
   if (sides === null) return null
   if (value === null) {
     const isNone = (text: string | null) => text === null || (kind.emptyIsNoValue && text === '')

@@ -1,15 +1,13 @@
 import type { ColumnTable } from '../../src/columns/columnTable.ts'
-import type { Bounds } from '../../src/columns/conditions.ts'
+import type { TextBounds } from '../../src/columns/conditions.ts'
 import type { FoundPage } from '../../src/columns/foundPage.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
-import { operators } from '../../src/model/operators.ts'
 import { order } from '../../src/model/order.ts'
 import type { Filter, Sort } from '../../src/model/query.ts'
 import type { Row } from '../../src/model/sql.ts'
-import { parseFilter } from '../../src/parse/filter.ts'
 import { compareCodes, compareOf, compilePredicate } from './predicate.ts'
 import type { Random } from './random.ts'
-import { operandNear } from './values.ts'
+import { randomFilter } from './randomFilter.ts'
 
 /** As PostgreSQL prints what a column of the kind can hold, and no client would write often. */
 const extremes: Record<string, readonly string[]> = {
@@ -48,7 +46,7 @@ export interface Change {
 }
 
 /** The total of a list in the columns; null: codes cannot tell. */
-export function totalOf(columns: ColumnTable, filters: readonly Filter[], bounds?: Bounds): number | null {
+export function totalOf(columns: ColumnTable, filters: readonly Filter[], bounds?: TextBounds): number | null {
   return columns.page(filters, [], 0, 0, bounds)?.total ?? null
 }
 
@@ -133,12 +131,8 @@ export class RandomTable {
   filters(): Filter[] {
     return this.random.times(3, () => {
       const place = this.random.below(this.entity.properties.length)
-      const { kind, name } = this.propertyAt(place)
-      const { prefix, compileEmpty } = this.random.pick(operators.filter(({ serves }) => serves(kind)))
-      const isEmpty = compileEmpty !== null && this.random.chance(10)
-      const near = this.random.pick(this.rows)[place] ?? null
-      const operand = isEmpty ? '' : operandNear(kind.name, near, this.random)
-      return parseFilter(this.entity, { name, value: prefix + operand, raw: '' })
+      const near = () => this.random.pick(this.rows)[place] ?? null
+      return randomFilter(this.entity, this.propertyAt(place), this.random, near)
     })
   }
 
@@ -163,14 +157,21 @@ export class RandomTable {
   }
 
   /**
-   * The rank below which the texts are that are less than the operand of each filter by the order of texts; undefined, as of a copy
-   * of a table, where no filter asks for that: only then is kept what was matched.
+   * What columns are told of texts: by the order of texts, the rank below which they are less than a filter's operand; and the codes
+   * of those that contain it. Undefined, as of a copy of a table, where no filter asks for that.
    */
-  boundsOf(columns: ColumnTable, filters: readonly Filter[]): Map<Filter, number> | undefined {
-    const ordered = filters.filter((filter) => compilePredicate(this.entity, [filter]) === null)
-    if (ordered.length === 0) return undefined
+  boundsOf(columns: ColumnTable, filters: readonly Filter[]): Map<Filter, number | number[]> | undefined {
+    const isAsked = (filter: Filter) => filter.operator.folded !== null || compilePredicate(this.entity, [filter]) === null
+    const asked = filters.filter(isAsked)
+    if (asked.length === 0) return undefined
     return new Map(
-      ordered.map((filter) => {
+      asked.map((filter): [Filter, number | number[]] => {
+        if (filter.operator.folded) {
+          const place = this.entity.properties.indexOf(filter.property)
+          const matches = compilePredicate(this.entity, [filter]) as Matches
+          const isFound = (text: string) => matches(this.entity.properties.map((_, at) => (at === place ? text : null)))
+          return [filter, sortedTexts(columns, filter.property).flatMap(([code, text]) => (isFound(text) ? [code] : []))]
+        }
         const texts = sortedTexts(columns, filter.property).map(([, text]) => text)
         const less = texts.filter((text) => compareCodes(text, filter.value as string) < 0).length
         return [filter, 2 * less - 100]

@@ -1,0 +1,118 @@
+import { foldSql, foldText, isSurelyFolded } from '../model/fold.ts'
+import { arrayText, param, sql, toStatement } from '../model/sql.ts'
+import type { Reader } from './collation.ts'
+import type { Texts } from './textOrder.ts'
+
+/** Maximum texts of one property. */
+const TEXTS_MAX = 1_000_000
+/** Texts that are folded in one turn of the event loop. */
+const PIECE = 2_048
+/** Stands before each text, and in none. */
+const MARK = 0
+
+const texts = param(null)
+const { text: FOLD } = toStatement(
+  sql`select ${foldSql(sql`given."V"`)} from unnest(${texts}::text[]) with ordinality as given ("V", "N") order by "N"`,
+  [texts],
+)
+
+/** The texts of a property without case and accents, one behind the other, in which `[begins]` and `[contains]` look. */
+export class FoldedTexts {
+  private octets: Buffer = Buffer.alloc(1 << 10)
+  private length = 0
+  /** By code, where the mark of its text is. */
+  private starts = new Int32Array(1 << 5)
+  /** One more than the greatest code that is folded. */
+  private size = 1
+  private adding: Promise<void> | null = null
+
+  constructor(
+    private readonly texts: Texts,
+    private readonly reader: Reader,
+  ) {}
+
+  get bytes(): number {
+    return this.octets.length + this.starts.byteLength
+  }
+
+  /** Folds the new texts; null: there are none, or too many. @throws ApiError 500, 503 */
+  extend(): Promise<void> | null {
+    if (this.size === this.texts.size || this.texts.size > TEXTS_MAX) return null
+    this.adding ??= this.add().finally(() => {
+      this.adding = null
+    })
+    return this.adding
+  }
+
+  /** The codes of the texts that have the operand in them, or at their beginning, in ascending order; null: that is not known. */
+  find(operand: string, place: 'anywhere' | 'beginning'): number[] | null {
+    if (this.size !== this.texts.size || !isSurelyFolded(operand)) return null
+    const folded = foldText(operand)
+    const needle = Buffer.from(place === 'beginning' ? `\0${folded}` : folded)
+    const all = this.octets.subarray(0, this.length)
+    const codes: number[] = []
+    for (let code = 1; code < this.size; code++) {
+      const at = needle.length === 0 ? this.startOf(code) : all.indexOf(needle, this.startOf(code))
+      if (at < 0) break
+      code = this.codeAt(at, code)
+      codes.push(code)
+    }
+    return codes
+  }
+
+  private startOf(code: number): number {
+    return this.starts[code] as number
+  }
+
+  /** The code of the text that has this octet; it is not less than `from`. */
+  private codeAt(at: number, from: number): number {
+    // Most are near.
+    let step = 1
+    while (from + step < this.size && this.startOf(from + step) <= at) step *= 2
+    let [low, high] = [from + (step >> 1), Math.min(from + step, this.size)]
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (this.startOf(middle) <= at) low = middle
+      else high = middle
+    }
+    return low
+  }
+
+  private async add() {
+    while (this.size < this.texts.size) {
+      const end = Math.min(this.size + PIECE, this.texts.size)
+      const unsure: number[] = []
+      const folded: string[] = []
+      for (let code = this.size; code < end; code++) {
+        const text = this.texts.text(code)
+        if (!isSurelyFolded(text)) unsure.push(folded.length)
+        folded.push(foldText(text))
+      }
+      if (unsure.length > 0) await this.ask(folded, unsure)
+      for (const text of folded) this.append(text)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  /** PostgreSQL says how the texts of these indexes are folded. */
+  private async ask(folded: string[], indexes: readonly number[]) {
+    const values = [arrayText(indexes.map((index) => this.texts.text(this.size + index)))]
+    const rows = await this.reader.read({ text: FOLD, values })
+    indexes.forEach((index, row) => {
+      folded[index] = rows[row]?.[0] as string
+    })
+  }
+
+  private append(text: string) {
+    const end = this.length + 1 + 3 * text.length
+    if (end > this.octets.length) this.octets = Buffer.concat([this.octets], 2 * end)
+    if (this.size === this.starts.length) {
+      const wider = new Int32Array(2 * this.starts.length)
+      wider.set(this.starts)
+      this.starts = wider
+    }
+    this.starts[this.size++] = this.length
+    this.octets[this.length] = MARK
+    this.length += 1 + this.octets.write(text, this.length + 1)
+  }
+}

@@ -1,0 +1,33 @@
+import type { Entity, Property } from '../../src/model/entity.ts'
+import { type Operator, operators } from '../../src/model/operators.ts'
+import type { Filter } from '../../src/model/query.ts'
+import { addFilter, parseFilter } from '../../src/parse/filter.ts'
+import type { Random } from './random.ts'
+import { operandNear } from './values.ts'
+
+/** A filter with operands near values of rows, or with none; by default, of any operator that serves the property. */
+export function randomFilter(
+  entity: Entity,
+  property: Property,
+  random: Random,
+  near: () => string | null,
+  operator: Operator = random.pick(operators.filter(({ serves }) => serves(property.kind))),
+): Filter {
+  const { kind, name } = property
+  const { sign, isAny, folded, compileEmpty } = operator
+  const operand = () => (compileEmpty !== null && random.chance(10) ? '' : operandNear(kind.name, near(), random))
+  const parsed = (name: string, value: string) => parseFilter(entity, { name, value, raw: '' })
+  if (folded) return parsed(name + sign, partOf(operand(), random))
+  if (!isAny) return parsed(name, sign + operand())
+  const filters: Filter[] = []
+  for (let left = random.pick([1, 2, 3, 20]); left > 0; left--) addFilter(filters, parsed(name + sign, operand()))
+  return filters[0] as Filter
+}
+
+/** Some of the characters of a text, in another case or form, one at least. */
+function partOf(text: string, random: Random): string {
+  const characters = Array.from(text)
+  const from = random.chance(50) ? 0 : random.below(characters.length + 1)
+  const part = characters.slice(from, from + 1 + random.below(4)).join('') || 'e'
+  return random.pick([part, part.toUpperCase(), part.toLowerCase(), part.normalize('NFD')])
+}
