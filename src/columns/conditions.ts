@@ -33,8 +33,8 @@ export interface Coded {
 }
 
 /**
- * What is known of filters that compare texts: for an order, the rank below which texts are less than the operand; for
- * `[begins]` and `[contains]`, the codes of the texts that do.
+ * Bounds of filters that compare texts: for an order, the rank below which texts are less than the operand; for `[begins]`
+ * and `[contains]`, the codes of the texts that do.
  */
 export type TextBounds = ReadonlyMap<Filter, number | readonly number[]>
 
@@ -106,7 +106,7 @@ function unionOf(ways: readonly Condition[]): Condition {
   return { anyOf: ways, column, least, greatest, isComplement: false, byRank: null }
 }
 
-/** So many codes are found sooner one by one, each in the way of a vector, than by the mark of each row's code. */
+/** Maximum codes that are compared one by one, with vectors, and not by a mark for each code. */
 const ONE_BY_ONE_MAX = 16
 
 /** The texts of these codes. */

@@ -8,7 +8,7 @@ import { FoldedTexts } from './foldedTexts.ts'
 import { KernelFull } from './kernel.ts'
 import { PLACED_MAX, TextRanks } from './textRanks.ts'
 
-/** What lists need of a copy's texts: their orders, asked of PostgreSQL, and the texts without case and accents. */
+/** Orders of a copy's texts, asked of PostgreSQL, and the texts without case and accents, for the lists that need them. */
 export class OrderedTexts {
   private readonly ranks = new Map<Property, TextRanks>()
   /** Ranks that the table has. */
