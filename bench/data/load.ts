@@ -7,6 +7,8 @@ import { seed } from '../../src/seed/seed.ts'
 import { entities, type Rows } from './rows.ts'
 
 const SEED = 1
+/** Fixed, so that the lists of the bench have as many rows on any day. */
+const DAYS = { firstDay: '2016-01-01', days: 3_653 }
 /** The code that decides what a database of the bench holds. */
 const MAKERS = [join(import.meta.dir, '../../src/seed'), import.meta.dir]
 
@@ -32,7 +34,7 @@ export async function load(url: string, rows: Rows): Promise<void> {
       order by indrelid, indexrelid`
     for (const { name } of indexes) await sql.unsafe(`drop index ${name}`)
     const all = rows.absences + rows.employees + rows.companies
-    await seed(sql, entities, { rows: all, seed: SEED, onRows: () => undefined })
+    await seed(sql, entities, { rows: all, seed: SEED, range: DAYS, onRows: () => undefined })
     for (const { definition } of indexes) await sql.unsafe(definition)
     await sql`create schema bench`
     for (const { table } of entities) {

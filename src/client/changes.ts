@@ -14,6 +14,8 @@ export interface RosterChanged<Entity extends string = string> {
   readonly key: string | null
   /** The properties whose values differ, of an update. */
   readonly changed: string[]
+  /** The row as it is now, null if it is gone; only with `rows: 'current'`. */
+  readonly row?: Readonly<Record<string, unknown>> | null
 }
 
 /** A change in the history of its row, with values where the server keeps them. */
@@ -45,6 +47,8 @@ export interface RosterChangesQuery<Entity extends string> extends RosterPastQue
   readonly entity?: Entity | readonly Entity[] | undefined
   /** Seconds to wait where there is none, up to 30. */
   readonly wait?: number | undefined
+  /** Brings each change with its row as it is now. */
+  readonly rows?: 'current' | undefined
 }
 
 /** The change feed of all entities. */
@@ -54,7 +58,7 @@ export interface RosterChanges<Entity extends string> {
   all(query?: RosterChangesQuery<Entity>): AsyncGenerator<RosterChanged<Entity>, void, undefined>
 }
 
-const CHANGES_PAGE_MAX = 500
+export const CHANGES_PAGE_MAX = 500
 
 /** The changes of the server. */
 export function changesOf<Entity extends string>(connection: Connection): RosterChanges<Entity> {
@@ -78,9 +82,9 @@ export function changesOf<Entity extends string>(connection: Connection): Roster
 export async function changesPage<Page extends { changes: unknown[] }>(
   connection: Connection,
   path: string,
-  { after, entity, pageSize, wait, signal }: RosterChangesQuery<string>,
+  { after, entity, pageSize, wait, rows, signal }: RosterChangesQuery<string>,
 ): Promise<Page> {
-  const all = { after, entity: entity === undefined ? undefined : [entity].flat().join(), PageSize: pageSize, wait }
+  const all = { after, entity: entity === undefined ? undefined : [entity].flat().join(), PageSize: pageSize, wait, rows }
   const pairs = Object.entries(all).filter(([, value]) => value !== undefined)
   const query = pairs.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')
   const waitMs = 1_000 * (wait ?? 0)

@@ -6,7 +6,7 @@ import type { Kind, KindName } from '../model/kinds.ts'
 import { clientOperators } from '../model/operators.ts'
 
 /** Files of the runtime, in the order in which one needs the other. */
-const RUNTIME = ['error.ts', 'query.ts', 'exchange.ts', 'connection.ts', 'changes.ts', 'stream.ts', 'collection.ts']
+const RUNTIME = ['error.ts', 'query.ts', 'exchange.ts', 'connection.ts', 'changes.ts', 'stream.ts', 'sync.ts', 'collection.ts']
 
 /** The client of a server with these entities: one TypeScript file without imports, that Node can strip of its types. */
 export function clientFile(entities: readonly Entity[]): string {

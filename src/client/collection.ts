@@ -13,6 +13,7 @@ import {
   type RosterStream,
 } from './query.ts'
 import { rowsOf } from './stream.ts'
+import { type RosterStep, type RosterSync, stepsOf } from './sync.ts'
 
 /** One page of a list. */
 export interface RosterPage<Row> {
@@ -49,6 +50,11 @@ export interface RosterCollection<Row, Write, Filter, Sort, Field> {
   stream<Name extends Field = Field>(
     query?: RosterStream<Filter, Sort, Name>,
   ): AsyncGenerator<RosterRead<Row, Field, Name>, void, undefined>
+  /**
+   * Steps that bring a copy of all rows to now: every row first, then what has changed since the state of the last step. Apply
+   * each step and store its state together, so that a copy that was interrupted goes on.
+   */
+  sync(options?: RosterSync): AsyncGenerator<RosterStep<Row>, void, undefined>
   get<Name extends Field = Field>(id: number, call?: RosterGet<Name>): Promise<RosterRead<Row, Field, Name>>
   create(values: Write, call?: RosterCall): Promise<Row>
   /**
@@ -131,6 +137,7 @@ export function collectionAt<Row, Write, Filter, Sort, Field>(
       const target = path + queryString({ filter, sort, fields })
       yield* rowsOf<Read>(await connection.open({ method: 'GET', path: target, signal }))
     },
+    sync: (options = {}) => stepsOf<Row>(connection, path, options),
     get: async (id, { fields, ...call } = {}) => row('GET', pathOf(id) + queryString({ fields }), call),
     create: async (values, call) => row('POST', path, call, values),
     async createMany(rows, { dryRun, signal } = {}) {

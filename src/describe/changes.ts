@@ -28,6 +28,12 @@ export const changesParameters: Readonly<Record<string, Schema>> = {
     schema: { type: 'integer', default: 0 },
     example: 0,
   },
+  ChangesRows: {
+    name: 'rows',
+    in: 'query',
+    description: '`current`: each change comes with `row`, its row as it is now; null: it is gone.',
+    schema: { type: 'string', enum: ['current'] },
+  },
 }
 
 /** Parameters of `GET /Changes`. */
@@ -42,7 +48,7 @@ export function listChangesParameters(entities: readonly Entity[]): Schema[] {
     schema: { type: 'array', minItems: 1, items: { type: 'string', enum: plurals } },
     example: plurals.slice(0, 1),
   }
-  return [entity, ...['ChangesAfter', 'ChangesPageSize', 'Wait'].map((name) => refTo('parameters', name))]
+  return [entity, ...['ChangesAfter', 'ChangesPageSize', 'Wait', 'ChangesRows'].map((name) => refTo('parameters', name))]
 }
 
 /** Parameters of the changes of one row. */
@@ -74,8 +80,12 @@ export function changesSchemas(entities: readonly Entity[]): Record<string, Sche
     description: 'The values of `changed` by their names, where the server keeps them.',
     additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
   }
+  const currentRow: Schema = {
+    description: 'The row as it is now, with `rows=current`; null: it is gone.',
+    anyOf: [...entities.map(({ name }) => refTo('schemas', name)), { type: 'null' }],
+  }
   return {
-    Change: object(own),
+    Change: object({ ...own, row: currentRow }, ['row']),
     PastChange: object({ ...own, before: values, after: values }, ['before', 'after']),
     Changes: page('Change', token),
     History: page('PastChange', { anyOf: [token, { type: 'null' }] }),

@@ -106,6 +106,11 @@ export function headerSchemas(limits: readonly Rule[], baseUrl: string): Record<
       schema: { type: 'integer', minimum: 0 },
       example: 6,
     },
+    'X-Changes-After': {
+      description: 'For `after` of `GET /Changes`: what has changed since before the first row was read; of NDJSON.',
+      schema: { type: 'string', pattern: '^[A-Za-z0-9_-]+$' },
+      example: 'YmU4MWI3NjZkZTE5LjgxMS4w',
+    },
     PageLinks: {
       description:
         'Links to the `first`, `previous`, `next` and `last` page, each only where it applies; none: no header. `Link` has the same with `prev`, and is left out of long heads.',

@@ -96,7 +96,7 @@ const changesOperation: Operation = {
   ...{ summary: 'List what has changed', entity: null, isOpen: false, isUnlimited: false },
   description:
     'A page of what was created, changed and deleted, each line behind all that are given before it; `next` leads on, and may wait for the next line. As NDJSON (`Accept: application/x-ndjson`) all of them, one a line, and then those that come, until the client leaves: now and then a line with `next` alone, the token behind all before; at the end a line with `Error`, where the server has ended it.',
-  codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
+  codes: [...CHANGED, 'InvalidFilter', 'InvalidWait', 'InvalidForm', ...EVERYWHERE, ...BEHIND_KEYS, ...FROM_DATABASE],
 }
 
 const LIST =

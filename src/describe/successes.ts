@@ -16,6 +16,7 @@ const OF_STREAMS = {
   'Content-Disposition': 'Content-Disposition',
   'Content-Encoding': 'Content-Encoding',
   Vary: 'Vary',
+  'X-Changes-After': 'X-Changes-After',
 }
 const LINKS = { Location: 'PageLinks', Link: 'PageLinks' }
 /** Headers of a write's response. */

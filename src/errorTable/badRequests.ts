@@ -79,9 +79,10 @@ export const badRequests = {
   },
   InvalidForm: {
     status: 400,
-    title: 'bom or excel is not 1 or 0, or the answer is no CSV',
-    explanation: 'bom and excel say how a CSV is written: each is 1 or 0, given once, and 1 belongs to Accept: text/csv.',
-    remedy: 'Send bom=1 or excel=1 with Accept: text/csv, or leave them out.',
+    title: 'A parameter of the form of an answer has a wrong value, or does not belong to this answer',
+    explanation:
+      'bom and excel are 1 or 0, locale is a language such as de; they belong to Accept: text/csv. rows of /Changes is current. Each is given once.',
+    remedy: 'Send them with Accept: text/csv, or leave them out.',
   },
   InvalidDryRun: {
     status: 400,

@@ -86,7 +86,7 @@ export class HookRun {
   private async readOn() {
     const { changes, waits, log } = this.parts
     try {
-      const { lines, end, more } = await changes.pageAfter(this.wanted, this.end, PAGE_LINES)
+      const { lines, end, more } = await changes.pageAfter(this.wanted, this.end, { pageSize: PAGE_LINES, hasRows: false })
       this.end = end
       this.queue = lines
         .filter((line) => wantsEvent(this.hook.events, eventOf(line, ':')))

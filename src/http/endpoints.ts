@@ -66,9 +66,13 @@ export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
     'openapi.json',
     open(({ request: { headers } }) => openApi(headers)),
   )
-  const shared = { streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES), ...parts }
+  const changes = createChanges(parts)
+  const shared = {
+    ...{ streamPlaces: new Places(STREAMS), bodyPlaces: new Places(BODIES), ...parts },
+    changesToken: (entity: Entity) => changes.tokenNow(entity),
+  }
   for (const entity of entities) addResource(router, new Resource(entity, entities, shared))
-  addChanges(router, parts)
+  addChanges(router, entities, changes)
   return router
 }
 
@@ -99,14 +103,17 @@ export function addResource(router: Router<ResourceRequest>, resource: Resource)
   )
 }
 
-/** Adds the change feed of all rows, and the history of each. */
-function addChanges(router: Router<ResourceRequest>, parts: EndpointParts): void {
+function createChanges(parts: EndpointParts): Changes {
   const { entities, database, changes: kept = null, isDraining, keysInUse = null } = parts
   const waits = new ChangeWaits(entities, database, {
     isDraining,
     keysSerial: keysInUse && (() => keysInUse.serial()),
   })
-  const changes = new Changes(entities, database, kept, waits, keysInUse)
+  return new Changes(entities, database, kept, waits, keysInUse)
+}
+
+/** Adds the change feed of all rows, and the history of each. */
+function addChanges(router: Router<ResourceRequest>, entities: readonly Entity[], changes: Changes): void {
   router.add('Changes', defineEndpoint<ResourceRequest>({ GET: (call) => changes.list(call) }))
   for (const entity of entities) {
     const { plural } = entity

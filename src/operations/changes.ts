@@ -1,4 +1,4 @@
-import { CHANGE_COLUMNS, compileChanges, compileHistory } from '../compile/changes.ts'
+import { CHANGE_COLUMNS, compileChanges, compileHistory, compileRows } from '../compile/changes.ts'
 import { compileGet } from '../compile/entity.ts'
 import { ApiError } from '../errors.ts'
 import type { Database } from '../execute/database.ts'
@@ -24,6 +24,8 @@ const cellOf = (row: Row, column: Column) => row[placeOf[column]] as string
 const START: ChangesPlace = { position: '0', number: '0' }
 /** How much longer than it waits a connection may be silent. */
 const SPARE_SECONDS = 15
+
+type PageQuery = Pick<ChangesQuery, 'pageSize' | 'hasRows'>
 
 /** The keys of requests that wait. */
 export interface KeysInUse {
@@ -79,8 +81,15 @@ export class Changes {
   }
 
   /** Lines behind a token. @throws ApiError TokenExpired */
-  pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage> {
-    return this.read({ after, pageSize }, (place) => compileChanges(entities, place, pageSize + 1), after)
+  pageAfter(entities: readonly Entity[], after: ChangesToken, query: PageQuery): Promise<ChangesPage> {
+    return this.read({ ...query, after }, (place) => compileChanges(entities, place, query.pageSize + 1), after)
+  }
+
+  /** The token behind all lines of an entity: what changes from now on lies behind it. Null: no lines are kept. D73 */
+  async tokenNow(entity: Entity): Promise<string | null> {
+    if (this.kept === null) return null
+    const query = { after: 'now', pageSize: 1, hasRows: false } as const
+    return writeToken((await this.read(query, (place) => compileChanges([entity], place, 1), null)).end)
   }
 
   /** As those that wait do, whose key must stay as it is. */
@@ -121,7 +130,7 @@ export class Changes {
   }
 
   private async read(
-    { after: asked, pageSize }: Pick<ChangesQuery, 'after' | 'pageSize'>,
+    { after: asked, pageSize, hasRows }: Pick<ChangesQuery, 'after'> & PageQuery,
     compile: (after: ChangesPlace) => Statement,
     after: ChangesPlace | null,
   ): Promise<ChangesPage> {
@@ -132,13 +141,25 @@ export class Changes {
     const run = cellOf(first, 'run')
     const found = rows.filter((row) => row[placeOf.position] !== null)
     const shown = found.slice(0, pageSize)
-    const lines = shown.map((row) => this.lineOf(row, run))
+    const plain = shown.map((row) => this.lineOf(row, run))
+    const lines = hasRows && plain.length > 0 ? await this.withRows(plain) : plain
     const more = found.length > pageSize
     const settled = cellOf(first, 'settled')
     if (more) return { lines, more, end: { ...placeIn(shown.at(-1) as Row), run } }
     // All below this was read, whether it has lines of these entities or not.
     // A history has lines that are not settled. Behind the token of one, lines may still come that stand in front of it.
     return { lines, more, end: { position: settled, number: '0', run } }
+  }
+
+  /** Adds the rows as they are now: not older than the lines, which were read before. */
+  private async withRows(lines: readonly ChangeLine[]): Promise<ChangeLine[]> {
+    const wanted = [...Map.groupBy(lines, ({ entity }) => entity)].map(
+      ([entity, lines]) => [entity, [...new Set(lines.map(({ id }) => id))]] as const,
+    )
+    const found = new Map<string, Row>()
+    for (const [index, ...values] of await this.database.read(compileRows(wanted)))
+      found.set(`${wanted[Number(index)]?.[0].table} ${values[0]}`, values)
+    return lines.map((line) => ({ ...line, row: found.get(`${line.entity.table} ${line.id}`) ?? null }))
   }
 
   private lineOf(row: Row, run: string): ChangeLine {

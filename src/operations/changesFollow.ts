@@ -22,7 +22,7 @@ interface Source {
   readonly keys: { rightsOf(request: Request): Promise<Rights>; charge(request: Request): Promise<Rights> } | null
   entitiesFor(rights: ResourceRequest['rights'], query: ChangesQuery): readonly Entity[]
   firstPage(query: ChangesQuery, entities: readonly Entity[]): Promise<ChangesPage>
-  pageAfter(entities: readonly Entity[], after: ChangesToken, pageSize: number): Promise<ChangesPage>
+  pageAfter(entities: readonly Entity[], after: ChangesToken, query: ChangesQuery): Promise<ChangesPage>
   wait(call: ResourceRequest, entities: readonly Entity[], after: ChangesToken, untilMs: number): Promise<boolean>
 }
 
@@ -64,7 +64,7 @@ export class Followers {
     try {
       const first = await source.firstPage(query, entities)
       const texts = followTexts(first, {
-        readOn: (after) => source.pageAfter(entities, after, query.pageSize),
+        readOn: (after) => source.pageAfter(entities, after, query),
         wait: (after, untilMs) => source.wait(call, entities, after, untilMs),
         async readmit(isCharged) {
           if (keys === null) return

@@ -55,7 +55,7 @@ export class Resource {
     this.many = new RowsCreates({ ...parts, entity, repeats: this.repeats, bodyPlaces })
     this.versions = new RowVersions(entity, this.reads)
     this.lists = new Lists(entity, cursors, listReads, memory)
-    this.streams = new Streams(entity, listReads, streamPlaces, parts.readmit)
+    this.streams = new Streams(entity, listReads, streamPlaces, parts)
   }
 
   list(call: ResourceRequest): Promise<Reply> | Reply {

@@ -3,6 +3,7 @@ import type { ListReads } from '../execute/listReads.ts'
 import type { LongWrites } from '../execute/longWrites.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import type { Cursors } from '../model/cursor.ts'
+import type { Entity } from '../model/entity.ts'
 import type { Rights } from '../model/rights.ts'
 import type { Places } from './places.ts'
 
@@ -49,6 +50,8 @@ export interface ResourceParts {
   /** Limit on streams of all entities together; undefined: this entity has its own. */
   readonly streamPlaces?: Places
   readonly bodyPlaces?: Places
+  /** The token behind all changes of an entity up to now; not there, or null: no changes are kept. */
+  readonly changesToken?: (entity: Entity) => Promise<string | null>
   /** Null: every list is read from the database. */
   readonly memory: TableCopies | null
 }

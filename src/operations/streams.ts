@@ -26,7 +26,7 @@ export class Streams {
     private readonly entity: Entity,
     private readonly reads: ListReads,
     private readonly places: Places,
-    private readonly readmit: ResourceParts['readmit'],
+    private readonly parts: Pick<ResourceParts, 'readmit' | 'changesToken'>,
   ) {}
 
   /**
@@ -43,6 +43,9 @@ export class Streams {
     const writer = streamWriter(this.entity, query, columns, form)
     const place = this.places.take(call.key)
     try {
+      // Before the first row is read, so that all that changes while rows are read lies behind it.
+      const token = form === 'ndjson' ? await this.parts.changesToken?.(this.entity) : null
+      if (token) headers['X-Changes-After'] = token
       const first = await this.piece(call, query, columns, null, rowsOfPiece(PAID_ROWS, 0))
       const texts = this.texts(call, query, columns, writer, first)
       const isGzipped = headers['Content-Encoding'] !== undefined
@@ -78,7 +81,7 @@ export class Streams {
       const position = keys.map((index) => last[index] as string | null)
       paidRows -= size
       if (paidRows === 0) {
-        await this.readmit?.(call.request, this.entity.plural)
+        await this.parts.readmit?.(call.request, this.entity.plural)
         paidRows = PAID_ROWS
       }
       piece = await this.piece(call, query, columns, position, rowsOfPiece(paidRows, ms))

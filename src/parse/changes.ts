@@ -19,10 +19,12 @@ export interface ChangesQuery {
   readonly entities: readonly Entity[] | null
   readonly pageSize: number
   readonly waitMs: number
+  /** True if each change comes with its row as it is now. D73 */
+  readonly hasRows: boolean
 }
 
-type Name = 'after' | 'PageSize' | 'entity' | 'wait'
-const NAMES: readonly Name[] = ['after', 'PageSize', 'entity', 'wait']
+type Name = 'after' | 'PageSize' | 'entity' | 'wait' | 'rows'
+const NAMES: readonly Name[] = ['after', 'PageSize', 'entity', 'wait', 'rows']
 const INTEGER = /^-?\d+$/
 
 /** The query string of the changes; `entities`: null where they are of one row. @throws ApiError for the first fault */
@@ -47,6 +49,7 @@ export function parseChanges(query: string, entities: readonly Entity[] | null):
     entities: parseEntities(texts.get('entity') ?? null, entities ?? []),
     pageSize: parseInteger('PageSize', texts.get('PageSize'), [1, CHANGES_PAGE_MAX, CHANGES_PAGE_DEFAULT]),
     waitMs: 1_000 * parseInteger('wait', texts.get('wait'), [0, WAIT_SECONDS_MAX, 0]),
+    hasRows: parseRows(texts.get('rows')),
   }
 }
 
@@ -67,6 +70,12 @@ const CODES: Readonly<Record<Name, ErrorCode>> = {
   PageSize: 'InvalidPageSize',
   entity: 'InvalidFilter',
   wait: 'InvalidWait',
+  rows: 'InvalidForm',
+}
+
+function parseRows(text: string | undefined): boolean {
+  if (text === undefined || text.toLowerCase() === 'current') return text !== undefined
+  throw new ApiError('InvalidForm', 'rows is current, or left out.', { target: 'rows' })
 }
 
 function parseAfter(text: string): ChangesToken | 'now' {

@@ -1,5 +1,7 @@
 import type { Entity, Property } from '../model/entity.ts'
 import { takesGzip } from '../model/preferences.ts'
+import type { Row } from '../model/sql.ts'
+import { writeEntity } from './json.ts'
 import { NO_STORE, respondJson, type TextReply } from './reply.ts'
 
 /** A line of what has changed, as the database has it. */
@@ -16,6 +18,8 @@ export interface ChangeLine {
   readonly changed: string
   readonly before: string | null
   readonly after: string | null
+  /** The row as it is now, null if it is gone; undefined: it was not asked for. */
+  readonly row?: Row | null
 }
 
 const ACTIONS: Readonly<Record<string, string>> = { c: 'create', u: 'update', d: 'delete' }
@@ -58,7 +62,8 @@ export function lineText(line: ChangeLine, hasValues: boolean): string {
   const changed = changedProperties(line)
   const head = `"token":"${token}","entity":"${entity.plural}","id":${id},"action":"${ACTIONS[action]}","at":"${instantOf(line)}"`
   const names = changed.map(({ property }) => JSON.stringify(property.name))
-  const text = `${head},"key":${JSON.stringify(key)},"changed":[${names.join()}]`
+  const row = line.row === undefined ? '' : `,"row":${line.row === null ? 'null' : writeEntity(entity, line.row)}`
+  const text = `${head},"key":${JSON.stringify(key)},"changed":[${names.join()}]${row}`
   if (!hasValues) return `{${text}}`
   return `{${text},"before":${valuesText(changed, before)},"after":${valuesText(changed, after)}}`
 }

@@ -1,7 +1,7 @@
 import type { Entity, Property, Reference } from '../model/entity.ts'
 import { integer, join, name, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
 import { Draws, FEW_NULLS } from './draws.ts'
-import { uniquesMax, Values } from './values.ts'
+import { type DayRanges, uniquesMax, Values } from './values.ts'
 
 /** The least and the greatest id of a table's rows; null: it has none. */
 export interface Ids {
@@ -13,6 +13,7 @@ export interface Ids {
 export interface Making {
   readonly entity: Entity
   readonly seed: number
+  readonly ranges: DayRanges
   /** Ids in the tables that are referred to, by the tables' names. */
   readonly ids: ReadonlyMap<string, Ids | null>
   /** The number before that of the first row. */
@@ -31,8 +32,8 @@ export function nextOwn(made: number): number {
 
 /** Makes the rows of these numbers, from `from` to `to`. */
 export function compileSeed(making: Making, from: number, to: number): Statement {
-  const { entity, seed } = making
-  const values = new Values(entity, seed)
+  const { entity, seed, ranges } = making
+  const values = new Values(entity, seed, ranges)
   const columns: Sql[] = []
   const expressions: Sql[] = []
   const joins: Sql[] = []

@@ -2,6 +2,7 @@ import type postgres from 'postgres'
 import type { Entity } from '../model/entity.ts'
 import { sharesOf } from './draws.ts'
 import { compileSeed, type Ids, type Making, nextOwn, rowsMax } from './insertRows.ts'
+import { type DayRange, rangesOf } from './values.ts'
 
 /** Each piece is a transaction of its own, so that others who write, or wait for what has changed, do not wait for all of it. */
 const PIECE_ROWS = 10_000
@@ -13,6 +14,8 @@ export interface Seeding {
   /** Rows of all entities together. */
   readonly rows: number
   readonly seed: number
+  /** Range of all dates but unique ones; default: by the day of today. */
+  readonly range?: DayRange
   /** Called after each piece. */
   onRows(count: number): void
 }
@@ -39,7 +42,8 @@ export async function withRows(sql: postgres.Sql, entities: readonly Entity[]): 
   return found
 }
 
-async function fill(sql: postgres.Sql, entity: Entity, wanted: number, { seed, onRows }: Seeding): Promise<number> {
+async function fill(sql: postgres.Sql, entity: Entity, wanted: number, { seed, range, onRows }: Seeding): Promise<number> {
+  const ranges = range ? { periods: range, others: range } : rangesOf(new Date())
   const ids = new Map<string, Ids | null>()
   for (const { reference } of entity.properties) if (reference) ids.set(reference.table, await idsOf(sql, reference.table))
   requireReferred(entity, ids)
@@ -50,7 +54,7 @@ async function fill(sql: postgres.Sql, entity: Entity, wanted: number, { seed, o
   for (let done = 0; done < rows; ) {
     const own = namesOwn ? await idsOf(sql, entity.table, base) : null
     const piece = Math.min(PIECE_ROWS, rows - done, namesOwn ? nextOwn(done) : PIECE_ROWS)
-    const making: Making = { entity, seed, ids, base, own }
+    const making: Making = { entity, seed, ranges, ids, base, own }
     const { text, values } = compileSeed(making, base + done + 1, base + done + piece)
     made += (await sql.unsafe(text, [...values])).count
     done += piece

@@ -1,5 +1,5 @@
 import type { Entity, Property } from '../model/entity.ts'
-import { integer, param, type Sql, sql } from '../model/sql.ts'
+import { integer, join, param, type Sql, sql } from '../model/sql.ts'
 import { concatenated, type Draws, FEW_NULLS } from './draws.ts'
 import * as words from './words.ts'
 
@@ -24,9 +24,18 @@ const FAMILIES = [
   ['FullTime', 'FullTime', 'FullTime', 'PartTime', 'Contractor'],
   ['Current', 'Current', 'Current', 'Current', 'Joining', 'Suspended', 'Leaving'],
   ['Holiday', 'Holiday', 'Holiday', 'Sickness', 'Sickness', 'Training', 'Appointment', 'Parental', 'Unpaid'],
-  ['Annual Leave', 'Annual Leave', 'Carried Over', 'Time in Lieu', 'Cold', 'Flu', 'Course', 'Dentist', 'Moving House'],
   ['Days', 'Days', 'Hours'],
 ]
+
+/** Values that depend on the one that stands in another property of the row, whose declaration names one of the left. */
+const PAIRS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Holiday', ['Annual Leave', 'Annual Leave', 'Carried Over', 'Time in Lieu']],
+  ['Sickness', ['Cold', 'Flu', 'Back Pain']],
+  ['Training', ['Course', 'Conference']],
+  ['Appointment', ['Dentist', 'Doctor']],
+  ['Parental', ['Child Care']],
+  ['Unpaid', ['Moving House', 'Sabbatical']],
+])
 
 const number = sql`lpad(made.n::text, greatest(6, length(made.n::text)), '0')`
 const pickOf =
@@ -55,8 +64,9 @@ const BY_COLUMN: readonly (readonly [column: RegExp, make: (asked: Asked) => Mad
 ]
 
 /** A text for each row, not longer than the property allows; of a unique one, another for each row. */
-export function textOf(entity: Entity, property: Property, draws: Draws): Sql {
-  const { text, nulls } = made(property, { draws, entity })
+export function textOf(entity: Entity, property: Property, drawsOf: (property: Property) => Draws): Sql {
+  const draws = drawsOf(property)
+  const { text, nulls } = paired(entity, property, draws, drawsOf) ?? made(property, { draws, entity })
   const most = integer(property.kind.lengthMax ?? 100)
   if (property.unique === null) return draws.orNull(sql`rtrim(left(${text}, ${most}))`, property.kind.nullable ? nulls : 0)
   // The row's number, and before it as much of the text as there is room for.
@@ -66,6 +76,17 @@ export function textOf(entity: Entity, property: Property, draws: Draws): Sql {
 /** The greatest row's number for which a unique text of this length has room. */
 export function uniqueTextsMax(lengthMax: number): number {
   return lengthMax > 15 ? Number.MAX_SAFE_INTEGER : 10 ** lengthMax - 1
+}
+
+/** Fits the value of the property that it depends on; null: it depends on none. */
+function paired(entity: Entity, property: Property, draws: Draws, drawsOf: (property: Property) => Draws): Made | null {
+  const isOneOf = ({ examples }: Property, values: Iterable<string>) =>
+    examples.length === 1 && [...values].includes(examples[0] as string)
+  const other = entity.properties.find((one) => isOneOf(one, PAIRS.keys()))
+  if (other === undefined || !isOneOf(property, [...PAIRS.values()].flat())) return null
+  const { text } = made(other, { draws: drawsOf(other), entity })
+  const cases = [...PAIRS].map(([value, texts]) => sql`when ${param(value)} then ${draws.pick(texts)}`)
+  return { text: sql`case ${text} ${join(cases, sql` `)} end`, nulls: FEW_NULLS }
 }
 
 function made({ column, examples }: Property, asked: Asked): Made {

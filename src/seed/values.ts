@@ -4,12 +4,34 @@ import { integer, join, param, type Sql, sql, typeName } from '../model/sql.ts'
 import { Draws, FEW_NULLS } from './draws.ts'
 import { textOf, uniqueTextsMax } from './texts.ts'
 
-/** The first day that there may be, and how many follow. */
-const [FIRST_DAY, DAYS] = ['2016-01-01', 3_653]
+/** Days from which dates are drawn. */
+export interface DayRange {
+  /** `2016-01-01` */
+  readonly firstDay: string
+  readonly days: number
+}
+
+/** Days of what begins and ends, such as an absence, and of all other dates. */
+export interface DayRanges {
+  readonly periods: DayRange
+  readonly others: DayRange
+}
+
+/** Ranges of the present: periods begin from three years back to half a year ahead, other dates are of the last ten years. */
+export function rangesOf(today: Date): DayRanges {
+  const dayAt = (days: number) => new Date(today.getTime() + days * 86_400_000).toISOString().slice(0, 10)
+  return {
+    periods: { firstDay: dayAt(-3 * 365), days: 3 * 365 + 182 },
+    others: { firstDay: dayAt(-3_652), days: 3_653 },
+  }
+}
+
 /** Range of unique dates: each row has the next one, up to the year 9999. */
 const [FIRST_UNIQUE_DAY, UNIQUE_DAYS] = ['2000-01-01', 2_900_000]
 /** How long after the date that it must not lie before. */
-const LATER_DAYS = 20
+const LATER_DAYS = 15
+/** Hours of a day of work. */
+const DAY_HOURS = 7.5
 /** How many integers are drawn from a range that is wider. */
 const INTEGERS = 10_000
 
@@ -18,6 +40,7 @@ export class Values {
   constructor(
     private readonly entity: Entity,
     private readonly seed: number,
+    private readonly ranges: DayRanges,
   ) {}
 
   /** Value of a property that clients write and that is no reference. */
@@ -28,11 +51,11 @@ export class Values {
   }
 
   private readonly by: Readonly<Record<KindName, (property: Property) => Sql>> = {
-    text: (property) => textOf(this.entity, property, this.draws(property)),
+    text: (property) => textOf(this.entity, property, (one) => this.draws(one)),
     oneOf: (property) => this.orNull(property, (draws) => draws.pick(property.kind.values ?? [])),
     boolean: (property) => sql`${this.draws(property).below(5)} < 4`,
     integer: (property) => integerOf(property, (make) => this.orNull(property, make)),
-    decimal: (property) => this.orNull(property, (draws) => decimalOf(property, draws)),
+    decimal: (property) => this.orNull(property, (draws) => this.lengthOf(property) ?? decimalOf(property, draws)),
     date: (property) => this.orNull(property, () => this.moment(property)),
     instant: (property) => this.orNull(property, () => this.moment(property)),
   }
@@ -48,16 +71,31 @@ export class Values {
     return draws.orNull(value, property.kind.nullable && property.unique === null ? nulls : 0)
   }
 
+  private daysOf(draws: Draws): Sql {
+    return sql`(${draws.below(LATER_DAYS)})::integer`
+  }
+
+  /** The days or hours of the entity's period, where it has one and the property is called so; half a day at least. */
+  private lengthOf({ column, kind }: Property): Sql | null {
+    const [rule, ...others] = this.entity.rules
+    const [, unit] = /(?:^|_)(days|hours)$/.exec(column) ?? []
+    if (rule === undefined || others.length > 0 || unit === undefined) return null
+    const days = sql`greatest(0.5, ${this.daysOf(this.draws(rule.later, ' moment'))})`
+    return sql`(${days} * ${unit === 'hours' ? sql`${param(String(DAY_HOURS))}::numeric` : sql`1`})::${typeName(kind.columnType)}`
+  }
+
   /** Also where the row has none: what must not lie before it is drawn as if it had one. `later`: what has led here. */
   private moment(property: Property, later: readonly Property[] = []): Sql {
     const draws = this.draws(property, ' moment')
     const { kind, unique } = property
     if (unique !== null) return sql`(${param(FIRST_UNIQUE_DAY)}::date + (made.n - 1)::integer)`
     const earlier = this.entity.rules.filter((rule: Rule) => rule.later === property && !later.includes(rule.earlier))
-    const days = sql`(${draws.below(earlier.length === 0 ? DAYS : LATER_DAYS)})::integer`
+    const isPeriod = this.entity.rules.some((rule) => rule.earlier === property)
+    const range = isPeriod ? this.ranges.periods : this.ranges.others
+    const days = earlier.length === 0 ? sql`(${draws.below(range.days)})::integer` : this.daysOf(draws)
     const start =
       earlier.length === 0
-        ? sql`${param(FIRST_DAY)}::date`
+        ? sql`${param(range.firstDay)}::date`
         : sql`greatest(${join(
             earlier.map((rule) => this.moment(rule.earlier, [...later, property])),
             sql`, `,

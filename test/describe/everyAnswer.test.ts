@@ -114,7 +114,7 @@ const changes: Partial<Record<ErrorCode, (operation: Operation) => Change>> = {
   InvalidPage: () => ({ query: '?page=0' }),
   InvalidCursor: () => ({ query: '?cursor=altered' }),
   InvalidFields: () => ({ query: '?fields=Nmae' }),
-  InvalidForm: () => ({ query: '?bom=yes' }),
+  InvalidForm: ({ success }) => ({ query: success === 'changes' ? '?rows=all' : '?bom=yes' }),
   InvalidToken: () => ({ query: '?after=altered' }),
   InvalidWait: () => ({ query: '?wait=long' }),
   TokenExpired: () => ({ query: `?after=${writeToken({ run: '000000000000', position: '1', number: '1' })}` }),

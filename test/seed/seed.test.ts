@@ -118,6 +118,18 @@ describe('of Roster’s own entities', () => {
     expect(found?.without).toBeGreaterThan(0)
   })
 
+  test('absences are of the present, and type, reason, days and hours fit together', async () => {
+    const [sql] = databases as [postgres.Sql]
+    const [found] = await sql`
+      select min(start) > now() - interval '3 years 2 days' and max(start) < now() + interval '184 days' as of_now,
+        max(start) > now() + interval '100 days' and min(start) < now() - interval '900 days' as wide,
+        bool_and(period_hours = 7.5 * period_days) as hours,
+        bool_and(abs(extract(epoch from "end" - start) / 86400 - period_days) < 1) as days,
+        bool_and((type = 'Sickness') = (reason in ('Cold', 'Flu', 'Back Pain'))) as reasons
+      from absence`
+    expect(found).toEqual({ of_now: true, wide: true, hours: true, days: true, reasons: true })
+  })
+
   test('more rows come beside those that are there', async () => {
     const [, sql] = databases as [postgres.Sql, postgres.Sql]
     expect(await withRows(sql, entities)).toEqual(entities.map(({ plural }) => plural))

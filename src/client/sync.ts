@@ -1,0 +1,111 @@
+import { CHANGES_PAGE_MAX, changesPage, type RosterChanged, type RosterChangesPage } from './changes.ts'
+import type { Connection } from './connection.ts'
+import { RosterError, unexpected } from './error.ts'
+import type { RosterCall } from './query.ts'
+import { rowsOf } from './stream.ts'
+
+/** One step of keeping a copy: apply it, and store `state` together with what it changes. */
+export interface RosterStep<Row> {
+  /** True if the copy must be emptied first: it begins, or changes were missed. */
+  readonly isReset: boolean
+  /** Rows to add, or to put in the place of those with the same id. */
+  readonly rows: Row[]
+  /** Ids of rows to remove where they are. */
+  readonly deleted: number[]
+  /** For the next call, after this step was applied. */
+  readonly state: string
+}
+
+/** Options of keeping a copy. */
+export interface RosterSync extends RosterCall {
+  /** Result of the last step that was applied; null or left out: the copy begins. */
+  readonly state?: string | null | undefined
+}
+
+/** The progress of a copy: its token, and while it is read for the first time, its last id. */
+interface Progress {
+  readonly after: string
+  readonly last?: number
+}
+
+const STEP_ROWS = 500
+
+/** The steps from a state to now, of the rows at `path`. @throws RosterError, TypeError for a state that is none */
+export async function* stepsOf<Row>(
+  connection: Connection,
+  path: string,
+  { state, signal }: RosterSync,
+): AsyncGenerator<RosterStep<Row>, void, undefined> {
+  let progress = state == null ? null : progressOf(state)
+  for (;;) {
+    try {
+      if (progress === null || progress.last !== undefined)
+        for await (const step of copied<Row>(connection, path, progress, signal)) {
+          progress = progressOf(step.state)
+          yield step
+        }
+      yield* changed<Row>(connection, path, progress as Progress, signal)
+      return
+    } catch (error) {
+      if (!(error instanceof RosterError) || error.code !== 'TokenExpired') throw error
+      progress = null
+    }
+  }
+}
+
+/** Every row, in the order of the ids; goes on behind the last one where a stream ends early. */
+async function* copied<Row>(connection: Connection, path: string, from: Progress | null, signal: AbortSignal | undefined) {
+  let { after, last = 0 } = from ?? { after: null }
+  let isReset = from === null
+  for (;;) {
+    const before = last
+    const opened = await connection.open({ method: 'GET', path: `${path}?Id=%3E${last}`, signal })
+    // The first token: all that changes from then on is read again.
+    after ??= opened.response.headers.get('X-Changes-After')
+    if (after === null) {
+      opened.close()
+      throw unexpected(`GET ${connection.url}${path}`, 'was answered without X-Changes-After', 200, opened.response.headers)
+    }
+    const stepOf = (rows: Row[], progress: Progress): RosterStep<Row> => {
+      const step = { isReset, rows, deleted: [], state: JSON.stringify(progress) }
+      isReset = false
+      return step
+    }
+    let rows: Row[] = []
+    try {
+      for await (const row of rowsOf<Row & { id: number }>(opened)) {
+        rows.push(row)
+        last = row.id
+        if (rows.length < STEP_ROWS) continue
+        yield stepOf(rows, { after, last })
+        rows = []
+      }
+      yield stepOf(rows, { after })
+      return
+    } catch (error) {
+      if (!(error instanceof RosterError) || last === before) throw error
+      if (rows.length > 0) yield stepOf(rows, { after, last })
+    }
+  }
+}
+
+async function* changed<Row>(connection: Connection, path: string, from: Progress, signal: AbortSignal | undefined) {
+  let { after } = from
+  for (let more = true; more; ) {
+    const query = { after, entity: path.slice(1), rows: 'current', pageSize: CHANGES_PAGE_MAX, signal } as const
+    const page = await changesPage<RosterChangesPage<RosterChanged & { row: Row | null }>>(connection, '/Changes', query)
+    const now = new Map(page.changes.map(({ id, row }) => [id, row]))
+    const rows = [...now.values()].filter((row) => row !== null)
+    const deleted = [...now].flatMap(([id, row]) => (row === null ? [id] : []))
+    ;({ more, next: after } = page)
+    yield { isReset: false, rows, deleted, state: JSON.stringify({ after }) }
+  }
+}
+
+function progressOf(state: string): Progress {
+  try {
+    const { after, last } = JSON.parse(state)
+    if (typeof after === 'string') return typeof last === 'number' ? { after, last } : { after }
+  } catch {}
+  throw new TypeError('the state is not one that sync has returned')
+}

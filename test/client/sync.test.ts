@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createSampleDatabase } from '../support/postgres.ts'
+import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { untilSettled } from '../support/settled.ts'
+import { createRoster } from './roster.ts'
+
+const ROWS = 4_321
+const brisk = makeKey({ limits: '2/1s' })
+
+let server: TestServer
+let roster: ReturnType<typeof createRoster>
+beforeAll(async () => {
+  const databaseUrl = await createSampleDatabase()
+  server = await startServer({ databaseUrl, environment: { RATE_LIMIT_CLIENTS: '4' }, keys: [brisk.record] })
+  await server.sql`insert into absence (reason) select 'row ' || n from generate_series(1, ${ROWS}::int) as n`
+  roster = createRoster({ url: server.url, key: KEY })
+})
+afterAll(() => server.stop())
+
+/** A copy that is kept by steps, as a program would. */
+class Copy {
+  readonly rows = new Map<number, unknown>()
+  state: string | null = null
+  resets = 0
+
+  /** Applies steps; stops after so many. */
+  async sync(stepsMax = Number.POSITIVE_INFINITY, absences = roster.absences): Promise<number> {
+    await untilSettled(server.sql)
+    let steps = 0
+    for await (const { isReset, rows, deleted, state } of absences.sync({ state: this.state })) {
+      if (isReset) {
+        this.rows.clear()
+        this.resets++
+      }
+      for (const row of rows) this.rows.set(row.id, row)
+      for (const id of deleted) this.rows.delete(id)
+      this.state = state
+      if (++steps === stepsMax) break
+    }
+    return steps
+  }
+
+  get inOrder(): unknown[] {
+    return [...this.rows].sort(([one], [other]) => one - other).map(([, row]) => row)
+  }
+}
+const all = () => Array.fromAsync(roster.absences.stream())
+
+async function change(round: number): Promise<void> {
+  const created = await roster.absences.create({ reason: `new ${round}` })
+  await roster.absences.update(created.id - 40 * (round + 1), { reason: `changed ${round}` })
+  await roster.absences.delete(created.id - 60 * (round + 1))
+  await server.sql`update absence set type = ${`bulk ${round}`} where id % 500 = ${round}`
+}
+
+describe('D73: a copy kept by sync', () => {
+  test('equals the rows, interrupted after any step, with writes in between', async () => {
+    const copy = new Copy()
+    for (let round = 0; (await copy.sync(2)) === 2; round++) await change(round)
+    expect(copy.inOrder).toEqual(await all())
+    expect(copy.resets).toBe(1)
+    const { state } = copy
+    await copy.sync()
+    expect(copy.inOrder).toEqual(await all())
+    await roster.companies.update(1, { name: 'Renamed' })
+    await change(7)
+    await copy.sync()
+    expect([copy.inOrder, copy.state === state]).toEqual([await all(), false])
+  }, 60_000)
+
+  test('goes on behind the last row where the limit of the key ends the stream', async () => {
+    const copy = new Copy()
+    await copy.sync(undefined, createRoster({ url: server.url, key: brisk.text }).absences)
+    expect([copy.inOrder, copy.resets]).toEqual([await all(), 1])
+  }, 60_000)
+
+  test('begins anew once changes were missed', async () => {
+    const copy = new Copy()
+    await copy.sync()
+    await server.sql`select begin_changes()`
+    await server.sql`delete from absence where reason like 'row 1%'`
+    await copy.sync()
+    expect([copy.inOrder, copy.resets]).toEqual([await all(), 2])
+  }, 60_000)
+
+  test('refuses a state that is none', async () => {
+    await expect(roster.absences.sync({ state: 'x' }).next()).rejects.toThrow('the state is not one that sync has returned')
+  })
+})

@@ -1,0 +1,86 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { pythonPrograms } from '../python/environment.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+import { endPrograms, run, runMain, temporaryFolder } from '../support/process.ts'
+import { Random } from '../support/random.ts'
+import { untilSettled } from '../support/settled.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const TIMEOUT_MS = 240_000
+const ROWS = 100_000
+const IMPORTED = 5_000
+const key = `roster_key_${crypto.randomUUID()}`
+const folder = temporaryFolder()
+const file = join(folder.path, 'absences.db')
+const { bin, lack } = await pythonPrograms()
+
+let url = ''
+let sql: ReturnType<typeof connect>
+beforeAll(async () => {
+  const database = await createDatabase()
+  sql = connect(database)
+  // Limits are those that keys have by default.
+  const program = runMain({ DATA_DIR: folder.path, DATABASE_URL: database, BOOTSTRAP_API_KEY: key, WORKERS: '1' })
+  url = (await program.waitFor(/listens on (http:\S+?),/))[1] as string
+  await sql`insert into absence (reason, period_days) select 'row ' || n, n % 7 from generate_series(1, ${ROWS}::int) as n`
+}, TIMEOUT_MS)
+afterAll(async () => {
+  await sql.end()
+  await endPrograms()
+  folder.remove()
+}, TIMEOUT_MS)
+
+const sync = () => run([`${bin}/python`, join(ROOT, 'docs/recipes/sync.py'), 'Absences', file], { ROSTER: url, KEY: key })
+
+/** Runs it, killed so often at some moment on the way, until it ends by itself. */
+async function syncWithKills(kills: number, random: Random): Promise<string> {
+  for (let left = kills; left > 0; left--) {
+    const program = sync()
+    await Bun.sleep(300 + random.below(900))
+    program.kill('SIGKILL')
+    await program.ended
+  }
+  const last = sync()
+  expect(await last.ended).toBe(0)
+  return last.output().trim()
+}
+
+async function expectEqual() {
+  const answer = await fetch(`${url}/Absences`, { headers: { Authorization: `ApiKey ${key}`, Accept: 'application/x-ndjson' } })
+  const lines = (await answer.text()).trimEnd().split('\n')
+  const database = new Database(file, { readonly: true })
+  const copied = database.query('select json from row order by id').values()
+  database.close()
+  const parsed = (text: unknown) => JSON.stringify(JSON.parse(text as string))
+  expect(copied.length).toBe(lines.length)
+  expect(copied.filter(([json], index) => parsed(json) !== parsed(lines[index]))).toEqual([])
+}
+
+test(
+  'the copy of sync.py equals the service, under the default limits, killed on the way, with an import in between',
+  async () => {
+    if (bin === null) {
+      if (process.env.CI_REQUIRES_PYTHON) throw new Error(lack)
+      return console.warn(`left out, since ${lack}`)
+    }
+    const random = new Random(7)
+    await untilSettled(sql)
+    expect(await syncWithKills(4, random)).toEndWith(`${ROWS} rows`)
+    await expectEqual()
+    const rows = Array.from({ length: IMPORTED }, (_, index) => JSON.stringify({ Reason: `imported ${index}`, Type: 'Holiday' }))
+    const imported = join(folder.path, 'absences.ndjson')
+    await Bun.write(imported, `${rows.join('\n')}\n`)
+    const importing = run(['node', 'src/launch.mjs', 'src/main.ts', 'import', 'absences', imported, '--url', url], {
+      ROSTER_KEY: key,
+    })
+    expect(await importing.ended).toBe(0)
+    await sql`update absence set type = 'Training' where id % 50 = 0`
+    await sql`delete from absence where id % 97 = 0`
+    await untilSettled(sql)
+    await syncWithKills(3, random)
+    await expectEqual()
+  },
+  TIMEOUT_MS,
+)
