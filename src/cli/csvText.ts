@@ -11,6 +11,8 @@ export interface CsvRecord {
   readonly line: number
   /** Null: nothing, not even quotes. */
   readonly cells: readonly (string | null)[]
+  /** Character between the cells. */
+  readonly separator: string
 }
 
 /**
@@ -77,7 +79,7 @@ class CsvText {
     const end = at + (newline?.length ?? 0)
     // A line feed may follow, and belong to the same end of a line.
     const isOpen = newline === null || (newline === '\r' && end === text.length)
-    return isOpen && !isLast ? this.unended(begin, at, false, '') : { line, cells, end }
+    return isOpen && !isLast ? this.unended(begin, at, false, '') : { line, cells, separator: separator ?? ',', end }
   }
 
   /** Returns null if more text may complete the record. @throws FileFault if there is no more, or too much */
@@ -115,6 +117,16 @@ function match(pattern: RegExp, text: string, at: number): string | null {
   return pattern.exec(text)?.[0] ?? null
 }
 
+/** Options of reading a CSV. */
+export interface CsvReading {
+  /** True if the file is one of `export --excel`; null: unknown, so values that only such a file has are refused. */
+  readonly isExcel: boolean | null
+  /** Property that is read although clients do not write it; null: none. */
+  readonly matched: Property | null
+  /** Called for each day that is taken for a date-time. */
+  onDay(property: Property): void
+}
+
 /** Writes the records below a CSV's header as objects of JSON. */
 export interface CsvWriter {
   /** The columns that clients do not write, as the file calls them. */
@@ -124,18 +136,24 @@ export interface CsvWriter {
 }
 
 /**
- * `header`: names as in JSON or in parameters, in any case, with dots for parts. `isExcel`: whether the file is one of
- * `export --excel`; null: unknown, so values that only such a file has are refused. @throws FileFault for an unknown name
+ * `header`: names as in JSON or in parameters, in any case, with dots for parts. @throws FileFault for an unknown name
  */
-export function csvWriter(entity: Entity, header: CsvRecord, isExcel: boolean | null): CsvWriter {
+export function csvWriter(entity: Entity, header: CsvRecord, { isExcel, matched, onDay }: CsvReading): CsvWriter {
   const columns = withoutEnd(header.cells).map((name, index) => columnOf(entity, header, name ?? '', index))
-  const cells = columns.flatMap((property, index) => (property.writable ? [{ property, index }] : []))
+  const isRead = (property: Property) => property.writable || property === matched
+  const cells = columns.flatMap((property, index) => (isRead(property) ? [{ property, index }] : []))
+  const { separator } = header
   if (cells.length === 0) throw new FileFault(header.line, 'none of these columns is one that clients write')
   const groups = Map.groupBy(cells, ({ property }) => (property.path.length > 1 ? (property.path[0] as string) : ''))
   const objectOf = (members: typeof cells, record: CsvRecord) =>
-    members.flatMap(({ property, index }) => memberOf(property, unescapedCell(property, record, index, isExcel))).join()
+    members
+      .flatMap(({ property, index }) => {
+        const cell = unescapedCell(property, record, index, isExcel)
+        return memberOf(property, cell === null ? null : plainCell(property, cell, separator, onDay))
+      })
+      .join()
   return {
-    readOnly: columns.filter(({ writable }) => !writable).map(({ path }) => path.join('.')),
+    readOnly: columns.filter((property) => !isRead(property)).map(({ path }) => path.join('.')),
     write(record) {
       const { length } = record.cells
       if (length < columns.length || withoutEnd(record.cells).length > columns.length)
@@ -189,6 +207,19 @@ function columnOf(entity: Entity, { line, cells }: CsvRecord, name: string, inde
   if (cells.findIndex((other) => other?.toLowerCase().trim() === name.toLowerCase().trim()) < index)
     throw new FileFault(line, `${name} is there twice`)
   return member
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/
+const DECIMAL_COMMA = /^-?\d+,\d+$/
+
+/** A day as midnight UTC; a number with a decimal comma, where no comma separates cells, with a point. */
+function plainCell(property: Property, cell: string, separator: string, onDay: CsvReading['onDay']): string {
+  const { name } = property.kind
+  if (name === 'instant' && DAY.test(cell)) {
+    onDay(property)
+    return `${cell}T00:00:00Z`
+  }
+  return name === 'decimal' && separator !== ',' && DECIMAL_COMMA.test(cell) ? cell.replace(',', '.') : cell
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/

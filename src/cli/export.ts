@@ -1,15 +1,18 @@
 import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { Command, Option } from 'commander'
+import type { Config } from '../config/config.ts'
 import { progress } from './progress.ts'
 import { CommandError } from './run.ts'
+import { serverUrl, URL_MEANING } from './serverUrl.ts'
 
 interface Options {
-  readonly url: string
+  readonly url?: string
   readonly format: 'csv' | 'ndjson'
   readonly filter: readonly string[]
   readonly sort?: string
   readonly fields?: string
   readonly excel?: true
+  readonly locale?: string
   readonly output?: string
 }
 
@@ -18,11 +21,11 @@ const MEDIA = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 const FAULT = '{"Error":'
 
 /** `export employees`: all rows that match, from a server that runs, into a file. `readKey`: ROSTER_KEY. */
-export function exportCommand(readKey: () => string | undefined): Command {
+export function exportCommand(readKey: () => string | undefined, readSettings: () => Config): Command {
   return new Command('export')
     .description('Write all rows of an entity as CSV or NDJSON, from a server that runs. The key is ROSTER_KEY.')
     .argument('<entity>', 'as in its address: employees')
-    .option('--url <address>', 'the address of the server', 'http://127.0.0.1:3000')
+    .option('--url <address>', URL_MEANING)
     .addOption(new Option('--format <format>', 'the form').choices(['csv', 'ndjson']).default('csv'))
     .option('--filter <filter>', 'Status=Approved, Start=>=2026-03-01T00:00:00Z; several must all hold', collect, [])
     .option('--sort <sort>', 'the order, as -Start,Name')
@@ -31,15 +34,18 @@ export function exportCommand(readKey: () => string | undefined): Command {
       '--excel',
       'a CSV for Excel: with a byte order mark, date-times that it knows, and no text that it would run as a formula',
     )
+    .option('--locale <language>', 'a CSV for spreadsheets in this language: for de with semicolons and decimal commas')
     .option('--output <file>', 'the file, which is there when it is whole; stdout without it')
     .showHelpAfterError('(--help says more)')
     .addHelpText('after', '\nExample:\n  ROSTER_KEY=... npm run --silent roster -- export employees --output people.csv')
-    .action((entity: string, options: Options) => exportRows(entity, options, readKey()?.trim()))
+    .action((entity: string, options: Options) =>
+      exportRows(entity, options, serverUrl(options.url, readSettings), readKey()?.trim()),
+    )
 }
 
-async function exportRows(entity: string, options: Options, key: string | undefined): Promise<void> {
+async function exportRows(entity: string, options: Options, url: string, key: string | undefined): Promise<void> {
   if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to read with')
-  const response = await ask(addressOf(entity, options), MEDIA[options.format], key)
+  const response = await ask(addressOf(entity, url, options), MEDIA[options.format], key)
   const { output } = options
   if (output === undefined) return copy(response, options.format, 1)
   // Opened exclusively, so that a link or a file of another user under this name is never written to.
@@ -59,7 +65,7 @@ async function exportRows(entity: string, options: Options, key: string | undefi
 async function ask(address: string, accept: string, key: string): Promise<Response> {
   const headers = { Authorization: `ApiKey ${key}`, Accept: accept }
   const response = await fetch(address, { headers, redirect: 'manual' }).catch((error) => {
-    throw new CommandError(`${address.replace(/\?.*/, '')} cannot be reached: ${error.message}`)
+    throw new CommandError(`${address.replace(/\?.*/, '')} cannot be reached: ${error.message} (--url names the server)`)
   })
   if (!response.ok) throw new CommandError(messageOf(await response.text(), response.status))
   if (response.headers.get('content-type')?.split(';')[0] !== accept)
@@ -67,7 +73,7 @@ async function ask(address: string, accept: string, key: string): Promise<Respon
   return response
 }
 
-function addressOf(entity: string, { url, filter, sort, fields, excel }: Options): string {
+function addressOf(entity: string, url: string, { filter, sort, fields, excel, locale }: Options): string {
   const encoded = (name: string, value: string) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`
   const parts = filter.map((text) => {
     const equals = text.indexOf('=')
@@ -77,6 +83,7 @@ function addressOf(entity: string, { url, filter, sort, fields, excel }: Options
   if (sort !== undefined) parts.push(encoded('sort', sort))
   if (fields !== undefined) parts.push(encoded('fields', fields))
   if (excel) parts.push('bom=1', 'excel=1')
+  if (locale !== undefined) parts.push(encoded('locale', locale))
   return `${url.replace(/\/+$/, '')}/${encodeURIComponent(entity)}${parts.length === 0 ? '' : `?${parts.join('&')}`}`
 }
 

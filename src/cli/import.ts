@@ -1,38 +1,45 @@
+import { realpathSync } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Config } from '../config/config.ts'
 import { printable } from '../log.ts'
-import type { Entity } from '../model/entity.ts'
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
 import { loadEntities } from '../registry.ts'
 import type { FileRow } from './jsonText.ts'
+import { type Change, changeRow, MATCHED_ROWS_MAX, matchRows } from './matchRows.ts'
 import { counted, progress } from './progress.ts'
 import { type FileFormat, FORMATS, formatOf, RowsFile } from './rowsFile.ts'
 import { CommandError, print } from './run.ts'
-import { OutcomeUnknown, type RowFault, type Sent, sendRows, type Target } from './sendRows.ts'
+import { faultsText, NOTHING, type Outcome, piecesOf, sendAll } from './sendFile.ts'
+import type { Target } from './sendRows.ts'
+import { serverUrl, URL_MEANING } from './serverUrl.ts'
 
 interface Options {
-  readonly url: string
+  readonly url?: string
   readonly format?: FileFormat
   readonly piece: number
   readonly dryRun?: true
+  readonly match?: string
+  readonly again?: true
   readonly excel?: boolean
 }
 
 const PIECE_ROWS = 1_000
-/** Maximum size of a request in bytes that a server takes. */
-const PIECE_BYTES_MAX = 2 * 1024 * 1024
-/** A file of nothing but faults shall not fill the screen. */
-const FAULTS_SHOWN = 100
 
 /**
- * `import employees people.csv`: creates the rows of a file on a server that runs. `readKey`: ROSTER_KEY; `readEntitiesDir`:
- * ENTITIES_DIR.
+ * `import employees people.csv`: creates the rows of a file on a server that runs, or with `--match` changes those that are
+ * there. `readKey`: ROSTER_KEY; `readEntitiesDir`: ENTITIES_DIR; `readSettings`: for the address.
  */
-export function importCommand(readKey: () => string | undefined, readEntitiesDir: () => string | null): Command {
+export function importCommand(
+  readKey: () => string | undefined,
+  readEntitiesDir: () => string | null,
+  readSettings: () => Config,
+): Command {
   return new Command('import')
     .description('Create the rows of a CSV, NDJSON or JSON file, on a server that runs. The key is ROSTER_KEY.')
     .argument('<entity>', 'as in its address: employees')
     .argument('<file>', 'with a header of property names, as an export has it; - for stdin')
-    .option('--url <address>', 'the address of the server', 'http://127.0.0.1:3000')
+    .option('--url <address>', URL_MEANING)
     .addOption(new Option('--format <format>', 'the form; by the file’s name without it').choices(FORMATS))
     .option('--piece <rows>', 'rows of one request, which are created all or none', parsePiece, PIECE_ROWS)
     .option(
@@ -40,31 +47,111 @@ export function importCommand(readKey: () => string | undefined, readEntitiesDir
       'the CSV is one of export --excel: its date-times are in UTC, and its apostrophes before formulas are taken away',
     )
     .option('--no-excel', 'it is none: such apostrophes belong to its texts')
-    .option('--dry-run', 'check all rows, and create none')
+    .option('--match <property>', 'change the rows that have the same value of this property, and create the others')
+    .option('--again', 'create all rows, although this file was imported before in another version')
+    .option('--dry-run', 'check all rows, and write none; with --match, show what would change')
     .showHelpAfterError('(--help says more)')
     .addHelpText(
       'after',
       '\nA file that is imported again within a day continues: what was imported is not created twice.\n\nExample:\n  ROSTER_KEY=... npm run --silent roster -- import employees people.csv',
     )
     .action(async (name: string, file: string, options: Options) =>
-      importRows(entityNamed(name, await loadEntities(readEntitiesDir())), file, options, readKey()?.trim()),
+      importRows(
+        entityNamed(name, await loadEntities(readEntitiesDir())),
+        file,
+        { ...options, url: serverUrl(options.url, readSettings) },
+        readKey()?.trim(),
+      ),
     )
 }
 
-async function importRows(entity: Entity, path: string, options: Options, key: string | undefined): Promise<void> {
+async function importRows(
+  entity: Entity,
+  path: string,
+  options: Options & { readonly url: string },
+  key: string | undefined,
+): Promise<void> {
   if (!key) throw new CommandError('ROSTER_KEY is not set: it is the key to write with')
-  const file = new RowsFile(path, entity, options.format ?? formatOf(path), options.excel ?? null)
+  const matched = options.match === undefined ? null : matchedBy(entity, options.match)
+  const file = new RowsFile(path, entity, options.format ?? formatOf(path), { isExcel: options.excel ?? null, matched })
+  const isLasting = file.isLasting()
   // Read whole first, so that a file which is none creates nothing.
-  if (file.isLasting()) for await (const _ of file.rows());
+  if (isLasting) for await (const _ of file.rows());
   const isDry = options.dryRun === true
-  const address = `${options.url.replace(/\/+$/, '')}/${entity.plural}`
-  const onWait = (seconds: number, reason: string) => say(`waits ${seconds} s: ${reason}`)
-  const rows = file.rows((names) => {
-    if (names.length > 0) say(`left out, since the server makes them: ${names.join(', ')}`)
-  })
-  const outcome = await sendAll({ address, plural: entity.plural, key, isDry, onWait }, piecesOf(rows, options.piece))
+  const target: Target = {
+    address: `${options.url}/${entity.plural}`,
+    plural: entity.plural,
+    key,
+    isDry,
+    file: isLasting && matched === null && !options.again ? realpathSync(path) : null,
+    onWait: (seconds, reason) => say(`waits ${seconds} s: ${reason}`),
+  }
+  const rows = file.rows(say)
+  if (matched !== null) return importMatched(entity, matched, file.name, rows, target, options.piece)
+  const outcome = await sendAll(target, piecesOf(rows, options.piece))
   if (outcome.faults.length > 0) throw new CommandError(faultsText(file.name, outcome, isDry))
   await print(`${doneText(outcome, entity, isDry)}\n`)
+}
+
+/** @throws CommandError for a property that rows cannot be found by */
+function matchedBy(entity: Entity, name: string): Property {
+  const member = entity.byName.get(name.toLowerCase())
+  const isUsable = (property: Property) =>
+    property === entity.id || (property.writable && ['text', 'oneOf', 'integer'].includes(property.kind.name))
+  if (member && !isGroup(member) && isUsable(member)) return member
+  const known = entity.properties.filter(isUsable).map(({ name }) => name)
+  const hint = suggest(name, known) || ` There are ${known.join(', ')}.`
+  throw new CommandError(`--match names no property by which rows of ${entity.plural} can be found: "${name}".${hint}`)
+}
+
+/** Creates, changes and leaves rows. Each step is done once, however often it is run: what was done before matches. */
+async function importMatched(
+  entity: Entity,
+  matched: Property,
+  name: string,
+  rows: AsyncIterable<FileRow>,
+  target: Target,
+  most: number,
+): Promise<void> {
+  const all: FileRow[] = []
+  for await (const row of rows) {
+    if (all.length === MATCHED_ROWS_MAX)
+      throw new CommandError(`--match takes files of up to ${MATCHED_ROWS_MAX} rows; divide this one`)
+    all.push(row)
+  }
+  const { created, changed, left, faults } = await matchRows(entity, matched, all, target)
+  if (faults.length > 0) throw new CommandError(faultsText(name, { ...NOTHING, faults }, true, 'Nothing was written.'))
+  const outcome = created.length === 0 ? NOTHING : await sendAll(target, piecesOf(created, most))
+  if (outcome.faults.length > 0) throw new CommandError(faultsText(name, outcome, target.isDry))
+  const counts = (verb: string) =>
+    `${counted(created.length, 'row')} of ${entity.plural} ${verb} created, ${changed.length} changed, ${left} left as they are`
+  if (target.isDry) {
+    await print(
+      [...changed.flatMap(differenceLines).slice(0, DIFFERENCES_SHOWN), `${counts('would be')}; nothing was written.\n`].join(
+        '\n',
+      ),
+    )
+    return
+  }
+  const shown = progress((rows) => counted(rows, 'change'))
+  for (const [done, change] of changed.entries()) {
+    await changeRow(entity, change, target).catch((error) => {
+      if (!(error instanceof CommandError)) throw error
+      const extent = `${created.length} created, ${done} changed so far: mend it, and run it again.`
+      throw new CommandError(`${name}, ${change.at}: ${error.message}\n${extent}`)
+    })
+    shown.add(1)
+  }
+  shown.end()
+  await print(`${counts(created.length === 1 ? 'was' : 'were')}.\n`)
+}
+
+const DIFFERENCES_SHOWN = 10
+
+/** `line 7: lastName "A" -> "B"` */
+function differenceLines({ at, differences }: Change): string[] {
+  const shown = (text: string | null) => (text === null ? 'nothing' : JSON.stringify(text))
+  return differences.map(({ property, before, after }) => `${at}: ${property.path.join('.')} ${shown(before)} -> ${shown(after)}`)
 }
 
 /** @throws CommandError that says what was probably meant */
@@ -74,81 +161,6 @@ function entityNamed(name: string, entities: readonly Entity[]): Entity {
   const known = entities.map(({ plural }) => plural.toLowerCase())
   throw new CommandError(`there is no entity "${name}".${suggest(name, known)}`)
 }
-
-/** Divides rows into pieces; the same rows always make the same pieces, so that a repeated import sends the same keys. */
-async function* piecesOf(rows: AsyncIterable<FileRow>, most: number): AsyncGenerator<FileRow[]> {
-  let piece: FileRow[] = []
-  let sum = 0
-  for await (const row of rows) {
-    const bytes = Buffer.byteLength(row.json) + 1
-    if (piece.length === most || (piece.length > 0 && sum + bytes > PIECE_BYTES_MAX)) {
-      yield piece
-      piece = []
-      sum = 0
-    }
-    piece.push(row)
-    sum += bytes
-  }
-  if (piece.length > 0) yield piece
-}
-
-interface Outcome {
-  /** Created, or right. */
-  readonly rows: number
-  /** Created by an earlier run. */
-  readonly before: number
-  /** The place of the last of them; null: there is none. */
-  readonly last: string | null
-  readonly faults: readonly RowFault[]
-}
-
-/** Sends pieces until one is refused; in a dry run all of them. @throws CommandError that says how far it came */
-async function sendAll(target: Target, pieces: AsyncIterable<FileRow[]>): Promise<Outcome> {
-  let outcome: Outcome = { rows: 0, before: 0, last: null, faults: [] }
-  let [isFirst, sent] = [true, [] as readonly FileRow[]]
-  const shown = progress((rows) => counted(rows, 'row'))
-  try {
-    for await (const piece of pieces) {
-      sent = piece
-      outcome = after(outcome, piece, await sendRows(target, piece, isFirst))
-      isFirst = false
-      shown.add(piece.length)
-      if (outcome.faults.length >= (target.isDry ? FAULTS_SHOWN : 1)) break
-    }
-  } catch (error) {
-    if (!(error instanceof CommandError) || target.isDry) throw error
-    throw new CommandError(`${error.message}\n${extentText(outcome, error instanceof OutcomeUnknown ? sent : [])}`)
-  } finally {
-    shown.end()
-  }
-  return outcome
-}
-
-function after(outcome: Outcome, piece: readonly FileRow[], sent: Sent): Outcome {
-  if ('faults' in sent) return { ...outcome, faults: [...outcome.faults, ...sent.faults] }
-  const before = outcome.before + (sent.wasThere ? sent.rows : 0)
-  return { ...outcome, rows: outcome.rows + sent.rows, before, last: piece.at(-1)?.at ?? null }
-}
-
-function faultsText(name: string, outcome: Outcome, isDry: boolean): string {
-  const shown = outcome.faults.slice(0, FAULTS_SHOWN)
-  const lines = shown.map(({ at, message }) => `${name}, ${at}: ${message}`)
-  if (outcome.faults.length >= FAULTS_SHOWN) lines.push('There may be more faults; these are the first.')
-  return [...lines, isDry ? 'Nothing was created: it was a dry run.' : extentText(outcome)].join('\n')
-}
-
-/** `unknown`: the piece behind, where it is not known whether it was created. */
-function extentText({ rows, last }: Outcome, unknown: readonly FileRow[] = []): string {
-  const first = unknown[0]
-  if (last === null && !first) return 'No row was imported.'
-  const extent =
-    last === null ? 'No row was imported' : `${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} imported, up to ${last}`
-  const behind = first ? `but those of ${first.at} to ${unknown.at(-1)?.at} may have been` : 'and none behind'
-  return `${extent}, ${behind}.\n${AGAIN}`
-}
-
-const AGAIN =
-  'To go on, leave these rows as they are and run it again, with the same key and --piece: within a day, none of them is created twice.'
 
 function doneText({ rows, before }: Outcome, { plural }: Entity, isDry: boolean): string {
   if (isDry) return `${counted(rows, 'row')} of ${plural} ${rows === 1 ? 'is' : 'are'} right; nothing was created.`

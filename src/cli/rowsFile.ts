@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
-import type { Entity } from '../model/entity.ts'
-import { csvRecords, csvWriter } from './csvText.ts'
+import type { Entity, Property } from '../model/entity.ts'
+import { type CsvReading, csvRecords, csvWriter } from './csvText.ts'
 import { FileFault } from './fileFault.ts'
 import { type FileRow, jsonArray, jsonLines } from './jsonText.ts'
 import { CommandError } from './run.ts'
@@ -18,8 +18,7 @@ export class RowsFile {
     private readonly path: string,
     private readonly entity: Entity,
     private readonly format: FileFormat,
-    /** True if an export for Excel has written it; null: not known. */
-    private readonly isExcel: boolean | null,
+    private readonly reading: Pick<CsvReading, 'isExcel' | 'matched'>,
   ) {
     this.name = nameOf(path)
   }
@@ -35,18 +34,36 @@ export class RowsFile {
   }
 
   /**
-   * `onLeftOut`: called before the first row, with the columns that clients do not write. @throws CommandError where it cannot
-   * be read as what it is
+   * `onNote`: called with what the reader of the report has to know: columns that are left out, days that are taken for
+   * date-times. @throws CommandError where it cannot be read as what it is
    */
-  async *rows(onLeftOut: (names: readonly string[]) => void = () => undefined): AsyncGenerator<FileRow> {
+  async *rows(onNote: (text: string) => void = () => undefined): AsyncGenerator<FileRow> {
     try {
-      if (this.format === 'csv') yield* csvRows(this.text(), this.entity, this.isExcel, onLeftOut)
+      if (this.format === 'csv') yield* this.csvRows(onNote)
       else yield* this.format === 'json' ? jsonArray(this.text()) : jsonLines(this.text())
     } catch (error) {
       if (!(error instanceof FileFault)) throw error
       const place = error.line === null ? '' : `, line ${error.line}`
       throw new CommandError(`${this.name}${place}: ${error.message.replace(/[.?]?$/, (end) => end || '.')}`)
     }
+  }
+
+  private async *csvRows(onNote: (text: string) => void): AsyncGenerator<FileRow> {
+    const noted = new Set<Property>()
+    const onDay = (property: Property) => {
+      if (noted.has(property)) return
+      noted.add(property)
+      onNote(`days of ${property.path.join('.')} are taken for date-times, at midnight UTC`)
+    }
+    let writer: ReturnType<typeof csvWriter> | null = null
+    for await (const record of csvRecords(this.text())) {
+      if (writer !== null) yield { at: `line ${record.line}`, json: writer.write(record) }
+      else {
+        writer = csvWriter(this.entity, record, { ...this.reading, onDay })
+        if (writer.readOnly.length > 0) onNote(`left out, since the server makes them: ${writer.readOnly.join(', ')}`)
+      }
+    }
+    if (writer === null) throw new FileFault(1, 'there must be a header with the names of properties')
   }
 
   private async *text(): AsyncGenerator<string> {
@@ -76,20 +93,4 @@ export function formatOf(path: string): FileFormat {
 
 function nameOf(path: string): string {
   return path === '-' ? 'stdin' : path
-}
-
-async function* csvRows(
-  text: AsyncIterable<string>,
-  entity: Entity,
-  isExcel: boolean | null,
-  onLeftOut: (names: readonly string[]) => void,
-): AsyncGenerator<FileRow> {
-  let writer: ReturnType<typeof csvWriter> | null = null
-  for await (const record of csvRecords(text)) {
-    if (writer === null) {
-      writer = csvWriter(entity, record, isExcel)
-      onLeftOut(writer.readOnly)
-    } else yield { at: `line ${record.line}`, json: writer.write(record) }
-  }
-  if (writer === null) throw new FileFault(1, 'there must be a header with the names of properties')
 }

@@ -10,6 +10,11 @@ export interface Target {
   readonly plural: string
   readonly key: string
   readonly isDry: boolean
+  /**
+   * Name of the file that all pieces come from: a piece of it is created once, and another one in its place is refused. Null: a
+   * piece is known by its content.
+   */
+  readonly file: string | null
   /** Called before each wait. */
   onWait(seconds: number, reason: string): void
 }
@@ -38,60 +43,71 @@ const ANSWER_MS_MAX = 120_000
 export class OutcomeUnknown extends CommandError {}
 
 /**
- * Sends a piece of a file until it is answered; the first one only where the server is there at all. Each time it has one key,
- * which follows from the piece, so it is done once.
+ * Sends a piece of a file until it is answered; the first one, of index 0, only where the server is there at all. Each time it
+ * has one key, so it is done once.
  * @throws CommandError where the server refuses it as a whole; OutcomeUnknown where it does not answer
  */
-export async function sendRows(target: Target, piece: readonly FileRow[], isFirst: boolean): Promise<Sent> {
-  const request = requestOf(target, piece)
-  // Whether this run may have created them, though it was not answered so.
+export async function sendRows(target: Target, piece: readonly FileRow[], index: number): Promise<Sent> {
+  const answer = await askUntilAnswered(requestOf(target, piece, index), target.onWait, index === 0)
+  const { status, text, isReplayed, mayBeDone } = answer
+  if (status !== 200 && status !== 201) return refusal(piece, answer, index === 0)
+  requireRows(text, piece, target.isDry)
+  return { rows: piece.length, wasThere: isReplayed && !mayBeDone }
+}
+
+/**
+ * Sends a request until its answer is not a limit or a passing failure; the first one of a run only if the server is there at
+ * all. `mayBeDone`: an earlier try may have been carried out. @throws CommandError; OutcomeUnknown where a write is not answered
+ */
+export async function askUntilAnswered(
+  request: Asked,
+  onWait: Target['onWait'],
+  isFirst: boolean,
+): Promise<Answer & { readonly mayBeDone: boolean }> {
   let mayBeDone = false
   for (let tries = 1; ; ) {
     const answer = await ask(request)
     const { status, retryAfter, text } = answer
-    if (status === 200 || status === 201) {
-      requireRows(text, piece, target.isDry)
-      return { rows: piece.length, wasThere: answer.isReplayed && !mayBeDone }
-    }
     const isLimit = status === 429
     const isPassing = isLimit || PASSING.includes(status) || (status === 409 && retryAfter !== null)
-    if (!isPassing) return refusal(piece, answer, isFirst)
+    if (!isPassing) return { ...answer, mayBeDone }
     mayBeDone ||= !isLimit && status !== NOT_SENT
     const reason = status > 0 ? messageOf(text, status) : text
     const seconds = retryAfter ?? Math.min(2 ** (tries - 1), PAUSE_SECONDS_MAX)
     const isHopeless = seconds > WAIT_SECONDS_MAX || (isFirst && tries === 1 && status === NOT_SENT)
     // A limit that says when it ends does end.
     if (isHopeless || ((!isLimit || retryAfter === null) && tries++ === TRIES_MAX))
-      throw mayBeDone && !target.isDry ? new OutcomeUnknown(reason) : new CommandError(reason)
-    target.onWait(seconds, reason)
+      throw mayBeDone && 'Idempotency-Key' in request.headers ? new OutcomeUnknown(reason) : new CommandError(reason)
+    onWait(seconds, reason)
     await Bun.sleep(seconds * 1_000)
   }
 }
 
-interface Asked {
+export interface Asked {
+  readonly method: 'GET' | 'POST' | 'PATCH'
   readonly address: string
-  readonly headers: Record<string, string>
-  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
 }
 
-function requestOf({ address, plural, key, isDry }: Target, piece: readonly FileRow[]): Asked {
+function requestOf({ address, plural, key, isDry, file }: Target, piece: readonly FileRow[], index: number): Asked {
   const body = piece.map(({ json }) => json).join('\n')
   const headers = { Authorization: `ApiKey ${key}`, 'Content-Type': 'application/x-ndjson' }
-  if (isDry) return { address: `${address}?dryRun=1`, headers, body }
-  return { address, headers: { ...headers, 'Idempotency-Key': keyOf(plural, piece, body) }, body }
+  if (isDry) return { method: 'POST', address: `${address}?dryRun=1`, headers, body }
+  return { method: 'POST', address, headers: { ...headers, 'Idempotency-Key': keyOf([plural, index, file ?? body]) }, body }
 }
 
-/** Idempotency key of a piece: the same as long as its content and its position in the file are the same. */
-function keyOf(plural: string, piece: readonly FileRow[], body: string): string {
-  const place = JSON.stringify([plural, piece[0]?.at, piece.length])
-  return `import-${new Bun.CryptoHasher('sha256').update(place).update(body).digest('hex')}`
+/** Idempotency key of a piece by its index, and by its file or its content. */
+function keyOf(parts: readonly (string | number)[]): string {
+  return `import-${new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex')}`
 }
 
-interface Answer {
+export interface Answer {
   /** NO_ANSWER, NOT_SENT: there is none. */
   readonly status: number
   readonly retryAfter: number | null
   readonly isReplayed: boolean
+  readonly etag: string | null
   readonly text: string
 }
 
@@ -101,21 +117,22 @@ const PASSING = [NO_ANSWER, NOT_SENT, 502, 503, 504]
 /** No connection came about. */
 const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'ERR_INVALID_URL']
 
-async function ask({ address, headers, body }: Asked): Promise<Answer> {
+async function ask({ method, address, headers, body }: Asked): Promise<Answer> {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS_MAX)
-    const response = await fetch(address, { method: 'POST', headers, body, redirect: 'manual', signal })
+    const response = await fetch(address, { method, headers, body, redirect: 'manual', signal })
     return {
       status: response.status,
       retryAfter: secondsOf(response.headers.get('retry-after')),
       isReplayed: response.headers.get('idempotency-replayed') === 'true',
+      etag: response.headers.get('etag'),
       text: await response.text(),
     }
   } catch (error) {
     const { message, code } = error as Error & { code?: unknown }
-    const text = `${address.replace(/\?.*/, '')} cannot be reached: ${message}`
+    const text = `${address.replace(/\?.*/, '')} cannot be reached: ${message} (--url names the server)`
     const status = NO_CONNECTION.includes(String(code)) ? NOT_SENT : NO_ANSWER
-    return { status, retryAfter: null, isReplayed: false, text }
+    return { status, retryAfter: null, isReplayed: false, etag: null, text }
   }
 }
 
@@ -144,6 +161,7 @@ const TOO_MUCH = [408, 413]
 
 /** Faults of single rows. @throws CommandError for a fault of the whole request */
 function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: boolean): Sent {
+  if (codeOf(text) === 'IdempotencyMismatch') throw new CommandError(OTHER_VERSION)
   const faults = detailsOf(text).flatMap((detail) => {
     const index = Number(/^\[(\d+)\]/.exec(detail.Target)?.[1])
     const row = piece[index]
@@ -154,6 +172,9 @@ function refusal(piece: readonly FileRow[], { status, text }: Answer, isFirst: b
   const isMended = isFirst && piece.length > 1 && TOO_MUCH.includes(status)
   throw new CommandError(`${messageOf(text, status)}${isMended ? '\nSmaller pieces may be taken: --piece 100.' : ''}`)
 }
+
+const OTHER_VERSION = `This file was imported within the last day in another version, or with another --piece: its rows would be created again.
+To change the rows that are there, and create the others: --match <property>. To create all rows again: --again.`
 
 interface Detail {
   readonly Code: string
@@ -170,6 +191,14 @@ function messageOfRow(piece: readonly FileRow[], { Code, Message }: Detail): str
     const other = piece[Number(at)]
     return other?.at ?? own
   })
+}
+
+function codeOf(text: string): string | null {
+  try {
+    return JSON.parse(text).Error.Code
+  } catch {
+    return null
+  }
 }
 
 /** The faults of an answer; where it has none, what it is about. */

@@ -56,6 +56,14 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
       'Whether an apostrophe stands in texts of a CSV wherever a spreadsheet might begin a formula (`= + - @` at the beginning, behind `;`, tab, `|` or a line break), and date-times are written as `2026-03-01 09:00:00`, in UTC. `1` belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
     schema: { type: 'string', enum: ['0', '1'], default: '0' },
   },
+  Locale: {
+    name: 'locale',
+    in: 'query',
+    description:
+      'The language of the spreadsheet that reads a CSV, such as `de`: where it has decimal commas, decimals have them, and semicolons separate the cells. Belongs to `Accept: text/csv`; with another it is 400 `InvalidForm`.',
+    schema: { type: 'string', pattern: '^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$' },
+    example: 'de',
+  },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
@@ -108,7 +116,7 @@ export function listParameters(entity: Entity): Schema[] {
       example: sortExample(entity),
     },
     fieldsParameter(entity),
-    ...['PageSize', 'Page', 'Cursor', 'Bom', 'Excel'].map((name) => refTo('parameters', name)),
+    ...['PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'].map((name) => refTo('parameters', name)),
   ]
 }
 

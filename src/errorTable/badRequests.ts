@@ -25,7 +25,7 @@ export const badRequests = {
     status: 400,
     title: 'The collection has no such query parameter',
     explanation:
-      'Parameters are sort, PageSize, page, cursor, fields, bom, excel and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
+      'Parameters are sort, PageSize, page, cursor, fields, bom, excel, locale and the properties of the entity. An unknown one is refused, since a misspelt filter would return everything.',
     remedy:
       'Take the name that the message suggests, or one of the entity’s properties. An address of one row takes fields alone, and only to read it.',
   },

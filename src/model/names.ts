@@ -1,5 +1,5 @@
 /** The parameters of a collection that are not filters. */
-export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel'] as const
+export const RESERVED_PARAMETERS = ['sort', 'PageSize', 'page', 'cursor', 'fields', 'bom', 'excel', 'locale'] as const
 
 /** `employeeNumber` → `employee_number`: the column of a property, the table of an entity. */
 export function snakeCase(name: string): string {

@@ -51,6 +51,8 @@ export interface StreamQuery {
   readonly hasMark: boolean
   /** True if a CSV has date-times as spreadsheets read them, and no text that one would run as a formula. */
   readonly isForExcel: boolean
+  /** True if decimals of a CSV have a comma, and its cells are separated by semicolons. */
+  readonly hasDecimalComma: boolean
 }
 
 /** The writable properties that a body sets, with their new value as text for PostgreSQL. */

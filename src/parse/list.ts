@@ -24,6 +24,8 @@ interface Parameters {
   fields?: string
   bom?: boolean
   excel?: boolean
+  /** True if the language has decimal commas. */
+  locale?: boolean
 }
 
 /**
@@ -50,8 +52,9 @@ export function parseStream(entity: Entity, query: string, form: StreamForm): St
       throw new ApiError(code, message, { target: name })
     }
   if (form !== 'csv') refuseCsvOnly(read, 'NDJSON is')
-  const { filters, sorts, fields, bom = false, excel = false } = read
-  return { filters, sorts, choice: choiceOf(entity, fields), hasMark: bom, isForExcel: excel }
+  const { filters, sorts, fields, bom = false, excel = false, locale = false } = read
+  const style = { hasMark: bom, isForExcel: excel, hasDecimalComma: locale }
+  return { filters, sorts, choice: choiceOf(entity, fields), ...style }
 }
 
 function choiceOf(entity: Entity, fields: string | undefined): Choice | null {
@@ -59,10 +62,10 @@ function choiceOf(entity: Entity, fields: string | undefined): Choice | null {
 }
 
 /** Refuses parameters that would have no effect, because they were meant for another form. */
-function refuseCsvOnly({ bom, excel }: Parameters, what: string) {
-  const target = bom ? 'bom' : excel ? 'excel' : null
+function refuseCsvOnly({ bom, excel, locale }: Parameters, what: string) {
+  const target = bom ? 'bom' : excel ? 'excel' : locale !== undefined ? 'locale' : null
   if (target === null) return
-  const message = `${target}=1 belongs to Accept: text/csv, which ${what} not: send that, or leave ${target} out.`
+  const message = `${target} belongs to Accept: text/csv, which ${what} not: send that, or leave ${target} out.`
   throw new ApiError('InvalidForm', message, { target })
 }
 
@@ -90,6 +93,7 @@ function readParameters(entity: Entity, query: string): Parameters {
     else if (purpose === 'PageSize') read.pageSize = once('InvalidPageSize', 'PageSize', read.pageSize, parsePageSize(value))
     else if (purpose === 'fields') read.fields = read.fields === undefined ? value : `${read.fields},${value}`
     else if (purpose === 'filter') addFilter(read.filters, parseFilter(entity, parameter))
+    else if (purpose === 'locale') read.locale = once('InvalidForm', 'locale', read.locale, parseLocale(value))
     else read[purpose] = once('InvalidForm', purpose, read[purpose], parseSwitch(purpose, value))
   }
   return read
@@ -98,6 +102,19 @@ function readParameters(entity: Entity, query: string): Parameters {
 function parseSwitch(name: string, text: string): boolean {
   if (text !== '0' && text !== '1') throw new ApiError('InvalidForm', `${name} is 1 or 0.`, { target: name })
   return text === '1'
+}
+
+/** Returns whether a language has decimal commas. @throws ApiError for none, or one with another mark */
+function parseLocale(text: string): boolean {
+  try {
+    const [language] = Intl.NumberFormat.supportedLocalesOf(text)
+    const mark = language && new Intl.NumberFormat(language).formatToParts(1.5).find(({ type }) => type === 'decimal')?.value
+    if (mark === ',' || mark === '.') return mark === ','
+  } catch {
+    // Not a tag of a language.
+  }
+  const message = 'locale is a language with decimal points or commas, such as de, fr-CA or en.'
+  throw new ApiError('InvalidForm', message, { target: 'locale' })
 }
 
 function once<Value>(code: ErrorCode, target: string, before: Value | undefined, value: Value): Value {

@@ -25,7 +25,7 @@ export function streamWriter(
 ): StreamWriter {
   const choice = query.choice ?? chooseAll(entity)
   if (form === 'ndjson') return { begin: '', write: ndjsonWriter(choice, columns) }
-  return { begin: csvHeader(choice, query.hasMark), write: csvWriter(choice, columns, query.isForExcel) }
+  return { begin: csvHeader(choice, query), write: csvWriter(choice, columns, query) }
 }
 
 /** Headers of a stream. Its length and its total are not known before its end. */

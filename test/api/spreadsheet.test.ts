@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { startServer, type TestServer } from '../support/server.ts'
 
 /** Texts are in quotes and in UTF-8, and dates are looked for: as its dialog proposes for a file with a mark. */
-const importBy = (separator: string) => `CSV:${separator.charCodeAt(0)},34,76,1,,0,false,true`
+const importBy = (separator: string, language = 0) => `CSV:${separator.charCodeAt(0)},34,76,1,,${language},false,true`
+/** Languages by the numbers that its filter takes. */
+const [ENGLISH, GERMAN] = [1033, 1031]
 /** Each begins a formula in some cell, where it is not kept from it. */
 const FORMULAS = ['=1+1', 'a;=1+1', 'a\t=1+1', 'a|=1+1', 'a\n=1+1', 'a\r\n=1+1', '";=1+1', '"\n=1+1', '\t=1+1', 'a,"\n";=1+1']
 const NAMES = ['Müller & Söhne', '=1+1', 'say "no", twice', 'Ærø 日本 😀']
@@ -39,11 +41,11 @@ async function opened(path: string): Promise<Cell[][]> {
 }
 
 /** The rows of what LibreOffice makes of the CSV of a list where it takes this separator. */
-async function sheetOf(path: string, separator: string): Promise<string[]> {
+async function sheetOf(path: string, separator: string, language?: number): Promise<string[]> {
   const { text } = await server.get(path, { accept: 'text/csv', 'accept-encoding': 'identity' })
   writeFileSync(join(folder, 'list.csv'), text)
   const profile = `-env:UserInstallation=file://${join(folder, 'profile')}`
-  const words = [profile, '--headless', `--infilter=${importBy(separator)}`, '--convert-to', 'fods', '--outdir', folder]
+  const words = [profile, '--headless', `--infilter=${importBy(separator, language)}`, '--convert-to', 'fods', '--outdir', folder]
   const program = Bun.spawn(['soffice', ...words, join(folder, 'list.csv')], { stdout: 'pipe', stderr: 'pipe' })
   expect([await program.exited, await new Response(program.stderr).text()]).toEqual([0, expect.any(String)])
   const sheet = readFileSync(join(folder, 'list.fods'), 'utf8')
@@ -81,6 +83,22 @@ function inLibreOffice() {
         (await sheetOf(`/Companies?fields=Name,Id${query}`, separator)).filter((row) => row.includes('table:formula='))
       expect(await formulasOf('&bom=1&excel=1')).toEqual([])
       expect((await formulasOf('')).length).toBeGreaterThan(0)
+    },
+    120_000,
+  )
+
+  test.each([
+    ['&locale=de', ';', GERMAN, 'float'],
+    ['', ',', ENGLISH, 'float'],
+    ['&locale=en', ',', ENGLISH, 'float'],
+    // The reason for the parameter.
+    ['', ',', GERMAN, 'string'],
+  ])(
+    'decimals of a list with %j, separated by %j, in language %d are of type %s',
+    async (query, separator, language, type) => {
+      const rows = (await sheetOf(`/Absences?bom=1&excel=1&fields=Start,Period.Days${query}`, separator, language)).map(cellsOf)
+      expect(rows[1]?.map((cell) => cell.type)).toEqual(['date', type])
+      if (type === 'float') expect(Number(rows[1]?.[1]?.text.replace(',', '.'))).toBe(2.5)
     },
     120_000,
   )

@@ -205,7 +205,7 @@ describe('the parameters of a list', () => {
       ...[name, `${name}[]`],
       ...(texts.includes(name) ? [`${name}[begins]`, `${name}[contains]`] : []),
     ])
-    expect(names).toEqual([...filters, 'sort', 'fields', 'PageSize', 'page', 'cursor', 'bom', 'excel', 'If-None-Match'])
+    expect(names).toEqual([...filters, 'sort', 'fields', 'PageSize', 'page', 'cursor', 'bom', 'excel', 'locale', 'If-None-Match'])
   })
 
   test('sort has each property in three spellings', () => {

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../support/process.ts'
+import { KEY, startServer, type TestServer } from '../support/server.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const folder = temporaryFolder()
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => {
+  folder.remove()
+  return server.stop()
+})
+beforeEach(async () => {
+  await server.sql`truncate company, employee, absence, idempotency_key restart identity cascade`
+})
+
+let files = 0
+function fileOf(text: string, end = 'csv'): string {
+  const path = join(folder.path, `rows${++files}.${end}`)
+  writeFileSync(path, text)
+  return path
+}
+
+/** Without `url`, the command is given the settings alone. */
+async function roster(words: readonly string[], settings: Record<string, string> = {}, url: string | null = server.url) {
+  const all = [...words, ...(url === null ? [] : ['--url', url])]
+  const child = Bun.spawn([process.execPath, '--no-env-file', join(ROOT, 'src/main.ts'), ...all], {
+    env: { ...process.env, ROSTER_KEY: KEY, ...settings },
+    cwd: folder.path,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, stdout, stderr }
+}
+
+const people = [
+  { employeeNumber: 'E1', lastName: 'Byron', started: '2026-01-01T00:00:00Z' },
+  { employeeNumber: 'E2', lastName: 'Müller, "M"', department: 'Sales' },
+  { employeeNumber: 'E3', lastName: 'Öberg' },
+]
+const employees = () =>
+  server.sql`select id::int, employee_number as number, last_name as name, department from employee order by id`
+
+describe('roster import --match', () => {
+  test('changes the rows that differ, creates those that are not there, and leaves the others', async () => {
+    await server.post('/Employees', people)
+    const before = (await server.get('/Employees/1')).headers.get('etag')
+    const csv =
+      'employeeNumber,lastName,department,started\nE1,Byron,,2026-01-01\nE2,"Müller, ""M""",Finance,\nE3,Oberg,,\nE4,New,IT,\n'
+    const path = fileOf(csv)
+    const dry = await roster(['import', 'employees', path, '--match', 'EmployeeNumber', '--dry-run'])
+    expect(dry).toMatchObject({
+      code: 0,
+      stdout: `line 3: department "Sales" -> "Finance"
+line 4: lastName "Öberg" -> "Oberg"
+1 row of Employees would be created, 2 changed, 1 left as they are; nothing was written.
+`,
+    })
+    expect(dry.stderr).toContain('roster: days of started are taken for date-times, at midnight UTC')
+    expect(await employees()).toHaveLength(3)
+    const done = await roster(['import', 'employees', path, '--match', 'employeenumber'])
+    expect([done.code, done.stdout]).toEqual([0, '1 row of Employees was created, 2 changed, 1 left as they are.\n'])
+    expect(await employees()).toEqual([
+      { id: 1, number: 'E1', name: 'Byron', department: null },
+      { id: 2, number: 'E2', name: 'Müller, "M"', department: 'Finance' },
+      { id: 3, number: 'E3', name: 'Oberg', department: null },
+      { id: 4, number: 'E4', name: 'New', department: 'IT' },
+    ] as never)
+    expect((await server.get('/Employees/1')).headers.get('etag')).toBe(before)
+    const again = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
+    expect(again.stdout).toBe('0 rows of Employees were created, 0 changed, 4 left as they are.\n')
+  })
+
+  test('by id, an export that was edited comes back; parts of objects and decimals too', async () => {
+    await server.post('/Absences', [{ period: { days: 2.5, hours: 18.75 }, reason: 'x' }, { period: { days: 1 } }, {}])
+    const exported = (await roster(['export', 'absences', '--fields', 'Id,Reason,Period'])).stdout
+    expect(exported).toContain('2.50000000')
+    const path = fileOf(exported.replace('2.50000000', '3').replace('x', 'y').replace('1.00000000', '1'))
+    const dry = await roster(['import', 'absences', path, '--match', 'Id', '--dry-run'])
+    expect(dry.stdout).toBe(`line 2: reason "x" -> "y"
+line 2: period.days "2.50000000" -> "3.00000000"
+0 rows of Absences would be created, 1 changed, 2 left as they are; nothing was written.
+`)
+    await roster(['import', 'absences', path, '--match', 'Id'])
+    expect((await server.get('/Absences/1')).body).toMatchObject({ reason: 'y', period: { days: 3, hours: 18.75 } })
+    const unknown = await roster(['import', 'absences', fileOf('id,reason\n77,x\n'), '--match', 'Id'])
+    expect(unknown.stderr).toContain(', line 2: There is no Absence with id 77.\n')
+  })
+
+  test('5,000 rows, of which some differ, by many requests', async () => {
+    await server.sql`insert into employee (employee_number, last_name) select 'N' || n, 'Name ' || n from generate_series(1, 5000) n`
+    const lines = Array.from({ length: 5_010 }, (_, index) => `N${index + 1},Name ${index % 1_000 === 0 ? 'new' : index + 1}`)
+    const path = fileOf(`EmployeeNumber;LastName\n${lines.join('\n').replaceAll(',', ';')}\n`)
+    const { code, stdout } = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
+    expect([code, stdout]).toEqual([0, '10 rows of Employees were created, 5 changed, 4995 left as they are.\n'])
+    const [found] = await server.sql`select count(*)::int as rows, count(distinct employee_number)::int as numbers from employee`
+    expect(found).toEqual({ rows: 5_010, numbers: 5_010 })
+  }, 60_000)
+
+  test.each([
+    ['employeeNumber,lastName\nE1,A\nE1,B\n', ', line 3: EmployeeNumber E1 is also in line 2.\n'],
+    ['employeeNumber,lastName\n,A\n', ', line 2: The row has no EmployeeNumber by which to find it.\n'],
+    ['lastName\nA\n', ', line 2: The row has no EmployeeNumber by which to find it.\n'],
+    ['employeeNumber,lastName\nTwice,A\n', ', line 2: EmployeeNumber Twice is in several rows: 4, 5.\n'],
+    ['employeeNumber,started\nE1,soon\n', ', line 2: Started must be a date-time like '],
+  ])('%j is refused by its lines, and nothing is written', async (csv, message) => {
+    await server.post('/Employees', [...people, { employeeNumber: 'Twice' }, { employeeNumber: 'Twice' }])
+    const { code, stderr } = await roster(['import', 'employees', fileOf(csv), '--match', 'EmployeeNumber'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
+    expect(stderr).toContain('Nothing was written.')
+    expect(await employees()).toHaveLength(5)
+  })
+
+  test.each([
+    ['Employeenumbr', 'Did you mean EmployeeNumber?'],
+    ['Started', 'There are Id, EmployeeNumber, '],
+    ['DisplayName', '"DisplayName".'],
+  ])('--match %s names no property by which rows can be found', async (name, hint) => {
+    const { code, stderr } = await roster(['import', 'employees', fileOf('lastName\nA\n'), '--match', name])
+    expect([code, stderr]).toEqual([1, expect.stringContaining(hint)])
+  })
+
+  test('a change that the server refuses names its line, and the next run goes on', async () => {
+    await server.post('/Employees', people)
+    const path = fileOf('employeeNumber,lastName,companyId\nE1,Changed,\nE2,x,77\nE3,y,\n')
+    const { code, stderr } = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
+    expect(code).toBe(1)
+    expect(stderr).toContain(`${path}, line 3: CompanyId names no Company: there is none with id 77.\n`)
+    expect(stderr).toContain('0 created, 1 changed so far: mend it, and run it again.')
+    writeFileSync(path, 'employeeNumber,lastName,companyId\nE1,Changed,\nE2,x,\nE3,y,\n')
+    const { stdout } = await roster(['import', 'employees', path, '--match', 'EmployeeNumber'])
+    expect(stdout).toBe('0 rows of Employees were created, 2 changed, 1 left as they are.\n')
+  })
+})
+
+describe('a file that was imported before', () => {
+  const rows = (names: readonly string[]) => `name\n${names.join('\n')}\n`
+  const countOf = async () => (await server.sql`select from company`).count
+
+  test.each([
+    ['a value is another one', ['A', 'B', 'X']],
+    ['a row is added', ['A', 'B', 'C', 'D']],
+    ['a row is gone', ['A', 'B']],
+    ['its rows have moved', ['New', 'A', 'B', 'C']],
+  ])('is refused in another version, where %s, and tells what to do', async (_, names) => {
+    const path = fileOf(rows(['A', 'B', 'C']))
+    expect((await roster(['import', 'companies', path])).code).toBe(0)
+    writeFileSync(path, rows(names))
+    const { code, stderr } = await roster(['import', 'companies', path])
+    expect([code, await countOf()]).toEqual([1, 3])
+    expect(stderr).toContain('This file was imported within the last day in another version')
+    expect(stderr).toContain('To change the rows that are there, and create the others: --match <property>.')
+    const again = await roster(['import', 'companies', path, '--again'])
+    expect([again.code, await countOf()]).toEqual([0, 3 + names.length])
+    // A second run of it continues, as every import does.
+    expect((await roster(['import', 'companies', path, '--again'])).stdout).toContain('by an earlier run over this file')
+    expect(await countOf()).toBe(3 + names.length)
+  })
+})
+
+describe('the address of the server', () => {
+  test.each([
+    ['PUBLIC_URL', (url: string) => ({ PUBLIC_URL: url, PORT: '1' })],
+    ['HOST and PORT', (url: string) => ({ HOST: '0.0.0.0', PORT: new URL(url).port })],
+  ])('is that of the settings: %s', async (_, settings) => {
+    const local = server.url.replace('127.0.0.1', 'localhost')
+    const imported = await roster(['import', 'companies', fileOf('name\nA\n')], settings(local), null)
+    expect([imported.code, imported.stdout]).toEqual([0, '1 row of Companies was created.\n'])
+    expect((await roster(['export', 'companies', '--fields', 'Name'], settings(local), null)).stdout).toBe('name\r\nA\r\n')
+  })
+
+  test('where nothing answers, the error names the option', async () => {
+    for (const words of [
+      ['export', 'companies'],
+      ['import', 'companies', fileOf('name\nA\n')],
+    ])
+      expect((await roster(words, { PORT: '1' }, null)).stderr).toContain('(--url names the server)')
+    expect((await roster(['export', 'companies'], { PORT: '0' }, null)).stderr).toContain('PORT is 0')
+  })
+})
+
+test('a CSV of export --locale de has semicolons and decimal commas, and comes back', async () => {
+  await server.post('/Absences', [{ period: { days: 2.5 }, reason: 'a;b,c' }, { reason: '' }])
+  const { stdout } = await roster(['export', 'absences', '--locale', 'de', '--fields', 'Reason,Period.Days'])
+  expect(stdout).toBe('reason;period.days\r\n"a;b,c";2,50000000\r\n"";\r\n')
+  expect((await roster(['import', 'absences', fileOf(stdout)])).code).toBe(0)
+  const all = await server.sql`select reason, period_days::text as days from absence order by id`
+  expect([...all.slice(2)]).toEqual([...all.slice(0, 2)])
+  const wrong = await roster(['export', 'absences', '--locale', 'deutsch!'])
+  expect(wrong.stderr).toContain('locale is a language with decimal points or commas, such as de, fr-CA or en.')
+})
