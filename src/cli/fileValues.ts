@@ -3,7 +3,7 @@ import { JsonNumber, Mismatch } from '../model/kinds.ts'
 import { suggest } from '../model/nearest.ts'
 
 /** A value of a row. */
-export interface FileValue {
+interface FileValue {
   /** As PostgreSQL prints it, so that equal values have equal texts; null: no value. */
   readonly text: string | null
   /** The value as JSON. */

@@ -14,7 +14,7 @@ const VALUES_BYTES_MAX = 2_000
 const CHANGE_TRIES_MAX = 5
 
 /** A value of a row that differs from the file's. */
-export interface Difference {
+interface Difference {
   readonly property: Property
   readonly before: string | null
   readonly after: string | null
