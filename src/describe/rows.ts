@@ -1,6 +1,7 @@
 import { type Entity, type Group, isGroup, type Property } from '../model/entity.ts'
 import { withArticle } from '../model/names.ts'
 import { DATE_PATTERN, INSTANT_PATTERN } from './conditions.ts'
+import { exampleRow } from './exampleRow.ts'
 import { refTo, type Schema } from './headers.ts'
 
 /** `AbsenceWrite`: what the schema of an entity's bodies is called. */
@@ -30,7 +31,7 @@ export const sharedRowSchemas: Readonly<Record<string, Schema>> = {
 
 /** A row in an answer: `entity.schema`, with descriptions and examples. */
 export function rowSchema(entity: Entity): Schema {
-  return objectOf(entity.members, plain(entity.schema), entity)
+  return { ...objectOf(entity.members, plain(entity.schema), entity), examples: [exampleRow(entity)] }
 }
 
 /** `AbsenceChoice`: what the schema of a row with some of its properties is called. */
@@ -40,7 +41,8 @@ export function choiceNameOf({ name }: Entity): string {
 
 /** A row in an answer to a request with `fields`. D56 */
 export function choiceSchema(entity: Entity): Schema {
-  return { description: 'What `fields` has chosen of a row.', ...withoutRequired(rowSchema(entity)) }
+  const { examples: _, ...schema } = withoutRequired(rowSchema(entity))
+  return { description: 'What `fields` has chosen of a row.', ...schema }
 }
 
 /** `AbsenceWritten`: what the schema of a row in the answer to a write is called. */

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts'
 import { cellOf, count } from '../metrics/counts.ts'
 import { allows } from '../model/rights.ts'
 import type { ResourceRequest } from '../operations/resourceRequest.ts'
+import { faultPage } from '../pages/errorPages.ts'
 import { respondError, respondFailure } from '../respond/error.ts'
 import { fitHead } from '../respond/head.ts'
 import { isStreamed, type Reply, respondEmpty, type Streamed, type TextReply } from '../respond/reply.ts'
@@ -123,6 +124,7 @@ async function respond(
     reply = await answer(parts, router, call)
   } catch (error) {
     reply = failure(parts, call, error)
+    if (error instanceof ApiError) reply = faultPage(request, target.path, error) ?? reply
   }
   const isArriving = hasUnreadBody(request) && !(await readRest(request))
   return finish(parts, call, reply, isArriving)

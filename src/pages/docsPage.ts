@@ -8,6 +8,12 @@ import { SCALAR_FILE } from './scalar.ts'
  */
 const script = `
 const root = new URL(document.querySelector('#docs').dataset.root, location.href).href
+// A specification cannot have Accept as a parameter, so this one stands for it, on this page alone.
+const FORM = 'X-Form'
+const formOf = (forms) => ({
+  name: FORM, in: 'header', schema: { type: 'string', enum: ['', ...forms] },
+  description: 'On this page: the form of the answer, which other programs ask for by the header Accept. Without one, it is JSON.',
+})
 const start = (content) => Scalar.createApiReference('#docs', {
   content,
   servers: [{ url: root.replace(/\\/$/, '') }],
@@ -18,6 +24,8 @@ const start = (content) => Scalar.createApiReference('#docs', {
   onRequestBuilt({ request }) {
     const key = (request.headers.get('authorization') ?? '').trim()
     if (key !== '' && !/^apikey( |$)/i.test(key)) request.headers.set('authorization', 'ApiKey ' + key)
+    request.headers.set('accept', request.headers.get(FORM) || 'application/json')
+    request.headers.delete(FORM)
   },
   favicon: root + 'favicon.ico',
   withDefaultFonts: false,
@@ -47,6 +55,10 @@ fetch(root + 'openapi.json')
   .then(async (answer) => answer.ok ? answer.json() : Promise.reject(await answer.text()))
   .then((content) => {
     const operations = Object.values(content.paths).flatMap((path) => [path, ...Object.values(path)])
+    for (const operation of operations) {
+      const forms = Object.keys(operation.responses?.[200]?.content ?? {})
+      if (forms.includes('text/csv')) operation.parameters = [...(operation.parameters ?? []), formOf([...forms, 'application/x-ndjson'])]
+    }
     const lists = [...operations.map(({ parameters }) => parameters ?? []), Object.values(content.components.parameters ?? {})]
     lists.flat().forEach(emptied)
     start(content)

@@ -1,9 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import { errorExamples, exampleBody } from '../describe/errorExamples.ts'
-import { type ErrorCode, errorTable } from '../errors.ts'
-import { JSON_TYPE } from '../respond/reply.ts'
+import { type ApiError, type ErrorCode, errorTable } from '../errors.ts'
+import { prefersHtml } from '../model/preferences.ts'
+import { JSON_TYPE, NO_STORE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
-import { html, layOut, type Markup, PAGE_CACHE } from './layout.ts'
+import { html, layOut, type Markup, PAGE_CACHE, rootOf } from './layout.ts'
 
 /** All that a page says of an error, but for its example. */
 interface ErrorKind {
@@ -82,6 +83,28 @@ function requestHeaders(code: ErrorCode): Record<string, string> {
 
 function statusText(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? ''}`
+}
+
+/** The error of a request for a browser, as a page that leads on; null: the client is a program. */
+export function faultPage({ method, headers: asked }: Request, path: string, error: ApiError): Reply | null {
+  if ((method !== 'GET' && method !== 'HEAD') || !prefersHtml(asked.get('accept'))) return null
+  const { code, message, details, headers } = error
+  const { status, title, remedy } = errorTable[code]
+  const root = rootOf(path)
+  const faults = details?.map(({ target, message }) => html`<li>${target}: ${message}</li>\n`) ?? []
+  const main = html`<h1>${title}</h1>
+<p>${message}</p>
+<ul>
+${faults}</ul>
+<h2>What to do</h2>
+<p>${remedy}</p>
+<ul>
+<li><a href="${root}docs">Docs</a>: send requests from the browser, with a key</li>
+<li><a href="${root}errors/${code}">${code}</a>: what this error means. <span class="quiet">HTTP status ${statusText(status)}</span></li>
+</ul>`
+  const page = layOut({ title: `${title} – Roster`, root, main }).reply(new Headers())
+  const { ETag: _, ...own } = page.headers
+  return { status, headers: { ...own, 'Cache-Control': NO_STORE, ...headers }, body: page.body }
 }
 
 const JSON_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' }

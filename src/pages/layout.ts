@@ -28,6 +28,11 @@ interface Document {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** The way from a path to the server's root; relative, so that it holds under any name and behind any prefix of a proxy. */
+export function rootOf(path: string): string {
+  return '../'.repeat(Math.max(0, path.split('/').length - 2)) || './'
+}
+
 const POLICY = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
 
 /** A whole document. */

@@ -10,7 +10,7 @@ import { JSON_TYPE, type Reply } from '../respond/reply.ts'
 import { StoredBody } from '../respond/storedBody.ts'
 import { docsPage } from './docsPage.ts'
 import { errorCodes, errorJson, errorPage, errorsJson, errorsPage, findError } from './errorPages.ts'
-import { html, layOut, PAGE_CACHE } from './layout.ts'
+import { html, layOut, PAGE_CACHE, rootOf } from './layout.ts'
 import { SCALAR_FILE, scalarReply } from './scalar.ts'
 
 /** A request for a page. */
@@ -80,11 +80,6 @@ function rootJson(entities: readonly Entity[], baseUrl: string): StoredBody {
   const resources = Object.fromEntries(entities.map(({ plural }) => [plural, `${baseUrl}/${plural}`]))
   const headers = { 'Content-Type': JSON_TYPE, 'Cache-Control': PAGE_CACHE, Vary: 'Accept' }
   return new StoredBody(JSON.stringify({ name: 'Roster', version, resources }), headers)
-}
-
-/** The way from a path to the server's root; relative, so that it holds under any name and behind any prefix of a proxy. */
-function rootOf(path: string): string {
-  return '../'.repeat(path.split('/').length - 2) || './'
 }
 
 /** Page at the server's address: what it serves, a request to paste, and next steps. */

@@ -122,6 +122,25 @@ describeInBrowser('the pages in Chromium', () => {
       await field.fill('ApiKey ')
     })
 
+    test('answer a CSV where that form is chosen, and show rows with values', async () => {
+      const { page } = docs
+      const field = page.getByLabel('Value').first()
+      await field.fill(`ApiKey ${KEY}`)
+      await page.getByRole('button', { name: /^Test Request.*get .Companies\)/ }).click()
+      await page.locator('tr#X-Form button[aria-haspopup=menu]').click()
+      await page.getByRole('menuitem', { name: 'text/csv' }).click()
+      const sent = page.waitForResponse(/Companies/)
+      await page.getByRole('button', { name: /^Send/ }).first().click()
+      const answer = await sent
+      expect([answer.headers()['content-type'], (await answer.text()).split('\r\n')[0]]).toEqual([
+        'text/csv; charset=utf-8',
+        'id,name,enabled',
+      ])
+      await page.keyboard.press('Escape')
+      await field.fill('ApiKey ')
+      expect(await page.getByText('Analytical Engines').count()).toBeGreaterThan(0)
+    })
+
     test('have asked this server alone, and complained of nothing', () => {
       expect([foreign(docs.requests), docs.complaints]).toEqual([[], []])
     })

@@ -93,10 +93,11 @@ describe('an error’s page', () => {
   })
 
   test('that there is not is 404 with the nearest code, and repeats nothing', async () => {
-    const { status, body } = await get('/errors/NotFond', { accept: BROWSER })
+    const { status, body } = await get('/errors/NotFond')
     expect([status, body.Error.Message]).toEqual([404, 'There is no such error code. Did you mean NotFound?'])
     for (const odd of ['%00', '%ZZ', '%3Cscript%3E', '..%2F..%2Fetc', '%ff%fe', '__proto__', 'a'.repeat(2_000)]) {
-      const answer = await sendRaw(server, `GET /errors/${odd}`, { accept: BROWSER })
+      expect((await sendRaw(server, `GET /errors/${odd}`, { accept: BROWSER })).body).not.toContain('script')
+      const answer = await sendRaw(server, `GET /errors/${odd}`, {})
       expect([odd, answer.status]).toEqual([odd, 404])
       const { Code, Message } = JSON.parse(answer.body).Error
       expect([Code, Message]).toEqual(['NotFound', 'There is no such error code.'])

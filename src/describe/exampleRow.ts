@@ -1,0 +1,53 @@
+import { type Entity, isGroup, type Property } from '../model/entity.ts'
+import type { KindName } from '../model/kinds.ts'
+
+/** Texts by the names of properties; the first that fits counts. */
+const TEXTS: readonly (readonly [RegExp, string])[] = [
+  [/(number|code)$/i, 'E00001'],
+  [/^(firstName|givenName|forename|knownAs)$/, 'Ada'],
+  [/^middleName$/, 'King'],
+  [/^(lastName|familyName|surname)$/, 'Byron'],
+  [/^(displayName|employee|person)$/, 'Ada Byron'],
+  [/^manager$/, 'Grace Hopper'],
+  [/mail$/i, 'ada@example.com'],
+  [/(phone|mobile|fax)$/i, '+44 20 7946 0123'],
+  [/^title$/, 'Dr'],
+  [/^(company|employer|customer|supplier|name)$/, 'Analytical Engines'],
+  [/^(department|team)$/, 'Engineering'],
+  [/^(division|region)$/, 'North'],
+  [/^(location|city|office|site|room)$/, 'London'],
+  [/^(jobTitle|position|role)$/, 'Engineer'],
+  [/(level|grade)$/i, 'Senior'],
+]
+
+const VALUES: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, string | number | boolean>> = {
+  integer: 1,
+  boolean: true,
+  decimal: 2.5,
+  date: '2026-03-02',
+  instant: '2026-03-02T09:00:00Z',
+}
+/** Of what does not lie before another date. */
+const LATER = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
+
+/** A row of the entity in which every property has a value, as a response has it. */
+export function exampleRow(entity: Entity): Record<string, unknown> {
+  const entries = entity.members.map((member) => {
+    if (!isGroup(member)) return [keyOf(member), exampleOf(entity, member)]
+    return [member.key, Object.fromEntries(member.properties.map((part) => [keyOf(part), exampleOf(entity, part)]))]
+  })
+  return Object.fromEntries(entries)
+}
+
+function exampleOf({ rules }: Entity, property: Property): unknown {
+  const { name, values = [], range } = property.kind
+  if (name === 'oneOf') return values[0]
+  if (name === 'text') return property.examples[0] ?? TEXTS.find(([pattern]) => pattern.test(keyOf(property)))?.[1] ?? 'text'
+  if (name in LATER && rules.some(({ later }) => later === property)) return LATER[name as keyof typeof LATER]
+  if (name === 'integer' && range) return Math.min(Math.max(1, range.min), range.max)
+  return VALUES[name]
+}
+
+function keyOf({ path }: Property): string {
+  return path.at(-1) as string
+}

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
+
+const BROWSER = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server.stop())
+
+async function page(path: string, init: RequestInit = {}) {
+  const answer = await fetch(server.url + path, { ...init, headers: { ...BROWSER, ...init.headers } })
+  const { status, headers } = answer
+  return { status, type: headers.get('content-type'), headers, text: await answer.text() }
+}
+
+describe('an error in a browser is a page with the same status, which leads on', () => {
+  test.each([
+    ['/Absences', 401, 'The request needs a valid key', './docs'],
+    ['/errors/Nope', 404, 'There is no such error code.', '../docs'],
+    ['/docs/nothing', 404, 'There is no such file.', '../docs'],
+  ])('%s', async (path, status, message, docs) => {
+    const answer = await page(path)
+    expect([answer.status, answer.type]).toEqual([status, 'text/html; charset=utf-8'])
+    expect(answer.text).toContain(message)
+    expect(answer.text).toContain(`href="${docs}"`)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
+    expect(answer.headers.get('x-ratelimit-remaining')).not.toBeNull()
+  })
+
+  test('a 401 still names the scheme, and no text of the request is markup', async () => {
+    expect((await page('/Absences')).headers.get('www-authenticate')).toBe('ApiKey')
+    const wrong = await page('/Absences?%3Cb%3Ex=1', { headers: { Authorization: `ApiKey ${KEY}` } })
+    expect([wrong.status, wrong.text.includes('<b>x')]).toEqual([400, false])
+    expect(wrong.text).toContain('&lt;b&gt;x')
+  })
+
+  test('programs, and browsers that write, get JSON', async () => {
+    for (const accept of ['*/*', 'application/json', 'text/html;q=0.5,application/json'])
+      expect((await page('/Absences', { headers: { Accept: accept } })).type).toStartWith('application/json')
+    expect((await page('/Absences', { method: 'POST' })).type).toStartWith('application/json')
+    expect(errorOf(await server.get('/errors/Nope'))).toMatchObject({ code: 'NotFound' })
+  })
+})
