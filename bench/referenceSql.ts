@@ -34,6 +34,7 @@ export function referenceOf(path: string): Reference {
 
 function readQuery(query: string) {
   const filters: string[] = []
+  const values = new Map<string, string[]>()
   let sorts = ['id']
   let page = 1
   let pageSize = PAGE_SIZE
@@ -42,8 +43,10 @@ function readQuery(query: string) {
     if (parameter === 'sort') sorts = orders(value.split(','))
     else if (parameter === 'page') page = Number(value)
     else if (parameter === 'pagesize') pageSize = Math.min(PAGE_SIZE_MAX, Math.max(PAGE_SIZE_MIN, Number(value)))
+    else if (name.endsWith('[]')) values.set(name, [...(values.get(name) ?? []), literal(value)])
     else filters.push(condition(name, value))
   }
+  for (const [name, all] of values) filters.push(`${columnOf(name.slice(0, -2))} in (${all.join()})`)
   return { filters, sorts, page, pageSize }
 }
 
@@ -60,6 +63,10 @@ function order(definition: string): string {
 }
 
 function condition(property: string, text: string): string {
+  if (property.endsWith('[contains]')) {
+    const column = `lower(regexp_replace(normalize(${columnOf(property.slice(0, -10))}, NFD), '[\\u0300-\\u036f]', '', 'g'))`
+    return `strpos(${column}, ${literal(text.toLowerCase())}) > 0`
+  }
   const [, operator = '', value = ''] = /^(!=|<=|>=|=|<|>)?(.*)$/s.exec(text) ?? []
   if (value === '') throw new Error(`the reference does not know the filter ${property}=${text}`)
   if (operator === '!=') return `${columnOf(property)} is distinct from ${literal(value)}`

@@ -91,6 +91,20 @@ function allFor({ absences, companies }: Rows): readonly Scenario[] {
       operations: get(`/Absences?Period.Hours=%3E%3D16&Type=Holiday&${range}&sort=Start`),
     },
     {
+      name: 'new-any',
+      title: `never asked before: absences of two statuses (Status[]) that begin within ${NEW_DAYS} days, the latest first`,
+      isNew: true,
+      operations: get(`/Absences?Status%5B%5D=Approved&Status%5B%5D=Requested&${range}&sort=-Start`),
+    },
+    {
+      name: 'new-contains',
+      title: 'never asked before: employees who started since a second and whose number contains four digits',
+      isNew: true,
+      operations: get(
+        '/Employees?EmployeeNumber%5Bcontains%5D={1000..9999}&Started=%3E%3D{2016-07-01..2025-11-01}&sort=LastName',
+      ),
+    },
+    {
       name: 'new-lists-under-writes',
       title: `never asked before: absences of one status that begin within ${NEW_DAYS} days, the latest first, while the status of 100 absences is changed a second`,
       isNew: true,

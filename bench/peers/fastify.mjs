@@ -1,7 +1,7 @@
 // Fastify and node-postgres as a good Node team writes it: response schemas, named prepared statements, no logger.
 import Fastify from 'fastify'
 import pg from 'pg'
-import { BadRequest, parseList } from './list.mjs'
+import { BadRequest, columnOf, EMPLOYEE, foldedSql, parseList } from './list.mjs'
 import { runProcesses } from './processes.mjs'
 
 const INT8 = 20
@@ -33,11 +33,13 @@ const COLUMNS = {
     days: 'period_days',
     hours: 'period_hours',
   },
+  employee: Object.fromEntries(Object.keys(EMPLOYEE).map((key) => [key, columnOf(key)])),
 }
 
 const SELECTED = {
   company: selected('company'),
   absence: selected('absence'),
+  employee: selected('employee'),
 }
 
 const text = { type: 'string', nullable: true }
@@ -59,18 +61,25 @@ const SCHEMAS = {
     },
   },
 }
+SCHEMAS.employee = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Object.entries(EMPLOYEE).map(([key, kind]) => [key, kind === 'integer' ? { type: 'integer', nullable: true } : text]),
+  ),
+}
 const ID = { type: 'object', properties: { id: { type: 'integer', minimum: 1 } } }
 const BODIES = {
   company: bodyOf({ Name: { type: 'string', nullable: true, maxLength: 200 }, Enabled: { type: 'boolean' } }),
   absence: bodyOf({ Status: shortText(), Type: shortText(), Reason: shortText() }),
 }
 
-const present = { company: (row) => row, absence: presentAbsence }
+const present = { company: (row) => row, absence: presentAbsence, employee: (row) => row }
 
 await runProcesses(async (port) => {
   const app = Fastify({ logger: false })
   addReads(app, '/Companies', 'company')
   addReads(app, '/Absences', 'absence')
+  addReads(app, '/Employees', 'employee')
   addCreate(app)
   addUpdate(app, '/Companies', 'company')
   addUpdate(app, '/Absences', 'absence')
@@ -136,6 +145,8 @@ async function readPage(table, list) {
 
 function conditions(table, filters) {
   const parts = filters.map(({ key, operator }, index) => {
+    if (operator === 'any') return `${COLUMNS[table][key]} = any ($${index + 1})`
+    if (operator === 'contains') return `strpos(${foldedSql(COLUMNS[table][key])}, $${index + 1}) > 0`
     const sql = operator === '!=' ? 'is distinct from' : operator
     return `${COLUMNS[table][key]} ${sql} $${index + 1}`
   })

@@ -4,7 +4,7 @@ import { bigint, boolean, customType, numeric, pgTable, text } from 'drizzle-orm
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { Hono } from 'hono'
 import postgres from 'postgres'
-import { BadRequest, parseList } from './list.mjs'
+import { BadRequest, columnOf, EMPLOYEE, foldedSql, parseList } from './list.mjs'
 import { runBunProcesses } from './processes.mjs'
 
 const instant = customType({
@@ -32,9 +32,23 @@ const absence = pgTable('absence', {
   hours: numeric('period_hours', { mode: 'number' }),
 })
 
-const TABLES = { company, absence }
-const OPERATORS = { '=': eq, '<': lt, '<=': lte, '>': gt, '>=': gte, '!=': (a, b) => sql`${a} is distinct from ${b}` }
-const present = { company: presentCompany, absence: presentAbsence }
+const KINDS = {
+  text: (name) => text(name),
+  instant: (name) => instant(name),
+  integer: (name) => bigint(name, { mode: 'number' }),
+}
+const employee = pgTable(
+  'employee',
+  Object.fromEntries(Object.entries(EMPLOYEE).map(([key, kind]) => [key, KINDS[kind](columnOf(key))])),
+)
+
+const TABLES = { company, absence, employee }
+const OPERATORS = {
+  ...{ '=': eq, '<': lt, '<=': lte, '>': gt, '>=': gte, '!=': (a, b) => sql`${a} is distinct from ${b}` },
+  any: (a, b) => sql`${a} = any (${b})`,
+  contains: (a, b) => sql`strpos(${sql.raw(foldedSql(`"${a.name}"`))}, ${b}) > 0`,
+}
+const present = { company: presentCompany, absence: presentAbsence, employee: withoutTotal }
 
 const client = postgres(process.env.DATABASE_URL, { max: 10, connection: { TimeZone: 'UTC', jit: false } })
 const db = drizzle(client)
@@ -43,6 +57,7 @@ const queries = new Map()
 const app = new Hono()
 addReads('/Companies', 'company')
 addReads('/Absences', 'absence')
+addReads('/Employees', 'employee')
 addCreate()
 addUpdate('/Companies', 'company', ['Name', 'Enabled'])
 addUpdate('/Absences', 'absence', ['Status', 'Type', 'Reason'])
@@ -158,4 +173,8 @@ function presentAbsence({ prefered, days, hours, total, ...row }) {
 
 function presentCompany({ id, name, enabled }) {
   return { id, name, enabled }
+}
+
+function withoutTotal({ total: _, ...row }) {
+  return row
 }

@@ -1,3 +1,27 @@
+const TEXTS = [
+  ...['employeeNumber', 'title', 'firstName', 'middleName', 'lastName', 'knownAs', 'displayName', 'workEmail', 'workPhone'],
+  ...['workMobile', 'company', 'department', 'division', 'location', 'jobTitle', 'jobLevel', 'manager', 'type', 'status'],
+]
+const INSTANTS = ['started', 'continuousStart', 'contractEnd', 'employmentEnd']
+/** The keys of an employee in the order of answers, each with the kind of its value. */
+export const EMPLOYEE = Object.fromEntries(
+  [...['id', ...TEXTS.slice(0, 10), 'companyId', ...TEXTS.slice(10, 16), 'managerId', ...TEXTS.slice(16), ...INSTANTS]].map(
+    (key) => [key, TEXTS.includes(key) ? 'text' : INSTANTS.includes(key) ? 'instant' : 'integer'],
+  ),
+)
+
+/** `lastName` → `last_name` */
+export const columnOf = (key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Without case and accents, as `foldedSql` of a column. */
+export const folded = (text) =>
+  text
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+export const foldedSql = (column) =>
+  `lower(regexp_replace(normalize(${column}, NFD), '[\\u0300-\\u036f]', '', 'g') collate "und-x-icu")`
+
 /** The properties that a list is filtered and sorted by, each with the key that a peer's own schema has for it. */
 const PROPERTIES = {
   absence: {
@@ -14,6 +38,7 @@ const PROPERTIES = {
     'Period.Hours': 'hours',
   },
   company: { Id: 'id', Name: 'name', Enabled: 'enabled' },
+  employee: Object.fromEntries(Object.keys(EMPLOYEE).map((key) => [key[0].toUpperCase() + key.slice(1), key])),
 }
 
 const OPERAND = /^(!=|<=|>=|<|>|=)?(.*)$/s
@@ -45,7 +70,14 @@ function addParameter(list, table, name, value) {
   if (name === 'page') list.page = integer(name, value)
   else if (name === 'PageSize') list.pageSize = Math.min(Math.max(integer(name, value), PAGE_SIZE.min), PAGE_SIZE.max)
   else if (name === 'sort') for (const part of value.split(',')) list.sorts.push(parseSort(table, part))
-  else {
+  else if (name.endsWith('[contains]'))
+    list.filters.push({ key: keyOf(table, name.slice(0, -10)), operator: 'contains', value: folded(value) })
+  else if (name.endsWith('[]')) {
+    const key = keyOf(table, name.slice(0, -2))
+    const known = list.filters.find((filter) => filter.key === key && filter.operator === 'any')
+    if (known) known.value.push(value)
+    else list.filters.push({ key, operator: 'any', value: [value] })
+  } else {
     const [, operator = '=', operand] = OPERAND.exec(value)
     if (operand === '') throw new BadRequest(`${name} has no value`)
     list.filters.push({ key: keyOf(table, name), operator, value: operand })

@@ -1,10 +1,11 @@
 import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
+import employee from '../../src/entities/employee.ts'
 import type { Entity, Property } from '../../src/model/entity.ts'
 import { rangesOf } from '../load/draws.mjs'
 import type { Operation } from '../scenarios.ts'
 
-const ENTITIES: Readonly<Record<string, Entity>> = { Absences: absence, Companies: company }
+const ENTITIES: Readonly<Record<string, Entity>> = { Absences: absence, Companies: company, Employees: employee }
 const ADDRESS = /^\/(\w+)(?:\/([^?]+))?(?:\?(.*))?$/
 const OPERAND = /^(!=|<=|>=|<|>|=)?(.+)$/s
 /** Its `neq` leaves rows without a value out, so `!=` has no counterpart. */

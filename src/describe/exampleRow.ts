@@ -27,7 +27,7 @@ const VALUES: Readonly<Record<Exclude<KindName, 'text' | 'oneOf'>, string | numb
   date: '2026-03-02',
   instant: '2026-03-02T09:00:00Z',
 }
-/** Of what does not lie before another date. */
+/** Dates that do not lie before others. */
 const LATER = { date: '2026-03-04', instant: '2026-03-04T17:00:00Z' }
 
 /** A row of the entity in which every property has a value, as a response has it. */

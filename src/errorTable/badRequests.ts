@@ -33,8 +33,9 @@ export const badRequests = {
     status: 400,
     title: 'A filter does not fit its property',
     explanation:
-      'A filter is <Property>=[<operator>]<value>. The operators are = != < <= > >=; the value must be of the property’s type; true and false have no order; < and its like need a value.',
-    remedy: 'Correct the value as the message says. Operators stand behind the first = and are percent-encoded: < is %3C.',
+      'A filter is <Property>=[<operator>]<value>, with one of the operators = != < <= > >=, or <Property><operator>=<value>, with [] [begins] [contains]. The value must be of the property’s type; true and false have no order; < and its like need a value.',
+    remedy:
+      'Correct the value as the message says. The first operators stand behind the first =, percent-encoded: < is %3C. Those in brackets stand in front of it.',
   },
   TooManyFilters: {
     status: 400,

@@ -29,7 +29,7 @@ export interface EndpointParts extends ResourceParts {
   readonly keysInUse?: KeysInUse & { serial(): number }
 }
 
-/** Every path that the server answers: its own pages, and two for each entity. */
+/** Every path that the server answers: its own pages, /Changes, and three for each entity. */
 export function createRouter(parts: EndpointParts): Router<ResourceRequest> {
   const { entities, database, migrationFiles, baseUrl, isDraining, isWaiting } = parts
   const router = new Router<ResourceRequest>()

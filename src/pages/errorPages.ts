@@ -89,7 +89,7 @@ function statusText(status: number): string {
 export function faultPage({ method, headers: asked }: Request, path: string, error: ApiError): Reply | null {
   if ((method !== 'GET' && method !== 'HEAD') || !prefersHtml(asked.get('accept'))) return null
   const { code, message, details, headers } = error
-  const { status, title, remedy } = errorTable[code]
+  const { status, title, remedy } = findError(code) as ErrorKind
   const root = rootOf(path)
   const faults = details?.map(({ target, message }) => html`<li>${target}: ${message}</li>\n`) ?? []
   const main = html`<h1>${title}</h1>

@@ -121,9 +121,10 @@ describe('D55: CSV, as csv-parse reads it', () => {
   })
 
   test.each([
-    ['bom=1', 'bom', {}, 'bom=1 belongs to Accept: text/csv, which a page is not: send that, or leave bom out.'],
-    ['excel=1', 'excel', {}, 'excel=1 belongs to Accept: text/csv, which a page is not: send that, or leave excel out.'],
-    ['Excel=1', 'excel', NDJSON, 'excel=1 belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.'],
+    ['bom=1', 'bom', {}, 'bom belongs to Accept: text/csv, which a page is not: send that, or leave bom out.'],
+    ['excel=1', 'excel', {}, 'excel belongs to Accept: text/csv, which a page is not: send that, or leave excel out.'],
+    ['locale=de', 'locale', NDJSON, 'locale belongs to Accept: text/csv, which NDJSON is not: send that, or leave locale out.'],
+    ['Excel=1', 'excel', NDJSON, 'excel belongs to Accept: text/csv, which NDJSON is not: send that, or leave excel out.'],
   ])('%s with another form is refused, by the name %s', async (query, target, headers, message) => {
     const answer = await server.get(`/Companies?${query}`, headers)
     expect(errorOf(answer)).toEqual({ status: 400, code: 'InvalidForm', target })

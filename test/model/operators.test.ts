@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { errorTable } from '../../src/errors.ts'
 import { instantKind } from '../../src/model/instantKind.ts'
 import { booleanKind, decimalKind, integerKind, textKind } from '../../src/model/kinds.ts'
 import { operators } from '../../src/model/operators.ts'
@@ -12,6 +13,10 @@ const operator = (prefix: string) => {
 
 test('the table has the operators of spec 4.2, Filtering 5, and of D71 and D72, each once', () => {
   expect(operators.map(({ sign }) => sign)).toEqual(['=', '!=', '<', '<=', '>', '>=', '[]', '[begins]', '[contains]'])
+})
+
+test('the error page of InvalidFilter names them all', () => {
+  for (const { sign } of operators) expect(errorTable.InvalidFilter.explanation).toContain(` ${sign}`)
 })
 
 describe('SQL', () => {
