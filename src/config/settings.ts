@@ -113,7 +113,8 @@ export const settings = {
     schema: Type.Integer({ minimum: 1, maximum: 256 }),
     default: null,
     allowed: 'an integer from 1 to 256',
-    meaning: 'Number of worker processes. If empty, one for each processor; with the embedded PostgreSQL, one for every two.',
+    meaning:
+      'Number of worker processes. If empty, one for each processor; with the embedded PostgreSQL, one for every two processors.',
   },
   BOOTSTRAP_API_KEY: {
     schema: Type.String({ pattern: '^[\\x21-\\x7e]{20,256}$' }),

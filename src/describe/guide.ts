@@ -20,8 +20,54 @@ export function gettingStarted(entities: readonly Entity[], baseUrl: string): st
 ${firstRequest(entities, baseUrl)}
 \`\`\`
 
+${otherApis(entities)}
+
 Each resource below begins with examples of its filters and sorts. [Errors](${baseUrl}/errors) have a page each, to which their
 \`Reference\` leads.`
+}
+
+/** Filters and pages as other APIs write them, and here, by the properties of an entity. */
+function otherApis(entities: readonly Entity[]): string {
+  const named = (kinds: readonly string[]) =>
+    entities.flatMap(({ properties, id }) => properties.filter((one) => one !== id && kinds.includes(one.kind.name)))
+  const text = named(['text'])[0]?.name ?? 'Name'
+  const date = named(['instant', 'date'])[0]?.name ?? 'Id'
+  const lower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1)
+  const [word, day] = [lower(text), lower(date)]
+  const since = date === 'Id' ? '2' : '2026-01-01T00:00:00Z'
+  const rows = [
+    [`${word}=eq.A`, `filter[${word}][_eq]=A`, `$filter=${word} eq 'A'`, `filters[${word}][$eq]=A`, `${text}=A`],
+    [
+      `${word}=in.(A,B)`,
+      `filter[${word}][_in]=A,B`,
+      `${word} in ('A','B')`,
+      `filters[${word}][$in][0]=A`,
+      `${text}[]=A&${text}[]=B`,
+    ],
+    [
+      `${word}=ilike.*a*`,
+      `filter[${word}][_icontains]=a`,
+      `contains(${word},'a')`,
+      `filters[${word}][$containsi]=a`,
+      `${text}[contains]=a`,
+    ],
+    [`${word}=is.null`, `filter[${word}][_null]=true`, `${word} eq null`, `filters[${word}][$null]=true`, `${text}=`],
+    [
+      `${day}=gte.${since}`,
+      `filter[${day}][_gte]=${since}`,
+      `${day} ge ${since}`,
+      `filters[${day}][$gte]=${since}`,
+      `${date}=>=${since}`,
+    ],
+    [`order=${day}.desc`, `sort=-${day}`, `$orderby=${day} desc`, `sort=${day}:desc`, `sort=-${date}`],
+    ['limit=50&offset=50', 'limit=50&page=2', '$top=50&$skip=50', 'pagination[page]=2', 'PageSize=50&page=2'],
+  ]
+  const lines = rows.map((cells) => `| ${cells.map((cell) => `\`${cell}\``).join(' | ')} |`)
+  return `### Coming from another API
+
+| PostgREST | Directus | OData | Strapi | here |
+|---|---|---|---|---|
+${lines.join('\n')}`
 }
 
 /** A list that a POSIX shell asks for; the address may hold any visible character, a single quote too. */
@@ -66,10 +112,13 @@ function likenessOf({ kind, examples, reference }: Property): string {
 }
 
 function filtersOf({ name, kind, examples, reference }: Property): ExampleQuery[] {
-  const [example = kind.values?.[0]] = examples
+  const [example = kind.values?.[0], other = kind.values?.[1]] = examples
   if (example !== undefined)
     return [
       { query: `${name}=${example}`, meaning: `${name} is ${example}, in this spelling` },
+      ...(other === undefined
+        ? []
+        : [{ query: `${name}[]=${example}&${name}[]=${other}`, meaning: `${name} is ${example} or ${other}` }]),
       { query: `${name}=!=${example}`, meaning: `${name} is anything else, or has no value` },
     ]
   if (reference !== null) return [{ query: `${name}=1`, meaning: `those of the ${reference.entity} with id 1` }]
@@ -82,6 +131,7 @@ const filtersByKind: Readonly<Record<Kind['name'], (name: string) => ExampleQuer
   oneOf: (name) => [{ query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` }],
   text: (name) => [
     { query: `${name}=>=M`, meaning: `${name} is M or comes after it, as people order names` },
+    { query: `${name}[contains]=a`, meaning: `${name} contains a, á, A or the like; [begins] looks at its beginning` },
     { query: `${name}=!=`, meaning: `${name} has a value; \`${name}=\` finds the others` },
   ],
   boolean: (name) => [{ query: `${name}=true`, meaning: `${name} is true` }],

@@ -1,6 +1,11 @@
-import { type Collection, type Filter, type Operator, properties, type Sort } from '../../support/model.ts'
+import { type Collection, type Filter as PlainFilter, properties, type Sort } from '../../support/model.ts'
 import type { Random } from '../../support/random.ts'
 import { tables } from '../../support/randomRows.ts'
+
+/** With the operators in brackets; the values of `[]` have a line break between. */
+interface Filter extends Pick<PlainFilter, 'field' | 'operand'> {
+  readonly operator: string
+}
 
 /** A list, as a request asks for it. */
 export interface List {
@@ -24,8 +29,9 @@ const OPERANDS: Record<Filter['field']['kind'], readonly string[]> = {
   integer: ['', '1', '2', '3', '5', '10', '40', '-1', '99999999999999999999'],
   boolean: ['true', 'false', 'TRUE'],
 }
-const EQUALITIES: Operator[] = ['=', '!=']
-const OPERATORS: Operator[] = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
+const PARTS = ['a', 'E', 'É', ' ', 'd', 'zz'] as const
+const EQUALITIES = ['=', '!=']
+const OPERATORS = ['=', '=', '=', '!=', '<', '<=', '>', '>=']
 /** Those that the random writes set. */
 const WRITTEN: Record<Collection, RegExp> = {
   Companies: /./,
@@ -38,6 +44,12 @@ export function randomList(random: Random): List {
   const fields = properties[collection].filter(({ name }) => WRITTEN[collection].test(name))
   const filters = random.times(random.chance(80) ? 2 : 4, (): Filter => {
     const field = random.pick(fields)
+    if (random.chance(15)) {
+      const values = random.times(4, () => random.pick(OPERANDS[field.kind]))
+      if (values.length > 0) return { field, operator: '[]', operand: values.join('\n') }
+    }
+    if (field.kind === 'text' && random.chance(20))
+      return { field, operator: random.pick(['[begins]', '[contains]']), operand: random.pick(PARTS) }
     const operand = random.pick(OPERANDS[field.kind])
     const isEquality = operand === '' || field.kind === 'boolean' || (field.kind === 'text' && random.chance(70))
     return { field, operator: random.pick(isEquality ? EQUALITIES : OPERATORS), operand }
@@ -62,9 +74,11 @@ function pathOf(
   page: number,
   pageSize: number,
 ): string {
-  const parts = filters.map(
-    ({ field, operator, operand }) => `${field.name}=${encodeURIComponent(operator === '=' ? operand : operator + operand)}`,
-  )
+  const parts = filters.flatMap(({ field, operator, operand }) => {
+    const values = operator === '[]' ? operand.split('\n') : [operand]
+    if (operator.startsWith('[')) return values.map((value) => `${field.name}${operator}=${encodeURIComponent(value)}`)
+    return `${field.name}=${encodeURIComponent(operator === '=' ? operand : operator + operand)}`
+  })
   if (sorts.length > 0) parts.push(`sort=${sorts.map(({ field, descending }) => (descending ? '-' : '') + field.name)}`)
   parts.push(`PageSize=${pageSize}`)
   if (page > 1) parts.push(`page=${page}`)
@@ -94,6 +108,15 @@ export function truthOf({ collection, filters, sorts, page, pageSize }: List): {
 
 function conditionOf({ field, operator, operand }: Filter, values: string[]): string {
   const column = columnOf(field.name)
+  if (operator === '[]') {
+    const ways = operand.split('\n').map((value) => conditionOf({ field, operator: '=', operand: value }, values))
+    return `(${ways.join(' or ')})`
+  }
+  if (operator.startsWith('[')) {
+    const plain = (text: string) => `lower(translate(${text}, 'éÉ', 'ee'))`
+    const found = `strpos(${plain(column)}, ${plain(`$${values.push(operand)}`)})`
+    return operator === '[begins]' ? `${found} = 1` : `${found} > 0`
+  }
   if (operand === '') {
     const isEmpty = field.kind === 'text' ? `(${column} is null or ${column} = '')` : `${column} is null`
     return operator === '=' ? isEmpty : `not ${isEmpty}`
