@@ -46,11 +46,6 @@ describe('clientOf', () => {
     )
   })
 
-  test('D35: neighbours are different clients', () => {
-    const addresses = ['0.0.0.0', '0.0.0.1', '1.0.0.0', '127.0.0.1', '128.0.0.0', '255.255.255.255', '192.0.2.1']
-    expect(new Set(addresses.map((address) => String(numbersOf(clientOf(address))))).size).toBe(addresses.length)
-  })
-
   test('D35: an IPv6 address is its /64, however it is written', () => {
     fc.assert(
       fc.property(ipv6, fc.tuple(word, word, word, word), spelling, spelling, zone, (words, others, one, other, tail) => {
@@ -64,8 +59,10 @@ describe('clientOf', () => {
     )
   })
 
-  test('D35: the next /64 is another client', () => {
-    const texts = ['2001:db8::1', '2001:db8:0:1::1', '2001:db8:1::1', '2001:db9::1', '2001:db8:0:8000::1', '2002:db8::1']
+  test('D35: neighbours are different clients: the next address of IPv4, the next /64 of IPv6', () => {
+    const addresses = ['0.0.0.0', '0.0.0.1', '1.0.0.0', '127.0.0.1', '128.0.0.0', '255.255.255.255', '192.0.2.1']
+    const networks = ['2001:db8::1', '2001:db8:0:1::1', '2001:db8:1::1', '2001:db9::1', '2001:db8:0:8000::1', '2002:db8::1']
+    const texts = [...addresses, ...networks]
     expect(new Set(texts.map((text) => String(numbersOf(clientOf(text))))).size).toBe(texts.length)
     expect(new Set(texts.map((text) => clientOf(text).text)).size).toBe(texts.length)
   })
@@ -81,14 +78,11 @@ describe('clientOf', () => {
     for (const address of ['::', '::1', '::2', '0:0:1::', '0.0.0.0', '', 'garbage']) expect(clientOf(address).low).not.toBe(0)
   })
 
-  test.each(['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:192.0.2.1%eth0'])(
-    'an IPv4 address as a socket of IPv6 writes it is that address: %s',
-    (address) => expect(clientOf(address)).toEqual(clientOf('192.0.2.1')),
-  )
-
-  test.each(['::ffff:c000:201', '0:0:0:0:0:ffff:192.0.2.1', '0000:0000:0000:0000:0000:FFFF:C000:0201', '::ffff:c000:0201'])(
-    'so it is however that is written: %s',
-    (address) => expect(clientOf(address)).toEqual(clientOf('192.0.2.1')),
+  test.each([
+    ...['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:192.0.2.1%eth0', '::ffff:c000:201', '::ffff:c000:0201'],
+    ...['0:0:0:0:0:ffff:192.0.2.1', '0000:0000:0000:0000:0000:FFFF:C000:0201'],
+  ])('an IPv4 address as a socket of IPv6 writes it is that address: %s', (address) =>
+    expect(clientOf(address)).toEqual(clientOf('192.0.2.1')),
   )
 
   test.each(['', 'garbage', '1.2.3', '1.2.3.4.5', '256.1.1.1', '01.2.3.4', '1:2:3', ':::', 'g::', '%eth0', '1.2.3.4:80'])(
@@ -126,27 +120,20 @@ describe('addressBehind', () => {
     ['a stranger says nothing of others', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     ['a stranger names a trusted proxy', '203.0.113.9', '10.0.0.1', '203.0.113.9'],
     ['a proxy says nothing', '10.0.0.1', null, '10.0.0.1'],
-    ['a proxy says nothing, at length', '10.0.0.1', '', '10.0.0.1'],
     ['one hop', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['what the client made up stands left', '10.0.0.1', '192.0.2.66, 198.51.100.1', '198.51.100.1'],
-    ['even a trusted address', '10.0.0.1', '10.9.9.9, 198.51.100.1', '198.51.100.1'],
     ['a chain of proxies', '10.0.0.1', '198.51.100.1, 10.0.0.3, 10.0.0.2', '198.51.100.1'],
-    ['a chain with a made-up head', '10.0.0.1', '192.0.2.66, 198.51.100.1, 10.0.0.3', '198.51.100.1'],
     ['only proxies: the first', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    ['without spaces', '10.0.0.1', '198.51.100.1,10.0.0.2', '198.51.100.1'],
     ['with tabs and spaces', '10.0.0.1', '\t198.51.100.1 ,\t 10.0.0.2 ', '198.51.100.1'],
     ['a port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
     ['brackets', '10.0.0.1', '[2001:db8::1]', '2001:db8::1'],
-    ['brackets and a port', '10.0.0.1', '[2001:db8::1]:4711', '2001:db8::1'],
     ['IPv6 as it is', '10.0.0.1', '2001:db8::1', '2001:db8::1'],
     ['a trusted proxy of IPv6', '2001:db8:a::1', '198.51.100.1, 2001:db8:a:1::2', '198.51.100.1'],
     ['a trusted proxy through a socket of IPv6', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['a hop written as through a socket of IPv6', '10.0.0.1', '198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
     ['garbage ends the chain at the last good hop', '10.0.0.1', '198.51.100.1, garbage, 10.0.0.2', '10.0.0.2'],
     ['garbage alone', '10.0.0.1', 'unknown', '10.0.0.1'],
-    ['a hidden name', '10.0.0.1', '_hidden', '10.0.0.1'],
     ['an empty hop', '10.0.0.1', '198.51.100.1,', '10.0.0.1'],
-    ['a name', '10.0.0.1', 'localhost', '10.0.0.1'],
     ['a port that is none', '10.0.0.1', '198.51.100.1:x', '10.0.0.1'],
     ['an open bracket', '10.0.0.1', '[2001:db8::1', '10.0.0.1'],
     ['no peer', '', '198.51.100.1', ''],

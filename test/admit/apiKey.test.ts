@@ -16,15 +16,12 @@ describe('D33: the Authorization header', () => {
     'ApiKey',
     'ApiKey ',
     'ApiKeyabc',
-    'ApiKeyZ abc',
     'ApiKey\tabc',
     'ApiKey a b',
     'ApiKey abc ',
     ' ApiKey abc',
     'ApiKey abc, ApiKey def',
     'Bearer abc',
-    'Basic ApiKey abc',
-    'abc',
     'ApiKey ä',
     'ApiKey a\x7f',
     'ApiKey a\nb',
@@ -39,6 +36,7 @@ describe('D34: a new key', () => {
 
   test('has a prefix for scanners, an id of 10 and a secret of 43 letters and digits', () => {
     for (const key of keys) expect(key).toMatch(/^roster_[0-9A-Za-z]{10}_[0-9A-Za-z]{43}$/)
+    expect(canonicalAuthorization(`ApiKey ${keys[0]}`)).toBe(`ApiKey ${keys[0]}`)
   })
 
   test('has more than 192 random bits in its secret', () => {
@@ -58,41 +56,27 @@ describe('D34: a new key', () => {
     expect(chiSquared).toBeLessThan(61 + 12 * Math.sqrt(2 * 61))
     for (let place = 0; place < 53; place++) expect(new Set(letters.map((text) => text[place])).size).toBe(62)
   })
-
-  test('fits into the header', () => {
-    const key = generateKey()
-    expect(canonicalAuthorization(`ApiKey ${key}`)).toBe(`ApiKey ${key}`)
-  })
 })
 
 describe('idOf', () => {
   const secret = 's'.repeat(43)
-  test('is what stands between prefix and secret', () => {
-    expect(idOf(`roster_0123456789_${secret}`)).toBe('0123456789')
-  })
+  test('is what stands between prefix and secret', () => expect(idOf(`roster_0123456789_${secret}`)).toBe('0123456789'))
 
   for (const text of [
     '',
-    'roster_',
     `roster_012345678_${secret}`,
     `roster_0123456789_${secret}s`,
     `roster_0123456789-${secret}`,
     `Roster_0123456789_${secret}`,
     `xroster_123456789_${secret}`,
     `roster_dev_${'0'.repeat(48)}`,
-    's'.repeat(61),
   ])
     test(`${JSON.stringify(text.slice(0, 20))} of ${text.length} has none`, () => expect(idOf(text)).toBe(''))
 })
 
-describe('hashKey', () => {
-  test('is SHA-256', () => {
-    expect(hashKey('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
-  })
-
-  test('writes into the bytes given', () => {
-    const into = Buffer.alloc(32)
-    expect(hashKey('abc', into)).toBe(into)
-    expect(into.equals(hashKey('abc'))).toBe(true)
-  })
+test('the hash of a key is SHA-256, also into bytes that are given', () => {
+  const into = Buffer.alloc(32)
+  expect(hashKey('abc', into)).toBe(into)
+  for (const hash of [into, hashKey('abc')])
+    expect(hash.toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
 })

@@ -22,20 +22,6 @@ function directoryOf(
 const range = (length: number, from = 1) => Array.from({ length }, (_, index) => from + index)
 
 describe('enter and find', () => {
-  test('a client that has not entered is not found; one that has is found where it entered', () => {
-    const { enter, find } = directoryOf(16)
-    expect(find(1)).toBeNull()
-    const slot = enter(1)
-    expect(slot).not.toBeNull()
-    expect([find(1), find(2)]).toEqual([slot, null])
-  })
-
-  test('to enter twice is to have one entry', () => {
-    const { enter } = directoryOf(16)
-    expect(enter(1)).toBe(enter(1) as number)
-    expect(new Set(range(16).map(enter)).size).toBe(16)
-  })
-
   test('those in use are the clients that were seen of late', () => {
     const { directory, table, words, enter } = directoryOf(16)
     for (const client of [1, 2, 3]) words[table.entryOf(enter(client) as number) + SEEN] = nowMs / 1_000
@@ -142,30 +128,6 @@ describe('the entry of a silent client', () => {
     // A process that was about to charge the client before finds its number used up.
     expect(table.isTaken(words[table.cellOf(table.ringOf(0), 3)] as number, 3)).toBe(true)
     expect(enter(3)).toBeNull()
-  })
-
-  test('is left alone as long as there is a free one', () => {
-    nowMs = 5_000_000
-    const { enter, find } = directoryOf(64)
-    range(32).map(enter)
-    nowMs += 60_000
-    range(32, 33).map(enter)
-    expect(range(64).map(find)).not.toContain(null)
-    expect(enter(65)).not.toBeNull()
-    expect(range(64).filter((client) => find(client) === null)).toHaveLength(1)
-    expect(range(32, 33).map(find)).not.toContain(null)
-  })
-
-  test('is taken too when a process has died after its last decision', () => {
-    nowMs = 5_000_000
-    const { enter, table, words } = directoryOf(1, { depth: 4 })
-    const entry = table.entryOf(enter(1) as number)
-    const head = words[entry + HEAD] as number
-    // The number is in its cell, and the head has not moved on.
-    words[table.cellOf(table.ringOf(0), head)] = table.cellWord(77, head)
-    nowMs += 60_000
-    expect(enter(2)).toBe(0)
-    expect(words[entry + HEAD]).toBe(head + 2)
   })
 
   test.each([

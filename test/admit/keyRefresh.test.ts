@@ -82,20 +82,6 @@ describe('D34: a look', () => {
     await Promise.all(Array.from({ length: 64 }, () => refresh.refresh()))
     expect(versions).toBe(2)
   })
-
-  test('comes by itself within a second', async () => {
-    const refresh = refreshOf()
-    refresh.start()
-    await store.create(key.record)
-    await until(isKnown)
-    await store.revoke(key.record.name)
-    await until(() => !isKnown())
-    refresh.stop()
-  })
-
-  test('rejects where the database does not answer', async () => {
-    await expect(refreshOf(away()).refresh()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
-  })
 })
 
 describe('D34: keys are confirmed', () => {
@@ -107,6 +93,7 @@ describe('D34: keys are confirmed', () => {
 
   test('while the database is away as a whole', async () => {
     const refresh = refreshOf(away())
+    await expect(refresh.refresh()).rejects.toMatchObject({ code: 'ServiceUnavailable' })
     expect([await refresh.confirm(), errors]).toEqual([true, []])
   })
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   anonymousClients,
@@ -53,75 +53,53 @@ function mark(path: string, value: number) {
 const marked = (path: string) => openRegion(path).words.at(-1)
 
 describe('the tables that all share', () => {
-  test('are made with room for so many keys, and for addresses', () => {
-    const memory = ensure(start())
+  test('are made with room for so many keys, and for addresses, and again when they are damaged', () => {
+    const files = start()
+    const memory = ensure(files)
     expect(there()).toEqual(['anonymous', 'keys'])
-    expect(openRegion(memory.keys).words.length).toBe(wordsFor(3, SETTINGS.limits))
     expect(openRegion(memory.anonymous).words.length).toBe(wordsFor(64, SETTINGS.anonymousLimits))
     expect(memory.own.size).toBe(0)
     expect(statSync(join(folder.path, 'keys')).mode & 0o777).toBe(0o600)
-  })
-
-  test('are kept by the next start', () => {
-    const before = ensure(start())
-    mark(before.keys, 7)
-    mark(before.anonymous, 8)
-    const after = ensure(start())
-    expect([marked(after.keys), marked(after.anonymous)]).toEqual([7, 8])
-  })
-
-  const changes: [string, Partial<LimiterSettings>, number, number][] = [
-    ['other limits', { limits: parseRules('10/1m') }, 0, 8],
-    ['limits of another period', { limits: parseRules('9/2m') }, 0, 8],
-    ['room for more keys', { clients: 4 }, 0, 8],
-    ['other limits of addresses', { anonymousLimits: parseRules('100001/1m') }, 7, 0],
-  ]
-  for (const [name, settings, keys, anonymous] of changes)
-    test(`begin anew with ${name}, and only they do`, () => {
-      const before = ensure(start())
-      mark(before.keys, 7)
-      mark(before.anonymous, 8)
-      const after = ensure(start(settings))
-      expect([marked(after.keys), marked(after.anonymous)]).toEqual([keys, anonymous])
-    })
-
-  test('are made again when they are damaged', () => {
-    const files = start()
-    mark(ensure(files).keys, 7)
+    mark(memory.keys, 7)
     truncateSync(join(folder.path, 'keys'), 10)
     expect(marked(ensure(files).keys)).toBe(0)
     expect(statSync(join(folder.path, 'keys')).size).toBe(4 * wordsFor(3, SETTINGS.limits))
   })
+
+  test.each<[string, Partial<LimiterSettings>, number, number]>([
+    ['the same settings', {}, 7, 8],
+    ['other limits', { limits: parseRules('10/1m') }, 0, 8],
+    ['limits of another period', { limits: parseRules('9/2m') }, 0, 8],
+    ['room for more keys', { clients: 4 }, 0, 8],
+    ['other limits of addresses', { anonymousLimits: parseRules('100001/1m') }, 7, 0],
+  ])('go on at the next start, but for those that are for others, with %s', (_, settings, keys, anonymous) => {
+    const before = ensure(start())
+    mark(before.keys, 7)
+    mark(before.anonymous, 8)
+    const after = ensure(start(settings))
+    expect([marked(after.keys), marked(after.anonymous)]).toEqual([keys, anonymous])
+  })
 })
 
 describe('the table of a key with limits of its own', () => {
-  test('has room for that key and those limits', () => {
-    const { own: paths } = ensure(start(), keyOf('ci', '20/1m'), keyOf('plain', null))
-    expect([...paths.keys()]).toEqual(['ci\n20/1m'])
-    expect(openRegion(pathOf(paths, 'ci')).words.length).toBe(wordsFor(1, parseRules('20/1m')))
-    expect(own()).toHaveLength(1)
-  })
-
-  test('is another for each name and for other limits, and one for all keys of a name', () => {
-    const records = [keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('a', '20/1m')]
+  test('has room for that key and those limits, is another for each name, and one for all keys of a name', () => {
+    const records = [keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('a', '20/1m'), keyOf('plain', null)]
     const { own: paths } = ensure(start(), ...records)
+    expect([...paths.keys()]).toEqual(['a\n20/1m', 'b\n20/1m'])
     expect(own()).toHaveLength(2)
+    expect(openRegion(pathOf(paths, 'a')).words.length).toBe(wordsFor(1, parseRules('20/1m')))
     mark(pathOf(paths, 'a'), 7)
     expect([marked(pathOf(paths, 'a')), marked(pathOf(paths, 'b'))]).toEqual([7, 0])
   })
 
-  test('is kept while the key is there, by later starts too', () => {
+  test('is kept while the key is there, by later starts too, and goes with the key and with its limits', () => {
     const files = start()
-    mark(pathOf(ensure(files, keyOf('ci', '20/1m')).own, 'ci'), 7)
-    expect(marked(pathOf(ensure(files, keyOf('ci', '20/1m'), keyOf('new', '5/1m')).own, 'ci'))).toBe(7)
-    expect(marked(pathOf(ensure(start(), keyOf('ci', '20/1m')).own, 'ci'))).toBe(7)
-  })
-
-  test('goes with the key, and with its limits', () => {
-    const files = start()
-    ensure(files, keyOf('a', '20/1m'), keyOf('b', '20/1m'), keyOf('c', '20/1m'))
-    expect(namesOf(ensure(files, keyOf('a', '20/1m'), keyOf('c', null)).own)).toEqual(['a'])
+    const ci = keyOf('ci', '20/1m')
+    mark(pathOf(ensure(files, ci).own, 'ci'), 7)
+    expect(marked(pathOf(ensure(files, ci, keyOf('new', '5/1m'), keyOf('c', '5/1m')).own, 'ci'))).toBe(7)
+    expect(namesOf(ensure(files, ci, keyOf('c', null)).own)).toEqual(['ci'])
     expect(own()).toHaveLength(1)
+    expect(marked(pathOf(ensure(start(), ci).own, 'ci'))).toBe(7)
   })
 
   test('of other limits is new', () => {
@@ -150,23 +128,6 @@ describe('the table of a key with limits of its own', () => {
     truncateSync(join(folder.path, name as string), 10)
     const { own: paths } = ensure(files, keyOf('ci', '20/1m'))
     expect(openRegion(pathOf(paths, 'ci')).words.length).toBe(wordsFor(1, parseRules('20/1m')))
-  })
-
-  test('that an operator deleted goes on', () => {
-    const files = start()
-    const { own: before } = ensure(files, keyOf('ci', '20/1m'))
-    mark(pathOf(before, 'ci'), 7)
-    for (const name of own()) rmSync(join(folder.path, name))
-    const { own: after } = ensure(files, keyOf('ci', '20/1m'))
-    expect(marked(pathOf(after, 'ci'))).toBe(process.platform === 'linux' ? 7 : 0)
-  })
-
-  test('whose limits cannot be read is left out with a word, and the others are made', () => {
-    const errors: string[] = []
-    const records = [keyOf('odd', '5/1y'), keyOf('ci', '20/1m')]
-    const { own: paths } = start().ensure(ownLimitsOf(records), (error) => errors.push(error.message))
-    expect(namesOf(paths)).toEqual(['ci'])
-    expect(errors).toEqual(['"5/1y" is not a limit like 750/1m'])
   })
 
   test('for which there is no room is left out with a word, and made when there is', async () => {

@@ -44,97 +44,26 @@ beforeEach(() => {
 
 const withLimits = (key: TestKey, limits: string | null): TestKey => ({ ...key, record: { ...key.record, limits } })
 
-describe('keys without limits of their own', () => {
-  test('have those of all, each for itself', () => {
-    const { charge } = limiterOf(ci, other)
-    expect([charge(ci), charge(ci), charge(other)]).toEqual([
-      [true, 9, '8'],
-      [true, 9, '7'],
-      [true, 9, '8'],
-    ])
-  })
-
-  test('of one name are charged together', () => {
-    const second = makeKey({ name: 'ci' })
-    const { charge } = limiterOf(ci, second)
-    expect([charge(ci), charge(second), charge(ci)].map(([, , remaining]) => remaining)).toEqual(['8', '7', '6'])
-  })
-
-  test('beyond the room share one entry, so that each request is counted', () => {
-    const keys = Array.from({ length: 5 }, () => makeKey())
-    const { charge } = limiterOf(...keys)
-    expect(keys.map((key) => charge(key)[2])).toEqual(['8', '8', '8', '8', '7'])
-  })
-})
-
 describe('keys with limits of their own', () => {
-  test('have these and not those of all, whether fewer or more', () => {
-    const few = withLimits(ci, '2/1h')
-    const many = withLimits(other, '50/1h')
-    const { charge } = limiterOf(few, many)
-    expect([charge(few), charge(few), charge(few), charge(many)]).toEqual([
-      [true, 2, '1'],
-      [true, 2, '0'],
-      [false, 2, '0'],
-      [true, 50, '49'],
-    ])
-  })
-
-  test('of one name are charged together', () => {
-    const [first, second] = [withLimits(ci, '20/1h'), makeKey({ name: 'ci', limits: '20/1h' })]
-    const { charge } = limiterOf(first, second)
-    expect([charge(first), charge(second)].map(([, , remaining]) => remaining)).toEqual(['19', '18'])
-  })
-
-  test('keep their count when other keys change', () => {
+  test('keep their count when other keys change, and begin anew, as their table does, when they go and come back', () => {
     const own = withLimits(ci, '20/1h')
     const { charge, update } = limiterOf(own)
     charge(own)
     update([own, other, makeKey({ limits: '7/1h' })])
     expect(charge(own)).toEqual([true, 20, '18'])
-  })
-
-  test('have those of all once they have none', () => {
-    const { charge, update } = limiterOf(withLimits(ci, '20/1h'))
-    charge(ci)
-    update([ci])
-    expect(charge(ci)).toEqual([true, 9, '8'])
-  })
-
-  test('that go and come back begin anew, as their table does', () => {
-    const own = withLimits(ci, '20/1h')
-    const { charge, update } = limiterOf(own)
-    charge(own)
     update([])
     update([own])
     expect(charge(own)).toEqual([true, 20, '19'])
   })
 
-  test('that come later have them at once', () => {
-    const { charge, update } = limiterOf(ci)
-    expect(charge(ci)).toEqual([true, 9, '8'])
-    update([withLimits(ci, '20/1h')])
-    expect(charge(ci)).toEqual([true, 20, '19'])
-  })
-
-  test('that change count by the new ones', () => {
-    const { charge, update } = limiterOf(withLimits(ci, '20/1h'))
-    expect(charge(ci)).toEqual([true, 20, '19'])
-    update([withLimits(ci, '30/1h')])
-    expect(charge(ci)).toEqual([true, 30, '29'])
-  })
-
-  test('for which there is no room have those of all', () => {
+  test('for which there is no room have those of all, also in place of former ones', () => {
     const { charge, update } = limiterOf(other)
     update([withLimits(ci, '20/1h')], new Map())
     expect(charge(ci)).toEqual([true, 9, '8'])
-  })
-
-  test('for whose new ones there is no room have those of all, not the old ones', () => {
-    const { charge, update } = limiterOf(withLimits(ci, '20/1h'))
+    update([withLimits(ci, '20/1h')])
     expect(charge(ci)).toEqual([true, 20, '19'])
     update([withLimits(ci, '30/1h')], new Map())
-    expect(charge(ci)).toEqual([true, 9, '8'])
+    expect(charge(ci)).toEqual([true, 9, '7'])
   })
 
   test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('may be named %s, with room and without', (name) => {
@@ -144,31 +73,15 @@ describe('keys with limits of their own', () => {
     update([key], new Map())
     expect(charge(key)).toEqual([true, 9, '8'])
   })
-
-  test('that cannot be read have those of all', () => {
-    const odd = withLimits(ci, '5/1y')
-    expect(limiterOf(odd).charge(odd)).toEqual([true, 9, '8'])
-  })
 })
 
-describe('addresses', () => {
-  const address = (text: string) => clientOf(text)
-
-  test('have limits and a table apart from the keys', () => {
-    const { limiters, charge, said } = limiterOf(ci)
-    expect(said(limiters.anonymous.charge(address('192.0.2.1')) as RateLimitStatus)).toEqual([true, 100_000, '99999'])
-    expect(said(limiters.anonymous.charge(address('192.0.2.2')) as RateLimitStatus)).toEqual([true, 100_000, '99999'])
-    expect(charge(ci)).toEqual([true, 9, '8'])
-  })
-
-  test('beyond the room share one entry', () => {
-    const { limiters, said } = limiterOf()
-    const remaining = Array.from({ length: 67 }, (_, index) => {
-      return said(limiters.anonymous.charge(address(`192.0.2.${index}`)) as RateLimitStatus)[2]
-    })
-    expect(remaining).toEqual([...Array(65).fill('99999'), '99998', '99997'])
-    expect(said(limiters.anonymous.charge(address('192.0.2.5')) as RateLimitStatus)[2]).toBe('99998')
-  })
+test('keys and addresses beyond the room share one entry each, so that each request is counted', () => {
+  const keys = Array.from({ length: 5 }, () => makeKey())
+  const { limiters, charge, said } = limiterOf(...keys)
+  expect(keys.map((key) => charge(key)[2])).toEqual(['8', '8', '8', '8', '7'])
+  const address = (index: number) => said(limiters.anonymous.charge(clientOf(`192.0.2.${index}`)) as RateLimitStatus)[2]
+  expect(Array.from({ length: 67 }, (_, index) => address(index))).toEqual([...Array(65).fill('99999'), '99998', '99997'])
+  expect(address(5)).toBe('99998')
 })
 
 test('two workers charge the same', () => {
@@ -184,13 +97,4 @@ test('two workers charge the same', () => {
   ]
   expect((remaining as RateLimitStatus[]).map((status) => status.remaining)).toEqual(['8', '19', '99998'])
   expect([charge(ci)[2], charge(own)[2]]).toEqual(['7', '18'])
-})
-
-test('of all workers one says that the store is away, and one that it is back', () => {
-  const { limiters, memory } = limiterOf()
-  const second = new Limiters(SETTINGS, memory, null)
-  expect([limiters.storeIsBack(), limiters.storeIsAway(), second.storeIsAway(), limiters.storeIsAway()]).toEqual([
-    ...[false, true, false, false],
-  ])
-  expect([second.storeIsBack(), limiters.storeIsBack(), second.storeIsAway()]).toEqual([true, false, true])
 })
