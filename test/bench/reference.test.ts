@@ -35,28 +35,20 @@ const check = (...paths: string[]) =>
     paths.map((path) => get(path)),
   )
 
-describe('answers that are right pass', () => {
-  for (const path of [
+test('answers that are right pass', () =>
+  check(
     '/Absences/{1..1000}',
     '/Companies/{1..80}', // half of them are not there
-    '/Employees/{1..200}',
-    '/Absences',
     '/Absences?Status=Approved&sort=-Start&PageSize=50',
     '/Absences?Start=%3E%3D2020-01-01T00:00:00Z&Start=%3C2021-01-01T00:00:00Z&sort=-Start&PageSize=50',
     '/Absences?EmployeeId={1..200}',
     '/Absences?page={2..60}',
-    '/Absences?sort=-Reason,+Employee&page=3&PageSize=2',
     '/Absences?sort=Period.Days,-End',
     '/Absences?Period.Days=>2.5&Type=Holiday&PageSize=75',
-    '/Absences?Reason=!=Cold&PageSize=50',
     '/Absences?Period.Hours=>=16&Type=!=Holiday&Start=>={2017-01-01..2024-01-01}&Start=<{60d..400d}&sort=-Start',
-    '/Companies?sort=Name',
-    '/Companies?Enabled=true&sort=-Name',
     '/Employees?sort=-Manager&DisplayName=>=M',
     "/Employees?LastName=O'Brien",
-  ])
-    test(path, () => check(path))
-})
+  ))
 
 test('rows are as many as asked for, the same after each load, and set back whole', async () => {
   expect(rows).toEqual({ absences: 1_000, employees: 200, companies: 40 })

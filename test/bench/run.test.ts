@@ -1,10 +1,12 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { BUCKET_GROWTH, percentileMs } from '../../bench/latency.ts'
+import { drawRequests } from '../../bench/load/requests.mjs'
 import { formatScenario } from '../../bench/report/table.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
 import type { Operation, Scenario } from '../../bench/scenarios.ts'
-import { runScenario, seedOf } from '../../bench/suite.ts'
+import { runScenario } from '../../bench/suite.ts'
 import { overHttp, type Target } from '../../bench/targets.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.ts'
@@ -52,16 +54,6 @@ describe('the runner', () => {
     ONCE_MORE,
   )
 
-  test(
-    'compares one server with two',
-    async () => {
-      const program = bench(...small, '--servers', '2', '--only', 'lists-under-writes')
-      expect([await program.ended, program.output()]).toEqual([0, expect.any(String)])
-      for (const scenario of resultsIn().scenarios) expectMeasured(scenario, ['roster', 'roster-2-servers'])
-    },
-    ONCE_MORE,
-  )
-
   test('ends all that it has started when it is interrupted', async () => {
     const program = bench(...small, '--only', 'one-by-id', '--no-curves')
     await program.waitFor(/requests\/s/)
@@ -76,9 +68,7 @@ describe('the runner', () => {
     [['--only', 'one-by-di'], 'Did you mean one-by-id?'],
     [['--only', 'page-20000-sorted', '--rows', '1000'], 'page-20000-sorted needs at least 400000 absences'],
     [['--rows', 'many'], 'It must be an integer'],
-    [['--seconds', '0'], 'It must be a number from 0.1'],
     [['--peers', 'express'], 'there is no peer express; there are fastify, hono'],
-    [['--fast'], "unknown option '--fast'"],
   ])('%p is wrong usage, and says why', async (args, message) => {
     const program = bench(...args)
     expect(await program.ended).toBe(2)
@@ -123,25 +113,6 @@ describe('a scenario', () => {
     expect(formatScenario({ name: 'one', title: 'one', targets })).toMatch(/ {4}VOID: round 1: \d+ answers of 200 instead of 404/)
   })
 
-  test('has other random values in each round, in each run of another seed, and than any other scenario', async () => {
-    const seeds: number[] = []
-    const measure = async ({ seed }: { seed: number }) => {
-      seeds.push(seed)
-      throw new Error('unmeasured')
-    }
-    const targets = ['a', 'b'].map((name): Target => ({ name, isStored: true, measure, stop: stay }))
-    for (const [name, seed] of [
-      ['one', 7],
-      ['one', 8],
-      ['other', 7],
-    ] as const)
-      await runScenario({ ...scenario([get]), name }, targets, { ...plan, rounds: 2, seed })
-    const [rounds, again] = [seeds.filter((_, index) => index % 2 === 0), seeds.filter((_, index) => index % 2 === 1)]
-    expect(again).toEqual(rounds)
-    expect(new Set(rounds).size).toBe(6)
-    expect(rounds[0]).toBe(seedOf(7, 'one', 1))
-  })
-
   test('is measured in turns, and set back where a target has written', async () => {
     const order: string[] = []
     const target = (name: string, isStored: boolean, isIndexed = false): Target => {
@@ -160,4 +131,19 @@ describe('a scenario', () => {
     await runScenario(scenario([create]), targets, { ...plan, rounds: 1, restore })
     expect(order.join(' ')).toBe('a restore b c restore indexed')
   })
+})
+
+test('placeholders of a request become every number of their range, and no other', () => {
+  const paths = new Set(drawRequests([{ method: 'GET', path: '/Absences/{3..9}', status: 200 }], 500, 1).map(({ path }) => path))
+  expect([...paths].sort()).toEqual([3, 4, 5, 6, 7, 8, 9].map((id) => `/Absences/${id}`))
+})
+
+test('percentiles of latencies are within one percent', () => {
+  const buckets: Record<number, number> = {}
+  for (let us = 10; us <= 100_000; us += 10) {
+    const bucket = Math.floor(Math.log(us) / Math.log(BUCKET_GROWTH))
+    buckets[bucket] = (buckets[bucket] ?? 0) + 1
+  }
+  for (const percentile of [1, 50, 97.5, 99, 100])
+    expect(percentileMs(buckets, percentile) / percentile).toBeWithin(1 / BUCKET_GROWTH, BUCKET_GROWTH)
 })

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { dependencies as peers } from '../../bench/peers/package.json'
+import peersLockfile from '../../bench/peers/package-lock.json'
 import manifest from '../../package.json'
 import lockfile from '../../package-lock.json'
 import { errorTable } from '../../src/errors.ts'
@@ -77,6 +79,8 @@ describe('dependencies', () => {
   const { dependencies, devDependencies, optionalDependencies } = manifest
   testLockfile({ ...dependencies, ...devDependencies, ...optionalDependencies }, lockfile, 50)
 })
+
+describe('dependencies of the programs that benches compare with', () => testLockfile(peers, peersLockfile, 100))
 
 describe('nothing is left undone', () => {
   // In pieces, so that this file does not find itself.
