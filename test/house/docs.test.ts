@@ -198,11 +198,8 @@ describe('the tables of docs/api.md are those of the code', () => {
   })
 })
 
-test('there are pages with requests', () => {
+test('there are pages with requests, some for programs in Python, which are run where those can be had', () => {
   expect(livePages.map(({ path }) => path)).toContain(README)
-})
-
-test('there are pages for programs in Python, which are run where those can be had', () => {
   const paths = pages.filter(needsPython).map(({ path }) => path)
   expect(paths.toSorted()).toEqual(['docs/recipes/httpie.md', 'docs/recipes/python.md'])
   if (pythonBin !== null) return
@@ -214,9 +211,7 @@ describe('the files that pages show are those of the project', () => {
   const shown = pages.flatMap(({ path, text }) => shownFilesOf(text).map((file) => ({ page: path, ...file })))
   const existing = shown.filter((file) => existsSync(join(ROOT, file.path)))
 
-  test('there are some', () => {
-    expect(existing.map(({ path }) => path)).toContain('src/entities/absence.ts')
-  })
+  test('there are some', () => expect(existing.map(({ path }) => path)).toContain('src/entities/absence.ts'))
 
   test.each(existing.map((file) => [file.page, file.path, file.text] as const))('%s: %s', (_, file, text) => {
     expect(text).toBe(readFileSync(join(ROOT, file), 'utf8'))

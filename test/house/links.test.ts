@@ -29,8 +29,4 @@ test.each(pages)('every link of %s leads to a file, and to a heading of it', (pa
   expect(dead.map(([link]) => link)).toEqual([])
 })
 
-test('pages are found at all', () => {
-  expect(pages).toContain('README.md')
-  expect(pages).toContain('docs/recipes/README.md')
-  expect(pages.length).toBeGreaterThan(5)
-})
+test('pages are found at all', () => expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/recipes/README.md'])))

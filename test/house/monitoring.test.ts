@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Metric, metrics } from '../../src/metrics/declared.ts'
+import { temporaryFolder } from '../support/process.ts'
 import { hasPrometheus, promtool } from '../support/prometheus.ts'
 
 const FOLDER = join(import.meta.dir, '../../docs/monitoring')
@@ -46,26 +46,20 @@ test('the page has every metric, with its type, labels and help', () => {
   expect(part.exec(read('README.md'))?.[0]).toBe(table)
 })
 
-for (const [what, expressions] of [
+test.each([
   ['dashboard', queries],
   ['alerts', alerts],
-] as const)
-  describe(`the ${what}`, () => {
-    test('name metrics that there are', () => {
-      const named = expressions().flatMap((text) => text.match(/\broster_\w+/g) ?? [])
-      expect(named.length).toBeGreaterThan(10)
-      expect(named.filter((name) => !series.has(name))).toEqual([])
-    })
-
-    test('name labels that there are', () => {
-      const named = expressions().flatMap((text) => [
-        ...[...text.matchAll(/[{,]\s*(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
-        ...[...text.matchAll(/\b(?:by|on)\s*\(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/)),
-      ])
-      expect(named.length).toBeGreaterThan(5)
-      expect(named.filter((label) => !labels.has(label))).toEqual([])
-    })
-  })
+] as const)('the %s names metrics and labels that there are', (_, expressions) => {
+  const named = expressions().flatMap((text) => text.match(/\broster_\w+/g) ?? [])
+  expect(named.length).toBeGreaterThan(10)
+  expect(named.filter((name) => !series.has(name))).toEqual([])
+  const namedLabels = expressions().flatMap((text) => [
+    ...[...text.matchAll(/[{,]\s*(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
+    ...[...text.matchAll(/\b(?:by|on)\s*\(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/,\s*/)),
+  ])
+  expect(namedLabels.length).toBeGreaterThan(5)
+  expect(namedLabels.filter((label) => !labels.has(label))).toEqual([])
+})
 
 test('the dashboard shows each metric but those that others explain', () => {
   const shown = queries().join(' ')
@@ -142,41 +136,33 @@ const WELL: readonly (readonly [string, string])[] = [
   ['roster_limiter_overflowed_total{instance="a"}', '5x30'],
 ]
 
-function written(name: string, content: unknown): { file: string; remove(): void } {
-  const folder = mkdtempSync(join(tmpdir(), 'roster-promtool-'))
-  const file = join(folder, name)
-  writeFileSync(file, JSON.stringify(content))
-  return { file, remove: () => rmSync(folder, { recursive: true }) }
-}
-
 // CI_REQUIRES_PROMETHEUS is set where the tests of a release run, so that these cannot go missing there unnoticed.
 if (hasPrometheus)
   describe('promtool', () => {
-    test('finds no fault in the alerts', () => {
-      expect(promtool(['check', 'rules', join(FOLDER, 'alerts.yml')])).toBe('')
-    })
+    const folder = temporaryFolder()
+    afterAll(folder.remove)
+    const written = (name: string, content: unknown) => {
+      const file = join(folder.path, name)
+      writeFileSync(file, JSON.stringify(content))
+      return file
+    }
 
     test('finds no fault in what the dashboard asks', () => {
       const own = queries().map((expr, index) => ({
         record: `panel_${index}`,
         expr: expr.replaceAll('$__rate_interval', '1m'),
       }))
-      const rules = written('rules.json', { groups: [{ name: 'dashboard', rules: own }] })
-      expect(promtool(['check', 'rules', rules.file])).toBe('')
-      rules.remove()
+      expect(promtool(['check', 'rules', written('rules.json', { groups: [{ name: 'dashboard', rules: own }] })])).toBe('')
     })
 
-    test('sees each alert fire in its trouble, alone, and none where all is well', () => {
+    test('finds no fault in the alerts, and sees each fire in its trouble, alone, and none where all is well', () => {
+      const file = join(FOLDER, 'alerts.yml')
+      expect(promtool(['check', 'rules', file])).toBe('')
       const names = rules().flatMap(({ rules: own }) => own.map(({ alert = '' }) => alert))
       expect(Object.keys(TROUBLES)).toEqual(names)
       const groups = Object.entries(TROUBLES).map(([name, series]) => firing(series, [name]))
-      const tests = written('tests.json', {
-        rule_files: [join(FOLDER, 'alerts.yml')],
-        evaluation_interval: '1m',
-        tests: [...groups, firing(WELL, [])],
-      })
-      expect(promtool(['test', 'rules', tests.file])).toBe('')
-      tests.remove()
+      const tests = { rule_files: [file], evaluation_interval: '1m', tests: [...groups, firing(WELL, [])] }
+      expect(promtool(['test', 'rules', written('tests.json', tests)])).toBe('')
     })
   })
 else

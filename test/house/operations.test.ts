@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { endPrograms, run, runMain, temporaryFolder, until } from '../support/process.ts'
 import { KEY } from '../support/server.ts'
-import { testsNamedBy } from './namedTests.ts'
 
 const ROOT = join(import.meta.dir, '../..')
 const TIMEOUT_MS = 60_000
@@ -75,10 +74,24 @@ describe('the page has what stops a start', () => {
   })
 })
 
-test('the tests that the table of failures names are there', () => {
-  const { named, absent } = testsNamedBy(PAGE)
-  expect(absent).toEqual([])
-  expect(named.length).toBeGreaterThan(15)
+describe('tests that are named as `path`: "title" are there', () => {
+  const namedBy = (text: string) => [...text.matchAll(/`(test\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
+  const absentOf = (text: string) =>
+    namedBy(text).filter(([, path = '', title = '']) => !existsSync(join(ROOT, path)) || !read(path).includes(title))
+
+  test('by the table of failures', () => {
+    expect(absentOf(PAGE)).toEqual([])
+    expect(namedBy(PAGE).length).toBeGreaterThan(15)
+  })
+
+  test('by each promise', () => {
+    const promises = read('docs/promises.md')
+    // The table of figures has more columns.
+    const rows = promises.match(/^\| (?!promise \|)[^|]+\| [^|]+\|$/gm) ?? []
+    expect(rows.filter((row) => namedBy(row).length !== 1)).toEqual([])
+    expect(absentOf(promises)).toEqual([])
+    expect(rows.length).toBeGreaterThan(30)
+  })
 })
 
 describe('the rights that the page grants', () => {

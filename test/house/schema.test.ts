@@ -74,25 +74,15 @@ for (const entity of entities)
     for (const property of entity.properties)
       describe(property.name, () => {
         const { column, kind, indexed } = property
-        test(`is a column of type ${kind.columnType}`, () => {
-          expect(columns.get(column)?.type).toBe(kind.columnType)
-        })
-
-        test(`is ${kind.nullable ? 'nullable' : 'never null'}`, () => {
-          expect(columns.get(column)?.required).toBe(!kind.nullable)
-        })
-
-        test('D26: has the Unicode root collation if it is text', () => {
-          expect(columns.get(column)?.collation).toBe(kind.columnType === 'text' ? 'und-x-icu' : (null as never))
-        })
-
-        test('D8: is made by the database if it is read-only, and only then', () => {
-          const generated = property === entity.id ? 'identity' : 'stored'
-          expect(columns.get(column)?.generated ?? null).toBe(property.writable ? null : generated)
-        })
-
-        test(`has ${kind.default ?? 'no'} default`, () => {
-          expect(columns.get(column)?.fallback ?? null).toBe(kind.default)
+        test('has its type, the collation of text (D26), a default if it has one, and is made by the database if read-only (D8)', () => {
+          const readOnly = property === entity.id ? 'identity' : 'stored'
+          expect(columns.get(column)).toEqual({
+            type: kind.columnType,
+            collation: kind.columnType === 'text' ? 'und-x-icu' : null,
+            required: !kind.nullable,
+            generated: property.writable ? null : readOnly,
+            fallback: kind.default,
+          })
         })
 
         if (property !== entity.id)

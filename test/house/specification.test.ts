@@ -40,14 +40,8 @@ describe('the specification', () => {
       return section ? [`${section}, rule ${first}`, `${section}, rule ${second}`] : [citation]
     })
 
-  test('is cited with sections, parts and rules', () => {
-    expect(cited).toContain('4.3')
-    expect(cited).toContain('4.2, Filtering 5')
-    expect(cited).toContain('7, rule 1')
-    expect(cited).toContain('4.1, rule 2')
-  })
-
   test('has what code and tests cite', () => {
+    expect(cited).toEqual(expect.arrayContaining(['4.3', '4.2, Filtering 5', '7, rule 1', '4.1, rule 2']))
     expect(cited.filter((citation) => !there.has(citation))).toEqual([])
   })
 })

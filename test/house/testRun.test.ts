@@ -105,14 +105,8 @@ test('a file that is interrupted leaves none of its programs behind', async () =
   )
   const running = new Set<Bun.Subprocess>()
   const options = ['--preload', join(support, 'preload.ts')]
-  const result = runTestFiles('waits.test.ts', ['waits.test.ts'], {
-    root,
-    outputs: root,
-    options,
-    env: process.env,
-    running,
-    print,
-  })
+  const files = ['waits.test.ts']
+  const result = runTestFiles('waits.test.ts', files, { root, outputs: root, options, env: process.env, running, print })
   await until(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '')
   const program = Number(readFileSync(pidFile, 'utf8'))
   expect(isAlive(program)).toBe(true)
