@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import type postgres from 'postgres'
 import { compileCreate } from '../../src/compile/entity.ts'
@@ -9,7 +9,7 @@ import { planWrite } from '../../src/model/writePlan.ts'
 import { parseComplete } from '../../src/parse/assignments.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
-const TIMEOUT_MS = 30_000
+setDefaultTimeout(30_000)
 
 let url: string
 let admin: postgres.Sql
@@ -74,107 +74,91 @@ async function startGate(target: URL) {
 }
 
 describe('a write whose client got 503', () => {
-  test(
-    'is not sent after that, where it has waited for its turn behind frozen ones',
-    async () => {
-      const database = new Database({ url, poolSize: 1, prepare: true })
-      const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
-      const unsent: string[] = []
-      process.kill(Number(pid), 'SIGSTOP')
-      try {
-        const writes = Array.from({ length: 300 }, (_, index) => database.write(create(`w${index}`)))
-        const answers = await Promise.allSettled(writes)
-        for (const [index, answer] of answers.entries()) {
-          // On a busy machine the last ones may still have their turn, over the connection that replaces the frozen one.
-          if (answer.status === 'fulfilled') continue
-          expect(answer).toMatchObject(isUnknown(answer) ? unknown : unavailable)
-          if (!isUnknown(answer)) unsent.push(`w${index}`)
-        }
-        expect(unsent.length).toBeGreaterThan(0)
-        // The frozen connection does nothing: what is written now was sent over another one.
-        for (let look = 0; look < 10; look++) {
-          await Bun.sleep(100)
-          expect(await written(unsent)).toBe(0)
-        }
-        await database.write(create('next'))
-        expect(await written(['next'])).toBe(1)
-      } finally {
-        process.kill(Number(pid), 'SIGCONT')
-        await database.end(100)
-        // It does what has reached it before the 503: not while another test looks.
-        while ((await admin`select from pg_stat_activity where pid = ${Number(pid)}`).count > 0) await Bun.sleep(20)
+  test('is not sent after that, where it has waited for its turn behind frozen ones', async () => {
+    const database = new Database({ url, poolSize: 1, prepare: true })
+    const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
+    const unsent: string[] = []
+    process.kill(Number(pid), 'SIGSTOP')
+    try {
+      const writes = Array.from({ length: 300 }, (_, index) => database.write(create(`w${index}`)))
+      const answers = await Promise.allSettled(writes)
+      for (const [index, answer] of answers.entries()) {
+        // On a busy machine the last ones may still have their turn, over the connection that replaces the frozen one.
+        if (answer.status === 'fulfilled') continue
+        expect(answer).toMatchObject(isUnknown(answer) ? unknown : unavailable)
+        if (!isUnknown(answer)) unsent.push(`w${index}`)
       }
-      expect(await written(unsent)).toBe(0)
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'D44: has an unknown outcome where it was sent, and is ended before it can be done',
-    async () => {
-      const ended: Promise<void>[] = []
-      const database: Database = new Database({
-        ...{ url, poolSize: 1, prepare: true, name: 'given up' },
-        onOutcomeUnknown: (connections, closed) => void ended.push(endConnections(database, connections, closed)),
-      })
-      const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
-      process.kill(Number(pid), 'SIGSTOP')
-      try {
-        expect(await Promise.allSettled([database.write(create('frozen'))])).toMatchObject([unknown])
-        while (ended.length === 0) await Bun.sleep(10)
-        await Promise.all(ended)
-      } finally {
-        process.kill(Number(pid), 'SIGCONT')
-      }
-      while ((await admin`select from pg_stat_activity where pid = ${Number(pid)}`).count > 0) await Bun.sleep(20)
-      expect(await written()).toBe(0)
-      await database.write(create('next'))
-      expect(await written()).toBe(1)
-      await database.end(100)
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'is not sent after that, where no connection could be made before',
-    async () => {
-      const gate = await startGate(new URL(url))
-      const database = new Database({ url: gate.url, poolSize: 2, prepare: true })
-      const writes = ['a', 'b'].map((name) => database.write(create(name)))
-      for (const answer of await Promise.allSettled(writes)) expect(answer).toMatchObject(unavailable)
-      gate.open()
-      for (let look = 0; look < 30; look++) {
+      expect(unsent.length).toBeGreaterThan(0)
+      // The frozen connection does nothing: what is written now was sent over another one.
+      for (let look = 0; look < 10; look++) {
         await Bun.sleep(100)
-        expect(await written()).toBe(0)
+        expect(await written(unsent)).toBe(0)
       }
       await database.write(create('next'))
-      expect(await written()).toBe(1)
+      expect(await written(['next'])).toBe(1)
+    } finally {
+      process.kill(Number(pid), 'SIGCONT')
       await database.end(100)
-      gate.end()
-    },
-    TIMEOUT_MS,
-  )
+      // It does what has reached it before the 503: not while another test looks.
+      while ((await admin`select from pg_stat_activity where pid = ${Number(pid)}`).count > 0) await Bun.sleep(20)
+    }
+    expect(await written(unsent)).toBe(0)
+  })
 
-  test(
-    'does not block the connections that it was taken back from, where they had replaced others meanwhile',
-    async () => {
-      const gate = await startGate(new URL(url))
-      const database = new Database({ url: gate.url, poolSize: 1, prepare: true, queryMsMax: 1_500 })
-      gate.open()
-      await database.read({ text: 'select 1', values: [] })
-      gate.close()
-      const text = "with gone as (select pg_terminate_backend(pg_backend_pid())) insert into company (name) select 'a' from gone"
-      const once = { key: crypto.randomUUID(), request: crypto.randomUUID() }
-      const [answer] = await Promise.allSettled([database.write({ text, values: [], once })])
-      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'OutcomeUnknown' } })
-      expect(gate.waiting()).toBe(1)
-      gate.open()
-      gate.letIn()
-      await database.write(create('next'))
-      expect(await written()).toBe(1)
-      await database.end(100)
-      gate.end()
-    },
-    TIMEOUT_MS,
-  )
+  test('D44: has an unknown outcome where it was sent, and is ended before it can be done', async () => {
+    const ended: Promise<void>[] = []
+    const database: Database = new Database({
+      ...{ url, poolSize: 1, prepare: true, name: 'given up' },
+      onOutcomeUnknown: (connections, closed) => void ended.push(endConnections(database, connections, closed)),
+    })
+    const [[pid]] = (await database.read({ text: 'select pg_backend_pid()::text', values: [] })) as [[string]]
+    process.kill(Number(pid), 'SIGSTOP')
+    try {
+      expect(await Promise.allSettled([database.write(create('frozen'))])).toMatchObject([unknown])
+      while (ended.length === 0) await Bun.sleep(10)
+      await Promise.all(ended)
+    } finally {
+      process.kill(Number(pid), 'SIGCONT')
+    }
+    while ((await admin`select from pg_stat_activity where pid = ${Number(pid)}`).count > 0) await Bun.sleep(20)
+    expect(await written()).toBe(0)
+    await database.write(create('next'))
+    expect(await written()).toBe(1)
+    await database.end(100)
+  })
+
+  test('is not sent after that, where no connection could be made before', async () => {
+    const gate = await startGate(new URL(url))
+    const database = new Database({ url: gate.url, poolSize: 2, prepare: true })
+    const writes = ['a', 'b'].map((name) => database.write(create(name)))
+    for (const answer of await Promise.allSettled(writes)) expect(answer).toMatchObject(unavailable)
+    gate.open()
+    for (let look = 0; look < 30; look++) {
+      await Bun.sleep(100)
+      expect(await written()).toBe(0)
+    }
+    await database.write(create('next'))
+    expect(await written()).toBe(1)
+    await database.end(100)
+    gate.end()
+  })
+
+  test('does not block the connections that it was taken back from, where they had replaced others meanwhile', async () => {
+    const gate = await startGate(new URL(url))
+    const database = new Database({ url: gate.url, poolSize: 1, prepare: true, queryMsMax: 1_500 })
+    gate.open()
+    await database.read({ text: 'select 1', values: [] })
+    gate.close()
+    const text = "with gone as (select pg_terminate_backend(pg_backend_pid())) insert into company (name) select 'a' from gone"
+    const once = { key: crypto.randomUUID(), request: crypto.randomUUID() }
+    const [answer] = await Promise.allSettled([database.write({ text, values: [], once })])
+    expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'OutcomeUnknown' } })
+    expect(gate.waiting()).toBe(1)
+    gate.open()
+    gate.letIn()
+    await database.write(create('next'))
+    expect(await written()).toBe(1)
+    await database.end(100)
+    gate.end()
+  })
 })

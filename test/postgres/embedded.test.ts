@@ -1,13 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
+import { DataDirInUse, type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
+import { runningPostgres } from '../../src/postgres/postmaster.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { connect } from '../support/postgres.ts'
-import { until } from '../support/process.ts'
+import { isAlive, postmasterOf, until } from '../support/process.ts'
 
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
+
 const NOBODY = 65534
 const settings = { fsync: 'off', synchronous_commit: 'off' }
 
@@ -26,7 +28,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-type Way = { asRoot?: 'namespace' | 'nobody'; access?: 'everything' }
+type Way = { asRoot?: 'namespace' | 'nobody'; access?: 'everything'; isShared?: boolean }
 
 /** A later start than the first: over a cluster that belongs to the user as whom PostgreSQL runs. */
 async function start(more: Way & { settings?: Record<string, string> } = {}) {
@@ -64,9 +66,6 @@ async function query(server: EmbeddedPostgres, text: string): Promise<unknown> {
 const SELECT_BUSY =
   "select count(*) from pg_stat_activity where state = 'active' and query like '%loop end loop%' and pid <> pg_backend_pid()"
 
-const isAlive = (pid: number) => existsSync(`/proc/${pid}/exe`)
-const postmasterOf = (folder: string) => Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0])
-
 /** A process of its own that starts PostgreSQL and is then killed, as a server is by kill -9: PostgreSQL goes on. */
 async function leaveOrphan(way: Way): Promise<number> {
   arrange(way)
@@ -79,7 +78,7 @@ async function leaveOrphan(way: Way): Promise<number> {
     setInterval(() => undefined, 1_000)`
   const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe', stderr: 'inherit' })
   const { value } = await child.stdout.getReader().read()
-  orphan = postmasterOf(dataDir)
+  orphan = postmasterOf(dataDir) as number
   expect(new TextDecoder().decode(value)).toBe('ready\n')
   child.kill('SIGKILL')
   await child.exited
@@ -93,167 +92,108 @@ for (const asRoot of ways) {
   const way = asRoot ? { asRoot } : {}
 
   describe(asRoot ? `as root, by ${asRoot}` : 'as a user', () => {
-    test(
-      'the first start makes a cluster; a restart keeps the data and the password',
-      async () => {
-        const first = await startFirst(way)
-        await query(first, "create table kept as select 'kept' as note")
-        await stop(first)
-        const second = await start(way)
-        expect(await query(second, 'select note from kept')).toBe('kept')
-        expect(new URL(second.url).password).toBe(new URL(first.url).password)
-      },
-      TIMEOUT_MS,
-    )
+    test('the first start makes a cluster; PostgreSQL runs unprivileged; a restart keeps the data and the password', async () => {
+      const first = await startFirst(way)
+      await query(first, "create table kept as select 'kept' as note")
+      const pid = postmasterOf(dataDir) as number
+      // In a namespace the files stay those of the user outside it.
+      const { uid } = statSync(join(dataDir, 'postgres'))
+      expect([uid, isAlive(pid)]).toEqual([asRoot === 'nobody' ? NOBODY : (process.getuid?.() ?? uid), true])
+      await stop(first)
+      expect(isAlive(pid)).toBe(false)
+      const second = await start(way)
+      expect(await query(second, 'select note from kept')).toBe('kept')
+      expect(new URL(second.url).password).toBe(new URL(first.url).password)
+    })
 
-    test(
-      'an orphan that a killed process left is stopped; the next start works and has what was written',
-      async () => {
-        const pid = await leaveOrphan(way)
-        expect(isAlive(pid)).toBe(true)
-        const next = await start(way)
-        expect(isAlive(pid)).toBe(false)
-        expect(await query(next, 'select note from kept')).toBe('written before the kill')
-      },
-      TIMEOUT_MS,
-    )
-
-    test.each(['', 'x\n\n', '0\n', '\0\0\0\0'])(
-      'a postmaster.pid of %j, as a power loss may leave it, is removed, and an orphan is stopped beside it',
+    test.each([null, '', '0\n', '\0\0\0\0'])(
+      'an orphan that a killed process left is stopped, also beside a postmaster.pid of %j, as a power loss may leave it',
       async (text) => {
         const pid = await leaveOrphan(way)
         const file = join(dataDir, 'postgres/postmaster.pid')
-        writeFileSync(file, text)
+        expect(isAlive(pid)).toBe(true)
+        if (text !== null) writeFileSync(file, text)
         const next = await start(way)
         expect(isAlive(pid)).toBe(false)
         expect(await query(next, 'select note from kept')).toBe('written before the kill')
         await stop(next)
-        writeFileSync(file, text)
+        writeFileSync(file, text ?? 'x\n\n')
         expect(await query(await start(way), 'select note from kept')).toBe('written before the kill')
       },
-      TIMEOUT_MS,
-    )
-
-    test(
-      'PostgreSQL runs unprivileged, and stop ends it',
-      async () => {
-        const server = await start(way)
-        const pid = postmasterOf(dataDir)
-        // In a namespace the files stay those of the user outside it.
-        const { uid } = statSync(join(dataDir, 'postgres'))
-        expect(uid).toBe(asRoot === 'nobody' ? NOBODY : (process.getuid?.() ?? uid))
-        expect(isAlive(pid)).toBe(true)
-        await stop(server)
-        expect(isAlive(pid)).toBe(false)
-      },
-      TIMEOUT_MS,
     )
   })
 }
 
 if (ways[0])
-  test(
-    'a root user whose folder no other user can enter keeps the cluster in a folder of its own, apart by folder',
-    async () => {
-      chmodSync(dataDir, 0o700)
-      const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
-      try {
-        const server = await startFirst({ asRoot: 'nobody', access: 'everything' })
-        expect(await query(server, 'show data_directory')).toBe(join(place, 'postgres'))
-        expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
-        await stop(server)
-      } finally {
-        rmSync(place, { recursive: true, force: true })
-      }
-    },
-    TIMEOUT_MS,
-  )
+  test('a root user whose folder no other user can enter keeps the cluster in a folder of its own, apart by folder', async () => {
+    chmodSync(dataDir, 0o700)
+    const place = join('/var/lib/roster', Bun.hash(dataDir).toString(36))
+    try {
+      const server = await startFirst({ asRoot: 'nobody', access: 'everything' })
+      expect(await query(server, 'show data_directory')).toBe(join(place, 'postgres'))
+      expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+      expect(new URL(runningPostgres(dataDir) ?? '').port).toBe(new URL(server.url).port)
+      await stop(server)
+    } finally {
+      rmSync(place, { recursive: true, force: true })
+    }
+  })
 
-describe('a cluster', () => {
-  test(
-    'is UTF-8, has the collation that text orders by, takes the settings given, and listens on 127.0.0.1 alone',
-    async () => {
-      const server = await startFirst({ settings: { ...settings, work_mem: '5MB' }, access: 'everything' })
-      expect(await query(server, 'show server_encoding')).toBe('UTF8')
-      expect(await query(server, `select 'ä' < 'b' collate "und-x-icu"`)).toBe(true)
-      expect(await query(server, 'show work_mem')).toBe('5MB')
-      expect(await query(server, 'show listen_addresses')).toBe('127.0.0.1')
-      expect(await query(server, 'show unix_socket_directories')).toBe('')
-    },
-    TIMEOUT_MS,
+test('a cluster is UTF-8, orders texts, takes settings, listens on 127.0.0.1 alone, and asks for a password', async () => {
+  const server = await startFirst({ settings: { ...settings, work_mem: '5MB' }, access: 'everything' })
+  expect(await query(server, 'show server_encoding')).toBe('UTF8')
+  expect(await query(server, `select 'ä' < 'b' collate "und-x-icu"`)).toBe(true)
+  expect(await query(server, 'show work_mem')).toBe('5MB')
+  expect(await query(server, 'show listen_addresses')).toBe('127.0.0.1')
+  expect(await query(server, 'show unix_socket_directories')).toBe('')
+  await expect(query({ ...server, url: server.url.replace(/:[0-9a-f]{48}@/, ':wrong@') }, 'select 1')).rejects.toThrow(
+    'password authentication failed',
   )
-
-  test(
-    'asks for the password, which only its owner can read',
-    async () => {
-      const server = await start()
-      await expect(query({ ...server, url: server.url.replace(/:[0-9a-f]{48}@/, ':wrong@') }, 'select 1')).rejects.toThrow(
-        'password authentication failed',
-      )
-      expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
-    },
-    TIMEOUT_MS,
-  )
+  expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600)
 })
 
 describe('a restart', () => {
-  test(
-    'after kill -9 waits for a statement that still runs, and has the address, the password and the data',
-    async () => {
-      const server = await start({ access: 'everything' })
-      const { url } = server
-      await query(server, 'create table kept as select 1 as note')
-      await query(server, 'checkpoint') // commits do not wait for the disk here
-      // Busy, so that it does not look whether its postmaster lives; the statement's own limit ends it.
-      const busy = query(server, "set statement_timeout = '700ms'; do 'begin loop end loop; end'").catch(String)
-      await until(async () => (await query(server, SELECT_BUSY)) === '1')
-      const failed = server.failed
-      process.kill(postmasterOf(dataDir), 'SIGKILL')
-      expect(await failed).toContain('ready to accept connections')
-      await server.restart()
-      await busy
-      expect(server.url).toBe(url)
-      expect(await query(server, 'select note from kept')).toBe(1)
-    },
-    TIMEOUT_MS,
-  )
+  test('after kill -9 waits for a statement that still runs, and has the address, the password and the data', async () => {
+    const server = await start({ access: 'everything' })
+    const { url } = server
+    await query(server, 'create table kept as select 1 as note')
+    await query(server, 'checkpoint') // commits do not wait for the disk here
+    // Busy, so that it does not look whether its postmaster lives; the statement's own limit ends it.
+    const busy = query(server, "set statement_timeout = '700ms'; do 'begin loop end loop; end'").catch(String)
+    await until(async () => (await query(server, SELECT_BUSY)) === '1')
+    const failed = server.failed
+    process.kill(postmasterOf(dataDir) as number, 'SIGKILL')
+    expect(await failed).toContain('ready to accept connections')
+    await server.restart()
+    await busy
+    expect(server.url).toBe(url)
+    expect(await query(server, 'select note from kept')).toBe(1)
+  })
 
-  test(
-    'does not go on once PostgreSQL is asked to end',
-    async () => {
-      const server = await start()
-      process.kill(postmasterOf(dataDir), 'SIGKILL')
-      await server.failed
-      const restarted = server.restart()
-      await stop(server)
-      expect(await Promise.race([restarted.then(() => 'started'), Bun.sleep(300)])).toBeUndefined()
-      expect(await query(await start(), 'select 1')).toBe(1)
-    },
-    TIMEOUT_MS,
-  )
+  test('does not go on once PostgreSQL is asked to end', async () => {
+    const server = await start()
+    process.kill(postmasterOf(dataDir) as number, 'SIGKILL')
+    await server.failed
+    const restarted = server.restart()
+    await stop(server)
+    expect(await Promise.race([restarted.then(() => 'started'), Bun.sleep(300)])).toBeUndefined()
+    expect(await query(await start(), 'select 1')).toBe(1)
+  })
 })
 
 describe('refusals', () => {
-  test(
-    'a second server on the same folder; the first goes on, and after its end there is room',
-    async () => {
-      const first = await start()
-      await expect(start()).rejects.toThrow(`the data folder ${dataDir} is in use by another server`)
-      expect(await query(first, 'select 1')).toBe(1)
-      await stop(first)
-      expect(await query(await start(), 'select 2')).toBe(2)
-    },
-    TIMEOUT_MS,
-  )
+  test('a second server on the same folder; the first goes on, and after its end there is room', async () => {
+    const first = await start()
+    await expect(start()).rejects.toThrow(`the data folder ${dataDir} is in use by another server`)
+    expect(await query(first, 'select 1')).toBe(1)
+    await stop(first)
+    expect(await query(await start(), 'select 2')).toBe(2)
+  })
 
-  test(
-    'a setting that PostgreSQL refuses: its log says why, and the next start works',
-    async () => {
-      await expect(start({ settings: { work_mem: 'plenty' } })).rejects.toThrow(/did not start:\n(.*\n)*.*work_mem/)
-      expect(await query(await start(), 'select 1')).toBe(1)
-    },
-    TIMEOUT_MS,
-  )
+  test('a setting that PostgreSQL refuses: its log says why, and the next start works', async () => {
+    await expect(start({ settings: { work_mem: 'plenty' } })).rejects.toThrow(/did not start:\n(.*\n)*.*work_mem/)
+    expect(await query(await start(), 'select 1')).toBe(1)
+  })
 
   const IN_THE_WAY = 'something else stands there: move it away, or set DATA_DIR'
   const file = (name: string) => writeFileSync(join(dataDir, name), '')
@@ -272,28 +212,39 @@ describe('refusals', () => {
   })
 })
 
-test(
-  'what an interrupted initdb left behind does not count',
-  async () => {
-    await stop(await start())
-    rmSync(join(dataDir, 'postgres'), { recursive: true })
-    await Bun.write(join(dataDir, 'postgres.part/PG_VERSION'), '18')
-    const server = await startFirst()
-    expect(await query(server, 'select 1')).toBe(1)
-  },
-  TIMEOUT_MS,
-)
+test('what an interrupted initdb left behind does not count', async () => {
+  await stop(await start())
+  rmSync(join(dataDir, 'postgres'), { recursive: true })
+  await Bun.write(join(dataDir, 'postgres.part/PG_VERSION'), '18')
+  const server = await startFirst()
+  expect(await query(server, 'select 1')).toBe(1)
+})
 
-test(
-  'a postmaster.pid that names a stranger: the stranger lives, the start works',
-  async () => {
-    await stop(await start())
-    const stranger = Bun.spawn(['sleep', '60'])
-    await Bun.write(join(dataDir, 'postgres/postmaster.pid'), `${stranger.pid}\n${dataDir}/postgres\n`)
-    expect(await query(await start(), 'select 1')).toBe(1)
-    expect(stranger.exitCode).toBeNull()
-    stranger.kill()
-    await stranger.exited
-  },
-  TIMEOUT_MS,
-)
+test('a postmaster.pid that names a stranger: the stranger lives, and is not asked for the password; the start works', async () => {
+  const stranger = Bun.spawn(['sleep', '60'])
+  const file = join(dataDir, 'postgres/postmaster.pid')
+  const first = await start()
+  const lines = readFileSync(file, 'utf8')
+  writeFileSync(file, lines.replace(/^\d+/, String(stranger.pid)))
+  expect(runningPostgres(dataDir)).toBeNull()
+  writeFileSync(file, lines)
+  expect(runningPostgres(dataDir)).toBe(first.url)
+  await stop(first)
+  writeFileSync(file, `${stranger.pid}\n${dataDir}/postgres\n`)
+  expect(await query(await start(), 'select 1')).toBe(1)
+  expect(stranger.exitCode).toBeNull()
+  stranger.kill()
+  await stranger.exited
+})
+
+test('a PostgreSQL that runs can be joined, from its start to its end; one that is not shared cannot', async () => {
+  expect(runningPostgres(dataDir)).toBeNull()
+  const shared = await start()
+  const joined = { ...shared, url: runningPostgres(dataDir) ?? '' }
+  expect(await query(joined, 'select 1')).toBe(1)
+  await stop(shared)
+  expect(runningPostgres(dataDir)).toBeNull()
+  await startFirst({ isShared: false })
+  expect(runningPostgres(dataDir)).toBeNull()
+  await expect(startEmbedded({ dataDir })).rejects.toThrow(DataDirInUse)
+})

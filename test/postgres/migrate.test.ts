@@ -38,13 +38,6 @@ test('applies every file once, in order', async () => {
   expect(Number((await sql`select * from first`).count)).toBe(1)
 })
 
-test('of calls at once one does the work and all succeed', async () => {
-  file('0001_first.sql', 'create table first (id int); select pg_sleep(0.2)')
-  const applied = await Promise.all([run(), run(), run()])
-  expect(applied.map(({ length }) => length).sort()).toEqual([0, 0, 2])
-  expect(Number((await sql`select * from migration`).count)).toBe(2)
-})
-
 test('of processes at once one does the work and all succeed', async () => {
   const code = `
     const { migrate } = await import('${import.meta.dir}/../../src/postgres/migrate.ts')

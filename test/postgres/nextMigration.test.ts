@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type postgres from 'postgres'
 import {
   computed,
@@ -8,6 +8,7 @@ import {
   defineEntity,
   type Entity,
   identity,
+  instant,
   integer,
   oneOf,
   reference,
@@ -147,5 +148,140 @@ describe('of tables that are there', () => {
     expect(text).toBe('')
     for (const gone of ['booking.from', 'booking.code', 'booking.room', 'room.floor', 'booking_code_unique'])
       expect(remarks.join('\n')).toContain(gone)
+  })
+})
+
+describe('of tables whose entities are declared otherwise from now on', () => {
+  const OTHERS = ['absence', 'company', 'employee']
+  let sql: postgres.Sql
+  beforeEach(async () => {
+    sql = connect(await createDatabase())
+  })
+  afterEach(() => sql.end())
+
+  const thing = (fields: Fields, options = {}) => [defineEntity('Thing', { id: identity(), ...fields }, options)]
+  const rooms = (fields: Fields) => [
+    defineEntity('Room', { id: identity(), name: text(), alias: text() }),
+    defineEntity('Hall', { id: identity(), name: text() }),
+    ...thing(fields),
+  ]
+
+  const next = (declared: readonly Entity[]) => sql.begin((inner) => nextMigration(inner, declared, OTHERS))
+
+  /** Applies it, and holds that it was all that could be done. */
+  async function apply({ text }: { text: string }, after: readonly Entity[]) {
+    await sql.begin((inner) => inner.unsafe(text))
+    expect((await next(after)).text).toBe('')
+  }
+
+  describe('a difference that is no addition is named, and no SQL is written for it', () => {
+    const byHand = 'alter table thing'
+    const cases: Record<string, [readonly Entity[], readonly Entity[], string[]]> = {
+      'another list of texts': [
+        thing({ a: oneOf(['a']) }),
+        thing({ a: oneOf(['a', 'b']) }),
+        [`${byHand} drop constraint thing_a_known, add constraint thing_a_known check (a in ('a', 'b'));`],
+      ],
+      'a unique value that is so no longer': [
+        thing({ a: text({ unique: true }) }),
+        thing({ a: text() }),
+        [`no entity declares the constraint thing_a_unique. By hand: ${byHand} drop constraint thing_a_unique;`],
+      ],
+      'a reference that is copied no longer': [
+        rooms({ roomId: reference('Room'), room: copied('roomId', 'name') }),
+        rooms({ roomId: reference('Room') }),
+        [
+          'thing_room_id_found foreign key (room_id) references room (id);',
+          'drop constraint thing_room_id_current;',
+          'thing.room_key: no property has this column.',
+        ],
+      ],
+      'a copy of another property': [
+        rooms({ roomId: reference('Room'), room: copied('roomId', 'name') }),
+        rooms({ roomId: reference('Room'), room: copied('roomId', 'alias') }),
+        ['drop constraint thing_room_id_current, add constraint thing_room_id_current foreign key'],
+      ],
+      'a required property that is gone': [
+        thing({ a: text({ required: true }), b: text() }),
+        thing({ b: text() }),
+        ['thing.a: no property has this column.', 'drop its "not null"', 'no list needs the index thing_a_sorted.'],
+      ],
+      'one that is required from now on': [
+        thing({ a: text() }),
+        thing({ a: text({ required: true }) }),
+        ['thing.a: not null is false in the database and true in the entity; change the column by hand.'],
+      ],
+      'a text, now a number': [thing({ a: text() }), thing({ a: integer() }), ['the type is text in the database and big']],
+      'a date, now a date-time': [
+        thing({ a: date() }),
+        thing({ a: instant() }),
+        ['the type is date in the database and timestamp(0) with time zone in the entity;'],
+      ],
+      'another number of digits': [thing({ a: decimal(2) }), thing({ a: decimal(4) }), ['numeric(12,2)', 'numeric(14,4)']],
+      'a text, now computed': [
+        thing({ a: text(), b: text() }),
+        thing({ a: computed(['b']), b: text() }),
+        ['thing.a: the expression is none in the database and '],
+      ],
+    }
+    for (const [what, [before, after, remarks]] of Object.entries(cases))
+      test(what, async () => {
+        await sql.unsafe((await next(before)).text)
+        const changed = await next(after)
+        expect(changed.text).not.toContain('thing')
+        for (const remark of remarks) expect(changed.remarks.join('\n')).toContain(remark)
+      })
+  })
+
+  test('what a remark says to write by hand makes the difference go', async () => {
+    const after = rooms({ roomId: reference('Room'), state: oneOf(['a', 'b']), code: text({ unique: true }) })
+    const before = rooms({ roomId: reference('Room'), room: copied('roomId', 'name'), state: oneOf(['a']), id2: text() })
+    await sql.unsafe((await next(before)).text)
+    await sql`alter table thing rename column id2 to code`
+    await sql`alter table thing add constraint thing_id2_unique unique (code)`
+    const { text: statements, remarks } = await next(after)
+    expect(statements).toBe('')
+    // The last one first: a foreign key has to go before the unique constraint that it refers to.
+    for (const remark of remarks.toReversed()) {
+      const [, statement] = /By hand: (alter .*)/s.exec(remark) ?? []
+      if (statement) await sql.unsafe(statement)
+    }
+    expect((await next(after)).remarks.join('\n')).not.toContain('alter table')
+    await sql`insert into thing (state, code) values ('b', 'x')`
+  })
+
+  test('a property that is required and new is added, with what to do for rows that are there', async () => {
+    await sql.unsafe((await next(thing({ a: text() }))).text)
+    const { text: statements, remarks } = await next(thing({ a: text(), b: text({ required: true }) }))
+    expect(statements).toContain('alter table thing add column b text collate "und-x-icu" not null;')
+    expect(remarks).toEqual([expect.stringContaining('thing.b is required: if the table has rows,')])
+    await sql.unsafe(statements)
+  })
+
+  test('names that are words of SQL are compared with themselves, also where a table refers to itself', async () => {
+    const declared = [
+      defineEntity('Order', {
+        id: identity(),
+        user: text({ unique: true }),
+        table: reference('Order'),
+        check: copied('table', 'user'),
+        group: oneOf(['it', 'them']),
+      }),
+    ]
+    const { text: statements } = await next(declared)
+    await apply({ text: statements }, declared)
+    expect((await next(declared)).remarks).toEqual([])
+  })
+
+  test('a text of the greatest length that an index takes has a place in all of them', async () => {
+    const declared = [
+      defineEntity('Page', { id: identity(), words: text({ lengthMax: 650, unique: true }) }),
+      defineEntity('Note', { id: identity(), pageId: reference('Page'), words: copied('pageId', 'words') }),
+    ]
+    await apply(await next(declared), declared)
+    // PostgreSQL compresses what repeats itself.
+    const words = Array.from({ length: 650 }, () => String.fromCodePoint(0x20000 + Math.floor(Math.random() * 40_000))).join('')
+    await sql`insert into page (words) values (${words})`
+    await sql`insert into note (page_id, words_key) values (1, ${`=${words}`})`
   })
 })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   chmodSync,
   existsSync,
@@ -20,7 +20,8 @@ import { startPlainPostgres } from '../support/plainPostgres.ts'
 import { connect } from '../support/postgres.ts'
 import { postmasterOf, until } from '../support/process.ts'
 
-const TIMEOUT_MS = 60_000
+setDefaultTimeout(60_000)
+
 const NOBODY = 65534
 const settings = { fsync: 'off', synchronous_commit: 'off' }
 const isRoot = process.getuid?.() === 0
@@ -116,68 +117,56 @@ const ATTEMPTS = [
 const NO = [REFUSED, '0A000', '58P01', '42704', '42710', '55000', '2BP01', '55006', '42P13']
 
 describe('the role that serves', () => {
-  test(
-    'reaches its tables, and no file, program, role, setting, extension or language',
-    async () => {
-      const { url } = await start()
-      await migrate(url, MIGRATIONS)
-      const found: string[] = []
-      for (const attempt of ATTEMPTS) {
-        const code = await outcome(attempt)
-        if (!NO.includes(code)) found.push(`${attempt}: ${code}`)
-      }
-      expect(found).toEqual([])
-      // None is left out for being spelt wrongly: the first words of the list are refused for want of a right alone.
-      for (const attempt of ATTEMPTS.slice(0, 30)) expect([attempt, await outcome(attempt)]).toEqual([attempt, REFUSED])
-      expect(await outcome("insert into company (name) values ('Acme') returning name")).toBe('done: [{"name":"Acme"}]')
-    },
-    TIMEOUT_MS,
-  )
+  test('reaches its tables, and no file, program, role, setting, extension or language', async () => {
+    const { url } = await start()
+    await migrate(url, MIGRATIONS)
+    const found: string[] = []
+    for (const attempt of ATTEMPTS) {
+      const code = await outcome(attempt)
+      if (!NO.includes(code)) found.push(`${attempt}: ${code}`)
+    }
+    expect(found).toEqual([])
+    // None is left out for being spelt wrongly: the first words of the list are refused for want of a right alone.
+    for (const attempt of ATTEMPTS.slice(0, 30)) expect([attempt, await outcome(attempt)]).toEqual([attempt, REFUSED])
+    expect(await outcome("insert into company (name) values ('Acme') returning name")).toBe('done: [{"name":"Acme"}]')
+  })
 
-  test(
-    'is member of no role, owns what it serves, and has no attribute; the superuser has no password, and no entrance',
-    async () => {
-      const { url } = await start()
-      await migrate(url, MIGRATIONS)
-      expect(new URL(url).username).toBe('roster_app')
-      const [role] = await sql`
+  test('is member of no role, owns what it serves, and has no attribute; the superuser has no password, and no entrance', async () => {
+    const { url } = await start()
+    await migrate(url, MIGRATIONS)
+    expect(new URL(url).username).toBe('roster_app')
+    const [role] = await sql`
         select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
           (select count(*)::int from pg_auth_members where member = pg_roles.oid) as memberships
         from pg_roles where rolname = current_user`
-      expect(Object.values(role ?? {})).toEqual([false, false, false, false, false, 0])
-      for (const user of ['roster', 'postgres'])
-        for (const password of ['', new URL(url).password, 'roster']) {
-          const other = connect(Object.assign(new URL(url), { username: user, password }).href)
-          await expect(other`select 1`.execute()).rejects.toThrow(/pg_hba.conf rejects|password authentication failed/)
-          await other.end()
-        }
-      for (const database of ['template1', 'template0']) {
-        const other = connect(Object.assign(new URL(url), { pathname: database }).href)
-        await expect(other`select 1`.execute()).rejects.toThrow(/pg_hba.conf rejects|not currently accepting/)
+    expect(Object.values(role ?? {})).toEqual([false, false, false, false, false, 0])
+    for (const user of ['roster', 'postgres'])
+      for (const password of ['', new URL(url).password, 'roster']) {
+        const other = connect(Object.assign(new URL(url), { username: user, password }).href)
+        await expect(other`select 1`.execute()).rejects.toThrow(/pg_hba.conf rejects|password authentication failed/)
         await other.end()
       }
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'ends its own backends, and sees what they run; its triggers leave lines',
-    async () => {
-      const { url } = await start()
-      await migrate(url, MIGRATIONS)
-      const other = connect(url)
-      const sleeping = other`select pg_sleep(60)`.execute().catch(({ code }) => code)
-      const find = () => sql`select pid from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()`
-      await until(async () => (await find()).count === 1)
-      const [row] = await find()
-      expect(Object.values((await sql`select pg_cancel_backend(${row?.pid})`)[0] ?? {})).toEqual([true])
-      expect(await sleeping).toBe('57014')
-      await sql`insert into company (name) values ('Acme')`
-      expect(await sql`select from row_change where relation = 'company'::regclass`).toHaveLength(1)
+    for (const database of ['template1', 'template0']) {
+      const other = connect(Object.assign(new URL(url), { pathname: database }).href)
+      await expect(other`select 1`.execute()).rejects.toThrow(/pg_hba.conf rejects|not currently accepting/)
       await other.end()
-    },
-    TIMEOUT_MS,
-  )
+    }
+  })
+
+  test('ends its own backends, and sees what they run; its triggers leave lines', async () => {
+    const { url } = await start()
+    await migrate(url, MIGRATIONS)
+    const other = connect(url)
+    const sleeping = other`select pg_sleep(60)`.execute().catch(({ code }) => code)
+    const find = () => sql`select pid from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()`
+    await until(async () => (await find()).count === 1)
+    const [row] = await find()
+    expect(Object.values((await sql`select pg_cancel_backend(${row?.pid})`)[0] ?? {})).toEqual([true])
+    expect(await sleeping).toBe('57014')
+    await sql`insert into company (name) values ('Acme')`
+    expect(await sql`select from row_change where relation = 'company'::regclass`).toHaveLength(1)
+    await other.end()
+  })
 })
 
 /** The lines of /proc/<pid>/status, of the postmaster and of each process that it has started. */
@@ -193,67 +182,55 @@ const linesOf = (pid: string) => readFileSync(`/proc/${pid}/status`, 'utf8').spl
 
 if (process.platform === 'linux')
   for (const asRoot of isRoot ? (['nobody', 'namespace'] as const) : [undefined])
-    test(
-      `its processes have no capability, and cannot get one${asRoot ? `: as root, by ${asRoot}` : ''}`,
-      async () => {
-        await start(asRoot)
-        await sql`select 1`
-        const all = statuses()
-        expect(all.length).toBeGreaterThan(3)
-        const user = asRoot === 'nobody' ? NOBODY : (process.getuid?.() ?? 0)
-        for (const { Uid, CapEff, CapPrm, CapInh, CapAmb, CapBnd, NoNewPrivs, Groups } of all) {
-          expect(Uid?.split('\t').map(Number)).toEqual([user, user, user, user])
-          for (const set of [CapEff, CapPrm, CapInh, CapAmb]) expect(Number(`0x${set}`)).toBe(0)
-          expect(NoNewPrivs).toBe('1')
-          if (asRoot === 'nobody') expect([Number(`0x${CapBnd}`), Groups?.trim()]).toEqual([0, ''])
-        }
-      },
-      TIMEOUT_MS,
-    )
-
-if (isRoot)
-  test(
-    'under root it runs as the user nobody where that one can enter the folder, and in a namespace where not; its files go along',
-    async () => {
-      const cluster = join(dataDir, 'postgres')
-      const users = () => [...new Set(['', 'base', 'PG_VERSION'].map((name) => statSync(join(cluster, name)).uid))]
-      for (const [mode, user] of [
-        [0o700, 0],
-        [0o755, NOBODY],
-        [0o700, 0],
-      ] as const) {
-        chmodSync(dataDir, mode)
-        await start()
-        await sql`create table if not exists kept as select 'kept' as note`
-        expect((await sql`select note from kept`)[0]?.note).toBe('kept')
-        expect([users(), Number(statuses()[0]?.Uid?.split('\t')[0])]).toEqual([[user], user])
-        await stop()
+    test(`its processes have no capability, and cannot get one${asRoot ? `: as root, by ${asRoot}` : ''}`, async () => {
+      await start(asRoot)
+      await sql`select 1`
+      const all = statuses()
+      expect(all.length).toBeGreaterThan(3)
+      const user = asRoot === 'nobody' ? NOBODY : (process.getuid?.() ?? 0)
+      for (const { Uid, CapEff, CapPrm, CapInh, CapAmb, CapBnd, NoNewPrivs, Groups } of all) {
+        expect(Uid?.split('\t').map(Number)).toEqual([user, user, user, user])
+        for (const set of [CapEff, CapPrm, CapInh, CapAmb]) expect(Number(`0x${set}`)).toBe(0)
+        expect(NoNewPrivs).toBe('1')
+        if (asRoot === 'nobody') expect([Number(`0x${CapBnd}`), Groups?.trim()]).toEqual([0, ''])
       }
-    },
-    TIMEOUT_MS,
-  )
+    })
 
 if (isRoot)
-  test(
-    'what PostgreSQL has put into its folder leads no start of root to files of others',
-    async () => {
-      await start('nobody')
+  test('under root it runs as the user nobody where that one can enter the folder, and in a namespace where not; its files go along', async () => {
+    const cluster = join(dataDir, 'postgres')
+    const users = () => [...new Set(['', 'base', 'PG_VERSION'].map((name) => statSync(join(cluster, name)).uid))]
+    for (const [mode, user] of [
+      [0o700, 0],
+      [0o755, NOBODY],
+      [0o700, 0],
+    ] as const) {
+      chmodSync(dataDir, mode)
+      await start()
+      await sql`create table if not exists kept as select 'kept' as note`
+      expect((await sql`select note from kept`)[0]?.note).toBe('kept')
+      expect([users(), Number(statuses()[0]?.Uid?.split('\t')[0])]).toEqual([[user], user])
       await stop()
-      const cluster = join(dataDir, 'postgres')
-      const secret = join(dataDir, 'secret')
-      writeFileSync(secret, 'of root', { mode: 0o600 })
-      for (const name of ['pg_hba.conf.part', 'planted']) symlinkSync(secret, join(cluster, name))
-      writeFileSync(join(cluster, 'pg_hba.conf'), 'local all all trust\n')
-      for (const other of ['namespace', 'nobody'] as const) {
-        await start(other)
-        if (other === 'namespace') await stop()
-      }
-      expect((await sql`select 1 as one`)[0]?.one).toBe(1)
-      expect([statSync(secret).uid, readFileSync(secret, 'utf8')]).toEqual([0, 'of root'])
-      expect(readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')).not.toContain('trust')
-    },
-    TIMEOUT_MS,
-  )
+    }
+  })
+
+if (isRoot)
+  test('what PostgreSQL has put into its folder leads no start of root to files of others', async () => {
+    await start('nobody')
+    await stop()
+    const cluster = join(dataDir, 'postgres')
+    const secret = join(dataDir, 'secret')
+    writeFileSync(secret, 'of root', { mode: 0o600 })
+    for (const name of ['pg_hba.conf.part', 'planted']) symlinkSync(secret, join(cluster, name))
+    writeFileSync(join(cluster, 'pg_hba.conf'), 'local all all trust\n')
+    for (const other of ['namespace', 'nobody'] as const) {
+      await start(other)
+      if (other === 'namespace') await stop()
+    }
+    expect((await sql`select 1 as one`)[0]?.one).toBe(1)
+    expect([statSync(secret).uid, readFileSync(secret, 'utf8')]).toEqual([0, 'of root'])
+    expect(readFileSync(join(cluster, 'pg_hba.conf'), 'utf8')).not.toContain('trust')
+  })
 
 /** What earlier versions left: all is of the superuser, who serves, by the password in the file. */
 async function leaveOldCluster(asRoot?: 'namespace' | 'nobody') {
@@ -280,37 +257,33 @@ async function leaveOldCluster(asRoot?: 'namespace' | 'nobody') {
 }
 
 for (const asRoot of isRoot ? (['nobody', 'namespace'] as const) : [undefined])
-  test(
-    `a cluster of an earlier version is taken over with all that it has${asRoot ? `: made by ${asRoot}` : ''}`,
-    async () => {
-      await leaveOldCluster(asRoot)
-      const { url } = await start()
-      expect([new URL(url).username, new URL(url).password]).toEqual(['roster_app', 'plain'])
-      expect(await migrate(url, MIGRATIONS)).toEqual([])
-      expect((await sql`insert into company (name) values ('Next') returning id`)[0]?.id).toBe('3')
-      const owned = await sql`
+  test(`a cluster of an earlier version is taken over with all that it has${asRoot ? `: made by ${asRoot}` : ''}`, async () => {
+    await leaveOldCluster(asRoot)
+    const { url } = await start()
+    expect([new URL(url).username, new URL(url).password]).toEqual(['roster_app', 'plain'])
+    expect(await migrate(url, MIGRATIONS)).toEqual([])
+    expect((await sql`insert into company (name) values ('Next') returning id`)[0]?.id).toBe('3')
+    const owned = await sql`
         select distinct owner from (
           select relowner::regrole::text as owner from pg_class where relnamespace in ('public'::regnamespace, 'reports'::regnamespace)
           union all select proowner::regrole::text from pg_proc where pronamespace = 'public'::regnamespace
           union all select typowner::regrole::text from pg_type where typnamespace = 'public'::regnamespace
           union all select nspowner::regrole::text from pg_namespace where nspname = 'reports'
         ) as object`
-      expect(owned.map(({ owner }) => owner as string)).toEqual(['roster_app'])
-      expect((await sql`select name from reports.names order by name`).map(({ name }) => name as string)).toEqual([
-        ...['Acme', 'Bolt', 'Next'],
-      ])
-      await sql.unsafe("alter table notes add more text; insert into notes (note) values ('mine'); drop function two()")
-      expect(await outcome("copy notes from program 'id'")).toBe(REFUSED)
-      const reader = connect(Object.assign(new URL(url), { username: 'reader', password: 'reading' }).href)
-      expect((await reader`select count(*)::int as n from reports.names`)[0]?.n).toBe(3)
-      await expect(reader`select from company`.execute()).rejects.toThrow('permission denied for table company')
-      await reader.end()
-      const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8')
-      await stop()
-      await start()
-      expect((await sql`select count(*)::int as n from company`)[0]?.n).toBe(3)
-      // Once in the life of a cluster.
-      expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8').slice(log.length)).not.toContain('stand-alone')
-    },
-    TIMEOUT_MS,
-  )
+    expect(owned.map(({ owner }) => owner as string)).toEqual(['roster_app'])
+    expect((await sql`select name from reports.names order by name`).map(({ name }) => name as string)).toEqual([
+      ...['Acme', 'Bolt', 'Next'],
+    ])
+    await sql.unsafe("alter table notes add more text; insert into notes (note) values ('mine'); drop function two()")
+    expect(await outcome("copy notes from program 'id'")).toBe(REFUSED)
+    const reader = connect(Object.assign(new URL(url), { username: 'reader', password: 'reading' }).href)
+    expect((await reader`select count(*)::int as n from reports.names`)[0]?.n).toBe(3)
+    await expect(reader`select from company`.execute()).rejects.toThrow('permission denied for table company')
+    await reader.end()
+    const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8')
+    await stop()
+    await start()
+    expect((await sql`select count(*)::int as n from company`)[0]?.n).toBe(3)
+    // Once in the life of a cluster.
+    expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8').slice(log.length)).not.toContain('stand-alone')
+  })
