@@ -6,8 +6,6 @@ import type { Row, Statement } from '../../src/model/sql.ts'
 const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null }
 const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null }
 const slow: Batch = { text: 'many', rows: 'ordered', distinct: null }
-/** A row's second value is in its column 1; a run without a row has one that no row has. */
-const partly: Batch = { text: 'many', rows: 'ordered', distinct: null, matches: [{ value: 1, column: 1 }] }
 const unlikeIds: Batch = { text: 'many', rows: 'numbered', distinct: 1 }
 
 const read = (...values: (string | null)[]): Statement => ({ text: 'one', values })
@@ -66,80 +64,14 @@ describe('what is asked in one turn of the event loop', () => {
     expect(await Promise.all(asked)).toEqual([[['a']], [['c']], [['b']]])
   })
 
-  test('of rows in the order of the runs, those that were refused get none, and the others their own', async () => {
+  test('equal reads are one, others are not, though their values look alike when put together', async () => {
     const { batcher, sent } = fakeDatabase()
-    const references = ['1', '9', null, '2', '9', '1', '8']
-    const answers = Promise.all(references.map((reference, index) => batcher.ask(run(partly, `${index}`, reference))))
+    const all = [['a'], ['b'], ['a'], [null], [''], ['a', 'b'], ['ab'], ['a,b']]
+    const answers = Promise.all(all.map((values) => batcher.ask(read(...values))))
     await turn()
-    await sent[0]?.answer([
-      ['a', '1'],
-      ['b', null],
-      ['c', '2'],
-      ['d', '1'],
-    ])
-    expect(await answers).toEqual([[['a', '1']], [], [['b', null]], [['c', '2']], [], [['d', '1']], []])
-  })
-
-  test('goes as one batch, values as arrays in the order asked, and each gets the rows of its number', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const answers = Promise.all(['a', 'b', 'c'].map((value) => batcher.ask(run(numbered, value, null))))
-    expect(sent).toEqual([])
-    await turn()
-    expect(sent.map(({ way, statement }) => ({ way, ...statement }))).toEqual([
-      { way: 'together', text: 'many', values: ['{"a","b","c"}', '{null,null,null}'] },
-    ])
-    await sent[0]?.answer([
-      ['c1', '3'],
-      ['a1', '1'],
-      ['c2', '3'],
-    ])
-    expect((await answers).map((rows) => rows.map(([first]) => first ?? null))).toEqual([['a1'], [], ['c1', 'c2']])
-  })
-
-  test('ordered rows belong to the runs by their place', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const answers = Promise.all(['a', 'b'].map((value) => batcher.ask(run(ordered, value))))
-    await turn()
-    await sent[0]?.answer([['first'], ['second']])
-    expect(await answers).toEqual([[['first']], [['second']]])
-  })
-
-  test('one run alone is sent as it is', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const answer = batcher.ask(run(numbered, 'a'))
-    await turn()
-    expect(namesOf(sent)).toEqual([['alone', 'a']])
-    await sent[0]?.answer([['row']])
-    expect(await answer).toEqual([['row']])
-  })
-
-  test('equal reads are one, others are not', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const answers = Promise.all([read('a'), read('b'), read('a')].map((statement) => batcher.ask(statement)))
-    await turn()
-    expect(namesOf(sent)).toEqual([
-      ['alone', 'a'],
-      ['alone', 'b'],
-    ])
+    expect(namesOf(sent)).toEqual(all.filter((_, index) => index !== 2).map((values) => ['alone', ...values]))
     for (const { statement, answer } of sent) await answer([statement.values])
-    expect(await answers).toEqual([[['a']], [['b']], [['a']]])
-  })
-
-  test('reads with null and with empty text are not equal', async () => {
-    const { batcher, sent } = fakeDatabase()
-    for (const value of [null, '']) batcher.ask(read(value))
-    await turn()
-    expect(namesOf(sent)).toEqual([
-      ['alone', null],
-      ['alone', ''],
-    ])
-  })
-
-  test('reads whose values only look alike when put together are not equal', async () => {
-    const { batcher, sent } = fakeDatabase()
-    for (const values of [['a', 'b'], ['ab'], ['a,b']]) batcher.ask(read(...values))
-    await turn()
-    expect(sent).toHaveLength(3)
+    expect(await answers).toEqual(all.map((values) => [values]))
   })
 
   test('of runs that must differ in a value, the second waits for the next batch', async () => {
@@ -239,19 +171,6 @@ describe('what is asked while others run', () => {
       ['alone', 'd'],
     ])
     for (const { untilMs } of sent.slice(2)) expect(untilMs).toBeLessThan(performance.now())
-  })
-
-  test('goes at once where its text is another', async () => {
-    const { batcher, sent } = fakeDatabase()
-    for (const value of ['a', 'a', 'a', 'b']) {
-      batcher.ask(read(value))
-      await turn()
-    }
-    expect(namesOf(sent)).toEqual([
-      ['alone', 'a'],
-      ['alone', 'a'],
-      ['alone', 'b'],
-    ])
   })
 
   test('once everything is answered, well or not, nothing is kept', async () => {

@@ -55,12 +55,8 @@ async function startGate(target: URL) {
   await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
   return {
     url: Object.assign(new URL(target), { port: String((gate.address() as { port: number }).port) }).href,
-    open: () => {
-      isOpen = true
-    },
-    close: () => {
-      isOpen = false
-    },
+    open: () => void (isOpen = true),
+    close: () => void (isOpen = false),
     /** How many connections wait. */
     waiting: () => waiting.length,
     letIn: () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { Database, type DatabaseOptions } from '../../src/execute/database.ts'
-import { Abandoned, ListReads, shareConnections, TooCostly } from '../../src/execute/listReads.ts'
+import { Abandoned, ListReads, shareConnections } from '../../src/execute/listReads.ts'
 import type { Batchable } from '../../src/model/batch.ts'
 import type { Asker } from '../../src/model/key.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -107,9 +107,7 @@ describe('a client that leaves', () => {
       const answers = await Promise.all([...places, ...shared])
       expect(answers.map(([row]) => row?.[0])).toEqual(['b1', 'c1', 'both', 'both'])
     }))
-})
 
-describe('a client that leaves while its list is read', () => {
   test('ends the statement', () =>
     held(async (open) => {
       const [a, b] = [askerOf('a'), askerOf('b')]
@@ -121,19 +119,6 @@ describe('a client that leaves while its list is read', () => {
       expect(await running()).toEqual(['b1'])
       open()
       expect((await other)[0]?.[0]).toBe('b1')
-    }))
-
-  test('ends nothing where another client waits for the same', () =>
-    held(async (open) => {
-      const [a, b] = [askerOf('a'), askerOf('b')]
-      const places = [reads.read(locked('a1'), a), reads.read(locked('b1'), b)]
-      await until(async () => (await running()).length === 2)
-      // One statement for both, in the place of the key whose turn comes first.
-      const shared = [reads.read(read('both'), a), reads.read(read('both'), b)]
-      a.leave()
-      open()
-      const [, ...ends] = await Promise.allSettled([...places, ...shared])
-      expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
     }))
 
   test('leaves those who come later what they ask for', () =>
@@ -226,10 +211,6 @@ describe('a list that PostgreSQL ends', () => {
     expect(await withOwn({ lockMsMax: 100 }, work)).toEqual(['ServiceUnavailable', '1'])
     await holder`rollback`
     holder.release()
-  })
-
-  test('says why', () => {
-    expect(new TooCostly(new Error('x')).message).toMatch(/longer than 3 seconds, or sorted too many rows/)
   })
 })
 

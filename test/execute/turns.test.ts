@@ -26,26 +26,12 @@ function table(places: number) {
 }
 
 describe('places', () => {
-  test('are taken at once while there are some', () => {
-    const { take, begun } = table(3)
-    take('a1', 'b1', 'c1', 'd1')
-    expect(begun).toEqual(['a1', 'b1', 'c1'])
-  })
-
-  test('the last free one is kept for an asker that has none', () => {
+  test('are taken at once while there are some; the last free one is kept for an asker that has none', () => {
     const { take, begun } = table(3)
     take('a1', 'a2', 'a3', 'a4')
     expect(begun).toEqual(['a1', 'a2'])
-    take('b1')
+    take('b1', 'c1')
     expect(begun).toEqual(['a1', 'a2', 'b1'])
-  })
-
-  test('a single one goes from turn to turn', () => {
-    const { take, begun, end } = table(1)
-    take('a1', 'a2')
-    expect(begun).toEqual(['a1'])
-    end('a1')
-    expect(begun).toEqual(['a1', 'a2'])
   })
 
   test('are given back once, however often a turn is ended', () => {

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { Database } from '../../src/execute/database.ts'
+import { PreparedShapes } from '../../src/execute/prepared.ts'
+import { param, sql, toStatement } from '../../src/model/sql.ts'
+import { connect, createDatabase } from '../support/postgres.ts'
+
+let database: Database
+beforeAll(async () => {
+  database = new Database({ url: await createDatabase(), poolSize: 1, prepare: true })
+})
+afterAll(() => database.end(100))
+
+// Two rows are on their way when the third fails.
+const cutShort = toStatement(sql`select (1 / (3 - n))::text from generate_series(1, 3) as n`)
+const next = (value: string) => database.read(toStatement(sql`select ${param(value)}::text`))
+
+test('the answer behind one that failed amid its rows begins with its own first row', async () => {
+  for (let round = 0; round < 5; round++) {
+    await expect(database.read(cutShort)).rejects.toMatchObject({ code: '22012' })
+    expect(await next('first')).toEqual([['first']])
+    expect(await next('second')).toEqual([['second']])
+  }
+})
+
+test('so do answers that wait behind it, and those of writes', async () => {
+  const failed = [database.read(cutShort), database.write(cutShort)]
+  const insert = sql`insert into company (name) values (${param('a')}), (${param('b')}) returning name`
+  const behind = [next('one'), next('two'), database.write(toStatement(insert)), next('three')]
+  for (const answer of await Promise.allSettled(failed)) expect(answer.status).toBe('rejected')
+  expect(await Promise.all(behind)).toEqual([[['one']], [['two']], [['a'], ['b']], [['three']]])
+})
+
+const POOL_SIZE = 4
+
+for (const [when, waitMs] of [
+  ['before the first pool has connected', 0],
+  ['while every connection is busy', 60],
+] as const)
+  test(`a pool that is replaced ${when} leaves no connection behind, and no query is lost`, async () => {
+    const url = await createDatabase()
+    const own = connect(url)
+    const pool = new Database({ url, poolSize: POOL_SIZE, prepare: true })
+    // More than there are connections, so that some wait in the driver's queue.
+    const answers = Array.from({ length: 3 * POOL_SIZE }, (_, index) =>
+      pool.read({ text: `select pg_sleep(0.1)::text, ${index}`, values: [] }),
+    )
+    await Bun.sleep(waitMs)
+    // Each of these three times is a shape worth preparing, and so many of them are a reason for a new pool.
+    for (let shape = 0; shape < 200; shape++)
+      for (let use = 0; use < 3; use++) answers.push(pool.read({ text: `select ${shape}`, values: [] }))
+    expect(await Promise.all(answers)).toHaveLength(3 * POOL_SIZE + 600)
+
+    const open = async () => {
+      const [row] = await own`
+        select count(*)::int as n from pg_stat_activity
+        where datname = current_database() and application_name = 'roster'`
+      return row?.n
+    }
+    // Those of the old pool take a moment to end; the test's time limit is for those that never would.
+    while ((await open()) > POOL_SIZE) await Bun.sleep(20)
+    await pool.end(0)
+    await own.end()
+  }, 10_000)
+
+const uses = (shapes: PreparedShapes, text: string, count: number) =>
+  Array.from({ length: count }, () => shapes.shouldPrepare(text))
+
+test('a text is prepared from its third use on, behind a pooler never', () => {
+  expect(uses(new PreparedShapes(true), 'a', 5)).toEqual([false, false, true, true, true])
+  expect(uses(new PreparedShapes(false), 'a', 5)).toEqual([false, false, false, false, false])
+})
+
+test('texts seen once do not pile up: the one seen longest ago is forgotten', () => {
+  const shapes = new PreparedShapes(true)
+  uses(shapes, 'old', 2)
+  for (let index = 0; index < 2_000; index++) shapes.shouldPrepare(`other ${index}`)
+  expect(shapes.shouldPrepare('old')).toBe(false)
+  uses(shapes, 'recent', 2)
+  for (let index = 0; index < 1_000; index++) shapes.shouldPrepare(`more ${index}`)
+  expect(shapes.shouldPrepare('recent')).toBe(true)
+})
