@@ -55,12 +55,6 @@ test('a place goes on without lines for the hook, and is written down each hour,
   expect(saved.every(({ status, parkedFor }) => status === null && parkedFor === null)).toBe(true)
 })
 
-test('a fault of the database ends a run, which says so', async () => {
-  const fault = new Error('away')
-  const { run } = runOf({ changes: { pageAfter: () => Promise.reject(fault) } })
-  expect(await run.ended.catch((error) => error)).toBe(fault)
-})
-
 test('an attempt that a server with another clock has put off for days is made after the longest pause', async () => {
   const reading = Promise.withResolvers<void>()
   const parts = {
@@ -75,37 +69,6 @@ test('an attempt that a server with another clock has put off for days is made a
   const { run } = runOf(parts, { ...hook, attempts: 1, failingSinceMs: 0, nextAttemptMs: 20 * 86_400_000 })
   await reading.promise
   expect(await run.ended.catch(({ message }) => message)).toBe('away')
-})
-
-test('a run whose address is none any more fails as a receiver does, and ends no other', async () => {
-  const failed = Promise.withResolvers<Progress>()
-  const line = {
-    token: '',
-    entity: company,
-    id: '1',
-    action: 'c',
-    at: '0',
-    key: 'k',
-    changed: '[]',
-    before: '',
-    after: '',
-  }
-  const { run, end } = runOf(
-    {
-      changes: { pageAfter: async () => ({ lines: [line], more: false, end: placeAt(2), seen: null }) },
-      deliver: async () => ({ isDelivered: false, status: 'failed', isGone: false }),
-      session: {
-        async save(_, progress) {
-          failed.resolve(progress)
-          return true
-        },
-      },
-    },
-    { ...hook, url: 'nowhere' },
-  )
-  expect(await failed.promise).toMatchObject({ status: 'failed', attempts: 1 })
-  end()
-  await run.ended
 })
 
 test('pauses double up to a quarter of an hour, of which between half and all is waited', () => {
