@@ -3,14 +3,13 @@
 // Each file is a process of its own; those that need neither PostgreSQL nor a program are one together. Some run at the same time, since
 // many wait, each beside a PostgreSQL of its own: what a file locks, freezes or leaves running is not seen by the others. A file that
 // fails beside others is run once more, alone.
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { makeTemplate, TEMPLATE } from './support/cluster.ts'
 import { startPostgres } from './support/postgres.ts'
 import { isAlive } from './support/process.ts'
 import { againAlone, type Result, reportOf, runTestFiles } from './support/testFiles.ts'
-import { needsOthers } from './support/testNeeds.ts'
 
 const ROOT = join(import.meta.dir, '..')
 const OWN = 'roster-test-run-'
@@ -23,10 +22,14 @@ const OF_SYSTEMS =
 const LONGEST = [
   ...['consumers/openApi', 'house/docs', 'processes/supervisor', 'bench/run', 'properties/hostile', 'processes/main'],
   ...['processes/sharedMemory', 'memory/fresh', 'pages/browser', 'describe/everyAnswer', 'processes/unknownOutcomes'],
-  ...['bench/compare', 'memory/copies', 'plans/seeks', 'memory/exact', 'processes/soak', 'processes/restarts'],
+  ...['memory/copies', 'plans/seeks', 'memory/exact', 'processes/soak', 'processes/restarts'],
 ].map(pathOf)
 /** Files that wait for most of their time, which costs hardly any of a processor: one more place is theirs. */
 const WAITING = [...['execute/givenUp', 'execute/database', 'admit/redis', 'api/rateLimits']].map(pathOf)
+/** Modules of tests that have PostgreSQL, a server or a program. */
+const OTHERS = /\/test\/support\/(?:postgres|server|process|cluster)\.ts$/
+/** What of the process itself, or of the machine, the tests of other files would notice. */
+const NOTICED = /Bun\.(?:spawn|serve|listen)|spawnSync|spawn\(|createServer|process\.(?:env|chdir|on\()/
 const startedMs = performance.now()
 const words = process.argv.slice(2).filter((word) => word !== '--all')
 const isAll = process.argv.includes('--all')
@@ -137,4 +140,18 @@ function interrupt(signal: 'SIGINT' | 'SIGTERM'): void {
   waiting.length = 0
   // Each leads a group, which a terminal's Ctrl-C does not reach.
   for (const child of running) process.kill(-child.pid, 'SIGTERM')
+}
+
+/** Whether a test file, or what it imports of the tests, has more than code that computes. */
+function needsOthers(file: string): boolean {
+  const seen = new Set<string>()
+  const visit = (path: string): boolean => {
+    if (seen.has(path) || !existsSync(path)) return false
+    seen.add(path)
+    if (OTHERS.test(path)) return true
+    const text = readFileSync(path, 'utf8')
+    if (path.includes('/test/') && NOTICED.test(text)) return true
+    return [...text.matchAll(/from '(\.[^']+)'/g)].some(([, other]) => visit(join(dirname(path), other as string)))
+  }
+  return visit(file)
 }

@@ -2,11 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ErrorExample } from '../../src/describe/errorExample.ts'
 import { errorExamples, exampleBody } from '../../src/describe/errorExamples.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { endingNoWrites, endingWrites, quickly, slowly } from '../support/brokenTables.ts'
 import { declaredCompanies } from '../support/declaredCompanies.ts'
-import { endingNoWrites, endingWrites } from '../support/endedWrites.ts'
 import { connect, createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
-import { quickly, slowly } from '../support/slowTable.ts'
 import { exchange } from '../support/socket.ts'
 
 const keys = {

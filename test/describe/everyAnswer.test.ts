@@ -3,11 +3,10 @@ import { type Operation, operationsOf } from '../../src/describe/operations.ts'
 import { type ErrorCode, errorTable } from '../../src/errors.ts'
 import { writeToken } from '../../src/model/changesToken.ts'
 import { loadEntities } from '../../src/registry.ts'
+import { endingNoWrites, endingWrites, quickly, slowly } from '../support/brokenTables.ts'
 import { conformance } from '../support/conformance.ts'
-import { endingNoWrites, endingWrites } from '../support/endedWrites.ts'
 import { createSampleDatabase } from '../support/postgres.ts'
 import { KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
-import { quickly, slowly } from '../support/slowTable.ts'
 import { exchange } from '../support/socket.ts'
 
 // Every status and code of every operation that the OpenAPI document has is met by a request to a real server.

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import { compareDecimals, printDecimal } from '../../src/model/decimal.ts'
-import { expectAscending } from '../support/ascending.ts'
+
+/** Compares each text with each, both ways and with itself. */
+function expectAscending(compare: (one: string, other: string) => number, texts: readonly string[]) {
+  const signs = (order: (one: number, other: number) => number) =>
+    texts.flatMap((one, index) => texts.map((other, place) => [one, other, order(index, place)]))
+  expect(signs((one, other) => Math.sign(compare(texts[one] as string, texts[other] as string)))).toEqual(
+    signs((one, other) => Math.sign(one - other)),
+  )
+}
 
 describe('order', () => {
   test('of a column with decimals, and of finer numbers among its own', () => {

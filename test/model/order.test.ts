@@ -5,12 +5,33 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import { Database } from '../../src/execute/database.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import { order } from '../../src/model/order.ts'
+import { type OrderKey, order } from '../../src/model/order.ts'
 import { parseList } from '../../src/parse/list.ts'
-import { comparePositions, type Position } from '../support/positions.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
+import { type Compare, compareOf as compareOfKind } from '../support/predicate.ts'
 import { Random } from '../support/random.ts'
 import { insertRows } from '../support/randomRows.ts'
+
+/** A row's values of the keys, as PostgreSQL prints them. */
+type Position = readonly (string | null)[]
+
+/** Which of two positions comes first, as PostgreSQL orders them: below 0, 0, above 0. Null: it alone can decide. */
+function comparePositions(keys: readonly OrderKey[]): ((one: Position, other: Position) => number) | null {
+  const compares = keys.map(({ property }) => compareOfKind(property.kind))
+  if (compares.includes(null)) return null
+  return (one, other) => {
+    for (let index = 0; index < keys.length; index++) {
+      const [first, second] = [one[index] as string | null, other[index] as string | null]
+      // Nothing is greater than having no value.
+      const order =
+        first === null || second === null
+          ? Number(first === null) - Number(second === null)
+          : (compares[index] as Compare)(first, second)
+      if (order !== 0) return (keys[index] as OrderKey).descending ? -order : order
+    }
+    return 0
+  }
+}
 
 const compareOf = (entity: Entity, sort: string) => comparePositions(order(entity, parseList(entity, `sort=${sort}`).sorts))
 

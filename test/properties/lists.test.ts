@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, filter, sort } from '../support/arbitraries.ts'
-import { linksOf } from '../support/links.ts'
 import {
   type Collection,
   clampedSize,
@@ -14,6 +13,7 @@ import {
   type Row,
   type Sort,
 } from '../support/model.ts'
+import { pageLinksOf } from '../support/pageLinks.ts'
 import { create, type Known, reset } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
@@ -82,6 +82,11 @@ const SPELLINGS = {
 }
 
 const queryOf = (parameters: [string, string][]) => parameters.map(([name, value]) => `${name}=${value}`).join('&')
+const linksOf = (answer: Answer, header: 'location' | 'link') =>
+  pageLinksOf(answer, header).map(({ relation, url }) => {
+    const kept = [...url.searchParams].filter(([name]) => name !== 'page' && name !== 'cursor')
+    return { relation, address: url.origin + url.pathname, page: Number(url.searchParams.get('page')), kept }
+  })
 const idsOf = ({ body }: Answer): number[] => body.map((record: { id: number }) => record.id)
 
 describe('4.2 and 4.3: any list agrees with a plain model of the specification', () => {

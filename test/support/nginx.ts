@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hasOpenssl, makeCertificate } from './certificate.ts'
-import { freePort, until } from './process.ts'
+import { freePort, untilListening } from './process.ts'
 
 export interface RunningNginx {
   readonly port: number
@@ -42,13 +42,7 @@ export async function startNginx(...upstreamPorts: readonly number[]): Promise<R
   )
   const options = ['-p', folder, '-c', file, ...(process.getuid?.() === 0 ? ['-g', 'user root;'] : [])]
   const server = Bun.spawn([PROGRAM as string, ...options], { stdout: 'ignore', stderr: 'inherit' })
-  await until(async () => {
-    if (server.exitCode !== null) throw new Error(`nginx ended with ${server.exitCode}`)
-    return fetch(`http://127.0.0.1:${port}/`).then(
-      () => true,
-      () => false,
-    )
-  })
+  await untilListening(port, server)
   return {
     port,
     certificate: readFileSync(certificate, 'utf8'),

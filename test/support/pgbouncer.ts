@@ -1,8 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './process.ts'
+import { freePort, untilListening } from './process.ts'
 
 export interface RunningPgBouncer {
   /** The same database as the address that it was started with. */
@@ -39,11 +38,8 @@ export async function startPgBouncer(databaseUrl: string, poolSize: number): Pro
     ...user,
   ]
   writeFileSync(file, `${lines.join('\n')}\n`)
-  const program = Bun.spawn([PROGRAM as string, '-q', file], { stdout: 'ignore', stderr: 'pipe' })
-  while (!(await listens(listenPort))) {
-    if (program.exitCode !== null) throw new Error(`pgbouncer ended: ${await new Response(program.stderr).text()}`)
-    await Bun.sleep(10)
-  }
+  const program = Bun.spawn([PROGRAM as string, '-q', file], { stdout: 'ignore', stderr: 'inherit' })
+  await untilListening(listenPort, program)
   const url = new URL(databaseUrl)
   url.port = String(listenPort)
   return {
@@ -54,14 +50,4 @@ export async function startPgBouncer(databaseUrl: string, poolSize: number): Pro
       rmSync(folder, { recursive: true })
     },
   }
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy()
-      done(true)
-    })
-    socket.on('error', () => done(false))
-  })
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -153,4 +154,17 @@ export function freePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   listener.stop(true)
   return listener.port
+}
+
+/** Waits until something listens there. @throws Error where the program ends before */
+export async function untilListening(port: number, program: Bun.Subprocess): Promise<void> {
+  const look = () =>
+    new Promise<boolean>((done) => {
+      const socket = connect(port, '127.0.0.1', () => done(true)).on('error', () => done(false))
+      socket.on('connect', () => socket.destroy())
+    })
+  await until(async () => {
+    if (program.exitCode !== null) throw new Error(`the program ended with ${program.exitCode} before it listened`)
+    return look()
+  })
 }

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './process.ts'
+import { freePort, untilListening } from './process.ts'
 
 export interface RunningRedis {
   url: string
@@ -54,16 +53,6 @@ async function launch(port: number, folder: string, options: string[]) {
     stdout: 'ignore',
     stderr: 'inherit',
   })
-  while (!(await listens(port))) {
-    if (server.exitCode !== null) throw new Error(`redis-server ended with ${server.exitCode}`)
-    await Bun.sleep(10)
-  }
+  await untilListening(port, server)
   return server
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((done) => {
-    const socket = connect(port, '127.0.0.1', () => done(true)).on('error', () => done(false))
-    socket.on('connect', () => socket.destroy())
-  })
 }
