@@ -116,14 +116,7 @@ describe('D59: more requests of one', () => {
     return count
   }
 
-  test('are charged together', async () => {
-    const { limiter } = meterOf('10/1m,100/1h')
-    limiter.charge(client)
-    expect(await limiter.chargeMore(client, 9)).toMatchObject({ admitted: true, remaining: '90' })
-    expect(chargeable(limiter)).toBe(0)
-  })
-
-  test('or none of them; the wait is that of all, with the first', async () => {
+  test('are charged together or none of them; the wait is that of all, with the first', async () => {
     const { limiter } = meterOf('10/1m')
     limiter.charge(client)
     nowMs += 10_000
@@ -143,9 +136,5 @@ describe('D59: more requests of one', () => {
     const { limiter } = meterOf('50/1m', store)
     expect(await limiter.chargeMore(client, 5)).toMatchObject({ admitted: false, retryAfterSeconds: 30 })
     expect(store.asked).toHaveLength(3)
-  })
-
-  test('are at most as many as the smallest limit', () => {
-    expect(meterOf('10/1h,4/1m,7/1s').limiter.mostTogether).toMatchObject({ limit: 4, period: '1m' })
   })
 })

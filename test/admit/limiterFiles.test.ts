@@ -102,9 +102,13 @@ describe('the table of a key with limits of its own', () => {
     expect(marked(pathOf(ensure(start(), ci).own, 'ci'))).toBe(7)
   })
 
-  test('of other limits is new', () => {
+  test('that is damaged, or of other limits, is new', () => {
     const files = start()
     mark(pathOf(ensure(files, keyOf('ci', '20/1m')).own, 'ci'), 7)
+    truncateSync(join(folder.path, own()[0] as string), 10)
+    const again = pathOf(ensure(files, keyOf('ci', '20/1m')).own, 'ci')
+    expect(marked(again)).toBe(0)
+    mark(again, 7)
     const { own: paths } = ensure(files, keyOf('ci', '30/1m'))
     expect(openRegion(pathOf(paths, 'ci')).words.length).toBe(wordsFor(1, parseRules('30/1m')))
     expect(marked(pathOf(paths, 'ci'))).toBe(0)
@@ -119,15 +123,6 @@ describe('the table of a key with limits of its own', () => {
     expect(there()).toEqual(['anonymous', 'keys', 'lock', 'own-left'])
     ensure(files)
     expect(there()).toEqual(['anonymous', 'keys', 'lock'])
-  })
-
-  test('is made again when it is damaged', () => {
-    const files = start()
-    ensure(files, keyOf('ci', '20/1m'))
-    const [name] = own()
-    truncateSync(join(folder.path, name as string), 10)
-    const { own: paths } = ensure(files, keyOf('ci', '20/1m'))
-    expect(openRegion(pathOf(paths, 'ci')).words.length).toBe(wordsFor(1, parseRules('20/1m')))
   })
 
   test('for which there is no room is left out with a word, and made when there is', async () => {

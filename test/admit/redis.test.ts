@@ -204,43 +204,6 @@ function outageTests() {
     expect([away, back]).toEqual([['Connection closed'], 0])
   })
 
-  /** Asks without a pause until asked to stop; then says what the slowest round of 50 took. */
-  function load() {
-    let goesOn = true
-    let slowestMs = 0
-    const ask = async () => {
-      for (; goesOn; await Bun.sleep(1)) slowestMs = Math.max(slowestMs, (await burst(50)).slowestMs)
-    }
-    const asking = ask()
-    return {
-      async stop() {
-        goesOn = false
-        await asking
-        return slowestMs
-      },
-    }
-  }
-
-  test('a server killed under load: null in time, reported once, back by itself', async () => {
-    own = await startRedis()
-    open(own.url)
-    await decided()
-    const { stop } = load()
-    for (let outage = 1; outage <= 2; outage++) {
-      await Bun.sleep(50)
-      await own.kill()
-      await until(() => away.length === outage)
-      await Bun.sleep(400)
-      expect((await burst(100)).answers).toEqual(Array(100).fill(null))
-      expect([away.length, back]).toEqual([outage, outage - 1])
-      await own.restart()
-      await until(() => back === outage)
-      expect(await decided()).toMatchObject({ admitted: true })
-    }
-    expect(await stop()).toBeLessThan(LATE_MS)
-    expect([away.length, back]).toEqual([2, 2])
-  })
-
   test('a server that goes away while no request asks is missed all the same', async () => {
     own = await startRedis()
     open(own.url)

@@ -7,7 +7,7 @@ import { formatScenario } from '../../bench/report/table.ts'
 import type { Results, ScenarioResult, TargetResult } from '../../bench/results.ts'
 import type { Operation, Scenario } from '../../bench/scenarios.ts'
 import { runScenario } from '../../bench/suite.ts'
-import { overHttp, type Target } from '../../bench/targets.ts'
+import { overHttp } from '../../bench/targets.ts'
 import { copyCluster } from '../support/cluster.ts'
 import { isAlive, postmasterOf, run, temporaryFolder } from '../support/process.ts'
 
@@ -111,25 +111,6 @@ describe('a scenario', () => {
     expect(reason).toMatch(/^round 1: \d+ answers of 200 instead of 404$/)
     expect(rounds).toHaveLength(1)
     expect(formatScenario({ name: 'one', title: 'one', targets })).toMatch(/ {4}VOID: round 1: \d+ answers of 200 instead of 404/)
-  })
-
-  test('is measured in turns, and set back where a target has written', async () => {
-    const order: string[] = []
-    const target = (name: string, isStored: boolean, isIndexed = false): Target => {
-      const measure = async () => {
-        order.push(name)
-        throw new Error('unmeasured')
-      }
-      return { name, isStored, isIndexed, measure, stop: stay }
-    }
-    const restore = async ({ isIndexed }: Pick<Target, 'isIndexed'>) => void order.push(isIndexed ? 'restore indexed' : 'restore')
-    const targets = [target('a', true), target('b', false), target('c', true, true)]
-    await runScenario(scenario([get]), targets, { ...plan, rounds: 3, restore })
-    expect(order.join(' ')).toBe('a b c c b a a b c')
-    order.length = 0
-    const create: Operation = { method: 'POST', path: '/Companies', body: '{}', status: 201 }
-    await runScenario(scenario([create]), targets, { ...plan, rounds: 1, restore })
-    expect(order.join(' ')).toBe('a restore b c restore indexed')
   })
 })
 

@@ -5,7 +5,6 @@ import type { Row, Statement } from '../../src/model/sql.ts'
 
 const numbered: Batch = { text: 'many', rows: 'numbered', distinct: null }
 const ordered: Batch = { text: 'many', rows: 'ordered', distinct: null }
-const slow: Batch = { text: 'many', rows: 'ordered', distinct: null }
 const unlikeIds: Batch = { text: 'many', rows: 'numbered', distinct: 1 }
 
 const read = (...values: (string | null)[]): Statement => ({ text: 'one', values })
@@ -102,31 +101,6 @@ describe('what is asked in one turn of the event loop', () => {
     expect((await Promise.all(answers)).flat(2)).toEqual(Array.from({ length: 250 }, (_, index) => `${index}`))
     expect(queuesOf(batcher)).toBe(0)
   })
-
-  test('after a batch that took long the next has fewer runs, and more again once they are quick', async () => {
-    const { batcher, sent } = fakeDatabase(60_000, 60_000)
-    const answers = Array.from({ length: 24 }, (_, index) => batcher.ask(run(slow, `${index}`)))
-    await turn()
-    const sizes: number[] = []
-    for (let next = 0; next < sent.length; next++) {
-      const values = sent[next]?.way === 'alone' ? ['one'] : valuesOf(sent[next])
-      sizes.push(values.length)
-      await Bun.sleep(300)
-      await sent[next]?.answer(values.map((value) => [value]))
-    }
-    expect(sizes).toEqual([8, 8, 4, 2, 2])
-    const quick = Array.from({ length: 40 }, (_, index) => batcher.ask(run(slow, `${index}`)))
-    await turn()
-    const first = sent.length - 2
-    for (let next = first; next < sent.length; next++) {
-      const values = valuesOf(sent[next])
-      sizes.push(values.length)
-      await sent[next]?.answer(values.map((value) => [value]))
-    }
-    expect(Math.max(...sizes.slice(5))).toBeGreaterThan(4)
-    expect(await Promise.all(quick)).toHaveLength(40)
-    expect(await Promise.all(answers)).toHaveLength(24)
-  })
 })
 
 describe('what is asked while others run', () => {
@@ -171,23 +145,6 @@ describe('what is asked while others run', () => {
       ['alone', 'd'],
     ])
     for (const { untilMs } of sent.slice(2)) expect(untilMs).toBeLessThan(performance.now())
-  })
-
-  test('once everything is answered, well or not, nothing is kept', async () => {
-    const { batcher, sent } = fakeDatabase()
-    const asked: Promise<unknown>[] = []
-    for (let round = 0; round < 20; round++) {
-      asked.push(Promise.allSettled([read(`${round % 3}`), run(numbered, 'x'), run(ordered, 'y')].map(ask)))
-      await turn()
-    }
-    function ask(statement: Statement) {
-      return batcher.ask(statement)
-    }
-    for (let next = 0; next < sent.length; next++)
-      await (next % 3 === 0 ? sent[next]?.fail(new Error('no')) : sent[next]?.answer([]))
-    await Promise.all(asked)
-    await turn()
-    expect(queuesOf(batcher)).toBe(0)
   })
 })
 

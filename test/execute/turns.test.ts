@@ -33,14 +33,6 @@ describe('places', () => {
     take('b1', 'c1')
     expect(begun).toEqual(['a1', 'a2', 'b1'])
   })
-
-  test('are given back once, however often a turn is ended', () => {
-    const { take, begun, end } = table(1)
-    take('a1', 'b1', 'c1')
-    end('a1')
-    end('a1')
-    expect(begun).toEqual(['a1', 'b1'])
-  })
 })
 
 describe('a place that becomes free', () => {

@@ -44,11 +44,6 @@ test('a redirect is not followed', async () => {
   expect(receiver.deliveries).toHaveLength(length + 1)
 })
 
-test('410 says that no more is wanted', async () => {
-  receiver.answer = () => new Response(null, { status: 410 })
-  expect(await post(receiver.url)).toEqual({ isDelivered: false, status: '410', isGone: true })
-})
-
 test('a receiver that does not answer in time is left, and one that is left at the end of the sender', async () => {
   const silent = await listen(() => undefined)
   expect(await post(silent.url, { timeoutMs: 50 })).toMatchObject({ isDelivered: false, status: 'timed out' })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Entity, isGroup } from '../../src/model/entity.ts'
+import { isGroup } from '../../src/model/entity.ts'
 import { operators } from '../../src/model/operators.ts'
 import { loadEntities } from '../../src/registry.ts'
 import { pythonPrograms } from '../python/environment.ts'
@@ -17,7 +17,7 @@ import {
   withAnswers,
 } from '../support/documents.ts'
 import { outputsOf, scriptOf } from '../support/pageScript.ts'
-import { asPlainRole, connect, createSampleDatabase } from '../support/postgres.ts'
+import { asPlainRole, createSampleDatabase } from '../support/postgres.ts'
 import { endPrograms, freePort, run, temporaryFolder } from '../support/process.ts'
 
 // Every request that a page shows is sent, in order, to a server that has the sample and nothing else, one for each page;
@@ -163,20 +163,6 @@ describe('docs/entities.md', () => {
   test('shows the migration that its command writes', () => {
     const migration = migrationOf(readPage(path), siteOf(path).project)
     expect(migration?.shown.text).toBe(migration?.written as string)
-  })
-
-  test('has a migration with the columns and indexes of its entity', async () => {
-    const { project, settings } = siteOf(path)
-    const { default: office } = (await import(join(project, 'src/entities/office.ts'))) as { default: Entity }
-    const sql = connect(settings.DATABASE_URL as string)
-    const rows = await sql`
-      select attname as column, format_type(atttypid, atttypmod) as type, exists (
-        select from pg_indexes where tablename = ${office.table} and indexdef like '%(' || attname || ', id)'
-      ) as indexed
-      from pg_attribute where attrelid = ${office.table}::regclass`
-    await sql.end()
-    for (const { column, kind, indexed } of office.properties.filter(({ column }) => column !== 'id'))
-      expect(rows).toContainEqual({ column, type: kind.columnType, indexed })
   })
 })
 
