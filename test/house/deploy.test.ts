@@ -44,7 +44,7 @@ function configOf(own: Record<string, string>): Config {
 }
 
 describe('the image', () => {
-  test('has what is copied, on a Node that the launcher takes, as a user that is not root', () => {
+  test('has what is copied, on a Node that the launcher takes, and a user, an address and a folder for it', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '))
     expect(copied).toEqual(expect.arrayContaining(['package.json', 'package-lock.json', 'src', 'sql']))
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
@@ -54,9 +54,6 @@ describe('the image', () => {
       expect(Number(major)).toBeGreaterThanOrEqual(Number(engines.node.replace('>=', '')))
     expect(dockerfile).toMatch(/^USER node$/m)
     expect(dockerfile).toContain('npm ci --omit=dev --ignore-scripts')
-  })
-
-  test('listens where its port is said to be, and keeps its data in a folder of its user', () => {
     const { host, port, dataDir, logFormat } = configOf({})
     expect([host, port, logFormat]).toEqual(['0.0.0.0', Number(/^EXPOSE (\d+)$/m.exec(dockerfile)?.[1]), 'json'])
     expect(dockerfile).toContain(`install -d -o node -g node -m 700 ${dataDir}`)
@@ -80,9 +77,7 @@ describe('the services of compose.yaml', () => {
     expect(database.configs).toEqual([{ source: 'role', target: '/docker-entrypoint-initdb.d/role.sh' }])
     expect(Object.keys(roster.depends_on)).toEqual(['database', 'valkey'])
     for (const service of [database, valkey]) expect(service.healthcheck.test[0]).toBe('CMD')
-  })
-
-  test('have room for the counts of the limits, and time for a stop', () => {
+    // Room for the counts of the limits, and time for a stop.
     expect(Number.parseInt(roster.shm_size, 10)).toBeGreaterThanOrEqual(64)
     expect(Number.parseInt(roster.stop_grace_period, 10)).toBeGreaterThanOrEqual(stopSeconds())
   })

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isAlive, temporaryFolder, until } from '../support/process.ts'
@@ -47,45 +47,28 @@ const result = (file: string, failures: number, hung = false): Result => ({
   faults: failures > 0 ? [`(fail) ${file}`] : [],
 })
 
-describe('a file that fails', () => {
-  test('is run once more, alone; the second run decides', async () => {
-    const { results, ranAgain } = await runAll({
-      'passes.test.ts': PASSES,
-      'late.test.ts': PASSES + FAILS_ONCE,
-      'fails.test.ts': PASSES + FAILS,
-    })
-    expect(ranAgain).toEqual(['late.test.ts', 'fails.test.ts'])
-    expect(results.map(({ file, passes, failures }) => [file, passes, failures])).toEqual([
-      ['passes.test.ts', 1, 0],
-      ['late.test.ts', 2, 0],
-      ['fails.test.ts', 1, 1],
-    ])
-    const report = reportOf(results, 1)
-    expect(report).toMatch(/^failed beside others, passed alone: late\.test\.ts\n\(fail\) late/m)
-    expect(report).not.toContain('alone: fails.test.ts')
-    expect(report).toMatch(/^fails\.test\.ts:\n\(fail\) wrong/m)
-    expect(report).toMatch(/^ 4 pass\n 1 fail\nRan 5 tests across 3 files\./m)
+test('a file that fails is run once more, alone; the second run decides; one without a test or without an end has failed', async () => {
+  const { results, ranAgain } = await runAll({
+    'passes.test.ts': PASSES,
+    'late.test.ts': PASSES + FAILS_ONCE,
+    'fails.test.ts': PASSES + FAILS,
+    'empty.test.ts': '',
+    'ends.test.ts': `${PASSES}\nprocess.exit(0)`,
   })
-
-  test('is not run again where it was alone, where it hung, or where more than 20 failed', async () => {
-    const never = () => Promise.reject(new Error('run again'))
-    const many = Array.from({ length: 21 }, (_, at) => result(`${at}`, 1))
-    for (const results of [[result('a', 1)], [result('a', 1, true), result('b', 0)], many, [result('a', 0)]])
-      expect(await againAlone(results, never)).toEqual(results)
-  })
-
-  test('stays failed where the second run was interrupted', async () => {
-    const results = [result('a', 1), result('b', 2)]
-    expect(await againAlone(results, async () => [result('a', 0)])).toEqual([
-      { ...result('a', 0), before: ['(fail) a'] },
-      result('b', 2),
-    ])
-  })
+  expect(ranAgain).toEqual(['late.test.ts', 'fails.test.ts', 'empty.test.ts', 'ends.test.ts'])
+  expect(results.map(({ failures }) => failures)).toEqual([0, 0, 1, 1, 1])
+  const report = reportOf(results, 1)
+  expect(report).toMatch(/^failed beside others, passed alone: late\.test\.ts\n\(fail\) late/m)
+  expect(report).not.toContain('alone: fails.test.ts')
+  expect(report).toMatch(/^fails\.test\.ts:\n\(fail\) wrong/m)
+  expect(report).toMatch(/^ 3 fail\nRan \d+ tests across 5 files\./m)
 })
 
-test('a file without a test, and one that ends in the middle, have failed', async () => {
-  const { results } = await runAll({ 'empty.test.ts': '', 'ends.test.ts': `${PASSES}\nprocess.exit(0)` })
-  expect(results.map(({ failures }) => failures)).toEqual([1, 1])
+test('a file is not run again where it was alone, where it hung, or where more than 20 failed', async () => {
+  const never = () => Promise.reject(new Error('run again'))
+  const many = Array.from({ length: 21 }, (_, at) => result(`${at}`, 1))
+  for (const results of [[result('a', 1)], [result('a', 1, true), result('b', 0)], many, [result('a', 0)]])
+    expect(await againAlone(results, never)).toEqual(results)
 })
 
 test('a file that is interrupted leaves none of its programs behind', async () => {
