@@ -1,66 +1,40 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { KeyRefresh } from '../../src/admit/keyRefresh.ts'
-import { Keyring } from '../../src/admit/keyring.ts'
 import { Database } from '../../src/execute/database.ts'
-import { KeyStore, keySource } from '../../src/keys/store.ts'
+import { keySource } from '../../src/keys/store.ts'
 import type { KeySource } from '../../src/model/key.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
-import { until } from '../support/process.ts'
-import { makeKey, type TestKey } from '../support/server.ts'
 
 let sql: postgres.Sql
-let store: KeyStore
 let database: Database
 beforeAll(async () => {
   const url = await createDatabase()
   sql = connect(url)
-  store = new KeyStore(url)
   database = new Database({ url, poolSize: 2, prepare: true })
 })
-afterAll(() => Promise.all([sql.end(), store.end(), database.end(0)]))
+afterAll(() => Promise.all([sql.end(), database.end(0)]))
 
-let key: TestKey
-let keyring: Keyring
 let reads: number
 let errors: unknown[]
-beforeEach(async () => {
-  await sql`delete from api_key`
-  key = makeKey()
-  keyring = new Keyring([], [])
+beforeEach(() => {
   reads = 0
   errors = []
 })
 
 function refreshOf(source: KeySource = keySource(database), isTaken = true): KeyRefresh {
   return new KeyRefresh(source, {
-    async onKeys(keys) {
+    async onKeys() {
       reads++
-      keyring.replace(keys)
       return isTaken
     },
     onError: (error) => errors.push(error),
   })
 }
 
-const isKnown = () => keyring.find(key.text) !== null
 const away = () => keySource(new Database({ url: 'postgres://nobody@127.0.0.1:1/nowhere', poolSize: 1, prepare: true }))
 
 describe('D34: a look', () => {
-  test('finds a key that was made, and its end, whether it was revoked or has expired', async () => {
-    const refresh = refreshOf()
-    await refresh.refresh()
-    expect(isKnown()).toBe(false)
-    await store.create(key.record)
-    await refresh.refresh()
-    expect(isKnown()).toBe(true)
-    await store.rotate(key.record.name, makeKey().record, 1)
-    await until(async () => {
-      await refresh.refresh()
-      return !isKnown()
-    })
-  })
-
   test('reads the keys only when they have changed, or were not taken', async () => {
     const [refresh, partial] = [refreshOf(), refreshOf(keySource(database), false)]
     for (let look = 0; look < 3; look++) await refresh.refresh()

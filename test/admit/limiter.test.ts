@@ -57,13 +57,6 @@ describe('a status', () => {
       expect(late).toBeLessThan(60_000)
     }
   })
-
-  test('stays as it was when others ask', () => {
-    const { limiter } = meterOf('5/1m')
-    const first = limiter.charge(client)
-    for (let round = 0; round < 9; round++) limiter.charge(keyClient('other'))
-    expect(first).toMatchObject({ admitted: true, remaining: '4' })
-  })
 })
 
 test('peek charges nothing, here or in the store', () => {
@@ -85,27 +78,6 @@ describe('a store that machines share', () => {
     for (let round = 0; round < 3; round++) await limiter.charge(client)
     expect(store.asked).toEqual(Array(5).fill({ client: 'key:ci', rules: parseRules('5/1m') }))
     expect(used(windows, client)).toBe(2)
-  })
-
-  test('what this machine has admitted by itself counts, though the store knows less of it', async () => {
-    const { limiter } = meterOf('2/1m', storeOf([yes, null, yes, yes]))
-    const answers = []
-    for (let round = 0; round < 4; round++) answers.push((await limiter.charge(client)).admitted)
-    expect(answers).toEqual([true, true, false, false])
-  })
-
-  test('while it is away, this machine decides, and knows what was admitted before', async () => {
-    const { limiter } = meterOf('3/1m', storeOf([yes, yes, null, null]))
-    const answers = []
-    for (let round = 0; round < 4; round++) answers.push(await limiter.charge(client))
-    expect(answers.map(({ admitted, remaining }) => [admitted, remaining])).toEqual([
-      [true, '41'],
-      [true, '41'],
-      [true, '0'],
-      [false, '0'],
-    ])
-    // Within the very millisecond of what is counted, of which nothing finer is known.
-    expect(answers[3]?.retryAfterSeconds).toBe(61)
   })
 })
 

@@ -83,18 +83,3 @@ test('keys and addresses beyond the room share one entry each, so that each requ
   expect(Array.from({ length: 67 }, (_, index) => address(index))).toEqual([...Array(65).fill('99999'), '99998', '99997'])
   expect(address(5)).toBe('99998')
 })
-
-test('two workers charge the same', () => {
-  const own = withLimits(other, '20/1h')
-  const { limiters, memory, charge, find } = limiterOf(ci, own)
-  const second = new Limiters(SETTINGS, memory, null)
-  second.update(memory)
-  limiters.anonymous.charge(clientOf('192.0.2.1'))
-  const remaining = [
-    second.of(find(ci)).charge(find(ci).client),
-    second.of(find(own)).charge(find(own).client),
-    second.anonymous.charge(clientOf('192.0.2.1')),
-  ]
-  expect((remaining as RateLimitStatus[]).map((status) => status.remaining)).toEqual(['8', '19', '99998'])
-  expect([charge(ci)[2], charge(own)[2]]).toEqual(['7', '18'])
-})

@@ -144,18 +144,6 @@ function outageTests() {
     return { answers, slowestMs: performance.now() - startedMs }
   }
 
-  test('decides by the clock of the server, also after more than a second of silence', async () => {
-    own = await startRedis()
-    open(own.url)
-    const client = newcomer()
-    expect(await decided(client)).toEqual(admitted(2, 24_999, 43_200_001))
-    await Bun.sleep(1_200)
-    const { waitMs, ...second } = await decided(client)
-    expect(second).toEqual({ admitted: true, rule: 2, remaining: 24_998 })
-    expect(waitMs).toBeLessThanOrEqual(43_200_000 - 1_000)
-    expect([away, back]).toEqual([[], 0])
-  })
-
   test('notices nothing of emptied scripts', async () => {
     own = await startRedis()
     open(own.url)

@@ -59,7 +59,7 @@ describe('errors that a test cannot cause', () => {
   })
 })
 
-test('a ConstraintViolation knows the constraint and its kind; a row that is referred to has a foreign key on either side', async () => {
+test('a ConstraintViolation knows the constraint and its kind; a foreign key is one on either side', async () => {
   const violation = async (text: string) => {
     const { constraint, kind } = new ConstraintViolation(await fault(sql.unsafe(text)))
     return [constraint, kind]

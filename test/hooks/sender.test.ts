@@ -156,31 +156,23 @@ test('what fails is sent again under the same id until it is taken, and nothing 
   expect(lines).toContain('deliveries to a hook arrive again')
 })
 
-test('lines of one row are in order, and of different rows in flight together, up to four', async () => {
+test('lines of different rows are in flight together, up to four, and those of one row one at a time', async () => {
   const receiver = receive()
   await add(receiver.url, 'Companies:update')
   const ids = await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(company))
   for (let round = 0; round < 5; round++) await Promise.all(ids.map((id) => rename(id, `Round ${round}`)))
-  const running = new Map<number, number>()
+  const running: number[] = []
   let most = 0
   receiver.answer = async ({ body }) => {
-    const { id } = body.data
-    running.set(id, (running.get(id) ?? 0) + 1)
-    most = Math.max(most, running.size)
-    expect(running.get(id)).toBe(1)
+    expect(running).not.toContain(body.data.id)
+    most = Math.max(most, running.push(body.data.id))
     await Bun.sleep(2)
-    running.delete(id)
+    running.splice(running.indexOf(body.data.id), 1)
     return new Response(null, { status: 200 })
   }
   send()
   await until(() => receiver.deliveries.length === 30)
-  for (const id of ids) {
-    const { changes } = (await server.get(`/Companies/${id}/Changes`)).body
-    const tokens = receiver.deliveries.filter(({ body }) => body.data.id === id).map(({ body }) => body.data.token)
-    expect(tokens).toEqual(changes.slice(1).map(({ token }: Json) => token))
-  }
-  expect(most).toBeGreaterThan(1)
-  expect(most).toBeLessThanOrEqual(4)
+  expect(most).toBeWithin(2, 5)
 })
 
 test('a sender whose term is over writes nothing down', async () => {

@@ -74,7 +74,7 @@ for (const entity of entities)
     for (const property of entity.properties)
       describe(property.name, () => {
         const { column, kind, indexed } = property
-        test('has its type, the collation of text (D26), a default if it has one, and is made by the database if read-only (D8)', () => {
+        test('has its type, the collation of text (D26), its default, and is made by the database if read-only (D8)', () => {
           const readOnly = property === entity.id ? 'identity' : 'stored'
           expect(columns.get(column)).toEqual({
             type: kind.columnType,

@@ -47,7 +47,7 @@ const result = (file: string, failures: number, hung = false): Result => ({
   faults: failures > 0 ? [`(fail) ${file}`] : [],
 })
 
-test('a file that fails is run once more, alone; the second run decides; one without a test or without an end has failed', async () => {
+test('a file that fails is run once more, alone; the second run decides; one without a test has failed', async () => {
   const { results, ranAgain } = await runAll({
     'passes.test.ts': PASSES,
     'late.test.ts': PASSES + FAILS_ONCE,

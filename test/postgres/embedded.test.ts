@@ -220,7 +220,7 @@ test('what an interrupted initdb left behind does not count', async () => {
   expect(await query(server, 'select 1')).toBe(1)
 })
 
-test('a postmaster.pid that names a stranger: the stranger lives, and is not asked for the password; the start works', async () => {
+test('a postmaster.pid that names a stranger: it lives, and is not asked for the password; the start works', async () => {
   const stranger = Bun.spawn(['sleep', '60'])
   const file = join(dataDir, 'postgres/postmaster.pid')
   const first = await start()

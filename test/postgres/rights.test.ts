@@ -131,7 +131,7 @@ describe('the role that serves', () => {
     expect(await outcome("insert into company (name) values ('Acme') returning name")).toBe('done: [{"name":"Acme"}]')
   })
 
-  test('is member of no role, owns what it serves, and has no attribute; the superuser has no password, and no entrance', async () => {
+  test('is member of no role, and has no attribute; the superuser has no password, and no entrance', async () => {
     const { url } = await start()
     await migrate(url, MIGRATIONS)
     expect(new URL(url).username).toBe('roster_app')
@@ -197,7 +197,7 @@ if (process.platform === 'linux')
     })
 
 if (isRoot)
-  test('under root it runs as the user nobody where that one can enter the folder, and in a namespace where not; its files go along', async () => {
+  test('under root it runs as nobody where that user can enter the folder, else in a namespace; its files go along', async () => {
     const cluster = join(dataDir, 'postgres')
     const users = () => [...new Set(['', 'base', 'PG_VERSION'].map((name) => statSync(join(cluster, name)).uid))]
     for (const [mode, user] of [

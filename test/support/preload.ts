@@ -1,7 +1,6 @@
 import { afterAll, beforeAll } from 'bun:test'
-import { removeMemories } from './memory.ts'
 import { joinPostgres, leavePostgres, startPostgres, type TestPostgres } from './postgres.ts'
-import { interruptPrograms } from './process.ts'
+import { interruptPrograms, removeMemories } from './process.ts'
 
 // What test/run.ts has started for one file after the other; `bun test` by itself starts its own.
 const given = process.env.TEST_POSTGRES_URL

@@ -168,3 +168,17 @@ export async function untilListening(port: number, program: Bun.Subprocess): Pro
     return look()
   })
 }
+
+const memories = new Set<string>()
+
+/** A folder for shared memory; it goes with the run at the latest. */
+export function temporaryMemory(): string {
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'roster-test-'))
+  memories.add(folder)
+  return folder
+}
+
+/** For the end of the run, which Bun's tests do not tell by an `exit` of the process. */
+export function removeMemories(): void {
+  for (const folder of memories) rmSync(folder, { recursive: true, force: true })
+}

@@ -10,8 +10,8 @@ import { checkChanges } from '../../src/postgres/changeTriggers.ts'
 import { readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
 import { conformance } from './conformance.ts'
-import { temporaryMemory } from './memory.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
+import { temporaryMemory } from './process.ts'
 
 export const KEY = 'test-key-0123456789ab'
 
