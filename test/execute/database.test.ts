@@ -187,21 +187,3 @@ describe('a write', () => {
     expect(await read(sql`select count(*) from company where name = 'late'`)).toEqual([['0']])
   }, 20_000)
 })
-
-test('prepare: false leaves no prepared statement on the connection', async () => {
-  const prepared = async (prepare: boolean) => {
-    const pool = new Database({ url, poolSize: 1, prepare })
-    for (let use = 0; use < 5; use++) await pool.read(toStatement(sql`select ${param('x')}::text`))
-    const [row] = await pool.read(toStatement(sql`select count(*) from pg_prepared_statements where statement like '%$1::text'`))
-    await pool.end(100)
-    return row?.[0]
-  }
-  expect([await prepared(true), await prepared(false)]).toEqual(['1', '0'])
-})
-
-test('end waits for what runs', async () => {
-  const answer = read(sql`select pg_sleep(0.2)::text || 'done'`)
-  await backends('done')
-  await database.end(5_000)
-  expect(await answer).toEqual([['done']])
-})

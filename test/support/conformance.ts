@@ -22,12 +22,6 @@ export interface ReceivedAnswer {
 // biome-ignore lint/suspicious/noExplicitAny: a document as it is read
 type Json = any
 
-interface DescribedHeader {
-  readonly required: boolean
-  /** The pointer to its schema. */
-  readonly schema: readonly string[]
-}
-
 /** Headers of HTTP, of connections and for pages of other origins: no operation describes them. */
 const UNDESCRIBED =
   /^(?:date|content-length|content-type|connection|keep-alive|transfer-encoding|access-control-[a-z-]+|vary|allow)$/
@@ -47,8 +41,6 @@ export class Conformance {
   readonly met = new Set<string>()
   private readonly ajv = new Ajv({ strict: false, validateSchema: false, logger: false })
   private readonly validators = new Map<string, ValidateFunction>()
-  private readonly headers = new WeakMap<Record<string, Json>, ReadonlyMap<string, DescribedHeader>>()
-  private readonly parameters = new WeakMap<Json, readonly Json[]>()
   private readonly templates: readonly { pattern: RegExp; path: string }[]
 
   constructor(readonly document: OpenApi) {
@@ -98,15 +90,10 @@ export class Conformance {
 
   /** A list that was answered was asked for with parameters that the document has, and one with these was answered. */
   private parameterFaults({ operationId, parameters = [] }: Json, target: string, answer: ReceivedAnswer): string[] {
-    let described = this.parameters.get(parameters)
-    if (!described) {
-      described = parameters.map((one: Json) => (one.$ref ? this.at(pointerOf(one.$ref)) : one)) as Json[]
-      this.parameters.set(parameters, described)
-    }
+    const described: Json[] = parameters.map((one: Json) => (one.$ref ? this.at(pointerOf(one.$ref)) : one))
     const pieces = described.some(({ name }) => name === 'sort') ? piecesOf(target) : null
     if (pieces === null) return []
-    const all = described
-    const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(all, name, value))
+    const wrong = pieces.filter(([name, value]) => !LONG_NUMBER.test(value) && !this.takes(described, name, value))
     if (answer.status < 400) return wrong.map(([name, value]) => `${operationId} takes ${name}=${value}, which is not described`)
     const isCertain = wrong.length === 0 && pieces.length <= 32 && !pieces.some((_, at) => isUncertain(at, pieces))
     // Headers may be at fault, which an answer to HEAD cannot say.
@@ -128,22 +115,18 @@ export class Conformance {
   private takes(described: readonly Json[], name: string, value: string): boolean {
     const parameter = described.find((one) => one.in === 'query' && one.name.toLowerCase() === name.toLowerCase())
     if (!parameter) return false
-    if (parameter.name === 'sort') return value === '' || value.split(',').every((one) => this.sorts(parameter, one))
-    if (parameter.name === 'fields') return value.split(',').every((one) => this.names(parameter, one))
+    // A + may have been decoded to a space.
+    if (parameter.name === 'sort')
+      return value === '' || value.split(',').every((one) => this.isNamed(parameter, one.replace(/^ /, '+')))
+    if (parameter.name === 'fields') return value.split(',').every((one) => this.isNamed(parameter, one))
     if (parameter.schema.enum) return parameter.schema.enum.includes(value)
     if (parameter.schema.type === 'integer') return this.isInteger(parameter, value)
     const { $ref } = parameter.schema.items ?? {}
     return $ref ? this.validatorAt(pointerOf($ref))(value) : true
   }
 
-  /** Names match in any case, and a + may have been decoded to a space. */
-  private sorts({ schema }: Json, definition: string): boolean {
-    const { enum: values } = this.at(pointerOf(schema.items.$ref))
-    const plain = definition.replace(/^ /, '+').toLowerCase()
-    return values.some((value: string) => value.toLowerCase() === plain)
-  }
-
-  private names({ schema }: Json, name: string): boolean {
+  /** Names match in any case. */
+  private isNamed({ schema }: Json, name: string): boolean {
     return this.at(pointerOf(schema.items.$ref)).enum.some((value: string) => value.toLowerCase() === name.toLowerCase())
   }
 
@@ -180,30 +163,16 @@ export class Conformance {
 
   private headerFaults(described: Record<string, Json>, { headers }: ReceivedAnswer): string[] {
     const faults: string[] = []
-    const byName = this.headersOf(described)
     const values = new Map(headers)
-    for (const [name, { required, schema }] of byName) {
+    const pointers = new Map(Object.entries(described).map(([name, { $ref }]) => [name.toLowerCase(), pointerOf($ref)]))
+    for (const [name, pointer] of pointers) {
       const value = values.get(name)
-      if (value === undefined && required) faults.push(`the header ${name} is missing`)
-      if (value !== undefined) faults.push(...this.valueFaults(schema, value, `the header ${name}`))
+      if (value !== undefined) faults.push(...this.valueFaults([...pointer, 'schema'], value, `the header ${name}`))
+      else if (this.at(pointer).required) faults.push(`the header ${name} is missing`)
     }
     for (const name of values.keys())
-      if (!byName.has(name) && !UNDESCRIBED.test(name)) faults.push(`the header ${name} is not described`)
+      if (!pointers.has(name) && !UNDESCRIBED.test(name)) faults.push(`the header ${name} is not described`)
     return faults
-  }
-
-  private headersOf(described: Record<string, Json>): ReadonlyMap<string, DescribedHeader> {
-    let found = this.headers.get(described)
-    if (!found) {
-      found = new Map(
-        Object.entries(described).map(([name, header]) => {
-          const pointer = pointerOf(header.$ref)
-          return [name.toLowerCase(), { required: this.at(pointer).required, schema: [...pointer, 'schema'] }]
-        }),
-      )
-      this.headers.set(described, found)
-    }
-    return found
   }
 
   /** Of a text that stands for an integer where the schema has one. */

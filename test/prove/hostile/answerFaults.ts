@@ -1,9 +1,9 @@
-import { type ErrorCode, errorTable } from '../../src/errors.ts'
-import type { Conformance } from './conformance.ts'
-import type { RawResponse } from './connection.ts'
-import { LEAK } from './hostile.ts'
-import type { RandomRequest } from './randomRequests.ts'
-import { uriLength } from './uri.ts'
+import { type ErrorCode, errorTable } from '../../../src/errors.ts'
+import type { Conformance } from '../../support/conformance.ts'
+import type { RawResponse } from '../../support/connection.ts'
+import { LEAK } from '../../support/hostile.ts'
+import type { RandomRequest } from '../../support/randomRequests.ts'
+import { uriLength } from '../../support/uri.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const SANE_ID = /^[\w.:/+=~-]{1,128}$/
