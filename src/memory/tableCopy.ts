@@ -126,7 +126,7 @@ export class TableCopy {
     const { questions } = this.parts
     const [answer] = await questions.read(compileQuestion(relation, snapshot, asksDefinition))
     const [text, state, keptFrom, isChanged, definition] = answer as Row
-    if (!this.isSame(state, keptFrom)) return
+    if (!this.keepsIfSame(state, keptFrom)) return
     if (asksDefinition && definition !== this.moment.definition) return this.lose('the table was defined anew')
     if (asksDefinition) this.definitionMs = nowMs
     // With an equal snapshot nothing has committed anywhere, whatever lines there are.
@@ -137,7 +137,7 @@ export class TableCopy {
 
   private take(rows: readonly Row[]) {
     const [[text, state, keptFrom, isWhole] = []] = rows
-    if (!this.isSame(state, keptFrom)) return
+    if (!this.keepsIfSame(state, keptFrom)) return
     if (isWhole === '1') return this.lose('too many rows have changed')
     for (const row of rows) {
       const [id, values] = [row[LEAD - 1] as string | null, row.slice(LEAD)]
@@ -149,8 +149,8 @@ export class TableCopy {
     this.moment = { ...this.moment, snapshot: new Snapshot(text as string) }
   }
 
-  /** Returns whether lines of all changes are there still, in the same run of the database and of the same file. */
-  private isSame(state: string | null | undefined, keptFrom: string | null | undefined): boolean {
+  /** Drops the copy unless lines of all changes are there still, in the same run of the database and of the same file. */
+  private keepsIfSame(state: string | null | undefined, keptFrom: string | null | undefined): boolean {
     const { moment } = this
     const isSame = state === moment.state && keptFrom != null && Number(keptFrom) <= moment.snapshot.oldest
     if (!isSame) this.lose('the table or the database is another, or changes were deleted that the copy has not seen')
