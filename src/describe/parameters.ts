@@ -1,5 +1,6 @@
 import type { Entity, Property } from '../model/entity.ts'
 import type { Kind } from '../model/kinds.ts'
+import { ANY_IN_WORDS } from '../model/operators.ts'
 import { FILTERS_MAX } from '../parse/filter.ts'
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, PAGE_SIZE_MIN } from '../parse/page.ts'
 import { bracketSchema, bracketsFor, filterSchema, prefixesFor } from './conditions.ts'
@@ -104,7 +105,7 @@ export const sharedParameters: Readonly<Record<string, Schema>> = {
 /** The parameters of an entity's list, in the order of their use: filters, sort, paging. Spec 4.2. */
 export function listParameters(entity: Entity): Schema[] {
   return [
-    ...entity.properties.flatMap((property) => [filterParameter(entity, property), ...bracketParameters(entity, property)]),
+    ...entity.properties.map((property) => filterParameter(entity, property)),
     {
       name: 'sort',
       in: 'query',
@@ -117,6 +118,8 @@ export function listParameters(entity: Entity): Schema[] {
     },
     fieldsParameter(entity),
     ...['PageSize', 'Page', 'Cursor', 'Bom', 'Excel', 'Locale'].map((name) => refTo('parameters', name)),
+    // Behind all others, so that clients that take parameters by their place keep working.
+    ...entity.properties.flatMap((property) => bracketParameters(entity, property)),
   ]
 }
 
@@ -159,9 +162,9 @@ function filterParameter(entity: Entity, property: Property): Schema {
 
 function bracketParameters({ plural }: Entity, { name, path, kind }: Property): Schema[] {
   return bracketsFor(kind).map((operator) => ({
-    name: name + operator.sign,
+    name: name + (operator.isAny ? ANY_IN_WORDS : operator.sign),
     in: 'query',
-    description: `Filters ${plural} by \`${path.join('.')}\`: ${operator.meaning}.`,
+    description: `Filters ${plural} by \`${path.join('.')}\`: ${operator.meaning}.${operator.isAny ? ` \`${name}[]\` is the same.` : ''}`,
     style: 'form',
     explode: true,
     schema: bracketSchema(kind, operator),

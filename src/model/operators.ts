@@ -132,6 +132,9 @@ export const prefixes: readonly Operator[] = operators.filter(({ sign }) => !sig
 /** Operators that stand behind the property's name. */
 export const brackets: readonly Operator[] = operators.filter(({ sign }) => sign.startsWith('['))
 
+/** `[]` in words, as the OpenAPI document has it: generators of clients would make one name of `Id` and `Id[]`. */
+export const ANY_IN_WORDS = '[any]'
+
 export const equality = operators.find(({ sign }) => sign === '=') as Operator
 
 /** Operators by their names in the typed client: `>=`, `contains`, `any`. */

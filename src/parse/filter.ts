@@ -3,7 +3,7 @@ import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { Mismatch } from '../model/kinds.ts'
 import { RESERVED_PARAMETERS } from '../model/names.ts'
 import { suggest } from '../model/nearest.ts'
-import { brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
+import { ANY_IN_WORDS, brackets, equality, type Operator, operators, prefixes } from '../model/operators.ts'
 import type { Filter } from '../model/query.ts'
 import { shown } from '../model/shown.ts'
 import { arrayText } from '../model/sql.ts'
@@ -55,7 +55,7 @@ function anyFilter(property: Property, operator: Operator, values: readonly (str
 
 function parseBracketed(entity: Entity, name: string, bracket: string, text: string): Filter {
   const lower = bracket.toLowerCase()
-  const operator = brackets.find(({ sign }) => sign === lower)
+  const operator = brackets.find(({ sign, isAny }) => sign === lower || (isAny && lower === ANY_IN_WORDS))
   if (!operator) throw unknownBracket(entity, name, bracket)
   const member = findMember(entity, name)
   if (!member) throw unknownParameter(entity, name + bracket)

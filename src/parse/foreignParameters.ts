@@ -61,7 +61,7 @@ function exampleOf({ properties }: Entity): Property {
 const BRACKETS: readonly (readonly [RegExp, string])[] = [
   [/^(i?like|i?regex|n?i?contains?|search|match|fts|has|substring)$/, '[contains]=<text>'],
   [/^n?i?(begins?|starts?)(with)?$/, '[begins]=<text>'],
-  [/^(in|any|oneof|\d+)$/, '[]=<value>'],
+  [/^(in|oneof|\d+)$/, '[]=<value>'],
   [/^(eq|equals?|is)i?$/, '=<value>'],
   [/^(neq?|not|isnot)$/, '=!=<value>'],
   [/^(lt|before)$/, '=<<value>'],

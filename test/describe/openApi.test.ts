@@ -201,11 +201,24 @@ describe('the parameters of a list', () => {
     const names = parameters.map(({ name, $ref }: Json) => name ?? at($ref.slice(1)).name)
     const texts = ['Status', 'Employee', 'Type', 'Reason', 'Period.Prefered']
     const properties = ['Id', 'Status', 'EmployeeId', 'Employee', 'Type', 'Reason', 'Start', 'End']
-    const filters = [...properties, 'Period.Prefered', 'Period.Days', 'Period.Hours'].flatMap((name) => [
-      ...[name, `${name}[]`],
+    const filters = [...properties, 'Period.Prefered', 'Period.Days', 'Period.Hours']
+    const brackets = filters.flatMap((name) => [
+      `${name}[any]`,
       ...(texts.includes(name) ? [`${name}[begins]`, `${name}[contains]`] : []),
     ])
-    expect(names).toEqual([...filters, 'sort', 'fields', 'PageSize', 'page', 'cursor', 'bom', 'excel', 'locale', 'If-None-Match'])
+    expect(names).toEqual([
+      ...filters,
+      'sort',
+      'fields',
+      'PageSize',
+      'page',
+      'cursor',
+      'bom',
+      'excel',
+      'locale',
+      ...brackets,
+      'If-None-Match',
+    ])
   })
 
   test('sort has each property in three spellings', () => {

@@ -3,7 +3,8 @@ import absence from '../../src/entities/absence.ts'
 import company from '../../src/entities/company.ts'
 import employee from '../../src/entities/employee.ts'
 import type { Entity } from '../../src/model/entity.ts'
-import { parseFilter } from '../../src/parse/filter.ts'
+import type { Filter } from '../../src/model/query.ts'
+import { addFilter, parseFilter } from '../../src/parse/filter.ts'
 
 function parsed(entity: Entity, name: string, value: string) {
   const filter = parseFilter(entity, { name, value, raw: '' })
@@ -42,6 +43,22 @@ describe('operators (spec 4.2, Filtering 5)', () => {
     expect(parsed(company, 'Name', '<>')).toEqual(['Name', '<', '>'])
     expect(parsed(company, 'Name', '!x')).toEqual(['Name', '=', '!x'])
   })
+})
+
+test('D71: [] in any case and in words, with the values of all parameters of one property', () => {
+  const filters: Filter[] = []
+  for (const [name, value] of [
+    ['Id[]', '9'],
+    ['id[ANY]', '7'],
+    ['ID[]', '9'],
+    ['Id[]', ''],
+  ] as const)
+    addFilter(filters, parseFilter(company, { name, value, raw: '' }))
+  expect(filters.map(({ property, anyOf }) => [property.name, anyOf])).toEqual([['Id', ['7', '9', null]]])
+  for (let value = 10; value < 107; value++)
+    addFilter(filters, parseFilter(company, { name: 'Id[]', value: `${value}`, raw: '' }))
+  const more = () => addFilter(filters, parseFilter(company, { name: 'Name[]', value: 'x', raw: '' }))
+  expect(more).toThrow('A request may have up to 100 values in parameters such as Name[].')
 })
 
 describe('names', () => {

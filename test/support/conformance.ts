@@ -113,7 +113,9 @@ export class Conformance {
   }
 
   private takes(described: readonly Json[], name: string, value: string): boolean {
-    const parameter = described.find((one) => one.in === 'query' && one.name.toLowerCase() === name.toLowerCase())
+    // The document names `Id[]` in words.
+    const named = name.toLowerCase().replace(/\[\]$/, '[any]')
+    const parameter = described.find((one) => one.in === 'query' && one.name.toLowerCase() === named)
     if (!parameter) return false
     // A + may have been decoded to a space.
     if (parameter.name === 'sort')

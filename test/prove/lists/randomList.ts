@@ -42,7 +42,7 @@ const WRITTEN: Record<Collection, RegExp> = {
 export function randomList(random: Random): List {
   const collection = random.pick(['Companies', 'Employees', 'Absences', 'Absences'] as const)
   const fields = properties[collection].filter(({ name }) => WRITTEN[collection].test(name))
-  const filters = random.times(random.chance(80) ? 2 : 4, (): Filter => {
+  const drawn = random.times(random.chance(80) ? 2 : 4, (): Filter => {
     const field = random.pick(fields)
     if (random.chance(15)) {
       const values = random.times(4, () => random.pick(OPERANDS[field.kind]))
@@ -54,6 +54,7 @@ export function randomList(random: Random): List {
     const isEquality = operand === '' || field.kind === 'boolean' || (field.kind === 'text' && random.chance(70))
     return { field, operator: random.pick(isEquality ? EQUALITIES : OPERATORS), operand }
   })
+  const filters = withOneAny(drawn)
   const sorts = random.times(2, () => ({ field: random.pick(fields), descending: random.chance(50) }))
   const unique = sorts.filter(({ field }, index) => sorts.findIndex((sort) => sort.field === field) === index)
   const [page, pageSize] = [random.chance(60) ? 1 : 1 + random.below(9), 5 + random.below(16)]
@@ -65,6 +66,16 @@ export function randomList(random: Random): List {
     pageSize,
     path: pathOf(collection, filters, unique, page, pageSize),
   }
+}
+
+/** All `[]` of one property are one filter. */
+function withOneAny(filters: readonly Filter[]): Filter[] {
+  const isAny = ({ operator }: Filter) => operator === '[]'
+  const byField = Map.groupBy(filters.filter(isAny), ({ field }) => field)
+  const merged = [...byField].map(([field, same]) => {
+    return { field, operator: '[]', operand: same.map(({ operand }) => operand).join('\n') }
+  })
+  return [...filters.filter((filter) => !isAny(filter)), ...merged]
 }
 
 function pathOf(
