@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { createRow, listed, propertiesOf } from '../support/rows.ts'
+import { createRow, listed } from '../support/rows.ts'
 import { type Json, startServer, type TestServer } from '../support/server.ts'
+
+/** Each primitive property of a row as parameters name it, an object's parts with a dot, and its value. */
+function propertiesOf(row: Json, prefix = ''): [string, Json][] {
+  return Object.entries(row).flatMap(([key, value]): [string, Json][] => {
+    const name = prefix + key.charAt(0).toUpperCase() + key.slice(1)
+    return typeof value === 'object' && value !== null ? propertiesOf(value, `${name}.`) : [[name, value]]
+  })
+}
 
 const at = '2024-05-06T07:08:09Z'
 const names = { Title: 'Dr', FirstName: 'Ada', MiddleName: 'M', LastName: 'Byron', KnownAs: 'A', EmployeeNumber: 'E1' }

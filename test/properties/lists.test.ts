@@ -1,18 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Draft, draft, filter, sort } from '../support/arbitraries.ts'
-import {
-  type Collection,
-  clampedSize,
-  collections,
-  type Filter,
-  inOrder,
-  linkedPages,
-  matches,
-  properties,
-  type Row,
-  type Sort,
-} from '../support/model.ts'
+import { type Collection, collections, type Filter, inOrder, matches, properties, type Row, type Sort } from '../support/model.ts'
 import { pageLinksOf } from '../support/pageLinks.ts'
 import { create, type Known, reset } from '../support/records.ts'
 import { rounds } from '../support/rounds.ts'
@@ -73,6 +62,21 @@ function listRequest(collection: Collection): fc.Arbitrary<ListRequest> {
         parameters,
       }
     })
+}
+
+/** The pages that the links of a page name, in the links' order. Spec 4.3, D29, D31 */
+function linkedPages(page: number, pageSize: number, total: number): [string, number][] {
+  const last = Math.max(1, Math.ceil(total / pageSize))
+  const links: [string, number][] = []
+  if (page > 1) links.push(['first', 1], ['previous', Math.min(page - 1, last)])
+  if (page < last) links.push(['next', page + 1])
+  if (page !== last) links.push(['last', last])
+  return links
+}
+
+/** Spec 4.2, Paging 2. D28 */
+function clampedSize(pageSize: number): number {
+  return Math.min(50, Math.max(5, pageSize))
 }
 
 const SPELLINGS = {

@@ -1,4 +1,3 @@
-import type postgres from 'postgres'
 import type { Database } from '../../src/execute/database.ts'
 import type { Statement } from '../../src/model/sql.ts'
 
@@ -24,26 +23,6 @@ export async function explain(database: Database, { text, values }: Statement, o
   return plan[0].Plan
 }
 
-/** A step and all below it, but for what is computed once beside it. */
-export function mainNodes(node: PlanNode): PlanNode[] {
-  const below = (node.Plans ?? []).filter((child) => child['Parent Relationship'] !== 'InitPlan')
-  return [node, ...below.flatMap(mainNodes)]
-}
-
 export function allNodes(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(allNodes)]
-}
-
-/** The two branches that find a later page's ids: from the front, and from the end. */
-export function idBranches(plan: PlanNode): PlanNode[] {
-  const appends = allNodes(plan).filter((node) => node['Node Type'] === 'Append')
-  if (appends.length !== 1) throw new Error(`${appends.length} places where ids are put together`)
-  return appends[0]?.Plans ?? []
-}
-
-/** `(status DESC, id)` by index name. */
-export async function readIndexKeys(sql: postgres.Sql): Promise<Map<string, string>> {
-  const indexes = await sql`
-    select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index`
-  return new Map(indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]))
 }

@@ -57,6 +57,3 @@ export const hostileTexts = [
 /** What only the inside says; none of it is in a hostile text, so an echo is not mistaken for it. */
 export const LEAK =
   /PostgresError|SQLSTATE|syntax error|unterminated|invalid input|invalid byte|relation "|column "|violates|constraint|operator does not exist|order by|where id|returning|SyntaxError|TypeError|RangeError|node_modules|\.ts:\d|\bat \w+ \(/
-
-/** Bytes that no URL should hold, though a socket can carry them and the server takes them. */
-export const hostileBytes = ['\x7f', '\xff', '\xc3\x28', '\xc3\xa9', '"', '<', '>', '`', '{|}', '\\', '^', '[', "'"]

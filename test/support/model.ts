@@ -131,18 +131,3 @@ function scaled(text: string): bigint {
 export function utc(text: string): string {
   return new Date(text.toUpperCase().replace(/\.\d+/, '')).toISOString().replace('.000Z', 'Z')
 }
-
-/** The pages that the links of a page name, in the links' order. Spec 4.3, D29, D31 */
-export function linkedPages(page: number, pageSize: number, total: number): [string, number][] {
-  const last = Math.max(1, Math.ceil(total / pageSize))
-  const links: [string, number][] = []
-  if (page > 1) links.push(['first', 1], ['previous', Math.min(page - 1, last)])
-  if (page < last) links.push(['next', page + 1])
-  if (page !== last) links.push(['last', last])
-  return links
-}
-
-/** Spec 4.2, Paging 2. D28 */
-export function clampedSize(pageSize: number): number {
-  return Math.min(50, Math.max(5, pageSize))
-}

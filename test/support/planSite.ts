@@ -1,7 +1,6 @@
 import { afterAll, beforeAll } from 'bun:test'
 import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
-import { readIndexKeys } from './explain.ts'
 import { loadMany } from './manyRows.ts'
 import { connect, createDatabase } from './postgres.ts'
 
@@ -31,4 +30,11 @@ export function usePlanSite(counts: Parameters<typeof loadMany>[1], prepare?: (s
     await site.sql?.end()
   })
   return site
+}
+
+/** `(status DESC, id)` by index name. */
+async function readIndexKeys(sql: postgres.Sql): Promise<Map<string, string>> {
+  const indexes = await sql`
+    select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index`
+  return new Map(indexes.map(({ name, definition }) => [name, definition.replace(/^.* USING btree /, '').replaceAll('"', '')]))
 }

@@ -22,11 +22,3 @@ export async function listed(server: TestServer, path: string, key = 'name'): Pr
   if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${text}`)
   return body.map((row: Json) => row[key])
 }
-
-/** Each primitive property of a row as parameters name it, an object's parts with a dot, and its value. */
-export function propertiesOf(row: Json, prefix = ''): [string, Json][] {
-  return Object.entries(row).flatMap(([key, value]): [string, Json][] => {
-    const name = prefix + key.charAt(0).toUpperCase() + key.slice(1)
-    return typeof value === 'object' && value !== null ? propertiesOf(value, `${name}.`) : [[name, value]]
-  })
-}
