@@ -116,24 +116,14 @@ describe('keyClient', () => {
 
 describe('addressBehind', () => {
   const trusted = parseNetworks('10.0.0.0/8,127.0.0.1,2001:db8:a::/48')
+  // More of them are sent to a server by the tests of the API.
   const cases: [string, string, string | null, string][] = [
-    ['a stranger says nothing of others', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     ['a stranger names a trusted proxy', '203.0.113.9', '10.0.0.1', '203.0.113.9'],
-    ['a proxy says nothing', '10.0.0.1', null, '10.0.0.1'],
-    ['one hop', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
-    ['what the client made up stands left', '10.0.0.1', '192.0.2.66, 198.51.100.1', '198.51.100.1'],
-    ['a chain of proxies', '10.0.0.1', '198.51.100.1, 10.0.0.3, 10.0.0.2', '198.51.100.1'],
     ['only proxies: the first', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['with tabs and spaces', '10.0.0.1', '\t198.51.100.1 ,\t 10.0.0.2 ', '198.51.100.1'],
-    ['a port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
-    ['brackets', '10.0.0.1', '[2001:db8::1]', '2001:db8::1'],
-    ['IPv6 as it is', '10.0.0.1', '2001:db8::1', '2001:db8::1'],
     ['a trusted proxy of IPv6', '2001:db8:a::1', '198.51.100.1, 2001:db8:a:1::2', '198.51.100.1'],
-    ['a trusted proxy through a socket of IPv6', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
     ['a hop written as through a socket of IPv6', '10.0.0.1', '198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
     ['garbage ends the chain at the last good hop', '10.0.0.1', '198.51.100.1, garbage, 10.0.0.2', '10.0.0.2'],
-    ['garbage alone', '10.0.0.1', 'unknown', '10.0.0.1'],
-    ['an empty hop', '10.0.0.1', '198.51.100.1,', '10.0.0.1'],
     ['a port that is none', '10.0.0.1', '198.51.100.1:x', '10.0.0.1'],
     ['an open bracket', '10.0.0.1', '[2001:db8::1', '10.0.0.1'],
     ['no peer', '', '198.51.100.1', ''],

@@ -3,6 +3,7 @@ import type postgres from 'postgres'
 import { Webhook } from 'standardwebhooks'
 import { makeSecret } from '../../src/hooks/delivery.ts'
 import { parseEvents } from '../../src/hooks/events.ts'
+import { BACK_OFF, pauseAfter } from '../../src/hooks/hookRun.ts'
 import { HookSender, type SenderOptions } from '../../src/hooks/sender.ts'
 import { HookStore } from '../../src/hooks/store.ts'
 import { createLog, type Log } from '../../src/log.ts'
@@ -216,6 +217,28 @@ test('a hook that fails for three days is parked, and says so; resumed, it goes 
   await until(() => receiver.deliveries.length === 2)
   expect(receiver.deliveries.map(({ body }) => body.data.id)).toEqual(ids)
   await until(async () => (await listed(hook))?.waiting === 0)
+})
+
+test('a place goes on without lines for the hook, and is written down each hour, so that it never grows too old', async () => {
+  const { id: hook } = await add(receive().url, 'Companies:delete')
+  const placeOf = async () => (await sql`select position, number from hook where id = ${hook}`)[0]
+  const place = await placeOf()
+  let nowMs = Date.now()
+  send({ nowMs: () => nowMs })
+  await company('Not wanted')
+  await Bun.sleep(200)
+  expect(await placeOf()).toEqual(place)
+  await until(async () => {
+    nowMs += 3_600_001
+    await company('Not wanted')
+    return !Bun.deepEquals(await placeOf(), place)
+  })
+})
+
+test('pauses double up to a quarter of an hour, of which between half and all is waited', () => {
+  const pauses = (random: number) => [1, 2, 3, 8, 9, 10, 1_000].map((attempts) => pauseAfter(attempts, BACK_OFF, random))
+  expect(pauses(1)).toEqual([5_000, 10_000, 20_000, 640_000, 900_000, 900_000, 900_000])
+  expect(pauses(0)).toEqual([2_500, 5_000, 10_000, 320_000, 450_000, 450_000, 450_000])
 })
 
 test('a change that the receiver can never take is skipped by an operator', async () => {
