@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type postgres from 'postgres'
 import { Database } from '../../src/execute/database.ts'
+import { LongWrites } from '../../src/execute/longWrites.ts'
 import { PreparedShapes } from '../../src/execute/prepared.ts'
 import { param, sql, toStatement } from '../../src/model/sql.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
@@ -78,4 +80,47 @@ test('texts seen once do not pile up: the one seen longest ago is forgotten', ()
   uses(shapes, 'recent', 2)
   for (let index = 0; index < 1_000; index++) shapes.shouldPrepare(`more ${index}`)
   expect(shapes.shouldPrepare('recent')).toBe(true)
+})
+
+describe('a long write', () => {
+  let url: string
+  let own: postgres.Sql
+  let longWrites: LongWrites
+  beforeAll(async () => {
+    url = await createDatabase()
+    own = connect(url)
+  })
+  beforeEach(() => {
+    longWrites = new LongWrites({ url, poolSize: 2, prepare: true, name: 'roster test' })
+  })
+  afterEach(() => longWrites.end())
+  afterAll(() => own.end())
+
+  test('may run for a minute', async () => {
+    expect(await longWrites.write({ text: 'show statement_timeout', values: [] })).toEqual([['1min']])
+  })
+
+  test('runs one at a time, in the order in which they came, while others go on; a failure holds up none', async () => {
+    const order: string[] = []
+    const run = (name: string, text = 'select $1') =>
+      longWrites.write({ text, values: [name] }).then(
+        () => void order.push(name),
+        () => void order.push(`${name} failed`),
+      )
+    const all = ['a', 'b', 'c'].map((name) => run(name, name === 'b' ? 'select no_such_column' : 'select pg_sleep(0.02), $1'))
+    expect(await database.read({ text: 'select 1::text', values: [] })).toEqual([['1']])
+    await Promise.all(all)
+    expect(order).toEqual(['a', 'b failed', 'c'])
+    const backends = await own`select application_name from pg_stat_activity where application_name like 'roster test/long/%'`
+    expect(backends).toHaveLength(1)
+  }, 20_000)
+
+  test('waits or runs with seven others at most; a further one is refused at once, and nothing of it was done', async () => {
+    const writes = Array.from({ length: 9 }, (_, index) =>
+      longWrites.write({ text: 'select pg_sleep(0.01), $1', values: [`${index}`] }),
+    )
+    const outcomes = await Promise.allSettled(writes)
+    expect(outcomes.map(({ status }) => status)).toEqual([...Array(8).fill('fulfilled'), 'rejected'])
+    await expect(writes[8]).rejects.toMatchObject({ code: 'ServiceUnavailable', headers: { 'Retry-After': '10' } })
+  }, 20_000)
 })

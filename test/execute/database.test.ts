@@ -36,37 +36,8 @@ async function backends(word: string): Promise<number[]> {
 
 const terminate = (pids: number[]) => admin`select pg_terminate_backend(pid) from unnest(${pids}::int[]) as pid`
 
-describe('values', () => {
-  const written = [
-    ["'Zoë 😀'::text", 'Zoë 😀'],
-    ["''::text", ''],
-    ['true', 't'],
-    ['9007199254740993::bigint', '9007199254740993'],
-    ['9999999999.99999999::numeric(18,8)', '9999999999.99999999'],
-    ["'2024-01-31T09:00:00+02:00'::timestamptz(0)", '2024-01-31 07:00:00+00'],
-    ['null::boolean', null],
-  ] as const
-  test('come back as PostgreSQL writes them, sent once and prepared', async () => {
-    const statement = { text: `select ${written.map(([source]) => source).join(', ')}`, values: [] }
-    for (let use = 0; use < 4; use++) expect(await database.read(statement)).toEqual([written.map(([, value]) => value)])
-  })
-
-  const given = [
-    ['text', 'O\'Neil; \\ "x" $1'],
-    ['boolean', 'false'],
-    ['bigint', '9007199254740993'],
-    ['numeric', '1234567890.12345678'],
-    ['timestamptz', null],
-  ] as const
-  test('of every kind go in as the text that they are', async () => {
-    const text = `select ${given.map(([type], index) => `($${index + 1}::${type})::text`).join(', ')}`
-    const values = given.map(([, value]) => value)
-    for (let use = 0; use < 4; use++) expect(await database.read({ text, values })).toEqual([values])
-  })
-
-  test('a statement is one statement: text behind a semicolon does not run', async () => {
-    await expect(database.write({ text: 'select 1; delete from company', values: [] })).rejects.toThrow()
-  })
+test('a statement is one statement: text behind a semicolon does not run', async () => {
+  await expect(database.write({ text: 'select 1; delete from company', values: [] })).rejects.toThrow()
 })
 
 test.each([
