@@ -36,7 +36,7 @@ interface Tracked {
   askedMs: number
   /** The earliest time of the next load. */
   notBeforeMs: number
-  isSaid: boolean
+  isFailureLogged: boolean
 }
 
 export interface MemoryOptions {
@@ -62,7 +62,8 @@ export class TableCopies {
   private readonly slices = new Slices()
   private readonly reader: TableReader
   private readonly timer: Timer
-  private loading: Promise<void> = Promise.resolve()
+  /** The end of the last load that is due: one table is loaded at a time. */
+  private lastLoad: Promise<void> = Promise.resolve()
   private isEnded = false
 
   constructor(private readonly options: MemoryOptions) {
@@ -85,7 +86,7 @@ export class TableCopies {
     if (tracked === undefined || tracked.copy === null) return null
     const { copy } = tracked
     tracked.askedMs = performance.now()
-    if (copy.dueOrder !== null) this.begin(tracked, copy.dueOrder)
+    if (copy.dueOrder !== null) this.startLoad(tracked, copy.dueOrder)
     return copy
   }
 
@@ -93,11 +94,11 @@ export class TableCopies {
   load(entity: Entity, query: ListQuery): void {
     let tracked = this.tables.get(entity.table)
     if (tracked === undefined) {
-      tracked = { entity, copy: null, loading: null, askedMs: 0, notBeforeMs: 0, isSaid: false }
+      tracked = { entity, copy: null, loading: null, askedMs: 0, notBeforeMs: 0, isFailureLogged: false }
       this.tables.set(entity.table, tracked)
     }
     tracked.askedMs = performance.now()
-    this.begin(tracked, orderFor(entity, query))
+    this.startLoad(tracked, orderFor(entity, query))
   }
 
   /** Wait of a list of this asker before it is searched; null: none. @throws ApiError 503, after 5 seconds */
@@ -112,16 +113,16 @@ export class TableCopies {
     await this.reader.end()
   }
 
-  private begin(tracked: Tracked, orderedBy: number) {
+  private startLoad(tracked: Tracked, orderedBy: number) {
     if (tracked.loading !== null || performance.now() < tracked.notBeforeMs) return
-    tracked.loading = this.loading
+    tracked.loading = this.lastLoad
       .then(() => this.loadCopy(tracked, orderedBy))
       .catch((error) => this.noteFailure(tracked, error))
       .finally(() => {
         tracked.loading = null
       })
     // One table at a time: the sizes of all that are there are known then.
-    this.loading = tracked.loading
+    this.lastLoad = tracked.loading
   }
 
   private async loadCopy(tracked: Tracked, orderedBy: number) {
@@ -142,15 +143,15 @@ export class TableCopies {
       questions,
       slices: this.slices,
       reader: this.reader,
-      onLost: (reason) => this.forget(tracked, reason),
+      onLost: (reason) => this.noteLost(tracked, reason),
     })
     tracked.copy?.release()
     tracked.copy = copy
     if (this.use.bytes > this.bytesMax) {
-      this.giveUp(tracked)
+      this.evict(tracked)
       throw new KernelFull('texts take too much')
     }
-    tracked.isSaid = false
+    tracked.isFailureLogged = false
     log.info('a table is in memory', {
       table: entity.table,
       rows: copy.rows,
@@ -171,18 +172,18 @@ export class TableCopies {
     while (bytes > this.bytesMax - this.use.bytes) {
       const least = idle.shift()
       if (least === undefined) throw new KernelFull()
-      this.giveUp(least)
+      this.evict(least)
     }
     return rows
   }
 
-  private giveUp(tracked: Tracked) {
+  private evict(tracked: Tracked) {
     tracked.copy?.release()
     tracked.copy = null
   }
 
   /** The next list begins another load. */
-  private forget(tracked: Tracked, reason: unknown) {
+  private noteLost(tracked: Tracked, reason: unknown) {
     tracked.copy = null
     const { log } = this.options
     const { table } = tracked.entity
@@ -195,8 +196,8 @@ export class TableCopies {
     const { log, bytesMax } = this.options
     tracked.notBeforeMs = performance.now() + RETRY_MS
     // A copy in another order serves on.
-    if (tracked.copy !== null || tracked.isSaid || this.isEnded) return
-    tracked.isSaid = true
+    if (tracked.copy !== null || tracked.isFailureLogged || this.isEnded) return
+    tracked.isFailureLogged = true
     const { table } = tracked.entity
     if (error instanceof KernelFull)
       log.info('MEMORY_MB is too little for a table: the database finds its lists', { table, mb: bytesMax / 2 ** 20 })
@@ -210,11 +211,11 @@ export class TableCopies {
     for (const tracked of this.tables.values()) {
       const { copy, askedMs } = tracked
       if (copy === null) continue
-      if (nowMs - askedMs > UNUSED_MS) this.giveUp(tracked)
+      if (nowMs - askedMs > UNUSED_MS) this.evict(tracked)
       // A database that is away is asked again by the next list.
       else copy.refresh().catch(() => undefined)
     }
     // Texts grow with changes, and are not in the kernel's memory. A copy that is loaded anew has those of now alone.
-    if (this.use.bytes > this.bytesMax) for (const tracked of this.tables.values()) this.giveUp(tracked)
+    if (this.use.bytes > this.bytesMax) for (const tracked of this.tables.values()) this.evict(tracked)
   }
 }
