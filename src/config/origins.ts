@@ -3,8 +3,7 @@ import { availableParallelism } from 'node:os'
 import { defaultWorkers } from './config.ts'
 import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
-import type { Setting } from './setting.ts'
-import { isSecret, type SettingName, settings } from './settings.ts'
+import { isSecret, type Setting, settings } from './settings.ts'
 
 /** A setting as it is in force. */
 export interface Effective {
@@ -35,7 +34,7 @@ export function effectiveSettings(
   const workers = String(defaultWorkers(Boolean(secrets.environment.DATABASE_URL), availableParallelism()))
   return Object.entries<Setting>(settings).map(([name, { default: declared }]) => {
     const text = secrets.environment[name] || null
-    const secret = isSecret(name as SettingName)
+    const secret = isSecret(name)
     const file = secrets.files.get(name)
     const from = text === null ? 'default' : file !== undefined && !environment[name] ? `file ${file}` : originOf(name)
     const value = text ?? (name === 'WORKERS' ? workers : declared)

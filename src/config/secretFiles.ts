@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { isSecret, type SettingName, settings } from './settings.ts'
+import { isSecret, settings } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -9,7 +9,7 @@ const BYTES_MAX = 64 * 1024
 
 /** The variables that name files of secrets, as containers get them: `DATABASE_URL_FILE`. */
 export const secretFileNames: readonly string[] = Object.keys(settings)
-  .filter((name) => isSecret(name as SettingName))
+  .filter(isSecret)
   .map((name) => name + END)
 
 /** Settings whose values stand in files. */

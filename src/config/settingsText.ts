@@ -1,5 +1,4 @@
-import type { Setting } from './setting.ts'
-import { settings } from './settings.ts'
+import { type Setting, settings } from './settings.ts'
 
 /** As `--help` shows them: this wide. */
 const WIDTH = 100

@@ -55,10 +55,11 @@ export function unknownLines(files: readonly EnvironmentFile[]): string[] {
 export function nearMisses(environment: Record<string, string | undefined>): NearMiss[] {
   return Object.keys(environment)
     .filter((name) => environment[name] && !NAMES.includes(name))
-    .flatMap((name) => {
-      const meant = NAMES.find((setting) => isNear(name, setting))
-      return meant === undefined ? [] : [{ name, meant }]
-    })
+    .flatMap((name) =>
+      NAMES.filter((setting) => isNear(name, setting))
+        .slice(0, 1)
+        .map((meant) => ({ name, meant })),
+    )
 }
 
 function isNear(name: string, setting: string): boolean {
