@@ -9,7 +9,6 @@ export interface AdminServer {
   stop(): void
 }
 
-/** Dependencies of the admin server. */
 interface AdminParts {
   metrics(): Promise<string>
   /** Returns whether a worker is there. */
@@ -20,7 +19,6 @@ interface AdminParts {
 
 const READY_MS_MAX = 4_000
 const SAFE = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
-const JSON_HEADERS = { ...SAFE, 'Content-Type': 'application/json; charset=utf-8' }
 
 const REBOUND = 'A browser asks here by an IP address or as localhost, not by another name.'
 
@@ -53,32 +51,18 @@ function isRebound({ url, headers }: Request): boolean {
   return headers.has('accept-language') && !headers.has('sec-fetch-mode')
 }
 
-function answer({ method, url }: Request, parts: AdminParts): Promise<Response> | Response {
+async function answer({ method, url }: Request, { metrics, isLive, isReady }: AdminParts): Promise<Response> {
   const { pathname } = new URL(url, 'http://admin')
-  const get = {
-    '/metrics': () => metricsOf(parts),
-    '/livez': () => livenessOf(parts),
-    '/readyz': () => readinessOf(parts),
-  }[pathname]
-  if (get === undefined) return refuse(404, 'Here are /metrics, /livez and /readyz.')
+  if (!/^\/(metrics|livez|readyz)$/.test(pathname)) return refuse(404, 'Here are /metrics, /livez and /readyz.')
   if (method !== 'GET' && method !== 'HEAD') return refuse(405, 'Here is only to read.', { Allow: 'GET, HEAD' })
-  return get()
+  if (pathname === '/metrics') return new Response(await metrics(), { headers: { ...SAFE, 'Content-Type': EXPOSITION_TYPE } })
+  if (pathname === '/livez') return statusOf('live', isLive())
+  return statusOf('ready', await withDeadline(isReady(), READY_MS_MAX, () => false).catch(() => false))
 }
 
-async function metricsOf({ metrics }: AdminParts): Promise<Response> {
-  return new Response(await metrics(), { headers: { ...SAFE, 'Content-Type': EXPOSITION_TYPE } })
-}
-
-function livenessOf({ isLive }: AdminParts): Response {
-  return isLive()
-    ? new Response('{"status":"live"}', { headers: JSON_HEADERS })
-    : new Response('{"status":"not live"}', { status: 503, headers: JSON_HEADERS })
-}
-
-async function readinessOf({ isReady }: AdminParts): Promise<Response> {
-  const answer = await withDeadline(isReady(), READY_MS_MAX, () => false).catch(() => false)
-  const body = JSON.stringify({ status: answer ? 'ready' : 'not ready' })
-  return new Response(body, { status: answer ? 200 : 503, headers: JSON_HEADERS })
+function statusOf(word: string, isSo: boolean): Response {
+  const body = JSON.stringify({ status: isSo ? word : `not ${word}` })
+  return new Response(body, { status: isSo ? 200 : 503, headers: { ...SAFE, 'Content-Type': 'application/json; charset=utf-8' } })
 }
 
 function refuse(status: number, text: string, headers: Record<string, string> = {}): Response {

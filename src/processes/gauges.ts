@@ -1,21 +1,17 @@
+import type { Database } from '../execute/database.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
 import { cellOf, count, countDelay, gauge, setGauges } from '../metrics/counts.ts'
-
-/** A pool with a number of statements under way. */
-interface Loaded {
-  readonly load: { readonly queries: number; readonly sent: number }
-}
+import { metrics } from '../metrics/declared.ts'
 
 /** The parts of a worker whose use metrics show. */
-export interface Gauged {
-  readonly pools: Readonly<Record<(typeof POOL_NAMES)[number], { readonly database: Loaded; readonly size: number }>>
-  /** Null: there is none. */
+interface Gauged {
+  readonly pools: Readonly<Record<Pool, { readonly database: Pick<Database, 'load'>; readonly size: number }>>
   readonly memory: TableCopies | null
   readonly memoryBytesMax: number
   requestsInFlight(): number
 }
 
-const POOL_NAMES = ['rows', 'lists', 'longWrites', 'memory'] as const
+type Pool = (typeof metrics.connectionsMax.labels.pool)[number]
 const DELAY_EVERY_MS = 100
 
 const IN_FLIGHT = cellOf('requestsInFlight')
@@ -25,7 +21,7 @@ const KEYS_MAX = cellOf('limiterKeysMax')
 const MEMORY_TABLES = cellOf('memoryTables')
 const MEMORY_BYTES = cellOf('memoryBytes')
 const MEMORY_BYTES_MAX = cellOf('memoryBytesMax')
-const POOLS = POOL_NAMES.map((pool) => ({
+const POOLS = metrics.connectionsMax.labels.pool.map((pool) => ({
   pool,
   max: cellOf('connectionsMax', pool),
   sent: cellOf('statementsSent', pool),
@@ -35,7 +31,12 @@ const POOLS = POOL_NAMES.map((pool) => ({
 /** Measures for scrapes what a worker has in use, and how late its timers are. Returns what ends it. */
 export function keepGauges(gauged: Gauged): () => void {
   setGauges(() => writeGauges(gauged))
-  const timer = watchDelay()
+  let dueMs = performance.now() + DELAY_EVERY_MS
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    countDelay(Math.max(0, nowMs - dueMs))
+    dueMs = nowMs + DELAY_EVERY_MS
+  }, DELAY_EVERY_MS)
   timer.unref()
   return () => clearInterval(timer)
 }
@@ -50,7 +51,7 @@ export function noteKeys({ overflowed, inUse, max }: { overflowed: number; inUse
 function writeGauges({ pools, memory, memoryBytesMax, requestsInFlight }: Gauged) {
   gauge(IN_FLIGHT, requestsInFlight())
   for (const { pool, max, sent, queries } of POOLS) {
-    const { database, size } = pools[pool]
+    const { size, database } = pools[pool]
     const { load } = database
     gauge(max, size)
     gauge(sent, load.sent)
@@ -60,14 +61,4 @@ function writeGauges({ pools, memory, memoryBytesMax, requestsInFlight }: Gauged
   const { tables, bytes } = memory?.use ?? { tables: 0, bytes: 0 }
   gauge(MEMORY_TABLES, tables)
   gauge(MEMORY_BYTES, bytes)
-}
-
-/** Measures the delay of the event loop: how late a timer is. */
-function watchDelay() {
-  let dueMs = performance.now() + DELAY_EVERY_MS
-  return setInterval(() => {
-    const nowMs = performance.now()
-    countDelay(Math.max(0, nowMs - dueMs))
-    dueMs = nowMs + DELAY_EVERY_MS
-  }, DELAY_EVERY_MS)
 }

@@ -43,7 +43,6 @@ export class LimitTables {
     return this.ensure(new Map([...this.limitsByWorker.values()].flatMap((own) => [...own])))
   }
 
-  /** A worker has ended. */
   leave(worker: number): void {
     this.limitsByWorker.delete(worker)
   }
@@ -53,16 +52,9 @@ export class LimitTables {
   }
 }
 
-/** Tables of the limits, and where they lie. */
-interface OpenedTables {
-  readonly tables: LimitTables
-  readonly folder: string
-  release(): void
-}
-
 /** Makes the tables of the limits, on the disk of the data folder where shared memory has no room. @throws Error */
-export function openTables(config: Config, log: Log, restart: () => void): OpenedTables {
-  const openIn = (kind: 'memory' | 'disk'): OpenedTables => {
+export function openTables(config: Config, log: Log, restart: () => void): { tables: LimitTables; release(): void } {
+  const openIn = (kind: 'memory' | 'disk') => {
     const folder = takeMemoryFolder(config.dataDir, config.port, kind)
     const tables = new LimitTables(config, folder.path, log, restart)
     const release = () => {
@@ -76,16 +68,15 @@ export function openTables(config: Config, log: Log, restart: () => void): Opene
       folder.remove()
       throw error
     }
-    return { tables, folder: folder.path, release }
+    return { tables, release }
   }
   try {
     return openIn('memory')
   } catch (error) {
     try {
       const opened = openIn('disk')
-      log.warn('no room in shared memory: the tables of the limits lie in DATA_DIR', {
-        reason: (error as Error).message,
-      })
+      const reason = (error as Error).message
+      log.warn('no room in shared memory: the tables of the limits lie in DATA_DIR', { reason })
       return opened
     } catch {
       throw error

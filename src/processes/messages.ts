@@ -10,8 +10,9 @@ export interface StartMessage {
   readonly databaseUrl: string
   /** Address of the same database, past a pooler. */
   readonly directUrl: string
-  /** Null: the database was not there yet; `begin` follows. */
+  /** Secret with which every worker on the database signs cursors; null: the database is away, and `begin` follows. */
   readonly cursorSecret: string | null
+  /** Keys with all rights that no database has. */
   readonly bootstrapKeys: readonly string[]
   readonly migrationFiles: readonly string[]
   readonly tables: LimiterTables
@@ -19,40 +20,30 @@ export interface StartMessage {
   readonly certificate: Certificate | null
 }
 
-/** The database is reachable: requests are answered from now on. */
-interface BeginMessage {
-  readonly kind: 'begin'
-  readonly cursorSecret: string
-}
-
 export type ToWorker =
   | StartMessage
   /** The tables for the keys that the worker has reported. */
   | { readonly kind: 'tables'; readonly tables: LimiterTables }
-  | BeginMessage
+  /** The database is reachable: requests are answered from now on. */
+  | { readonly kind: 'begin'; readonly cursorSecret: string }
   /** Sent again and again; a worker that does not answer hangs. */
   | { readonly kind: 'ping'; readonly number: number }
   /** The worker lets clients leave for `leaveMs`, finishes what runs, and ends. */
   | { readonly kind: 'stop'; readonly leaveMs: number }
 
-export type FromWorker = StateMessage | ReportMessage
-
 /** A worker that answers requests. */
 export interface Ready {
+  /** `http://127.0.0.1:3000`. */
   readonly url: string
   readonly port: number
-  /** False: it knows no key at all. */
+  /** True if it knew any key when it started. */
   readonly hasKeys: boolean
 }
 
-/** The state of the process itself. */
-type StateMessage =
+export type FromWorker =
   | ({ readonly kind: 'ready' } & Ready)
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
   /** The answer to the ping of that number, or the last message before the end. `samples`: null, where there are no scrapes. */
   | { readonly kind: 'pong'; readonly number: number; readonly samples: Samples | null }
-
-/** Report of a process about its work. */
-export type ReportMessage =
   /** The worker has read other keys: those with limits of their own need a table each, in a message `tables`. */
-  { readonly kind: 'keys'; readonly limits: OwnLimits }
+  | { readonly kind: 'keys'; readonly limits: OwnLimits }

@@ -21,9 +21,7 @@ interface Supervised {
   hooks(): HookUse | null
 }
 
-/** Dependencies of readiness. */
 interface Readying {
-  /** Address of the database. */
   readonly url: string
   readonly migrationFiles: readonly string[]
   /** False: the server waits for its database, or stops. */
@@ -53,11 +51,9 @@ export class Monitor {
     const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
     const isReady = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
     const isLive = () => (this.supervised.workers()?.running.size ?? 0) > 0
-    const { adminHost: host, adminPort: port } = this.config
-    this.server = serveAdmin(
-      { host, port: port as number },
-      { isLive, isReady: async () => isLive() && isServing() && isReady(), metrics: () => this.text() },
-    )
+    const at = { host: this.config.adminHost, port: this.config.adminPort as number }
+    const isUp = async () => isLive() && isServing() && isReady()
+    this.server = serveAdmin(at, { isLive, isReady: isUp, metrics: () => this.text() })
     return this.server.url
   }
 
@@ -75,16 +71,16 @@ export class Monitor {
     const workers = this.supervised.workers()
     const running = [...(workers?.running ?? [])]
     const uses = [
-      { process: 'supervisor', ...processUse('self') },
-      ...running.map(([process, pid]) => ({ process: `worker-${this.sums.numberOf(process)}`, ...processUse(pid) })),
+      ...processUse('supervisor', 'self'),
+      ...running.flatMap(([process, pid]) => processUse(`worker-${this.sums.numberOf(process)}`, pid)),
     ]
     return {
       workers: one(running.length),
       workersWanted: one(this.config.workers),
       replacements: one(workers?.replacements ?? 0),
       ...samplesOfHooks(this.supervised.hooks()),
-      memory: uses.flatMap(({ process, bytes }) => (bytes === undefined ? [] : [{ labels: { process }, values: [bytes] }])),
-      descriptors: uses.flatMap(({ process, open }) => (open === undefined ? [] : [{ labels: { process }, values: [open] }])),
+      memory: uses.map(({ labels, bytes }) => ({ labels, values: [bytes] })),
+      descriptors: uses.map(({ labels, open }) => ({ labels, values: [open] })),
       descriptorsMax: Number.isFinite(this.descriptorsMax) ? one(this.descriptorsMax) : [],
       started: one(this.startedSeconds),
       build: [{ labels: { version, bun: Bun.version }, values: [1] }],
@@ -106,21 +102,13 @@ function one(value: number): Sample[] {
   return [{ labels: {}, values: [value] }]
 }
 
-/** Resources of a process. */
-interface ProcessUse {
-  /** Resident memory. */
-  readonly bytes?: number
-  /** Descriptors. */
-  readonly open?: number
-}
-
-/** As Linux says it; nothing of a process that has ended, and on other systems. proc(5) */
-function processUse(pid: number | 'self'): ProcessUse {
+/** Resident memory and open descriptors, as Linux says it; nothing of a process that has ended, and on other systems. proc(5) */
+function processUse(process: string, pid: number | 'self') {
   try {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
-    if (kilobytes === undefined) return {}
-    return { bytes: Number(kilobytes) * 1_024, open: readdirSync(`/proc/${pid}/fd`).length }
+    if (kilobytes === undefined) return []
+    return [{ labels: { process }, bytes: Number(kilobytes) * 1_024, open: readdirSync(`/proc/${pid}/fd`).length }]
   } catch {
-    return {}
+    return []
   }
 }

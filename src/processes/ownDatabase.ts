@@ -15,23 +15,8 @@ export async function startOwnDatabase(config: Config, log: Log, onFailure: () =
   const connections = Math.min(2 * (databasePool + 4) * workers + 20, CONNECTIONS_MAX)
   const settings = { ...EMBEDDED, max_connections: String(connections) }
   const embedded = await startEmbedded({ dataDir, settings })
-  keepRunning(embedded, {
-    onEnd: (lines, pauseMs) => log.error('PostgreSQL ended and is started again', { pauseMs, log: lines }),
-    onBack: () => log.info('PostgreSQL runs again'),
-    onFailure: (lines) => {
-      log.error('PostgreSQL ended too often: the server stops', { log: lines })
-      onFailure()
-    },
-  })
+  keepRunning(embedded, log, onFailure)
   return embedded
-}
-
-interface Events {
-  /** PostgreSQL has ended, `log` says why, and is started again after `pauseMs`. */
-  onEnd(log: string, pauseMs: number): void
-  onBack(): void
-  /** PostgreSQL has ended too often and is not started again. */
-  onFailure(log: string): void
 }
 
 /** Restarts in a row; one that has run for `STEADY_MS` begins another row. */
@@ -41,21 +26,22 @@ const STEADY_MS = 60_000
 const PAUSE_MS = 100
 
 /** Starts PostgreSQL again each time it ends by itself, until it ends too often. */
-async function keepRunning(postgres: EmbeddedPostgres, events: Events): Promise<void> {
+async function keepRunning(postgres: EmbeddedPostgres, log: Log, onFailure: () => void): Promise<void> {
   let restarts = 0
   let startedMs = Number.NEGATIVE_INFINITY
-  for (let log = await postgres.failed; ; ) {
+  for (let lines = await postgres.failed; ; ) {
     if (performance.now() - startedMs > STEADY_MS) restarts = 0
-    if (restarts === RESTARTS_MAX) return events.onFailure(log)
+    if (restarts === RESTARTS_MAX) {
+      log.error('PostgreSQL ended too often: the server stops', { log: lines })
+      return onFailure()
+    }
     const pauseMs = restarts === 0 ? 0 : PAUSE_MS * 2 ** (restarts - 1)
     restarts++
-    events.onEnd(log, pauseMs)
+    log.error('PostgreSQL ended and is started again', { pauseMs, log: lines })
     await Bun.sleep(pauseMs)
-    const fault = await postgres.restart().then(nothing, String)
+    const fault = await postgres.restart().then(() => null, String)
     startedMs = performance.now()
-    if (fault === null) events.onBack()
-    log = fault ?? (await postgres.failed)
+    if (fault === null) log.info('PostgreSQL runs again')
+    lines = fault ?? (await postgres.failed)
   }
 }
-
-const nothing = () => null

@@ -1,19 +1,20 @@
 import { readDevelopmentKey } from '../admit/apiKey.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, isPooled } from '../config/config.ts'
 import { isAway } from '../execute/sqlstate.ts'
+import { HookSender } from '../hooks/sender.ts'
 import { readCursorSecret } from '../keys/store.ts'
 import type { Log } from '../log.ts'
 import type { Entity } from '../model/entity.ts'
+import { parseTargets } from '../model/targets.ts'
 import { checkChanges } from '../postgres/changeTriggers.ts'
 import type { EmbeddedPostgres } from '../postgres/embedded.ts'
 import { MIGRATIONS, migrate, migrationFolders, migrationNames } from '../postgres/migrate.ts'
+import { OldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldRows.ts'
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadSample } from '../postgres/sample.ts'
 import { loadEntities } from '../registry.ts'
 import { Certificates } from './certificates.ts'
-import { Chores } from './chores.ts'
 import { type LimitTables, openTables } from './limitTables.ts'
-import type { ReportMessage } from './messages.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
 import {
@@ -59,7 +60,8 @@ export class Supervisor {
   private cursorSecret: string | null = null
   private isStopping = false
   private isWaiting = false
-  private chores: Chores | null = null
+  private oldRows: OldRows | null = null
+  private hooks: HookSender | null = null
   private certificates: Certificates | null = null
   private entities: readonly Entity[] = []
 
@@ -103,9 +105,9 @@ export class Supervisor {
         tables.leave(process)
         this.monitor?.sums.leave(process)
       },
-      onReport: (report, process, reply) => {
-        if (report.kind === 'keys') reply({ kind: 'tables', tables: tables.take(process, report.limits) })
-        this.take(report)
+      onKeys: (process, limits) => {
+        this.hooks?.look() // an operator may have changed them
+        return tables.take(process, limits)
       },
       onSamples: (process, samples) => this.monitor?.sums.note(process, samples),
     })
@@ -119,11 +121,6 @@ export class Supervisor {
     return { url, adminUrl, workers: config.workers, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
   }
 
-  private take(report: ReportMessage) {
-    // An operator may have changed the hooks.
-    if (report.kind === 'keys') this.chores?.look()
-  }
-
   /** Replaces the workers one after the other, with the code and the keys of now; no request fails. */
   restartWorkers(): void {
     this.pool?.restart()
@@ -132,7 +129,7 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.isStopping = true
     this.certificates?.stop()
-    await this.chores?.stop()
+    await Promise.all([this.oldRows?.stop(), this.hooks?.stop()])
     await this.pool?.stop(LEAVE_MS)
     this.monitor?.stop()
     await (await this.embedded?.catch(() => null))?.stop()
@@ -157,10 +154,7 @@ export class Supervisor {
     try {
       const { tables, release } = openTables(config, log, () => this.pool?.restart())
       this.releases.push(release)
-      this.monitor = Monitor.create(config, {
-        workers: () => this.pool,
-        hooks: () => this.chores?.hookUse ?? null,
-      })
+      this.monitor = Monitor.create(config, { workers: () => this.pool, hooks: () => this.hooks?.use ?? null })
       return tables
     } catch (error) {
       throw asStartError(error as Error)
@@ -173,21 +167,29 @@ export class Supervisor {
     const all = this.entities.map(({ table }) => table)
     const tables = await checkChanges(url, { isKept: changesDays > 0, hasValues }, all)
     if (changesDays > 0 && tables.length > 0)
-      this.log.warn('changes of tables are not recorded: triggers are missing or disabled', {
-        tables: tables.join(' '),
-      })
+      this.log.warn('changes of tables are not recorded: triggers are missing or disabled', { tables: tables.join(' ') })
+  }
+
+  /** Begins to delete expired rows, and to deliver webhooks. */
+  private startChores(url: string) {
+    const { config, entities, log } = this
+    const { changesDays, hooksAllow } = config
+    this.oldRows = new OldRows(url, [oldRowChanges(), oldAnswers, ...(changesDays > 0 ? [oldChanges(changesDays)] : [])])
+    // Without lines there is nothing to post; behind a pooler the lock of the sender would be that of any client.
+    if (changesDays > 0 && (!isPooled(config) || config.databaseDirectUrl !== null))
+      this.hooks = new HookSender(url, entities, { allowed: parseTargets(hooksAllow), log })
   }
 
   /** Reads what workers need of the database. False: it is away. @throws StartError for faults that an operator must mend */
   private async openDatabase(url: string): Promise<boolean> {
-    const { config, entities, log } = this
+    const { config, log } = this
     try {
       for (const folder of migrationFolders(config)) await migrate(url, folder).catch(orDatabaseError)
       await this.startChanges(url).catch(orDatabaseError)
       if (this.embedded) await loadSample(url, MIGRATIONS, config.demoData && config.entitiesDir === null)
       else await warnOfSuperuser(url, log)
       const cursorSecret = await readCursorSecret(url).catch(orDatabaseError)
-      this.chores ??= new Chores(config, url, { entities, log })
+      if (this.oldRows === null) this.startChores(url)
       this.cursorSecret = cursorSecret
       return true
     } catch (error) {

@@ -15,23 +15,18 @@ import { TableCopies } from '../memory/tableCopies.ts'
 import { Cursors } from '../model/cursor.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Statement } from '../model/sql.ts'
-import type { Certificate } from '../os/certificate.ts'
 import { descriptorsMax, keepDescriptors } from '../os/descriptors.ts'
 import { ListenSocket } from '../os/listenSocket.ts'
 import { lowerPriority } from '../os/priority.ts'
 import { loadEntities } from '../registry.ts'
 import { createAdmission } from './createAdmission.ts'
-import { type Gauged, keepGauges } from './gauges.ts'
+import { keepGauges } from './gauges.ts'
+import type { Ready, StartMessage } from './messages.ts'
 import { ownRoutes } from './ownRoutes.ts'
 import { slowStatements } from './slowStatements.ts'
 
 /** A running worker, for the process that it is. */
-export interface Worker {
-  /** `http://127.0.0.1:3000`. */
-  readonly url: string
-  readonly port: number
-  /** True if it knew any key when it started. */
-  readonly hasKeys: boolean
+export interface Worker extends Ready {
   /** Resolves when its keys are those that the database has now. */
   refreshKeys(): Promise<void>
   /** The database is reachable, with this secret: requests are answered from now on. @throws Error as the start does */
@@ -40,23 +35,12 @@ export interface Worker {
   stop(leaveMs: number): Promise<void>
 }
 
+type Given = Pick<StartMessage, 'databaseUrl' | 'cursorSecret' | 'bootstrapKeys' | 'migrationFiles' | 'tables'>
+
 /** Dependencies of a worker beyond the settings. */
-interface Surroundings {
-  databaseUrl: string
-  /** Address of the same database, past a pooler; default: `databaseUrl`. */
-  directUrl?: string
-  /** Keys with all rights that no database has. */
-  bootstrapKeys: readonly string[]
-  tables: LimiterTables
+interface Surroundings extends Given, Partial<Pick<StartMessage, 'directUrl' | 'certificate'>> {
   /** Asks for the tables of keys with limits of their own; null: there are none, or nothing answers. */
   tablesFor(limits: OwnLimits): Promise<LimiterTables | null>
-  /**
-   * Secret with which every worker on the database signs cursors; null: the database is not reachable yet, and `begin` follows.
-   */
-  cursorSecret: string | null
-  /** Null, or not there: HTTP in clear text. */
-  certificate?: Certificate | null
-  migrationFiles: readonly string[]
   log: Log
   /** Folder of the entities' declarations; default: the project's own. */
   entitiesDir?: string
@@ -115,16 +99,11 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   let isWaiting = surroundings.cursorSecret === null
   if (!isWaiting) await requireTables(entities, database)
   const questions = new Database({ ...options, poolSize: QUESTIONS_POOL, name: `${options.name}/memory` })
+  const memoryBytesMax = config.memoryMb * 2 ** 20
   const memory =
     config.memoryMb === 0
       ? null
-      : new TableCopies({
-          bytesMax: config.memoryMb * 2 ** 20,
-          url: directUrl,
-          database,
-          questions: asking(questions),
-          log,
-        })
+      : new TableCopies({ bytesMax: memoryBytesMax, url: directUrl, database, questions: asking(questions), log })
   const { admission, keys, hasKeys, ready, close } = createAdmission(config, surroundings, database)
   if (!isWaiting)
     await keys.refresh().catch((error) => {
@@ -164,7 +143,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
   const endKeeping = keepDescriptors(config.databasePool + OWN_FILES, listener, () =>
     log.warn('no descriptors left: new clients wait until others have left', { limit: descriptorsMax() }),
   )
-  const gauged: Gauged = {
+  const gauged = {
     pools: {
       rows: { database, size: connections.others },
       lists: { database: lists, size: connections.lists },
@@ -172,7 +151,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
       memory: { database: questions, size: QUESTIONS_POOL },
     },
     memory,
-    memoryBytesMax: config.memoryMb * 2 ** 20,
+    memoryBytesMax,
     requestsInFlight: () => app.server?.pendingRequests ?? 0,
   }
   // Its timers cost a server at rest a little, and without the port there is no scrape.

@@ -36,11 +36,7 @@ process.on('unhandledRejection', fail)
 async function start({ config, ...surroundings }: ToWorker & { kind: 'start' }) {
   log = createLog(config.logLevel, config.logFormat)
   isScraped = config.adminPort !== null
-  worker = startWorker(config, {
-    ...surroundings,
-    log,
-    tablesFor,
-  })
+  worker = startWorker(config, { ...surroundings, log, tablesFor })
   try {
     const { url, port, hasKeys } = await worker
     report({ kind: 'ready', url, port, hasKeys })

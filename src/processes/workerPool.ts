@@ -1,20 +1,20 @@
+import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import type { Log } from '../log.ts'
 import type { Samples } from '../metrics/counts.ts'
-import type { Ready, ReportMessage, StartMessage, ToWorker } from './messages.ts'
+import type { Ready, StartMessage, ToWorker } from './messages.ts'
 import { WorkerFailed, WorkerProcess } from './workerProcess.ts'
 
 interface PoolOptions {
   count: number
   log: Log
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
-  startMessage(port: number | null, process: number): StartMessage
+  startMessage(port: number | null): StartMessage
   /** The process with this number is about to start. */
   onStart(process: number): void
   /** The process with this number has ended, or could not be started. */
   onEnd(process: number): void
-  /** `reply` sends an answer to the process with this number. */
-  onReport(report: ReportMessage, process: number, reply: (message: ToWorker) => void): void
-  /** Receives the counters of the process with this number. */
+  /** Returns the tables for the keys that the process has now. */
+  onKeys(process: number, limits: OwnLimits): LimiterTables
   onSamples(process: number, samples: Samples): void
 }
 
@@ -129,26 +129,28 @@ export class WorkerPool {
 
   private launch(): WorkerProcess {
     const number = ++this.launches
-    const message = this.options.startMessage(this.port, number)
+    const message = this.options.startMessage(this.port)
     this.options.onStart(number)
     const worker = this.create(message, number)
     this.workers.set(worker, number)
+    let hasBegun = false
     worker.ready.then(
-      () => this.watch(worker),
+      () => (hasBegun = true),
       () => undefined,
     )
     worker.exited.then(() => {
       this.workers.delete(worker)
       this.options.onEnd(number)
+      if (hasBegun && !worker.isLeaving && !this.isStopping) this.replace(worker)
     })
     return worker
   }
 
   private create(message: StartMessage, number: number): WorkerProcess {
     try {
-      const { onReport, onSamples } = this.options
+      const { onKeys, onSamples } = this.options
       return new WorkerProcess(message, {
-        onReport: (report, worker) => onReport(report, number, (message) => worker.send(message)),
+        onKeys: (limits, worker) => worker.send({ kind: 'tables', tables: onKeys(number, limits) }),
         onSamples: (samples) => onSamples(number, samples),
       })
     } catch (error) {
@@ -164,12 +166,6 @@ export class WorkerPool {
       this.options.log.error('a worker does not answer: it is killed and replaced', { pid: worker.pid })
       worker.kill()
     }
-  }
-
-  private watch(worker: WorkerProcess) {
-    worker.exited.then(() => {
-      if (!worker.isLeaving && !this.isStopping) this.replace(worker)
-    })
   }
 
   /** At once the first time; a worker that dies of its start is tried again after ever longer pauses. */

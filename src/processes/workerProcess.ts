@@ -1,7 +1,8 @@
 import { join } from 'node:path'
+import type { OwnLimits } from '../admit/limiterFiles.ts'
 import type { Samples } from '../metrics/counts.ts'
 import { withDeadline } from '../os/time.ts'
-import type { FromWorker, Ready, ReportMessage, StartMessage, ToWorker } from './messages.ts'
+import type { FromWorker, Ready, StartMessage, ToWorker } from './messages.ts'
 
 /** A worker's start went wrong. `code` as of a system error, or ''. */
 export class WorkerFailed extends Error {
@@ -35,8 +36,7 @@ const POLL_MS_MAX = 500
 
 /** The messages of a worker that concern others. */
 interface WorkerEvents {
-  onReport(report: ReportMessage, worker: WorkerProcess): void
-  /** Receives the counters of the process. */
+  onKeys(limits: OwnLimits, worker: WorkerProcess): void
   onSamples(samples: Samples): void
 }
 
@@ -54,7 +54,7 @@ export class WorkerProcess {
   private readonly waiting = new Map<number, () => void>()
 
   /** @throws Error when the process cannot be started at all */
-  constructor(message: StartMessage, { onReport, onSamples }: WorkerEvents) {
+  constructor(message: StartMessage, { onKeys, onSamples }: WorkerEvents) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
     this.ready = promise
     this.child = spawn((received) => {
@@ -64,20 +64,15 @@ export class WorkerProcess {
         this.waiting.get(received.number)?.()
       } else if (received.kind === 'ready') resolve(received)
       else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
-      else onReport(received, this)
+      else onKeys(received.limits, this)
     })
     this.send(message)
     const late = setTimeout(() => {
       reject(new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, ''))
       this.kill()
     }, START_MS_MAX)
-    promise.then(
-      () => {
-        clearTimeout(late)
-        this.silence = 0
-      },
-      () => clearTimeout(late),
-    )
+    const settle = () => clearTimeout(late)
+    promise.then(() => (this.silence = 0)).then(settle, settle)
     this.exited.then(() => {
       const isAskedFor = this.child.signalCode !== null || this.child.exitCode === 0
       reject(new WorkerFailed(`a worker ended with ${this.end} before it was ready`, '', isAskedFor))
@@ -88,7 +83,6 @@ export class WorkerProcess {
     return this.child.pid
   }
 
-  /** Resolves when the process has ended. */
   get exited(): Promise<unknown> {
     return this.child.exited
   }
