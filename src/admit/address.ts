@@ -34,7 +34,6 @@ export function clientOf(address: string): Client {
   return { low: (a << 16) | b || NOWHERE.low, high: (c << 16) | d, text }
 }
 
-/** The eight words of an IPv6 address. */
 function expand(address: string): number[] {
   const [before = '', after] = address.split('::')
   const parts = (text: string) => (text === '' ? [] : text.split(':').flatMap(wordsOf))

@@ -7,12 +7,10 @@ import type { Key, Keyring } from './keyring.ts'
 import type { RateLimitStatus } from './limiter.ts'
 import type { Limiters } from './limiters.ts'
 
-/** Dependencies of admission on the server: the addresses of clients. */
 export interface PeerAddresses {
   requestIP(request: Request): { address: string } | null
 }
 
-/** The key of a request as it is now. */
 export interface Confirmed {
   readonly key: Key | null
   /** False: it is not known whether there is such a key, or still is. */
@@ -66,7 +64,6 @@ export class Admission {
     return { key: this.keyring.find(text), isConfirmed }
   }
 
-  /** Charges a request to its key, or to the address that it comes from. */
   charge(key: Key | null, address: string): RateLimitStatus | Promise<RateLimitStatus> {
     if (key === null) return this.limiters.anonymous.charge(clientOf(address))
     return this.limiters.of(key).charge(key.client)

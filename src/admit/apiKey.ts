@@ -48,7 +48,6 @@ function randomText(length: number): string {
   return text
 }
 
-/** Absolute path of the file with the development key. */
 export function developmentKeyFile(dataDir: string): string {
   return resolve(dataDir, 'development.key')
 }

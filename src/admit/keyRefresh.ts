@@ -34,7 +34,6 @@ export class KeyRefresh {
     private readonly events: KeyEvents,
   ) {}
 
-  /** Looks twice a second from now on. */
   start(): void {
     this.timer = setInterval(() => this.refresh().catch(() => undefined), EVERY_MS)
     this.timer.unref()

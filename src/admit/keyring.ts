@@ -62,12 +62,10 @@ export class Keyring {
     this.replace(keys)
   }
 
-  /** True if it has a key at all. */
   get hasKeys(): boolean {
     return this.entries.size > 0
   }
 
-  /** Makes these the keys of the database. */
   replace(keys: readonly KeyRecord[]): void {
     const entries = new Map<string, readonly Entry[]>()
     for (const record of keys) entries.set(record.id, [this.unchanged(record) ?? entryOf(record)])
@@ -76,7 +74,6 @@ export class Keyring {
     this.serial++
   }
 
-  /** The key with this text. */
   find(text: string | undefined): Key | null {
     if (text === undefined) return null
     const candidates = this.entries.get(idOf(text)) ?? UNKNOWN_KEY

@@ -38,7 +38,6 @@ export class Limiter {
     private readonly windows: SlidingWindows,
     private readonly rules: readonly Rule[],
     private readonly store: SharedStore | null,
-    /** The kind of client that is charged, for metrics. */
     private readonly charged: 'key' | 'address' = 'key',
   ) {
     this.policy = policyText(rules)
@@ -87,7 +86,6 @@ export class Limiter {
     return overflowed
   }
 
-  /** How many clients this machine counts requests of. */
   countClients(): number {
     return this.windows.countClients()
   }

@@ -31,16 +31,13 @@ export function ownTableOf(name: string, limits: string): string {
   return `${name}\n${limits}`
 }
 
-/** The limits of these keys that are their own. */
 export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
   return new Map(keys.flatMap(({ name, limits }) => (limits === null ? [] : [[ownTableOf(name, limits), { name, limits }]])))
 }
 
-/** The settings that decide the layout of the tables. */
 export interface LimiterSettings {
   /** For keys that have none of their own. */
   readonly limits: readonly Rule[]
-  /** For addresses. */
   readonly anonymousLimits: readonly Rule[]
   /** Keys that have an entry of their own at once. */
   readonly clients: number
@@ -49,7 +46,6 @@ export interface LimiterSettings {
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN = 'own-'
 
-/** The limiters' part of the settings. */
 export function limiterSettings(config: Config): LimiterSettings {
   const { rateLimits, rateLimitsAnonymous, rateLimitClients } = config
   return { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }

@@ -13,7 +13,6 @@ const ANONYMOUS_REACH = 64
 export class Limiters {
   private readonly region: Region
   private readonly keys: Limiter
-  /** Charges addresses, for requests without a valid key. */
   readonly anonymous: Limiter
   private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()
 

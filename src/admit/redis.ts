@@ -26,7 +26,6 @@ const TRIAL: readonly Rule[] = [{ limit: 1, periodMs: 1, period: 'trial' }]
  */
 export class RedisWindows {
   private redis: RedisClient | null = null
-  /** True if `redis` has decided something. */
   private here = false
   private isOutageReported = false
   private pause: Timer | undefined

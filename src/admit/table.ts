@@ -26,7 +26,6 @@ export class Table {
     this.rings = HEADER_WORDS + (clients + 1) * ENTRY_WORDS
   }
 
-  /** How many words it takes. */
   static words(clients: number, depth: number): number {
     return HEADER_WORDS + (clients + 1) * (ENTRY_WORDS + depth)
   }

@@ -5,7 +5,6 @@ import { HEAD, HIGH, LOW, SEEN, TAIL, Table, TIME } from './table.ts'
 
 const { load, compareExchange: swap } = Atomics
 
-/** How many words a region for `clients` clients needs. */
 export function wordsFor(clients: number, rules: readonly Rule[]): number {
   return Table.words(clients, depthOf(rules))
 }
@@ -40,7 +39,6 @@ export class SlidingWindows {
   private readonly directory: Directory
   private readonly longest: number
   private readonly longestCountedMs: number
-  /** For each rule, how long an admission counts. */
   private readonly countedMs: readonly number[]
   private readonly longestLimit: number
   /** Requests of clients without an entry, charged to the shared one by this process. */

@@ -1,7 +1,6 @@
 import type { Batch } from '../model/batch.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement, typeName } from '../model/sql.ts'
 
-/** A value of a statement, and its type. */
 export interface Operand {
   readonly param: Param
   readonly type: string
@@ -51,7 +50,6 @@ export interface Source {
   readonly id: Param
   /** Value that is copied from the row; for a reference without a copy, any value that is never null. */
   readonly copied: Sql
-  /** By what name that is found. */
   readonly as: Sql
 }
 
@@ -87,7 +85,6 @@ export function batchInsert(
   return { text, rows: 'ordered', distinct: null, matches }
 }
 
-/** The runs whose sources are there, with what they copy. */
 export function foundRuns(sources: readonly Source[], operands: readonly Operand[], { from, settings }: Runs): Sql {
   const rows = sql`${from} where ${settings}`
   if (sources.length === 0) return rows
@@ -152,7 +149,6 @@ export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly 
   return { text, rows: 'numbered', distinct: operands.length - 1 }
 }
 
-/** Compiles an update of several runs. */
 export function updateRuns(
   { table, sets, returning, sources, among, first = null, conditions, rules }: UpdateParts & Conditions,
   operands: readonly Operand[],
@@ -183,11 +179,9 @@ export function updateRuns(
   return sql`${head}update ${table} as t set ${replaceParams(sets, value)} from ${from} join ${before} on before.id = ${id}${join(joins, sql``)} where t.id = before.id${join(isMet, sql``)} ${returning}, b."N"`
 }
 
-/** The runs of a statement. */
 export interface Runs {
   /** A row `b` for each: its values, and its number. No column of an entity has a capital letter. */
   readonly from: Sql
-  /** For each operand, its values. */
   readonly arrays: readonly Sql[]
   /** A condition that is always true, and sets the API key and the lock timeout. */
   readonly settings: Sql

@@ -14,7 +14,6 @@ const FOUND = sql`"Found"`
 const TURN = sql`"Turn"`
 /** First half of the advisory lock's key; the other half is the table's. */
 const TURN_LOCK = 59
-/** Name of the rows that were written. */
 const WRITTEN = sql`"W"`
 
 /**
@@ -33,7 +32,6 @@ export function compileCreateRows(entity: Entity, values: readonly string[], onc
   return { text, values: [...values, ...keys, asker], batch: null, once, asker }
 }
 
-/** The properties that clients write, in the order of values. */
 export function writableOf({ properties }: Entity): Property[] {
   return properties.filter(({ writable }) => writable)
 }

@@ -55,7 +55,6 @@ export function compileProbe(entity: Entity): Statement {
   return toStatement(sql`select ${columns(entity)} from ${name(entity.table)} limit 0`)
 }
 
-/** The names and types of the table's columns, as PostgreSQL prints them. */
 export function compileColumnTypes({ table }: Entity): Statement {
   const types = sql`select attname::text, format_type(atttypid, atttypmod) from pg_attribute`
   return toStatement(sql`${types} where attrelid = ${param(`"${table}"`)}::text::regclass and attnum > 0`)

@@ -7,7 +7,6 @@ import type { Compiled } from './shapes.ts'
 
 // What statements that set properties have in common.
 
-/** A value for each, which its statement gets later. */
 export function operandsOf(changed: readonly Property[]): Operand[] {
   return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
 }
@@ -23,7 +22,6 @@ export function assignments(changed: readonly Property[], operands: readonly Ope
   })
 }
 
-/** The rows that the changed references name. */
 export function sourcesOf(changed: readonly Property[], operands: readonly Operand[]): Source[] {
   return changed.flatMap(({ reference }, index) => {
     if (!reference) return []

@@ -103,7 +103,6 @@ export function compileKept(entity: Entity, id: string, referring: readonly Refe
   return toStatement(sql`select ${isReferred} from ${name(entity.table)} as own where own.id = ${param(id)}`)
 }
 
-/** Which of the ids other rows refer to. */
 function referredTo(entity: Entity, referring: readonly ReferringColumn[], ids: Sql): Sql {
   return sql`found_now('select array(select id from unnest($1) as own(id) where ${isReferredTo(entity, referring)})', ${ids})`
 }

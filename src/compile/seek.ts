@@ -57,7 +57,6 @@ function layoutOf(keys: readonly OrderKey[], position: Seek['position'], operand
   return keys.map((key, index) => ({ key, value: position[index] === null ? null : (operands[next++] as Param) }))
 }
 
-/** Rows behind a position, as ranges that do not overlap. */
 function rangesBehind(places: readonly Place[]): Range[] {
   const [first, ...rest] = places as [Place, ...Place[]]
   const [id] = rest

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 
 /** A file of settings that Bun has read into the environment. */
 export interface EnvironmentFile {
-  /** `.env`. */
   readonly name: string
   /** Variables that its lines set. */
   readonly variables: readonly string[]

@@ -5,7 +5,6 @@ import type { EnvironmentFile } from './environmentFiles.ts'
 import { readSecretFiles } from './secretFiles.ts'
 import { isSecret, type Setting, settings } from './settings.ts'
 
-/** A setting as it is in force. */
 export interface Effective {
   readonly name: string
   /**

@@ -3,7 +3,6 @@ import { isSecret, settings } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Suffix of variables that name the file of a secret. */
 const END = '_FILE'
 const BYTES_MAX = 64 * 1024
 
@@ -12,7 +11,6 @@ export const secretFileNames: readonly string[] = Object.keys(settings)
   .filter(isSecret)
   .map((name) => name + END)
 
-/** Settings whose values stand in files. */
 export interface SecretFiles {
   /** The whole environment, with these settings as if it had them. */
   readonly environment: Environment

@@ -6,7 +6,6 @@ import { parseOrigins } from '../model/origins.ts'
 import { parseNetworks, parseTargets } from '../model/targets.ts'
 import { readAuthorities } from '../os/certificate.ts'
 
-/** A setting: its allowed values and its description. */
 export interface Setting {
   readonly schema: TSchema
   /** As an operator would write it; null: none. */

@@ -9,7 +9,6 @@ const all: [name: string, setting: Setting][] = Object.entries(settings)
 /** The settings that most operators set; the README has them. */
 const MAIN = /^(DATABASE_URL|DATA_DIR|HOST|PORT|WORKERS|PUBLIC_URL|BOOTSTRAP_API_KEY|RATE_LIMITS|TRUSTED_PROXIES|ADMIN_PORT)$/
 
-/** A table in Markdown, of all settings or of the main ones. */
 export function settingsTable(isMain = false): string {
   const shownOnes = isMain ? all.filter(([name]) => MAIN.test(name)) : all
   const rows = shownOnes.map(([name, { default: fallback, meaning }]) => {
@@ -19,13 +18,11 @@ export function settingsTable(isMain = false): string {
   return ['| setting | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
-/** The file `.env.example`. */
 export function environmentExample(): string {
   const blocks = all.map(([name, { default: fallback, meaning }]) => `# ${meaning}\n# ${name}=${fallback ?? ''}\n`)
   return ['# Copy to .env and take the # from what you set.\n', ...blocks].join('\n')
 }
 
-/** Text of `--help` about settings. */
 export function settingsHelp(): string {
   const blocks = all.map(([name, { default: fallback, meaning }]) => {
     const head = fallback === null ? `  ${name}` : `  ${name} (default: ${fallback})`
@@ -34,7 +31,6 @@ export function settingsHelp(): string {
   return ['Settings, as environment variables or lines of a .env file:', ...blocks].join('\n')
 }
 
-/** Lines of whole words, indented. */
 function wrap(text: string): string[] {
   const lines: string[] = []
   let line = INDENT

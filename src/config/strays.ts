@@ -4,7 +4,6 @@ import type { EnvironmentFile } from './environmentFiles.ts'
 import { secretFileNames } from './secretFiles.ts'
 import { settings } from './settings.ts'
 
-/** A variable, and the setting that it probably should be. */
 export interface NearMiss {
   readonly name: string
   readonly meant: string
@@ -38,7 +37,6 @@ const LENGTH_MIN = 7
 
 /** A fault for each line that sets nothing the server knows: a misspelt setting would leave its default in force. */
 export function unknownLines(files: readonly EnvironmentFile[]): string[] {
-  // Former settings have faults of their own.
   const known = new Set([...NAMES, ...secretFileNames, ...Object.keys(FORMER), ...files.flatMap(({ references }) => references)])
   const isKnown = (name: string) => known.has(name) || OF_OTHERS.test(name)
   return files.flatMap((file) =>

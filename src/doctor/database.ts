@@ -10,7 +10,6 @@ const [VERSION_MIN, VERSION_MAX] = [14, 18]
 /** Connections of the supervisor, besides those of the workers. */
 const OWN_CONNECTIONS = 3
 
-/** A use of a database address, and the setting that has it. */
 interface Place {
   readonly url: string
   readonly setting: string
@@ -124,7 +123,6 @@ function encryption(url: string, { isEncrypted }: State): Finding[] {
   return [advice('database tls', 'connections are not encrypted: add ?sslmode=verify-full to DATABASE_URL')]
 }
 
-/** Returns whether each host of an address is this machine. */
 export function isLocal(url: string): boolean {
   const authority = /^\w+:\/\/([^/?]*)/.exec(url)?.[1] ?? ''
   const hosts = authority.slice(authority.lastIndexOf('@') + 1).split(',')

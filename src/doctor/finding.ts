@@ -46,7 +46,6 @@ export function refusalOf(error: unknown, setting: string): string {
   return `it answers with an error (${said})`
 }
 
-/** No connection came about, or it broke. */
 function isUnreached(error: unknown): boolean {
   const verdict = classify(error)
   return verdict === 'notSent' || verdict === 'lost'

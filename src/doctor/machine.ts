@@ -17,7 +17,6 @@ const DISK_BYTES_MIN = 200 * MIB
 const RENEWAL_DAYS = 14
 const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
 
-/** Findings about this machine, without the database. */
 export async function examineMachine(config: Config): Promise<Finding[]> {
   return [
     versions(),
@@ -53,7 +52,6 @@ function dataFolder({ dataDir }: Config): Finding {
   return bavail * bsize < DISK_BYTES_MIN ? advice('data folder', `${text}: make room`) : ok('data folder', text)
 }
 
-/** Finding about the shared memory for the tables of the limits. */
 function sharedMemory(config: Config): Finding {
   const { dataDir, port, rateLimits, rateLimitsAnonymous, rateLimitClients } = config
   const limits = wordsFor(rateLimitClients, rateLimits)
@@ -66,7 +64,6 @@ function sharedMemory(config: Config): Finding {
   return fault('shared memory', `${text}: make it larger (--shm-size in Docker), or set RATE_LIMIT_CLIENTS lower`)
 }
 
-/** The path itself, or what of it there is. */
 function firstThere(path: string): string {
   return existsSync(path) ? path : firstThere(dirname(path))
 }
@@ -76,7 +73,6 @@ function roomAt(folder: string): number {
   return bavail * bsize
 }
 
-/** Size of the files of a server that runs, or has run. */
 function bytesIn(folder: string): number {
   try {
     return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
@@ -108,7 +104,6 @@ function publicUrl({ publicUrl: url, host, trustedProxies }: Config): Finding[] 
   return [ok('tls', url?.startsWith('https://') ? 'PUBLIC_URL is https' : 'clients are of this machine')]
 }
 
-/** Finding about the server's own certificate. */
 function tls({ tlsCert, tlsKey, publicUrl: url }: Config): Finding {
   try {
     const certificate = checkCertificate(readCertificate(tlsCert as string, tlsKey as string))

@@ -18,7 +18,6 @@ export const OTHERS: Readonly<Record<string, string>> = {
   row_change_run: 'select, insert, update',
 }
 
-/** Checks the rights of the role, and the indexes of sorted properties. */
 export async function examineTables(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding[]> {
   return [await rights(sql, entities), await indexes(sql, entities)]
 }

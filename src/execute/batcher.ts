@@ -159,7 +159,6 @@ function keyOf({ text, values, batch, asker }: Batchable): string {
   return asker === undefined ? text : `${asker}\0${text}`
 }
 
-/** All runs as one statement. */
 function joined({ text }: Batch, runs: readonly Run[], asker: string | undefined): Statement {
   const values = (runs[0] as Run).statement.values.slice(0, asker === undefined ? undefined : -1)
   const arrays = values.map((_, index) => arrayText(runs.map((run) => run.statement.values[index] ?? null)))

@@ -1,7 +1,6 @@
 import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Database } from './database.ts'
 
-/** Between attempts while the database is away. */
 const AGAIN_MS = 250
 const ATTEMPTS_MAX = 240
 

@@ -34,12 +34,10 @@ export class TooCostly extends ApiError {
   }
 }
 
-/** A statement that waits for a turn of one of its askers, or has had it. */
 interface Wanted {
   readonly statement: Statement
   /** When the last of its askers has its 503. */
   untilMs: number
-  /** Askers whose clients are still there. */
   askers: number
   isSent: boolean
   readonly promise: Promise<Row[]>
@@ -58,7 +56,6 @@ export function shareConnections(poolSize: number): { lists: number; others: num
   return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }
 }
 
-/** How lists are read. */
 interface ListReadsOptions {
   /** For lists that are likely to be short, and to end others. */
   readonly quick: Database

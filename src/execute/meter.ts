@@ -1,7 +1,6 @@
 import { cellOf, count, countStatement, failureCells } from '../metrics/counts.ts'
 import type { KindOfStatement } from '../metrics/declared.ts'
 
-/** How statements of a pool are watched. */
 export interface MeterOptions {
   /** Kind in metrics; default: read or write, by the statement. */
   kind?: Extract<KindOfStatement, 'list' | 'longWrite'>

@@ -2,10 +2,8 @@ import type postgres from 'postgres'
 import { connectTo } from './connect.ts'
 import { STATEMENT_MS_MAX } from './deadlines.ts'
 
-/** Options of a pool. */
 export interface PoolOptions {
   url: string
-  /** Connections. */
   poolSize: number
   /** False behind a pooler in transaction mode, where a prepared statement may be on another connection. */
   prepare: boolean
@@ -40,7 +38,6 @@ export const HOLDING = { simple: false, onexecute: () => false }
 /** Connections that are opened as they are needed, and replaced together. */
 export interface Pool {
   readonly sql: postgres.Sql
-  /** The application_name of its connections. */
   readonly connections: string
   /** Resolves when nothing can be sent over its connections any more. */
   readonly closed: Promise<void>

@@ -87,7 +87,6 @@ export function isTooCostly(error: unknown): boolean {
   return code === '57014' || code === '53400' || (cause !== undefined && isTooCostly(cause))
 }
 
-/** Returns the meaning of an error of the driver. */
 export function classify(error: unknown): Verdict {
   const { code, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown }
   if (typeof code !== 'string') return 'fault'

@@ -1,6 +1,5 @@
 import type { Batchable } from '../model/batch.ts'
 
-/** A statement on its way. */
 export interface Work {
   readonly statement: Batchable
   /** It may be sent again though it may have been done. */
@@ -21,7 +20,6 @@ export function workOf(statement: Batchable, untilMs: number, mayWait: boolean, 
   return { ...read, repeatable: Boolean(statement.once), mayWait, sending, follower: sending }
 }
 
-/** A statement as the driver has it. */
 export interface DriverQuery {
   /** Null until a connection has taken the statement. */
   readonly state: { readonly pid: number | null } | null
@@ -29,7 +27,6 @@ export interface DriverQuery {
   cancel(): void
 }
 
-/** Follows a statement through the driver. */
 interface Follower {
   /** Called each time that it is handed to the driver, for one of these connections. */
   handOver(query: DriverQuery, connections: object): void

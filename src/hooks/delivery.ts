@@ -4,14 +4,12 @@ import type { AllowedTargets } from '../model/targets.ts'
 import { withDeadline } from '../os/time.ts'
 import { AddressRefused, addressFor, hostOf, type Resolve } from './address.ts'
 
-/** Content of a delivery. */
 export interface Message {
   /** Id that stays the same in all attempts. */
   readonly id: string
   readonly body: string
 }
 
-/** Result of one attempt. */
 export interface Outcome {
   readonly isDelivered: boolean
   /** For the list of hooks: a status, or what prevented one. */
@@ -113,7 +111,6 @@ const PREFIX = 'whsec_'
 /** Length of a secret; Standard Webhooks allows 24 to 64. */
 const SECRET_BYTES = 32
 
-/** A new secret, as Standard Webhooks writes them. */
 export function makeSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64')
 }

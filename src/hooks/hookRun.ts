@@ -228,7 +228,6 @@ function messageOf({ id }: Hook, line: ChangeLine): Message {
 }
 
 export interface BackOff {
-  /** After the first failure. */
   readonly firstMs: number
   readonly mostMs: number
   /** How long deliveries of a hook may fail before it is parked. */

@@ -24,7 +24,6 @@ interface Pauses {
   readonly electMs: number
   /** Between two looks at what operators have changed. */
   readonly reloadMs: number
-  /** After a fault. */
   readonly againMs: number
 }
 

@@ -19,7 +19,6 @@ export interface Hook {
   readonly nextAttemptMs: number | null
 }
 
-/** Progress of a hook that is saved after deliveries. */
 export interface Progress {
   readonly place: ChangesToken
   readonly status: string | null
@@ -31,7 +30,6 @@ export interface Progress {
   readonly parkedFor: string | null
 }
 
-/** How many hooks the database has. */
 export type HookStates = Readonly<Record<'active' | 'paused' | 'parked', number>>
 
 /** Any number that no other program on the database is likely to lock. */
@@ -83,7 +81,6 @@ export class Session {
     return 'sender'
   }
 
-  /** How many there are in each state. */
   async states(): Promise<HookStates> {
     const [row] = await this.run(
       (sql) => sql<HookStates[]>`
@@ -93,7 +90,6 @@ export class Session {
     return row as HookStates
   }
 
-  /** Returns the active hooks. */
   hooks(): Promise<Hook[]> {
     return this.run(async (sql) => {
       const rows = await sql`
@@ -126,7 +122,6 @@ export class Session {
     return saved.count === 1
   }
 
-  /** Runs a statement that changes nothing. */
   read({ text, values }: Statement): Promise<Row[]> {
     return this.run((sql) => sql.unsafe(text, values as string[], { prepare: false }).values()) as Promise<Row[]>
   }

@@ -14,7 +14,6 @@ export interface ListedHook {
   readonly url: string
   readonly events: readonly string[]
   readonly state: 'active' | 'failing' | 'paused' | 'parked'
-  /** How long it has been so. */
   readonly since: string
   readonly reason: string | null
   readonly lastStatus: string | null
@@ -90,7 +89,6 @@ export class HookStore {
     })
   }
 
-  /** All of them, the oldest first. */
   async list(): Promise<ListedHook[]> {
     const rows = await this.sql<(Omit<ListedHook, 'waiting'> & ChangesPlace)[]>`
       select id, url, to_json(events) as events, position::text, number::text, reason, last_status as "lastStatus",

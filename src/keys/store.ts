@@ -69,7 +69,6 @@ export class KeyStore {
     })
   }
 
-  /** Every key there ever was, by name, the latest first. */
   list(): Promise<ListedKey[]> {
     return this.run(statements.selectAll)
   }

@@ -70,7 +70,6 @@ export function gauge(cell: Cell, value: number): void {
   cells[cell] = value
 }
 
-/** A series of a histogram. */
 interface Histogram {
   readonly first: Cell
   readonly bounds: readonly number[]
@@ -96,7 +95,6 @@ STATUSES.forEach((status, index) => {
 const requestSeconds = byKind(metrics.requestSeconds.labels.kind, (kind) => histogramOf('requestSeconds', kind))
 const statementSeconds = byKind(metrics.statementSeconds.labels.kind, (kind) => histogramOf('statementSeconds', kind))
 const delays = histogramOf('delays')
-/** Statements of each kind that have failed. */
 export const failureCells = byKind(metrics.failures.labels.kind, (kind) => cellOf('failures', kind))
 
 /** Counts a request that was answered. `route`: its pattern; null: its path leads nowhere. */
@@ -117,17 +115,14 @@ const charges = {
   key: [cellOf('limited', 'key', 'refused'), cellOf('limited', 'key', 'admitted')],
 } as const
 
-/** Counts a request that was charged, to its key or to its address. */
 export function countCharge(charged: 'key' | 'address', isAdmitted: boolean): void {
   ;(cells[charges[charged][isAdmitted ? 1 : 0]] as number) += 1
 }
 
-/** Counts a statement that was answered. */
 export function countStatement(kind: KindOfStatement, ms: number): void {
   observe(statementSeconds[kind], ms / 1_000)
 }
 
-/** Counts how late a timer was. */
 export function countDelay(ms: number): void {
   observe(delays, ms / 1_000)
 }
@@ -145,7 +140,6 @@ function labelsOf(route: string, index: number): Sample['labels'] {
   return { route, method, status: STATUSES[index % STATUSES.length] as string }
 }
 
-/** The first of `length` new cells. */
 function claim(length: number): Cell {
   return cells.push(...new Array<number>(length).fill(0)) - length
 }

@@ -1,6 +1,5 @@
 import { type Metric, type MetricName, metrics, type Sample } from './declared.ts'
 
-/** The type of what `writeMetrics` writes. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** The text that Prometheus reads, of every metric that has a value. Exposition formats, text-based format */

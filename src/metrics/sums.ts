@@ -5,9 +5,7 @@ import { type Metric, type MetricName, metrics, type Sample } from './declared.t
 interface Slot {
   process: number
   isRunning: boolean
-  /** Samples that the process has sent last. */
   samples: Samples
-  /** Counts of the processes before it. */
   before: Partial<Record<MetricName, readonly Sample[]>>
 }
 
@@ -40,7 +38,6 @@ export class MetricSums {
     return this.slots.findIndex((slot) => slot.process === process && slot.isRunning) + 1
   }
 
-  /** The values of a metric of the workers. */
   samples(name: MetricName): Sample[] {
     const { type, from }: Metric = metrics[name]
     const parts = this.slots.map(({ isRunning, samples, before }) =>

@@ -45,7 +45,6 @@ export class ListenSocket {
     this.set(SO_ATTACH_FILTER, program)
   }
 
-  /** Ends a pause. */
   acceptAgain(): void {
     this.set(SO_DETACH_FILTER, words(0))
   }

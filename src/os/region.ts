@@ -126,7 +126,6 @@ export class RegionFile {
   }
 }
 
-/** Writes an empty region into a file of its own. @throws Error of the file system */
 function writeRegion(descriptor: number, format: string, words: number): void {
   // Every byte is written: a sparse file on a full memory disk would kill us when a page of it is touched.
   const bytes = words * 4
@@ -153,7 +152,6 @@ export function openRegion(path: string): Region {
 const WORDS_MAX = 2 ** 31 - 1
 /** The type by which `statfs` names a file system in memory, whose size may be more than the machine has. */
 const TMPFS_MAGIC = 0x01021994
-/** Share of the available memory. */
 const MEMORY_SHARE = 0.8
 const FULL = ['ENOSPC', 'EFBIG', 'EDQUOT']
 
@@ -173,7 +171,6 @@ function noRoom(file: string, bytes: number, error: { code?: string }): Error {
   })
 }
 
-/** In bytes, by the kernel's estimate. */
 function availableMemory(): number {
   if (process.platform !== 'linux') return freemem()
   const [, kilobytes] = /^MemAvailable: +(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'latin1')) ?? []

@@ -37,7 +37,6 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
   })
 }
 
-/** Some milliseconds are hardly felt by others. */
 const TURN_MS = 3
 
 /**

@@ -20,7 +20,6 @@ export interface DeclaredColumn extends Part {
 }
 
 export interface ForeignKey extends ColumnPart {
-  /** The table referred to. */
   readonly table: string
 }
 
@@ -53,7 +52,6 @@ export function declaredTables(entities: readonly Entity[], quote: Quote, prefix
   return referredFirst(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
 }
 
-/** The table of one entity, in the words of SQL. */
 class Declaration {
   private readonly id: string
   private readonly name: string

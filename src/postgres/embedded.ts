@@ -25,7 +25,6 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>
 }
 
-/** Another process holds the data folder. */
 export class DataDirInUse extends Error {}
 
 interface Options extends RunnerOptions {

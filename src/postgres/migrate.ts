@@ -9,13 +9,11 @@ export function migrationFolders({ migrationsDir }: { readonly migrationsDir: st
   return migrationsDir === null ? [MIGRATIONS] : [MIGRATIONS, migrationsDir]
 }
 
-/** The names of all migrations that a database has. */
 export function migrationNames(config: { readonly migrationsDir: string | null }): string[] {
   return migrationFolders(config).flatMap((folder) => readMigrations(folder).map(({ file }) => file))
 }
 
 export interface Migration {
-  /** `0001_company.sql`. */
   readonly file: string
   readonly checksum: string
   readonly text: string

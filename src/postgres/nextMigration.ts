@@ -8,7 +8,6 @@ import { alterText, constraintText, indexText, TableDifference } from './tableDi
 export interface NextMigration {
   /** The SQL; '' where nothing is lacking. */
   readonly text: string
-  /** The tables that it makes or changes. */
   readonly tables: readonly string[]
   /** Differences for which no SQL is written, each with what the developer has to do. */
   readonly remarks: readonly string[]
@@ -129,7 +128,6 @@ function created(declared: DeclaredTable, later: readonly ForeignKey[], quote: Q
   return indexes.length === 0 ? [create] : [create, indexText(table, indexes, quote)]
 }
 
-/** Triggers that record which rows have changed. */
 function recorded(table: string): string {
   return `-- Without these triggers no server keeps the table in memory, and its rows have no lines of what has changed.
 select record_changes_of('${table}');`

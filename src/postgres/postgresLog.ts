@@ -4,7 +4,6 @@ import { join } from 'node:path'
 const LOG_FILE = 'postgres.log'
 const LOG_BYTES_MAX = 1024 * 1024
 
-/** Opens PostgreSQL's log to append to it. */
 export function openLog(dataDir: string) {
   const path = logOf(dataDir)
   // The log of the last run stays, since it may say why that ended; older ones are deleted.
@@ -12,7 +11,6 @@ export function openLog(dataDir: string) {
   return { path, file: openSync(path, 'a', 0o600) }
 }
 
-/** The path of PostgreSQL's log. */
 export const logOf = (dataDir: string) => join(dataDir, LOG_FILE)
 
 /** The last lines behind the first `from` bytes; '' where an operator has deleted the file. */

@@ -3,7 +3,6 @@ import { EXPOSITION_TYPE } from '../metrics/exposition.ts'
 import { withDeadline } from '../os/time.ts'
 import { StartError } from './startError.ts'
 
-/** A running port for those who run the server. */
 export interface AdminServer {
   readonly url: string
   stop(): void
@@ -11,7 +10,6 @@ export interface AdminServer {
 
 interface AdminParts {
   metrics(): Promise<string>
-  /** Returns whether a worker is there. */
   isLive(): boolean
   /** Rejects, as a false does, where requests cannot be served. */
   isReady(): Promise<boolean>

@@ -20,7 +20,6 @@ interface Surroundings {
   readonly log: Log
 }
 
-/** How often it is written down which keys were used. */
 const USED_EVERY_MS = 10_000
 
 /** A worker's admission, and what keeps its keys those of the database. */

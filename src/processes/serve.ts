@@ -9,7 +9,6 @@ import { type Started, Supervisor } from './supervisor.ts'
 
 /** A second signal this soon is the first one again: a terminal sends it to the whole group, npm passes it on. */
 const SAME_SIGNAL_MS = 1_000
-/** Between checks whether the launcher lives. */
 const LAUNCHER_MS = 1_000
 
 /**
@@ -67,7 +66,6 @@ export async function serve(config: Config, launcher: number, misses: readonly N
   }
 }
 
-/** Returns whether only this machine can reach the address. */
 function isOwnMachine(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.[\d.]+$/.test(host)
 }

@@ -98,7 +98,6 @@ function requireFree(at: Listening): Promise<void> {
   })
 }
 
-/** The StartError for a port that is taken. */
 export function portTaken({ host, port, setting = 'PORT' }: Listening): StartError {
   return new StartError(`port ${port} on ${host} is taken by another program: stop it, or set ${setting}`)
 }

@@ -30,10 +30,8 @@ import {
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
-/** Facts about a server that has started. */
 export interface Started {
   readonly url: string
-  /** Null: there is no port for metrics. */
   readonly adminUrl: string | null
   readonly workers: number
   /** To be shown to a developer; null where the operator makes the keys. */
@@ -43,7 +41,6 @@ export interface Started {
   readonly isServing: boolean
 }
 
-/** Between attempts to reach a database that is away. */
 const AGAIN_MS = 250
 /** Answers within this time ask clients to close their connections, so that none is cut. */
 const LEAVE_MS = 250
@@ -136,7 +133,6 @@ export class Supervisor {
     for (const release of this.releases.splice(0)) release()
   }
 
-  /** Ends what runs without waiting for it. */
   async kill(): Promise<void> {
     this.pool?.kill()
     this.running?.kill()
@@ -170,7 +166,6 @@ export class Supervisor {
       this.log.warn('changes of tables are not recorded: triggers are missing or disabled', { tables: tables.join(' ') })
   }
 
-  /** Begins to delete expired rows, and to deliver webhooks. */
   private startChores(url: string) {
     const { config, entities, log } = this
     const { changesDays, hooksAllow } = config

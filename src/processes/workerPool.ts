@@ -68,7 +68,6 @@ export class WorkerPool {
     await Promise.all([...this.workers.keys()].map((worker) => worker.poll()))
   }
 
-  /** Sends a message to all workers. */
   broadcast(message: ToWorker): void {
     for (const worker of this.workers.keys()) worker.send(message)
   }

@@ -34,7 +34,6 @@ const STARTING = Number.NEGATIVE_INFINITY
 /** How long a scrape waits for the counts of a worker that is busy; then it has those of its last answer. */
 const POLL_MS_MAX = 500
 
-/** The messages of a worker that concern others. */
 interface WorkerEvents {
   onKeys(limits: OwnLimits, worker: WorkerProcess): void
   onSamples(samples: Samples): void
@@ -87,7 +86,6 @@ export class WorkerProcess {
     return this.child.exited
   }
 
-  /** The signal or the exit code that it ended with. */
   get end(): string {
     return String(this.child.signalCode ?? this.child.exitCode)
   }
