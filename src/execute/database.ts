@@ -1,8 +1,9 @@
+import { cellOf, count, countStatement, failureCells } from '../metrics/counts.ts'
+import type { KindOfStatement } from '../metrics/declared.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { Batcher } from './batcher.ts'
 import { Deadlines, QUERY_MS_MAX } from './deadlines.ts'
-import { Meter, type MeterOptions } from './meter.ts'
 import { busyWithWrites, errorFor, isUndone, isUnknown, missedDeadline, outcomeUnknown } from './outcomes.ts'
 import { closePool, HOLDING, openPool, type Pool, type PoolOptions } from './pool.ts'
 import { PreparedShapes } from './prepared.ts'
@@ -10,7 +11,11 @@ import { classify, type Verdict } from './sqlstate.ts'
 import { WriteTurns } from './turns.ts'
 import { type DriverQuery, Sending, type Work, workOf } from './work.ts'
 
-export interface DatabaseOptions extends PoolOptions, MeterOptions {
+export interface DatabaseOptions extends PoolOptions {
+  /** Kind in metrics; default: read or write, by the statement. */
+  kind?: Extract<KindOfStatement, 'list' | 'longWrite'>
+  /** Gets the text of each statement, in which no value stands, and how long it took. */
+  onStatement?(text: string, ms: number): void
   /** Waiting for a connection included; default: 5 s. */
   queryMsMax?: number
   /** Writes over connections of this name were given up, and may still be done; after `closed` no more are sent. */
@@ -19,6 +24,7 @@ export interface DatabaseOptions extends PoolOptions, MeterOptions {
   spare?: Database
 }
 
+const RENEWALS = cellOf('renewals')
 const QUERIES_MAX = 1_000
 /** After this time statements no longer wait for an earlier batch of their text; for writes sooner, since they meet locks. */
 const READING_MS_MAX = 500
@@ -39,7 +45,6 @@ export class Database {
   private readonly reads: Batcher
   private readonly writes: Batcher
   private readonly turns: WriteTurns
-  private readonly meter: Meter
   private inFlight = 0
   private pools = 0
   private stuck = 0
@@ -52,7 +57,6 @@ export class Database {
     this.queryMsMax = options.queryMsMax ?? QUERY_MS_MAX
     this.deadlines = new Deadlines(this.queryMsMax)
     this.turns = new WriteTurns(options.poolSize)
-    this.meter = new Meter(options)
     this.reads = this.batcher(true)
     this.writes = this.batcher(false)
     this.pool = openPool(this.options, this.pools++)
@@ -80,7 +84,7 @@ export class Database {
     const ask = statement.batch
       ? () => this.writes.ask(statement, sending)
       : () => this.run(workOf(statement, performance.now() + SENT_SHARE * this.queryMsMax, true, sending))
-    return this.admit(ask, sending, statement)
+    return this.admit(ask, sending, Boolean(statement.once))
   }
 
   /** Statements under way: requested, and handed to the driver. */
@@ -116,16 +120,12 @@ export class Database {
   }
 
   /** Refuses queries past QUERIES_MAX; gives up each one at its deadline, batched or not. */
-  private async admit(
-    ask: () => Promise<Row[]>,
-    sending: Sending | null = null,
-    statement: Batchable | null = null,
-  ): Promise<Row[]> {
+  private async admit(ask: () => Promise<Row[]>, sending: Sending | null = null, hasKey = false): Promise<Row[]> {
     if (this.inFlight >= QUERIES_MAX) throw missedDeadline(new Error('too many queries wait for the database'))
     this.inFlight++
     const { pool } = this
     try {
-      return await this.deadlines.race(ask(), () => this.missed(pool, sending, statement))
+      return await this.deadlines.race(ask(), () => this.missed(pool, sending, hasKey))
     } finally {
       this.inFlight--
     }
@@ -192,7 +192,11 @@ export class Database {
       return rows.length > 0 && rows[0] === undefined ? rows.filter(Boolean) : rows
     } finally {
       pool.running--
-      this.meter.note(statement.text, sending !== null, startMs, isAnswered)
+      const { onStatement, kind = sending === null ? 'read' : 'write' } = this.options
+      const ms = performance.now() - startMs
+      countStatement(kind, ms)
+      if (!isAnswered) count(failureCells[kind])
+      onStatement?.(statement.text, ms)
       if (pool.isRetired && pool.running === 0) closePool(pool)
     }
   }
@@ -205,13 +209,13 @@ export class Database {
     return 'notSent'
   }
 
-  private missed(pool: Pool, sending: Sending | null, statement: Batchable | null): Error {
+  private missed(pool: Pool, sending: Sending | null, hasKey: boolean): Error {
     if (sending?.isHeldUp) return busyWithWrites()
     if (sending) this.withdraw(sending)
     const cause = this.refusal ?? new Error('a query missed its deadline')
     // One frozen pool misses many deadlines at once; they must not count against the pool that has replaced it.
     if (this.refusal === null && this.pool === pool && ++this.stuck >= STUCK_MAX) this.renew()
-    return sending?.mayBeDone ? outcomeUnknown(cause, Boolean(statement?.once)) : missedDeadline(cause)
+    return sending?.mayBeDone ? outcomeUnknown(cause, hasKey) : missedDeadline(cause)
   }
 
   /** A connection that opens for a statement that was taken back stays without use, so the statement's pool is replaced. */
@@ -219,11 +223,9 @@ export class Database {
     if (sending.withdraw() === this.pool && !this.isEnded) this.renew()
   }
 
-  /**
-   * Replaces the connections. The old ones end with their last query: else the driver would open new ones for those that wait.
-   */
+  /** Replaces the connections. The old ones end with their last query: else the driver would open new ones for those that wait. */
   private renew() {
-    this.meter.noteRenewal()
+    count(RENEWALS)
     this.stuck = 0
     this.shapes.forget()
     const old = this.pool

@@ -1,8 +1,3 @@
-interface Waiting {
-  dueMs: number
-  miss(): void
-}
-
 /** PostgreSQL itself stops a statement after this time, so that no slow one outlives its request by long. */
 export const STATEMENT_MS_MAX = 3_000
 /** A query without an answer is given up, the wait for a connection included: its client gets a 503. */
@@ -12,7 +7,7 @@ const SWEEP_MS = 100
 
 /** One deadline for many promises, with one timer for all of them: a timer for each would cost more than the race. */
 export class Deadlines {
-  private readonly waiting = new Set<Waiting>()
+  private readonly waiting = new Set<{ readonly dueMs: number; miss(): void }>()
   private timer: ReturnType<typeof setInterval> | null = null
 
   constructor(private readonly afterMs: number) {}

@@ -5,6 +5,7 @@ import { LruCache } from '../model/lruCache.ts'
 import { param, type Row, type Statement, sql, toStatement } from '../model/sql.ts'
 import type { Database } from './database.ts'
 import { Deadlines, QUERY_MS_MAX, STATEMENT_MS_MAX } from './deadlines.ts'
+import { retryLater } from './outcomes.ts'
 import { isCancelled, isTooCostly } from './sqlstate.ts'
 import { Turns } from './turns.ts'
 
@@ -196,6 +197,5 @@ function cancelling(backend: number): Statement {
 
 /** Beside other lists, this one has waited too long. */
 export function busyWithLists(): ApiError {
-  const message = 'The server is busy with other lists; retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' } })
+  return retryLater('The server is busy with other lists; retry after the seconds in Retry-After.')
 }

@@ -1,8 +1,9 @@
-import { ApiError } from '../errors.ts'
+import type { ApiError } from '../errors.ts'
 import type { Batchable } from '../model/batch.ts'
 import type { Row } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 import { Database, type DatabaseOptions } from './database.ts'
+import { retryLater } from './outcomes.ts'
 
 /** The limits of every other statement, for these. */
 const LONG_STATEMENT_MS_MAX = 60_000
@@ -24,14 +25,9 @@ export class LongWrites {
   private waiting = 0
 
   constructor(options: DatabaseOptions) {
-    const limits = {
-      kind: 'longWrite' as const,
-      poolSize: 1,
-      statementMsMax: LONG_STATEMENT_MS_MAX,
-      queryMsMax: LONG_QUERY_MS_MAX,
-    }
+    const limits = { poolSize: 1, statementMsMax: LONG_STATEMENT_MS_MAX, queryMsMax: LONG_QUERY_MS_MAX }
     const name = options.name === undefined ? {} : { name: `${options.name}/long` }
-    this.own = new Database({ ...options, ...limits, ...name })
+    this.own = new Database({ ...options, ...limits, ...name, kind: 'longWrite' })
   }
 
   /** Runs a statement when its turn has come, again only when it had no effect. @throws as `Database.write` */
@@ -63,5 +59,5 @@ export class LongWrites {
 
 function busy(): ApiError {
   const message = 'Other changes of names that many rows copy are under way; retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '10' } })
+  return retryLater(message, undefined, 10)
 }

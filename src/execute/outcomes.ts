@@ -16,22 +16,25 @@ export function isUnknown(error: unknown, verdict: Verdict): boolean {
   return verdict === 'lost' || (verdict === 'fault' && !(error instanceof postgres.PostgresError))
 }
 
-/** It was not sent in time: certainly nothing was done. */
+/** It was not sent in time. */
 export function missedDeadline(cause?: unknown): ApiError {
   return unavailable(cause ?? new Error('a query missed its deadline'))
 }
 
-/** Certainly nothing was done. */
 export function unavailable(cause: unknown): ApiError {
-  const message = 'The database does not answer at the moment; retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
+  return retryLater('The database does not answer at the moment; retry after the seconds in Retry-After.', cause)
 }
 
-/** Writes of the same rows, or of the same key, have left it no time: certainly nothing was done. */
+/** Nothing was done; after `seconds` a retry may do. */
+export function retryLater(message: string, cause?: unknown, seconds = 1): ApiError {
+  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': String(seconds) }, cause })
+}
+
+/** Writes of the same rows, or of the same key, have left it no time. */
 export function busyWithWrites(cause?: unknown): ApiError {
   const message =
     'Other writes of these rows, or of this key, are under way; nothing was written: retry after the seconds in Retry-After.'
-  return new ApiError('ServiceUnavailable', message, { headers: { 'Retry-After': '1' }, cause })
+  return retryLater(message, cause)
 }
 
 function readOnly(cause: unknown): ApiError {
@@ -41,13 +44,11 @@ function readOnly(cause: unknown): ApiError {
 
 /** A write was sent, and its answer is not there. `hasKey`: it does nothing the second time, so that a retry is safe. D44 */
 export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
-  const before = 'The write may have been done, or not.'
-  if (hasKey) {
-    const message = `${before} Send it again with the same Idempotency-Key after the seconds in Retry-After.`
-    return new ApiError('OutcomeUnknown', message, { headers: { 'Retry-After': '1' }, cause })
-  }
-  const message = `${before} Read what is stored before you send it again, or send an Idempotency-Key with it.`
-  return new ApiError('OutcomeUnknown', message, { cause })
+  const remedy = hasKey
+    ? 'Send it again with the same Idempotency-Key after the seconds in Retry-After.'
+    : 'Read what is stored before you send it again, or send an Idempotency-Key with it.'
+  const headers: Record<string, string> = hasKey ? { 'Retry-After': '1' } : {}
+  return new ApiError('OutcomeUnknown', `The write may have been done, or not. ${remedy}`, { headers, cause })
 }
 
 /**

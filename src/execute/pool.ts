@@ -7,9 +7,7 @@ export interface PoolOptions {
   poolSize: number
   /** False behind a pooler in transaction mode, where a prepared statement may be on another connection. */
   prepare: boolean
-  /**
-   * A pooler is between: its connections take no settings of ours, and have no name that is ours alone. Default: not `prepare`.
-   */
+  /** A pooler is between: connections take no settings of ours, and have no name that is ours alone. Default: not `prepare`. */
   isPooled?: boolean
   /** Prefix of the names of its connections, by which those with a write that was given up are ended. */
   name?: string
@@ -58,10 +56,8 @@ export function closePool({ sql, resolveClosed }: Pool) {
   sql.end({ timeout: 0 }).then(resolveClosed, resolveClosed)
 }
 
-function connect(
-  { url, poolSize, prepare, isPooled = !prepare, statementMsMax, lockMsMax }: PoolOptions,
-  name: string,
-): postgres.Sql {
+function connect(options: PoolOptions, name: string): postgres.Sql {
+  const { url, poolSize, prepare, isPooled = !prepare, statementMsMax = STATEMENT_MS_MAX, lockMsMax } = options
   return connectTo(url, {
     max: poolSize,
     // No pipelining: PgBouncer releases its connection to the database at the end of a statement, and a Parse that was pipelined
@@ -73,7 +69,7 @@ function connect(
       application_name: name,
       TimeZone: 'UTC',
       DateStyle: 'ISO',
-      statement_timeout: statementMsMax ?? STATEMENT_MS_MAX,
+      statement_timeout: statementMsMax,
       // A pooler would refuse it, unless an operator lets it through to no effect.
       ...(lockMsMax === undefined || isPooled ? {} : { lock_timeout: lockMsMax }),
       // Compiling a plan costs more than any of our statements.

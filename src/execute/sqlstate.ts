@@ -77,14 +77,18 @@ export function isAway(error: unknown): boolean {
 
 /** Returns whether the error, or its cause, says that the statement was ended, by its time or by a request. */
 export function isCancelled(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
-  return code === '57014' || (cause !== undefined && isCancelled(cause))
+  return hasCode(error, ['57014'])
 }
 
 /** Returns whether PostgreSQL ended the statement, since it took too long, or wrote more temporary files than it may. */
 export function isTooCostly(error: unknown): boolean {
+  return hasCode(error, ['57014', '53400'])
+}
+
+/** Returns whether the error, or its cause, has one of these codes. */
+function hasCode(error: unknown, codes: readonly unknown[]): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown }
-  return code === '57014' || code === '53400' || (cause !== undefined && isTooCostly(cause))
+  return codes.includes(code) || (cause !== undefined && hasCode(cause, codes))
 }
 
 export function classify(error: unknown): Verdict {

@@ -7,12 +7,10 @@ interface Usage {
   atMs: number
 }
 
-interface Waiter {
-  readonly begin: (release: () => void) => void
-}
+type Begin = (release: () => void) => void
 
 interface Party {
-  readonly waiters: Waiter[]
+  readonly waiters: Begin[]
   running: number
 }
 
@@ -37,10 +35,10 @@ export class Turns {
   ) {}
 
   /** Calls `begin` when the asker's turn has come, at once if there is a place; `release` ends the turn. */
-  take(asker: string, begin: (release: () => void) => void): void {
+  take(asker: string, begin: Begin): void {
     let party = this.parties.get(asker)
     if (!party) this.parties.set(asker, (party = { waiters: [], running: 0 }))
-    party.waiters.push({ begin })
+    party.waiters.push(begin)
     this.grant()
   }
 
@@ -55,12 +53,11 @@ export class Turns {
   private grant(): void {
     for (let next = this.next(); next !== null; next = this.next()) {
       const [asker, party] = next
-      const waiter = party.waiters.shift() as Waiter
-      this.start(asker, party, waiter)
+      this.start(asker, party, party.waiters.shift() as Begin)
     }
   }
 
-  private start(asker: string, party: Party, { begin }: Waiter): void {
+  private start(asker: string, party: Party, begin: Begin): void {
     const startMs = this.nowMs()
     let isHeld = true
     party.running++
