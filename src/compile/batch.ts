@@ -205,6 +205,6 @@ export function columnOf(operands: readonly Operand[]): (param: Param) => Sql {
   return (param) => sql`b."V${integer(operands.findIndex((operand) => operand.param === param) + 1)}"`
 }
 
-function list(parts: readonly Sql[]): Sql {
+export function list(parts: readonly Sql[]): Sql {
   return join(parts, sql`, `)
 }

@@ -1,9 +1,9 @@
 import type { Batchable, Once } from '../model/batch.ts'
 import type { Entity, Property } from '../model/entity.ts'
 import { integer, join, type Param, param, replaceParams, type Sql, sql, toStatement } from '../model/sql.ts'
-import { allFound, columnOf, type InsertParts, lookup, type Operand, rowsOf, setsKey } from './batch.ts'
+import { allFound, columnOf, type InsertParts, list, lookup, type Operand, rowsOf, setsKey } from './batch.ts'
 import { answerOf, isFirst } from './once.ts'
-import { freeOfNew, insertParts, list, operandsOf, paramsOf, writtenNames } from './parts.ts'
+import { freeOf, insertParts, operandsOf, paramsOf, writtenNames } from './parts.ts'
 import { ShapeCache } from './shapes.ts'
 
 const shapes = new ShapeCache(200)
@@ -24,10 +24,7 @@ const WRITTEN = sql`"W"`
  */
 export function compileCreateRows(entity: Entity, values: readonly string[], once: Once | null, asker: string): Batchable {
   const shape = `rows${once ? ' once' : ''} ${entity.table}`
-  const { text } = shapes.get(shape, () => ({
-    text: compile(entity, writableOf(entity), once !== null),
-    batch: null,
-  }))
+  const { text } = shapes.get(shape, () => ({ text: compile(entity, writableOf(entity), once !== null), batch: null }))
   const keys = once ? [once.key, once.request] : []
   return { text, values: [...values, ...keys, asker], batch: null, once, asker }
 }
@@ -63,7 +60,7 @@ function found(
   condition: Sql,
 ): Sql {
   const { from } = rowsOf(operands, (index) => sql`${(operands[index] as Operand).param}`)
-  const conditions = [...(sources.length === 0 ? [] : [allFound(sources)]), ...freeOfNew(entity, changed, operands)]
+  const conditions = [...(sources.length === 0 ? [] : [allFound(sources)]), ...freeOf(entity, changed, operands, null)]
   if (conditions.length === 0) return sql`select b.*, true as "All" from ${from}${condition}`
   const value = columnOf(operands)
   const lookups = replaceParams(list([sql`b.*`, ...sources.map(lookup)]), value)

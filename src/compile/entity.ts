@@ -10,6 +10,7 @@ import {
   batchUpdate,
   insertOne,
   isAmong,
+  list,
   type Operand,
   OWN_ID,
   type Source,
@@ -23,7 +24,6 @@ import {
   columns,
   freeOf,
   insertParts,
-  list,
   operandsOf,
   paramsOf,
   sourcesOf,
@@ -107,7 +107,10 @@ export function compileUpdate(
       among: among[0]?.param ?? null,
     }
     const few = (most: number) => copying.map((copies) => areFew(copies, OWN_ID, most))
-    const rules = (row: Sql) => [...rulesOf(entity, changed, operands, row), ...freeOf(entity, changed, operands)]
+    const rules = (row: Sql) => [
+      ...rulesOf(entity, changed, operands, row),
+      ...freeOf(entity, changed, operands, (operands.at(-1) as Operand).param),
+    ]
     const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
     const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
     const first = lockedInOrder(entity, changed, operands)

@@ -47,12 +47,10 @@ function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery):
   return shape
 }
 
-/** Returns whether all rows belong to one other row: they are few as a rule, and there are as many such lists as those rows. */
-function isNarrow(query: ListQuery): boolean {
-  return ownerOf(query) !== null
-}
-
-/** The row whose list it is, by a name of it; null: the list is of no single row. */
+/**
+ * The row to which all rows of the list belong, by a name of it: they are few as a rule, and there are as many such lists as those
+ * rows. Null: they belong to none.
+ */
 export function ownerOf({ filters }: ListQuery): string | null {
   for (const { property, operator, value } of filters)
     if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`
@@ -64,7 +62,7 @@ function batchOf(query: ListQuery, piece: Sql, operands: readonly Param[]): Batc
   const { filters } = query
   const kinds = filters.flatMap(({ property, value }) => (value === null ? [] : [property.kind]))
   const isComparable = filters.every(({ anyOf }) => anyOf === undefined) && kinds.every(({ columnType }) => columnType !== 'text')
-  if (!isNarrow(query) || !isComparable) return null
+  if (ownerOf(query) === null || !isComparable) return null
   const types = kinds.map(({ columnType }) => columnType)
   const typed = operands.map((param, index) => ({ param, type: types[index] as string }))
   return batchQuery(piece, typed)

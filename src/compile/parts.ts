@@ -2,7 +2,7 @@ import type { Entity, Property } from '../model/entity.ts'
 import type { OrderKey } from '../model/order.ts'
 import type { Filter } from '../model/query.ts'
 import { integer, join, name, type Param, param, type Sql, sql } from '../model/sql.ts'
-import type { InsertParts, Operand, Source } from './batch.ts'
+import { type InsertParts, list, type Operand, type Source } from './batch.ts'
 import type { Compiled } from './shapes.ts'
 
 // What statements that set properties have in common.
@@ -50,17 +50,10 @@ export function paramsOf(operands: readonly Operand[]): Param[] {
   return operands.map((operand) => operand.param)
 }
 
-export function list(parts: readonly Sql[]): Sql {
-  return join(parts, sql`, `)
-}
-
 /** The columns of every property, in the order in which the JSON writers take them; of `table` where two have them. */
 export function columns(entity: Entity, table?: Sql): Sql {
   const prefix = table ? sql`${table}.` : sql``
-  return join(
-    entity.properties.map((property) => sql`${prefix}${name(property.column)}`),
-    sql`, `,
-  )
+  return list(entity.properties.map((property) => sql`${prefix}${name(property.column)}`))
 }
 
 /** Names of the columns that a write returns: no column of an entity has a capital letter. */
@@ -90,10 +83,7 @@ export function where(conditions: readonly Sql[]): Sql {
  * column's, so each single-property order is that of the index on (column, id), or of that index read backwards.
  */
 export function orderBy(keys: readonly OrderKey[]): Sql {
-  return join(
-    keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))),
-    sql`, `,
-  )
+  return list(keys.map(({ property, descending }) => (descending ? sql`${name(property.column)} desc` : name(property.column))))
 }
 
 /** A row with a value that another one has is left out, also where that is written at the same time: nothing has to fail. */
@@ -109,21 +99,12 @@ export function aloneIfUnique(changed: readonly Property[], compiled: Compiled):
   return changed.some(({ unique }) => unique !== null) ? { ...compiled, batch: null } : compiled
 }
 
-/** Conditions that no row has a unique value of a new one; between simultaneous writes the constraint decides. */
-export function freeOfNew(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql[] {
+/** Conditions that no row, but for `own`, has a unique value that is written; between simultaneous writes the constraint decides. */
+export function freeOf(entity: Entity, changed: readonly Property[], operands: readonly Operand[], own: Param | null): Sql[] {
+  const others = own === null ? sql`` : sql` and taken.id <> ${own}`
   return changed.flatMap(({ column, unique }, index) => {
     if (unique === null) return []
     const value = sql`taken.${name(column)} = ${(operands[index] as Operand).param}`
-    return [sql`not exists (select from ${name(entity.table)} as taken where ${value})`]
-  })
-}
-
-/** Conditions that no other row has a unique value that is changed; between simultaneous updates the constraint decides. */
-export function freeOf(entity: Entity, changed: readonly Property[], operands: readonly Operand[]): Sql[] {
-  const id = (operands.at(-1) as Operand).param
-  return changed.flatMap(({ column, unique }, index) => {
-    if (unique === null) return []
-    const value = sql`taken.${name(column)} = ${(operands[index] as Operand).param}`
-    return [sql`not exists (select from ${name(entity.table)} as taken where ${value} and taken.id <> ${id})`]
+    return [sql`not exists (select from ${name(entity.table)} as taken where ${value}${others})`]
   })
 }

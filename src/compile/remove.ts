@@ -8,8 +8,8 @@ import { onceRemove } from './once.ts'
 import { columns } from './parts.ts'
 
 type Compiled = { readonly text: string; readonly batch: Batch }
-/** By what the text depends on beside the entity. */
-const known = new Map<string, WeakMap<Entity, Compiled>>()
+const anyVersion = new WeakMap<Entity, Compiled>()
+const someVersions = new WeakMap<Entity, Compiled>()
 
 /**
  * Compiles the deletion of one row. It returns the row as it was, and the transaction; or no row if a row of `referring` refers
@@ -23,37 +23,26 @@ export function compileRemove(
   referring: readonly ReferringColumn[],
 ): Batchable {
   if (once) {
-    const returning = returningOf(entity)
     const [own, among, key] = [param(id), versions === null ? null : param(versions), param(asker)]
-    const remove = (isFirst: Sql) => removeOne(entity, referring, own, among, key, returning, sql` and ${isFirst}`)
+    const remove = (isFirst: Sql) => removeOne(entity, referring, own, among, key, sql` and ${isFirst}`)
     return { ...toStatement(onceRemove(once, remove)), once, asker }
   }
-  const shape = versions === null ? '' : 'if'
-  const compiled = compiledOf(entity, shape, () =>
-    compile(entity, referring, versions === null ? null : param(null), returningOf(entity)),
-  )
+  const known = versions === null ? anyVersion : someVersions
+  let compiled = known.get(entity)
+  if (!compiled) known.set(entity, (compiled = compile(entity, referring, versions === null ? null : param(null))))
   const values = [id, ...(versions === null ? [] : [versions]), asker]
   return { text: compiled.text, values, batch: compiled.batch, asker }
 }
 
+/** Of a row that is deleted `xmin` is the write before. */
 function returningOf(entity: Entity): Sql {
-  // Of a row that is deleted `xmin` is the write before.
   return sql`returning ${columns(entity, sql`t`)}, t.xmax::text`
 }
 
-function compiledOf(entity: Entity, shape: string, make: () => Compiled): Compiled {
-  let ofShape = known.get(shape)
-  if (!ofShape) known.set(shape, (ofShape = new WeakMap()))
-  let compiled = ofShape.get(entity)
-  if (!compiled) ofShape.set(entity, (compiled = make()))
-  return compiled
-}
-
-function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null, returning: Sql): Compiled {
+function compile(entity: Entity, referring: readonly ReferringColumn[], among: Param | null): Compiled {
   const [operand, asker] = [param(null), param(null)]
-  const referred = (ids: Sql) => referredTo(entity, referring, ids)
-  const one = removeOne(entity, referring, operand, among, asker, returning)
-  const many = removeTogether(name(entity.table), operand, referring.length === 0 ? null : referred, returning, among, asker)
+  const one = removeOne(entity, referring, operand, among, asker)
+  const many = removeTogether(entity, referring, operand, among, asker)
   const own = [operand, ...(among === null ? [] : [among]), asker]
   return {
     text: toStatement(one, own).text,
@@ -67,14 +56,13 @@ function removeOne(
   id: Param,
   among: Param | null,
   asker: Param,
-  returning: Sql,
   first = sql``,
 ): Sql {
   const table = name(entity.table)
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`${among}`)}`
   const own = sql`(select id from ${table} where id = ${id} and ${setsKey(asker)}${first}${version} for update) as own`
   const free = referring.length === 0 ? sql`` : sql` and own.id <> all (${referredTo(entity, referring, sql`array[own.id]`)})`
-  return sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returning}`
+  return sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returningOf(entity)}`
 }
 
 /**
@@ -82,19 +70,20 @@ function removeOne(
  * once.
  */
 function removeTogether(
-  table: Sql,
+  entity: Entity,
+  referring: readonly ReferringColumn[],
   operand: Param,
-  referred: ((ids: Sql) => Sql) | null,
-  returning: Sql,
   among: Param | null,
   asker: Param,
 ): Sql {
+  const table = name(entity.table)
   const ids = sql`${operand}::bigint[]`
   const version = among === null ? sql`` : sql` and ${isAmong(sql`xmin`, sql`(${among}::text[])[array_position(${ids}, id)]`)}`
   const own = sql`"L" as materialized (select id from ${table} where id = any (${ids}) and ${setsKeyAndTimeout(asker)}${version} order by id for update)`
-  const free = referred ? sql` and t.id <> all ((select ${referred(sql`array(select id from "L")`)})::bigint[])` : sql``
+  const referred = () => referredTo(entity, referring, sql`array(select id from "L")`)
+  const free = referring.length === 0 ? sql`` : sql` and t.id <> all ((select ${referred()})::bigint[])`
   const from = sql`unnest(${ids}) with ordinality as b("V1", "N") join "L" on "L".id = b."V1"`
-  return sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returning}, b."N"`
+  return sql`with ${own} delete from ${table} as t using ${from} where t.id = "L".id${free} ${returningOf(entity)}, b."N"`
 }
 
 /** Compiles the reason why a row was not deleted: whether one of `referring` has its id; no row if it does not exist. */

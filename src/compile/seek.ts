@@ -1,6 +1,6 @@
 import type { Entity } from '../model/entity.ts'
 import { type OrderKey, opposite, order } from '../model/order.ts'
-import type { ListQuery, Seek, Sort } from '../model/query.ts'
+import type { ListQuery, Seek } from '../model/query.ts'
 import { integer, join, name, type Param, type Sql, sql } from '../model/sql.ts'
 import { orderBy, where } from './parts.ts'
 
@@ -25,24 +25,14 @@ export function nearestRows(
   filters: readonly Sql[],
   operands: readonly Param[],
 ): Sql {
-  const keys = keysFrom(entity, sorts, side)
-  const limit = sql`limit ${integer(pageSize + 1)}`
-  const ranges = rangesBehind(layoutOf(keys, position, operands))
-  const near = union(entity, sql`*`, ranges, filters, limit)
-  return sql`select * from (${near}) as near order by ${orderBy(keys)} ${limit}`
-}
-
-function keysFrom(entity: Entity, sorts: readonly Sort[], side: Seek['side']): OrderKey[] {
   const forwards = order(entity, sorts)
-  return side === 'behind' ? forwards : opposite(forwards)
-}
-
-function union(entity: Entity, columns: Sql, ranges: readonly Range[], filters: readonly Sql[], limit: Sql): Sql {
-  const branches = ranges.map(({ conditions, keys }) => {
-    const condition = where([...filters, ...conditions])
-    return sql`(select ${columns} from ${name(entity.table)}${condition} order by ${orderBy(keys)} ${limit})`
+  const keys = side === 'behind' ? forwards : opposite(forwards)
+  const limit = sql`limit ${integer(pageSize + 1)}`
+  const branches = rangesBehind(layoutOf(keys, position, operands)).map((range) => {
+    const condition = where([...filters, ...range.conditions])
+    return sql`(select * from ${name(entity.table)}${condition} order by ${orderBy(range.keys)} ${limit})`
   })
-  return join(branches, sql` union all `)
+  return sql`select * from (${join(branches, sql` union all `)}) as near order by ${orderBy(keys)} ${limit}`
 }
 
 /** A value of the position, null where the row has none. */
@@ -77,10 +67,10 @@ function rangesBehind(places: readonly Place[]): Range[] {
  */
 function behindPair(last: Place, id: Place): Range[] {
   const isDescending = id.key.descending
-  const pair = sql`(${columnOf(last)}, ${columnOf(id)}) ${sign(isDescending)} (${operandOf(last)}, ${operandOf(id)})`
+  const pair = sql`(${columnOf(last)}, ${columnOf(id)}) ${sign(isDescending)} (${last.value as Param}, ${id.value as Param})`
   const others = behind(last).map((condition) => ({ conditions: [condition], keys: [last.key, id.key] }))
   if (last.key.descending === isDescending) return [{ conditions: [pair], keys: [last.key, id.key] }, ...others.slice(1)]
-  const end = sql`${columnOf(last)} ${sign(!isDescending)}= ${operandOf(last)}`
+  const end = sql`${columnOf(last)} ${sign(!isDescending)}= ${last.value as Param}`
   return [...others, { conditions: [pair, end], keys: [{ ...last.key, descending: isDescending }, id.key] }]
 }
 
@@ -97,7 +87,7 @@ function isEqual(place: Place): Sql {
 }
 
 function compare(place: Place): Sql {
-  return sql`${columnOf(place)} ${sign(place.key.descending)} ${operandOf(place)}`
+  return sql`${columnOf(place)} ${sign(place.key.descending)} ${place.value as Param}`
 }
 
 function sign(isDescending: boolean): Sql {
@@ -106,8 +96,4 @@ function sign(isDescending: boolean): Sql {
 
 function columnOf({ key }: Place): Sql {
   return name(key.property.column)
-}
-
-function operandOf({ value }: Place): Param {
-  return value as Param
 }

@@ -1,7 +1,8 @@
 import { type Entity, isGroup, type Property } from '../model/entity.ts'
 import { order } from '../model/order.ts'
 import type { Seek, StreamQuery } from '../model/query.ts'
-import { integer, join, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { integer, name, param, type Sql, type Statement, sql, toStatement } from '../model/sql.ts'
+import { list } from './batch.ts'
 import { conditionsOf, orderBy, where } from './parts.ts'
 import { nearestRows } from './seek.ts'
 import { ShapeCache, shapeOfFilters, shapeOfSorts } from './shapes.ts'
@@ -26,23 +27,14 @@ export function compilePiece(
   size: number,
 ): Statement {
   const values = [...query.filters.map(({ value }) => value), ...(position ?? [])].filter((value) => value !== null)
-  const { text } = shapes.get(shapeOf(entity, query, columns, position, size), () => {
+  const behind = position?.map((value) => (value === null ? '-' : '?')).join('') ?? ''
+  const read = columns.map(({ column }) => column).join()
+  const shape = `${entity.table} ${read}${shapeOfFilters(query.filters)}${shapeOfSorts(query.sorts)} ${behind} ${size}`
+  const { text } = shapes.get(shape, () => {
     const operands = values.map(param)
     return { text: toStatement(piece(entity, query, columns, position, size, operands), operands).text, batch: null }
   })
   return { text, values }
-}
-
-function shapeOf(
-  entity: Entity,
-  { filters, sorts }: StreamQuery,
-  columns: readonly Property[],
-  position: Seek['position'] | null,
-  size: number,
-): string {
-  const behind = position?.map((value) => (value === null ? '-' : '?')).join('') ?? ''
-  const read = columns.map(({ column }) => column).join()
-  return `${entity.table} ${read}${shapeOfFilters(filters)}${shapeOfSorts(sorts)} ${behind} ${size}`
 }
 
 function piece(
@@ -53,10 +45,7 @@ function piece(
   size: number,
   operands: ReturnType<typeof param>[],
 ): Sql {
-  const read = join(
-    columns.map(({ column }) => name(column)),
-    sql`, `,
-  )
+  const read = list(columns.map(({ column }) => name(column)))
   const conditions = conditionsOf(filters, operands)
   const keys = orderBy(order(entity, sorts))
   if (position === null)
