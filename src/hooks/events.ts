@@ -3,7 +3,7 @@ import { suggest } from '../model/nearest.ts'
 import { shown } from '../model/shown.ts'
 
 export const ALL_EVENTS = '*'
-const ACTIONS = ['create', 'update', 'delete']
+export const ACTIONS = ['create', 'update', 'delete']
 const EVENTS_MAX = 100
 
 /**

@@ -7,7 +7,7 @@ import type { ChangeWaits } from '../operations/changeWaits.ts'
 import { type ChangeLine, eventOf, instantOf, lineText } from '../respond/changes.ts'
 import type { Message, Outcome } from './delivery.ts'
 import { entitiesOf, wantsEvent } from './events.ts'
-import type { Hook, Progress, Session } from './session.ts'
+import type { Hook, Session } from './session.ts'
 
 /** Dependencies of a run, the same for all hooks. */
 export interface RunParts {
@@ -65,10 +65,7 @@ export class HookRun {
     this.ended = this.run()
   }
 
-  /**
-   * When the oldest change was written that the hook has not taken, of those that were read; null: there is none. In ms since
-   * 1970.
-   */
+  /** When the oldest change was written that the hook has not taken, of those that were read; null: there is none. */
   get waitingSinceMs(): number | null {
     const waiting = this.queue.find(({ isDelivered }) => !isDelivered)
     return waiting === undefined ? null : Date.parse(waiting.line.at)
@@ -174,30 +171,18 @@ export class HookRun {
 
   private async save(status: string | null, parkedFor: string | null = null) {
     const { place, failingSinceMs, attempts, nextAttemptMs } = this
-    const progress: Progress = {
-      place,
-      status,
-      atMs: this.parts.nowMs(),
-      failingSinceMs,
-      attempts,
-      nextAttemptMs,
-      parkedFor,
-    }
-    this.savedMs = progress.atMs
+    const atMs = (this.savedMs = this.parts.nowMs())
+    const progress = { place, status, atMs, failingSinceMs, attempts, nextAttemptMs, parkedFor }
     // Another process sends by now, or an operator has changed the hook, and a new run follows.
     if (!(await this.parts.session.save(this.hook, progress))) this.isOver = true
   }
 
-  /** False: it is over. */
-  private async pauseToAttempt(): Promise<boolean> {
+  /** Waits for the time of the next attempt. False: it is over. */
+  private pauseToAttempt(): Promise<boolean> {
     const { backOff, nowMs } = this.parts
-    if (this.nextAttemptMs === null) return true
+    if (this.nextAttemptMs === null) return Promise.resolve(true)
     // The time was written by another server, whose clock may have been ahead.
-    return this.pause(Math.min(this.nextAttemptMs - nowMs(), backOff.mostMs))
-  }
-
-  /** False: it is over. */
-  private pause(ms: number): Promise<boolean> {
+    const ms = Math.min(this.nextAttemptMs - nowMs(), backOff.mostMs)
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const end = () => {
       clearTimeout(timer)

@@ -91,11 +91,16 @@ export class HookSender {
   private async run() {
     const { idleMs, againMs } = this.pauses
     while (!this.isStopping) {
-      const hasFailed = await this.attend().then(
-        () => false,
-        (error) => this.noteFault(error),
-      )
-      await this.pause(hasFailed ? againMs : idleMs)
+      try {
+        await this.attend()
+        await this.pause(idleMs)
+      } catch (error) {
+        const { log } = this.options
+        if (!this.isFailing && !this.isStopping)
+          log.warn('webhooks wait: the sender cannot use the database', { reason: (error as Error).message })
+        this.isFailing = true
+        await this.pause(againMs)
+      }
     }
   }
 
@@ -153,13 +158,6 @@ export class HookSender {
         return outcome
       },
     }
-  }
-
-  private noteFault(error: Error): true {
-    if (!this.isFailing && !this.isStopping)
-      this.options.log.warn('webhooks wait: the sender cannot use the database', { reason: error.message })
-    this.isFailing = true
-    return true
   }
 
   private pause(ms: number): Promise<void> {

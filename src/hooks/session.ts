@@ -4,14 +4,8 @@ import type { ChangesToken } from '../model/changesToken.ts'
 import type { Row, Statement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
 
-/** A hook that is to be served, as the database has it. */
-export interface Hook {
-  readonly id: string
-  readonly url: string
-  readonly secret: string
-  readonly events: readonly string[]
-  /** Another number once an operator has changed anything. */
-  readonly revision: string
+/** How far a hook has come. */
+interface Standing {
   readonly place: ChangesToken
   /** Begin of the failures if deliveries fail now; else null. In ms since 1970, as all times here. */
   readonly failingSinceMs: number | null
@@ -19,13 +13,19 @@ export interface Hook {
   readonly nextAttemptMs: number | null
 }
 
-export interface Progress {
-  readonly place: ChangesToken
+/** A hook that is to be served, as the database has it. */
+export interface Hook extends Standing {
+  readonly id: string
+  readonly url: string
+  readonly secret: string
+  readonly events: readonly string[]
+  /** Another number once an operator has changed anything. */
+  readonly revision: string
+}
+
+export interface Progress extends Standing {
   readonly status: string | null
   readonly atMs: number
-  readonly failingSinceMs: number | null
-  readonly attempts: number
-  readonly nextAttemptMs: number | null
   /** Null: it goes on. */
   readonly parkedFor: string | null
 }

@@ -3,7 +3,8 @@ import type postgres from 'postgres'
 import type { ChangesPlace } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
-import { compileWaiting } from './statements.ts'
+import { integer, join, param, type Statement, sql, toStatement, word } from '../model/sql.ts'
+import { ACTIONS, wantsEvent } from './events.ts'
 
 /** The change does not fit the hooks that there are; the message is for an operator. */
 export class HookRefused extends Error {}
@@ -106,8 +107,7 @@ export class HookStore {
   private async waiting(events: readonly string[], place: ChangesPlace): Promise<number | null> {
     const statement = compileWaiting(events, this.entities, place, WAITING_MAX)
     if (statement === null) return 0
-    const { text, values } = statement
-    return this.sql.unsafe(text, values as string[], { prepare: false }).then(
+    return this.sql.unsafe(statement.text, statement.values as string[], { prepare: false }).then(
       (rows) => rows.length,
       () => null,
     )
@@ -148,4 +148,32 @@ export class HookStore {
 /** An array as PostgreSQL reads it; events have no letter that would need an escape. */
 function textsOf(events: readonly string[]): string {
   return `{${events.map((event) => `"${event}"`).join()}}`
+}
+
+/** The first lines behind a place that the events name, up to so many; null: they name nothing that there is. */
+export function compileWaiting(
+  events: readonly string[],
+  entities: readonly Entity[],
+  { position, number }: ChangesPlace,
+  most: number,
+): Statement | null {
+  const behind = sql`(position, number) > (${param(position)}::bigint, ${param(number)}::bigint)`
+  const settled = sql`position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
+  const limit = sql`order by position, number limit ${integer(most)}`
+  const pieces = entities.flatMap(({ plural, table }) => {
+    const actions = ACTIONS.filter((action) => wantsEvent(events, `${plural}:${action}`))
+    if (actions.length === 0) return []
+    const letters = join(
+      actions.map((action) => word(action[0] as string)),
+      sql`, `,
+    )
+    return [
+      sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${behind} and ${settled} ${limit})`,
+    ]
+  })
+  if (pieces.length === 0) return null
+  return toStatement(
+    // By the columns: what is selected under their names are texts.
+    sql`select position::text, number::text from (${join(pieces, sql` union all `)}) as piece order by piece.position, piece.number limit ${integer(most)}`,
+  )
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { compileNewest } from '../../src/compile/changes.ts'
 import company from '../../src/entities/company.ts'
-import { compileWaiting } from '../../src/hooks/statements.ts'
+import { compileWaiting } from '../../src/hooks/store.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 test('places stand in the order of numbers, not of their digits', async () => {
