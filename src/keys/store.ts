@@ -6,10 +6,68 @@ import { QUERY_MS_MAX, STATEMENT_MS_MAX } from '../execute/deadlines.ts'
 import { classify } from '../execute/sqlstate.ts'
 import type { KeyRecord, KeySource } from '../model/key.ts'
 import { suggest } from '../model/nearest.ts'
-import type { Statement } from '../model/sql.ts'
+import { param, type Statement, sql, toStatement } from '../model/sql.ts'
 import { withDeadline } from '../os/time.ts'
-import * as statements from './statements.ts'
-import { selectCurrent, selectVersion } from './statements.ts'
+
+/** The first statement of each change: servers see it by the version, and the next change waits until this one is done. */
+const raiseVersion = toStatement(sql`update api_key_version set version = version + 1`)
+
+const isValid = sql`revoked is null and (expires is null or expires > now())`
+
+const toSecond = (column: ReturnType<typeof sql>) => sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+
+/** The version holds the next expiry, so that it differs when that has passed. */
+const selectVersion = toStatement(sql`
+  select version || ' ' || coalesce((
+    select min(expires) from api_key where revoked is null and expires is not null and expires > now()
+  )::text, '') as version
+  from api_key_version`)
+
+const record = sql`select id, name, encode(hash, 'hex') as hash, rights, limits from api_key`
+
+const selectCurrent = toStatement(sql`${record} where ${isValid} order by id`)
+
+const selectAll = toStatement(sql`
+  select id, name, rights, limits, ${toSecond(sql`created`)} as created, ${toSecond(sql`last_used`)} as "lastUsed",
+    ${toSecond(sql`expires`)} as expires, ${toSecond(sql`revoked`)} as revoked,
+    case when revoked is not null then 'revoked' when expires is null then 'active'
+      when expires > now() then 'expiring' else 'expired' end as state
+  from api_key order by name, api_key.created desc, id`)
+
+const selectValidNames = toStatement(sql`select distinct name from api_key where ${isValid}`)
+
+function insertKey({ id, name, hash, rights, limits }: KeyRecord): Statement {
+  return toStatement(sql`
+    insert into api_key (id, name, hash, rights, limits)
+    values (${param(id)}, ${param(name)}, decode(${param(hash)}, 'hex'), ${param(rights)}, ${param(limits)})
+    on conflict (name) where revoked is null and expires is null do nothing
+    returning id`)
+}
+
+function revokeKeys(name: string): Statement {
+  return toStatement(sql`
+    update api_key set revoked = now() where name = ${param(name)} and ${isValid} returning id`)
+}
+
+/** With an overlap of 0 the key ends now. */
+function retireKey(name: string, overlapMs: number): Statement {
+  const overlap = sql`${param(String(overlapMs))}::bigint`
+  return toStatement(sql`
+    update api_key set
+      expires = case when ${overlap} > 0 then now() + ${overlap} * interval '1 millisecond' end,
+      revoked = case when ${overlap} = 0 then now() end
+    where name = ${param(name)} and revoked is null and expires is null
+    returning id, rights, limits, ${toSecond(sql`expires`)} as expires`)
+}
+
+/** Skips rows that another transaction is changing: the next use will do, and two servers never wait for each other. */
+export function touchKeys(ids: readonly string[]): Statement {
+  return toStatement(sql`
+    with used as (
+      select id from api_key where id = any(${param(`{${ids.join(',')}}`)}::text[]) for no key update skip locked
+    )
+    update api_key set last_used = now() from used where api_key.id = used.id`)
+}
 
 /** The change does not fit the keys that there are; the message is for an operator. */
 export class KeyRefused extends Error {}
@@ -45,7 +103,7 @@ export class KeyStore {
   /** @throws KeyRefused when the name has a current key already */
   create(key: KeyRecord): Promise<void> {
     return this.change(async (run) => {
-      const made = await run(statements.insertKey(key))
+      const made = await run(insertKey(key))
       if (made.length === 0) throw new KeyRefused(`a key named "${key.name}" exists already: rotate it, or revoke it first`)
     })
   }
@@ -53,7 +111,7 @@ export class KeyStore {
   /** Ends every valid key of that name, replaced ones too. Returns their ids. @throws KeyRefused when there is none */
   revoke(name: string): Promise<string[]> {
     return this.change(async (run) => {
-      const revoked = await run<{ id: string }>(statements.revokeKeys(name))
+      const revoked = await run<{ id: string }>(revokeKeys(name))
       if (revoked.length === 0) throw await unknownName(run, name)
       return revoked.map(({ id }) => id)
     })
@@ -62,15 +120,15 @@ export class KeyStore {
   /** Replaces the current key of that name, which stays valid for `overlapMs`. @throws KeyRefused when there is none */
   rotate(name: string, fresh: Pick<KeyRecord, 'id' | 'hash'>, overlapMs: number): Promise<Rotation> {
     return this.change(async (run) => {
-      const [old] = await run<Rotation>(statements.retireKey(name, overlapMs))
+      const [old] = await run<Rotation>(retireKey(name, overlapMs))
       if (!old) throw await unknownName(run, name)
-      await run(statements.insertKey({ ...fresh, name, rights: old.rights, limits: old.limits }))
+      await run(insertKey({ ...fresh, name, rights: old.rights, limits: old.limits }))
       return old
     })
   }
 
   list(): Promise<ListedKey[]> {
-    return this.run(statements.selectAll)
+    return this.within((connection) => send(connection, selectAll))
   }
 
   /** Closes the connection; what still runs fails. */
@@ -81,38 +139,30 @@ export class KeyStore {
 
   /** Makes one change after the other: each sees all of the one before, so a revocation misses no key just made. */
   private change<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    return this.within(QUERY_MS_MAX, (connection) => {
+    return this.within((connection) => {
       const changed = connection.begin('isolation level read committed', async (transaction) => {
         const run: Run = (statement) => send(transaction, statement)
-        await run(statements.raiseVersion)
+        await run(raiseVersion)
         return work(run)
       })
       return changed as Promise<T>
     })
   }
 
-  private run<T>(statement: Statement, deadlineMs = QUERY_MS_MAX): Promise<T[]> {
-    return this.within(deadlineMs, (connection) => send<T>(connection, statement))
-  }
-
-  private async within<T>(deadlineMs: number, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  private async within<T>(work: (connection: postgres.Sql) => Promise<T>): Promise<T> {
     const { connection } = this
     connection.running++
     try {
-      return await withDeadline(work(connection.sql), deadlineMs, () => {
-        throw new DeadlineMissed(`no answer within ${deadlineMs} ms`)
+      return await withDeadline(work(connection.sql), QUERY_MS_MAX, () => {
+        throw new DeadlineMissed(`no answer within ${QUERY_MS_MAX} ms`)
       })
     } catch (error) {
       // The driver can take many seconds to replace what was lost or is stuck; a new connection takes none.
-      if (!this.isEnded && connection === this.connection && isBroken(error)) this.renew()
+      if (!this.isEnded && connection === this.connection && isBroken(error)) this.connection = open(this.url)
       throw error
     } finally {
       if (--connection.running === 0 && connection !== this.connection) close(connection)
     }
-  }
-
-  private renew() {
-    this.connection = open(this.url)
   }
 }
 
@@ -128,7 +178,7 @@ class DeadlineMissed extends Error {
 }
 
 async function unknownName(run: Run, name: string): Promise<KeyRefused> {
-  const names = await run<{ name: string }>(statements.selectValidNames)
+  const names = await run<{ name: string }>(selectValidNames)
   const near = suggest(
     name,
     names.map((row) => row.name),
@@ -169,7 +219,7 @@ export function keySource(database: Database): KeySource {
 
 /** Reads the database's secret, which cursors are signed with. @throws Error when it cannot be read */
 export async function readCursorSecret(url: string): Promise<string> {
-  const [row] = await withConnection(url, (sql) => sql<{ secret: string }[]>`select secret from cursor_secret`)
+  const [row] = await withConnection(url, (own) => own<{ secret: string }[]>`select secret from cursor_secret`)
   if (!row) throw new Error('the table cursor_secret is empty')
   return row.secret
 }
