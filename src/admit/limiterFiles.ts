@@ -35,21 +35,11 @@ export function ownLimitsOf(keys: readonly KeyRecord[]): OwnLimits {
   return new Map(keys.flatMap(({ name, limits }) => (limits === null ? [] : [[ownTableOf(name, limits), { name, limits }]])))
 }
 
-export interface LimiterSettings {
-  /** For keys that have none of their own. */
-  readonly limits: readonly Rule[]
-  readonly anonymousLimits: readonly Rule[]
-  /** Keys that have an entry of their own at once. */
-  readonly clients: number
-}
+/** The settings that decide the layout of the tables. */
+export type LimiterSettings = Pick<Config, 'rateLimits' | 'rateLimitsAnonymous' | 'rateLimitClients'>
 
 const ANONYMOUS_BYTES = 8 * 1024 * 1024
 const OWN = 'own-'
-
-export function limiterSettings(config: Config): LimiterSettings {
-  const { rateLimits, rateLimitsAnonymous, rateLimitClients } = config
-  return { limits: rateLimits, anonymousLimits: rateLimitsAnonymous, clients: rateLimitClients }
-}
 
 /** How many addresses have an entry of their own at once: as many as 8 MiB hold. */
 export function anonymousClients(rules: readonly Rule[]): number {
@@ -67,11 +57,10 @@ export class LimiterFiles {
 
   constructor(
     private readonly folder: string,
-    { limits, anonymousLimits, clients }: LimiterSettings,
+    { rateLimits, rateLimitsAnonymous, rateLimitClients }: LimiterSettings,
   ) {
-    const addresses = anonymousClients(anonymousLimits)
-    this.keys = fileFor(join(folder, 'keys'), clients, limits)
-    this.anonymous = fileFor(join(folder, 'anonymous'), addresses, anonymousLimits)
+    this.keys = fileFor(join(folder, 'keys'), rateLimitClients, rateLimits)
+    this.anonymous = fileFor(join(folder, 'anonymous'), anonymousClients(rateLimitsAnonymous), rateLimitsAnonymous)
   }
 
   /**

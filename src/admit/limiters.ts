@@ -17,13 +17,14 @@ export class Limiters {
   private readonly own = new Map<string, { serial: number; limiter: Limiter; region: Region }>()
 
   constructor(
-    { limits, anonymousLimits, clients }: LimiterSettings,
+    { rateLimits, rateLimitsAnonymous, rateLimitClients }: LimiterSettings,
     memory: LimiterTables,
     private readonly store: SharedStore | null,
   ) {
     this.region = openRegion(memory.keys)
-    this.keys = this.create(this.region, clients, limits)
-    this.anonymous = this.create(openRegion(memory.anonymous), anonymousClients(anonymousLimits), anonymousLimits, {
+    this.keys = this.create(this.region, rateLimitClients, rateLimits)
+    const addresses = anonymousClients(rateLimitsAnonymous)
+    this.anonymous = this.create(openRegion(memory.anonymous), addresses, rateLimitsAnonymous, {
       reach: ANONYMOUS_REACH,
       charged: 'address',
     })

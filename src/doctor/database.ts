@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import { type Config, isPooled } from '../config/config.ts'
 import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
-import { type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
+import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { advice, clockOff, type Finding, fault, ok, refusalOf } from './finding.ts'
 import { examineHeldChanges, examineTables } from './tables.ts'
 
@@ -136,9 +136,8 @@ async function examineMigrations(sql: postgres.Sql, config: Config): Promise<Fin
   } catch (error) {
     return fault('migrations', `${(error as Error).message}: mend MIGRATIONS_DIR`)
   }
-  const [there] = await sql`select to_regclass('migration') is not null as yes`
-  if (!there?.yes) return fault('migrations', 'there are no tables yet: the first start makes them, by a role that may')
-  const applied = await sql<{ file: string; checksum: string }[]>`select file, checksum from migration`
+  const applied = await appliedMigrations(sql)
+  if (applied === null) return fault('migrations', 'there are no tables yet: the first start makes them, by a role that may')
   try {
     const pending = folders.flatMap((migrations) => pendingOf(migrations, applied))
     if (pending.length === 0) return ok('migrations', `all ${folders.flat().length} are applied`)

@@ -69,12 +69,8 @@ const IN_THE_WAY = 'something else stands there: move it away, or set DATA_DIR'
 /** Remedies for faults of the file system. */
 const REMEDIES: Readonly<Record<string, string>> = {
   ...{ EACCES: OTHERS, EPERM: OTHERS, EROFS: OTHERS, ENOENT: 'it cannot be made there: set DATA_DIR' },
-  ...{
-    EEXIST: IN_THE_WAY,
-    ENOTDIR: 'a part of this path is no folder: move that away, or set DATA_DIR',
-    EISDIR: IN_THE_WAY,
-    ENOTEMPTY: IN_THE_WAY,
-  },
+  ...{ EEXIST: IN_THE_WAY, EISDIR: IN_THE_WAY, ENOTEMPTY: IN_THE_WAY },
+  ENOTDIR: 'a part of this path is no folder: move that away, or set DATA_DIR',
   ...{ ENOSPC: 'its disk is full', EDQUOT: 'its disk is full' },
 }
 
@@ -222,18 +218,15 @@ async function initialize(runner: Runner, dataDir: string) {
   runner.give(part)
   const { path, file } = openLog(dataDir)
   const from = fstatSync(file).size
-  const locale = hasBuiltinLocale(runner.native) ? LOCALE_BUILTIN : LOCALE
+  const version = majorVersion(runner.native)
+  const locale = version >= 17 ? LOCALE_BUILTIN : LOCALE
   // No role gets in before there is a role to serve.
-  const memory = majorVersion(runner.native) >= 16 ? sharedMemorySettings() : []
+  const memory = version >= 16 ? sharedMemorySettings() : []
   const args = ['-D', part, '-U', ROLES.everything, '--auth=reject', '--no-sync', ...locale, ...memory]
   const code = await endOf(runner.launch('initdb', args, file))
   closeSync(file)
   if (code !== 0) throw new Error(`initdb ended with ${code}:\n${causeOf(tail(path, from))}`)
   renameSync(part, runner.cluster)
-}
-
-function hasBuiltinLocale(native: string): boolean {
-  return existsSync(join(native, 'share/postgresql/postgres.bki')) && majorVersion(native) >= 17
 }
 
 function majorVersion(native: string): number {

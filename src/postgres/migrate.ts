@@ -13,9 +13,12 @@ export function migrationNames(config: { readonly migrationsDir: string | null }
   return migrationFolders(config).flatMap((folder) => readMigrations(folder).map(({ file }) => file))
 }
 
-export interface Migration {
+interface Applied {
   readonly file: string
   readonly checksum: string
+}
+
+export interface Migration extends Applied {
   readonly text: string
 }
 
@@ -39,17 +42,16 @@ export async function applyPending(transaction: postgres.TransactionSql, migrati
   await requireUtf8(transaction)
   await transaction`set local lock_timeout = '60s'`
   await transaction`select pg_advisory_xact_lock(${String(LOCK)}::bigint)`
-  // Asked first, so that a role without the right to create can start once all is there.
-  const [there] = await transaction`select to_regclass('migration') is not null as yes`
-  if (!there?.yes)
+  const applied = await appliedMigrations(transaction)
+  // Only then, so that a role without the right to create can start once all is there.
+  if (applied === null)
     await transaction`
         create table migration (
           file text primary key,
           checksum text not null,
           applied timestamptz not null default now()
         )`
-  const applied = await transaction<{ file: string; checksum: string }[]>`select file, checksum from migration`
-  const pending = pendingOf(migrations, applied)
+  const pending = pendingOf(migrations, applied ?? [])
   for (const { file, checksum, text } of pending) {
     await transaction.unsafe(text).catch((error) => {
       throw new Error(`${file} failed: ${error.message}`, { cause: error })
@@ -58,6 +60,12 @@ export async function applyPending(transaction: postgres.TransactionSql, migrati
   }
   if (pending.length > 0) await writeRecorders(transaction)
   return pending.map(({ file }) => file)
+}
+
+/** The migrations that a database has; null: it has never had one. */
+export async function appliedMigrations(sql: postgres.ISql): Promise<Applied[] | null> {
+  const [there] = await sql`select to_regclass('migration') is not null as yes`
+  return there?.yes ? sql<Applied[]>`select file, checksum from migration` : null
 }
 
 /** The functions of triggers name the columns of their tables. Migrations before that of the functions leave none. */
@@ -90,10 +98,8 @@ export function readMigrations(folder: string): Migration[] {
   })
 }
 
-/**
- * Returns the migrations that are not applied yet. @throws Error naming an applied file that has been edited or is out of order
- */
-export function pendingOf(migrations: Migration[], applied: readonly { file: string; checksum: string }[]): Migration[] {
+/** The migrations that are not applied yet. @throws Error naming an applied file that has been edited or is out of order */
+export function pendingOf(migrations: Migration[], applied: readonly Applied[]): Migration[] {
   const checksums = new Map(applied.map(({ file, checksum }) => [file, checksum]))
   const edited = migrations.find(({ file, checksum }) => (checksums.get(file) ?? checksum) !== checksum)
   if (edited) throw new Error(`${edited.file} was edited after it had been applied: undo that, and add a new file instead`)
@@ -111,11 +117,49 @@ export async function pendingMigrations(url: string, folder: string): Promise<st
   return withConnection(url, (sql) =>
     sql.begin('read only', async (transaction) => {
       await requireUtf8(transaction)
-      const [there] = await transaction`select to_regclass('migration') is not null as yes`
-      const applied = there?.yes
-        ? await transaction<{ file: string; checksum: string }[]>`select file, checksum from migration`
-        : []
-      return pendingOf(migrations, applied).map(({ file }) => file)
+      return pendingOf(migrations, (await appliedMigrations(transaction)) ?? []).map(({ file }) => file)
     }),
   )
+}
+
+const SAMPLE = 'sample.sql'
+
+/**
+ * Loads the sample into a database without rows, once in its life; with `wanted` false only notes that it shall not be
+ * loaded later. The note stands with the migrations, and commits with the rows.
+ */
+export async function loadSample(url: string, folder: string, wanted: boolean): Promise<void> {
+  await withConnection(url, (sql) =>
+    sql.begin(async (transaction) => {
+      const noted = await transaction`
+        insert into migration (file, checksum) values (${SAMPLE}, '') on conflict do nothing returning file`
+      if (noted.length === 0 || !wanted) return
+      const [rows] = await transaction`
+        select exists (select from company) or exists (select from employee) or exists (select from absence) as there`
+      if (rows?.there) return
+      // Triggers leave no lines of what Roster writes without a key.
+      await transaction`set local application_name = 'roster'`
+      await transaction.unsafe(readFileSync(join(folder, SAMPLE), 'utf8'))
+    }),
+  )
+}
+
+/** Content of lines of changes: none, without values, or with values. D58 */
+interface Kept {
+  readonly isKept: boolean
+  readonly hasValues: boolean
+}
+
+/**
+ * Passes the settings of lines to the triggers; begins a new run of lines where none were kept before, or the database is
+ * another one. Returns those of `tables` whose triggers are missing, or do not fire in every session.
+ */
+export function checkChanges(url: string, { isKept, hasValues }: Kept, tables: readonly string[]): Promise<string[]> {
+  return withConnection(url, async (sql) => {
+    await sql`select check_changes(${isKept}, ${hasValues})`
+    const unrecorded = await sql<{ name: string }[]>`
+      select name from json_array_elements_text(${JSON.stringify(tables)}::text::json) as name
+      where is_recorded(to_regclass(quote_ident(name))) is not true order by name`
+    return unrecorded.map(({ name }) => name)
+  })
 }

@@ -105,8 +105,8 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
  */
 export class OldRows {
   private readonly sql: Connection
-  private readonly stopping = Promise.withResolvers<void>()
   private isStopping = false
+  private wake = () => {}
   private readonly ended: Promise<void>
 
   constructor(
@@ -126,7 +126,7 @@ export class OldRows {
 
   async stop(): Promise<void> {
     this.isStopping = true
-    this.stopping.resolve()
+    this.wake()
     await this.sql.end({ timeout: 0 })
     await this.ended
   }
@@ -140,12 +140,14 @@ export class OldRows {
     }
   }
 
-  private async pause(ms: number) {
-    let timer: Timer | undefined
-    const passed = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms)
+  private pause(ms: number): Promise<void> | void {
+    if (this.isStopping) return
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
     })
-    await Promise.race([passed, this.stopping.promise])
-    clearTimeout(timer)
   }
 }

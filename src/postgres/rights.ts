@@ -111,15 +111,8 @@ export async function secure(runner: Runner, dataDir: string, password: string, 
 /** As the superuser, in PostgreSQL's single-user mode, which takes a command a line. */
 async function runAlone(runner: Runner, dataDir: string, commands: readonly string[]): Promise<void> {
   const { path, file } = openLog(dataDir)
-  const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic']
-  const args = [
-    '--single',
-    '-D',
-    runner.cluster,
-    ...sharedMemorySettings(),
-    ...settings.flatMap((setting) => ['-c', setting]),
-    DATABASE,
-  ]
+  const settings = ['exit_on_error=on', 'log_min_messages=log', 'log_min_error_statement=panic'].flatMap((own) => ['-c', own])
+  const args = ['--single', '-D', runner.cluster, ...sharedMemorySettings(), ...settings, DATABASE]
   const input = commands.map((command) => `${command.replace(/\s+/g, ' ')}\n`).join('')
   const code = await endOf(runner.launch('postgres', args, file, input))
   closeSync(file)
@@ -128,14 +121,9 @@ async function runAlone(runner: Runner, dataDir: string, commands: readonly stri
 
 /** Says so where the address leads in as a superuser, which no server needs. */
 export async function warnOfSuperuser(url: string, log: Pick<Log, 'warn'>): Promise<void> {
-  const role = await superuserOf(url)
-  if (role !== null) log.warn('the role of DATABASE_URL is a superuser: give it rights on its tables alone', { role })
-}
-
-/** The role that the address leads in as, if it is a superuser; else null. */
-async function superuserOf(url: string): Promise<string | null> {
-  return withConnection(url, async (sql) => {
-    const [row] = await sql`select current_user::text as role, current_setting('is_superuser') = 'on' as is`
-    return row?.is ? (row.role as string) : null
-  })
+  const [superuser] = await withConnection(
+    url,
+    (sql) => sql`select current_user::text as role where current_setting('is_superuser') = 'on'`,
+  )
+  if (superuser) log.warn('the role of DATABASE_URL is a superuser: give it rights on its tables alone', { role: superuser.role })
 }

@@ -1,7 +1,7 @@
 import { Admission } from '../admit/admission.ts'
 import { KeyRefresh } from '../admit/keyRefresh.ts'
 import { Keyring } from '../admit/keyring.ts'
-import { type LimiterTables, limiterSettings, type OwnLimits, ownLimitsOf } from '../admit/limiterFiles.ts'
+import { type LimiterTables, type OwnLimits, ownLimitsOf } from '../admit/limiterFiles.ts'
 import { Limiters } from '../admit/limiters.ts'
 import { RedisWindows } from '../admit/redis.ts'
 import type { Config } from '../config/config.ts'
@@ -35,7 +35,7 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
     },
   }
   const store = rateLimitStore === null ? null : new RedisWindows(rateLimitStore, storeEvents)
-  const limiters = new Limiters(limiterSettings(config), tables, store)
+  const limiters = new Limiters(config, tables, store)
   limiters.update(tables)
   const keys = new KeyRefresh(keySource(database), {
     async onKeys(records) {

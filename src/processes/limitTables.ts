@@ -1,4 +1,4 @@
-import { LimiterFiles, type LimiterTables, limiterSettings, type OwnLimits } from '../admit/limiterFiles.ts'
+import { LimiterFiles, type LimiterTables, type OwnLimits } from '../admit/limiterFiles.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { takeMemoryFolder } from '../os/folder.ts'
@@ -17,7 +17,7 @@ export class LimitTables {
     private readonly log: Log,
     private readonly onReplaced: () => void,
   ) {
-    this.files = new LimiterFiles(folder, limiterSettings(config))
+    this.files = new LimiterFiles(folder, config)
   }
 
   /** The tables, made or repaired; the last ones where that fails. @throws Error where there have been none */

@@ -15,7 +15,7 @@ import { openRegion } from '../../src/os/region.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
 
-const SETTINGS: LimiterSettings = { limits: parseRules('9/1m'), anonymousLimits: parseRules('100000/1m'), clients: 3 }
+const SETTINGS: LimiterSettings = { rateLimits: parseRules('9/1m'), anonymousLimits: parseRules('100000/1m'), clients: 3 }
 
 let folder: ReturnType<typeof temporaryFolder>
 const opened: LimiterFiles[] = []
@@ -57,21 +57,21 @@ describe('the tables that all share', () => {
     const files = start()
     const memory = ensure(files)
     expect(there()).toEqual(['anonymous', 'keys'])
-    expect(openRegion(memory.anonymous).words.length).toBe(wordsFor(64, SETTINGS.anonymousLimits))
+    expect(openRegion(memory.anonymous).words.length).toBe(wordsFor(64, SETTINGS.rateLimitsAnonymous))
     expect(memory.own.size).toBe(0)
     expect(statSync(join(folder.path, 'keys')).mode & 0o777).toBe(0o600)
     mark(memory.keys, 7)
     truncateSync(join(folder.path, 'keys'), 10)
     expect(marked(ensure(files).keys)).toBe(0)
-    expect(statSync(join(folder.path, 'keys')).size).toBe(4 * wordsFor(3, SETTINGS.limits))
+    expect(statSync(join(folder.path, 'keys')).size).toBe(4 * wordsFor(3, SETTINGS.rateLimits))
   })
 
   test.each<[string, Partial<LimiterSettings>, number, number]>([
     ['the same settings', {}, 7, 8],
-    ['other limits', { limits: parseRules('10/1m') }, 0, 8],
-    ['limits of another period', { limits: parseRules('9/2m') }, 0, 8],
-    ['room for more keys', { clients: 4 }, 0, 8],
-    ['other limits of addresses', { anonymousLimits: parseRules('100001/1m') }, 7, 0],
+    ['other limits', { rateLimits: parseRules('10/1m') }, 0, 8],
+    ['limits of another period', { rateLimits: parseRules('9/2m') }, 0, 8],
+    ['room for more keys', { rateLimitClients: 4 }, 0, 8],
+    ['other limits of addresses', { rateLimitsAnonymous: parseRules('100001/1m') }, 7, 0],
   ])('go on at the next start, but for those that are for others, with %s', (_, settings, keys, anonymous) => {
     const before = ensure(start())
     mark(before.keys, 7)
@@ -129,7 +129,7 @@ describe('the table of a key with limits of its own', () => {
     const script = `
       const { LimiterFiles, ownLimitsOf } = await import('${import.meta.dir}/../../src/admit/limiterFiles.ts')
       const { parseRules } = await import('${import.meta.dir}/../../src/model/limits.ts')
-      const settings = { limits: parseRules('9/1m'), anonymousLimits: parseRules('1/1m'), clients: 3 }
+      const settings = { rateLimits: parseRules('9/1m'), anonymousLimits: parseRules('1/1m'), clients: 3 }
       const files = new LimiterFiles('${folder.path}', settings)
       const records = ['big', 'small'].map((name) => ({ name, limits: name === 'big' ? '1000000/1m' : '5/1m' }))
       const errors = []

@@ -8,7 +8,7 @@ import { parseRules } from '../../src/model/limits.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey, type TestKey } from '../support/server.ts'
 
-const SETTINGS = { limits: parseRules('9/1h'), anonymousLimits: parseRules('100000/2h'), clients: 3 }
+const SETTINGS = { rateLimits: parseRules('9/1h'), rateLimitsAnonymous: parseRules('100000/2h'), rateLimitClients: 3 }
 const folders: ReturnType<typeof temporaryFolder>[] = []
 afterAll(() => {
   for (const folder of folders) folder.remove()

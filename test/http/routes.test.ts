@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Admission } from '../../src/admit/admission.ts'
 import { Keyring } from '../../src/admit/keyring.ts'
-import { limiterSettings } from '../../src/admit/limiterFiles.ts'
 import { Limiters } from '../../src/admit/limiters.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { describeApi } from '../../src/describe/openApi.ts'
@@ -33,7 +32,7 @@ function partsOf() {
     cors: null,
     migrationFiles: [],
     limits: { ofKeys: config.rateLimits, anonymous: config.rateLimitsAnonymous },
-    admission: new Admission(new Keyring([], [KEY]), new Limiters(limiterSettings(config), tablesFor(config, []), null), null),
+    admission: new Admission(new Keyring([], [KEY]), new Limiters(config, tablesFor(config, []), null), null),
     log: createLog('error', 'json'),
     baseUrl: () => 'http://127.0.0.1',
     isDraining: () => false,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { checkChanges } from '../../src/postgres/changeTriggers.ts'
+import { checkChanges } from '../../src/postgres/migrate.ts'
 import { OldRows, oldAnswers, oldChanges } from '../../src/postgres/oldRows.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 import { until } from '../support/process.ts'

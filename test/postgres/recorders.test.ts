@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
-import { checkChanges } from '../../src/postgres/changeTriggers.ts'
+import { checkChanges } from '../../src/postgres/migrate.ts'
 import { connect, createDatabase } from '../support/postgres.ts'
 
 // What the triggers of a table write, by whatever statement. D57

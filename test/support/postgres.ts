@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { type EmbeddedPostgres, startEmbedded } from '../../src/postgres/embedded.ts'
-import { migrate } from '../../src/postgres/migrate.ts'
-import { loadSample } from '../../src/postgres/sample.ts'
+import { loadSample, migrate } from '../../src/postgres/migrate.ts'
 import { copyCluster } from './cluster.ts'
 
 export const MIGRATIONS = join(import.meta.dir, '../../sql')

@@ -6,8 +6,7 @@ import { type Config, readConfig } from '../../src/config/config.ts'
 import { readCursorSecret } from '../../src/keys/store.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { KeyRecord } from '../../src/model/key.ts'
-import { checkChanges } from '../../src/postgres/changeTriggers.ts'
-import { readMigrations } from '../../src/postgres/migrate.ts'
+import { checkChanges, readMigrations } from '../../src/postgres/migrate.ts'
 import { startWorker } from '../../src/processes/worker.ts'
 import { conformance } from './conformance.ts'
 import { connect, createDatabase, MIGRATIONS } from './postgres.ts'
@@ -87,11 +86,7 @@ export function tablesFor(config: Config, keys: readonly KeyRecord[]): LimiterTa
 }
 
 function filesFor(config: Config, folder: string): LimiterFiles {
-  return new LimiterFiles(folder, {
-    limits: config.rateLimits,
-    anonymousLimits: config.rateLimitsAnonymous,
-    clients: config.rateLimitClients,
-  })
+  return new LimiterFiles(folder, config)
 }
 
 /** Makes these the keys of the database. They expire, so that several may have one name. */
