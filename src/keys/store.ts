@@ -93,11 +93,11 @@ export interface Rotation extends Pick<KeyRecord, 'rights' | 'limits'> {
 
 /** The keys in the database, over one connection of its own. */
 export class KeyStore {
-  private connection: Connection
-  private isEnded = false
+  private readonly sql: postgres.Sql
 
-  constructor(private readonly url: string) {
-    this.connection = open(url)
+  constructor(url: string) {
+    const connection = { application_name: 'roster', TimeZone: 'UTC', statement_timeout: STATEMENT_MS_MAX }
+    this.sql = connectTo(url, { max: 1, connection })
   }
 
   /** @throws KeyRefused when the name has a current key already */
@@ -128,53 +128,32 @@ export class KeyStore {
   }
 
   list(): Promise<ListedKey[]> {
-    return this.within((connection) => send(connection, selectAll))
+    return inTime(send(this.sql, selectAll))
   }
 
   /** Closes the connection; what still runs fails. */
   async end(): Promise<void> {
-    this.isEnded = true
-    await this.connection.sql.end({ timeout: 0 })
+    await this.sql.end({ timeout: 0 })
   }
 
   /** Makes one change after the other: each sees all of the one before, so a revocation misses no key just made. */
   private change<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    return this.within((connection) => {
-      const changed = connection.begin('isolation level read committed', async (transaction) => {
-        const run: Run = (statement) => send(transaction, statement)
-        await run(raiseVersion)
-        return work(run)
-      })
-      return changed as Promise<T>
+    const changed = this.sql.begin('isolation level read committed', async (transaction) => {
+      const run: Run = (statement) => send(transaction, statement)
+      await run(raiseVersion)
+      return work(run)
     })
-  }
-
-  private async within<T>(work: (connection: postgres.Sql) => Promise<T>): Promise<T> {
-    const { connection } = this
-    connection.running++
-    try {
-      return await withDeadline(work(connection.sql), QUERY_MS_MAX, () => {
-        throw new DeadlineMissed(`no answer within ${QUERY_MS_MAX} ms`)
-      })
-    } catch (error) {
-      // The driver can take many seconds to replace what was lost or is stuck; a new connection takes none.
-      if (!this.isEnded && connection === this.connection && isBroken(error)) this.connection = open(this.url)
-      throw error
-    } finally {
-      if (--connection.running === 0 && connection !== this.connection) close(connection)
-    }
+    return inTime(changed as Promise<T>)
   }
 }
 
 type Run = <T>(statement: Statement) => Promise<T[]>
 
-interface Connection {
-  readonly sql: postgres.Sql
-  running: number
-}
-
-class DeadlineMissed extends Error {
-  readonly code = 'DEADLINE_MISSED'
+/** @throws Error with a code, as the driver's have */
+function inTime<T>(work: Promise<T>): Promise<T> {
+  return withDeadline(work, QUERY_MS_MAX, () => {
+    throw Object.assign(new Error(`no answer within ${QUERY_MS_MAX} ms`), { code: 'DEADLINE_MISSED' })
+  })
 }
 
 async function unknownName(run: Run, name: string): Promise<KeyRefused> {
@@ -184,19 +163,6 @@ async function unknownName(run: Run, name: string): Promise<KeyRefused> {
     names.map((row) => row.name),
   )
   return new KeyRefused(`there is no valid key named "${name}".${near}`)
-}
-
-function isBroken(error: unknown): boolean {
-  return error instanceof DeadlineMissed || ['lost', 'notSent'].includes(classify(error))
-}
-
-function open(url: string): Connection {
-  const connection = { application_name: 'roster', TimeZone: 'UTC', statement_timeout: STATEMENT_MS_MAX }
-  return { sql: connectTo(url, { max: 1, connection }), running: 0 }
-}
-
-function close({ sql }: Connection) {
-  sql.end({ timeout: 0 }).catch(() => undefined)
 }
 
 /** Never prepared: behind a pooler in transaction mode the next statement may be on another connection. */
