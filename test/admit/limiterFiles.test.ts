@@ -15,7 +15,11 @@ import { openRegion } from '../../src/os/region.ts'
 import { temporaryFolder } from '../support/process.ts'
 import { makeKey } from '../support/server.ts'
 
-const SETTINGS: LimiterSettings = { rateLimits: parseRules('9/1m'), anonymousLimits: parseRules('100000/1m'), clients: 3 }
+const SETTINGS: LimiterSettings = {
+  rateLimits: parseRules('9/1m'),
+  rateLimitsAnonymous: parseRules('100000/1m'),
+  rateLimitClients: 3,
+}
 
 let folder: ReturnType<typeof temporaryFolder>
 const opened: LimiterFiles[] = []
