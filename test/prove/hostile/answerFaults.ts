@@ -60,7 +60,15 @@ export function hasOddBytes({ target, headers }: Pick<RandomRequest, 'target' | 
   return bytes > 15_000 || /[^\x21-\x7e]/.test(target) || headers.some(isOdd)
 }
 
+/** A browser gets an error as a page: of its status and code, with a policy, and without anything that it would run. */
+function faultsOfPage(status: number, headers: RawResponse['headers'], body: string): string[] {
+  const code = /href="[./]*errors\/(\w+)">\1</.exec(body)?.[1] as ErrorCode
+  const isOwn = errorTable[code]?.status === status && /default-src 'none'/.test(headers.get('content-security-policy') ?? '')
+  return isOwn && !/<(script|iframe|img|object)/i.test(body) ? [] : [`a page of ${status} that is not ours: ${body}`]
+}
+
 function faultsOfError(status: number, headers: RawResponse['headers'], body: string, url: string): string[] {
+  if (headers.get('content-type') === 'text/html; charset=utf-8') return faultsOfPage(status, headers, body)
   if (headers.get('content-type') !== 'application/json; charset=utf-8') return [`an error as ${headers.get('content-type')}`]
   const { Error: error, ...rest } = JSON.parse(body)
   const faults: string[] = []
