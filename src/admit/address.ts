@@ -13,7 +13,6 @@ const IPV4 = 1
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 const NOWHERE: Client = { low: 2, high: 0, text: 'address:unknown' }
 
-/** The client that all keys of this name are charged as. */
 export function keyClient(name: string): Client {
   const [low, high] = [Bun.hash.xxHash32(name, 1) | 0, Bun.hash.xxHash32(name, 2) | 0]
   return { low: low || NOWHERE.low, high, text: `key:${encodeURIComponent(name)}` }

@@ -22,7 +22,6 @@ export interface Admitted extends Confirmed {
   readonly rateLimit: RateLimitStatus
 }
 
-/** Finds the key of a request, and charges the request to it. */
 export class Admission {
   constructor(
     private readonly keyring: Keyring,
@@ -32,7 +31,6 @@ export class Admission {
     private readonly refresh: KeyRefresh | null = null,
   ) {}
 
-  /** The key with this text; null: there is none, or it is not valid. */
   keyOf(text: string | undefined): Key | null {
     return this.keyring.find(text)
   }

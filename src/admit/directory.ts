@@ -21,7 +21,6 @@ export class Directory {
     this.words = table.words
   }
 
-  /** Null: the client has no entry. */
   find(low: number, high: number): number | null {
     const { words, table, reach } = this
     for (let probe = 0, slot = this.homeOf(low, high); probe < reach; probe++) {

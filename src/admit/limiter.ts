@@ -15,13 +15,11 @@ export interface RateLimitStatus {
    * `"12h";r=24999;t=43200`: the same for programs, with the seconds until `reset`. draft-ietf-httpapi-ratelimit-headers-10, 4
    */
   readonly state: string
-  /** All limits of the client, as `policyText` has them. */
   readonly policy: string
   /** Until a retry is admitted, in whole seconds; 0 for a request that is admitted. */
   readonly retryAfterSeconds: number
 }
 
-/** A store in which several machines count together. */
 export interface SharedStore {
   /** Null: the store is away, and this machine decides by itself. */
   decide(client: string, rules: readonly Rule[]): Promise<Decision | null>
@@ -54,7 +52,6 @@ export class Limiter {
     return this.statusOf(this.windows.peek(low, high))
   }
 
-  /** The most requests that can be charged together. */
   get mostTogether(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
   }

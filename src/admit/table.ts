@@ -52,7 +52,6 @@ export class Table {
     return word < 0 === this.isEvenLap(number)
   }
 
-  /** Content of the cell of this number once it is admitted. */
   cellWord(time: number, number: number): number {
     return this.isEvenLap(number) ? time | LAP : time
   }

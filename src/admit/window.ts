@@ -64,7 +64,6 @@ export class SlidingWindows {
     this.directory = new Directory(region, this.table, longest.periodMs, clock, reach)
   }
 
-  /** How many clients have an entry of their own that a rule counts something of. */
   countClients(): number {
     return this.directory.countInUse()
   }

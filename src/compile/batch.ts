@@ -46,7 +46,6 @@ export function textOf(operands: readonly Operand[], asker: Param | null, compil
 /** A row of another table that a run refers to: without it, nothing of the run is written. */
 export interface Source {
   readonly table: Sql
-  /** The reference; null: to none. */
   readonly id: Param
   /** Value that is copied from the row; for a reference without a copy, any value that is never null. */
   readonly copied: Sql
@@ -129,7 +128,6 @@ export function isAmong(xmin: Sql, versions: Sql): Sql {
   return sql`${xmin}::text = any (${versions}::text[])`
 }
 
-/** The id of a row, in conditions that it has to meet. */
 export const OWN_ID = sql`own.id`
 
 /** Conditions of a row, which else is left as it is. */

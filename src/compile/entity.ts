@@ -35,7 +35,6 @@ import { type Compiled, ShapeCache } from './shapes.ts'
 const shapes = new ShapeCache(2_000)
 const gets = new WeakMap<Entity, Compiled>()
 
-/** One row by its id, and its version. */
 export function compileGet(entity: Entity, id: string): Batchable {
   let compiled = gets.get(entity)
   if (!compiled) {

@@ -5,8 +5,6 @@ import { integer, join, name, type Param, param, type Sql, sql } from '../model/
 import { type InsertParts, list, type Operand, type Source } from './batch.ts'
 import type { Compiled } from './shapes.ts'
 
-// What statements that set properties have in common.
-
 export function operandsOf(changed: readonly Property[]): Operand[] {
   return changed.map(({ kind }) => ({ param: param(null), type: kind.columnType }))
 }

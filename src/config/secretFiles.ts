@@ -14,7 +14,6 @@ export const secretFileNames: readonly string[] = Object.keys(settings)
 export interface SecretFiles {
   /** The whole environment, with these settings as if it had them. */
   readonly environment: Environment
-  /** The file of each, by the setting's name. */
   readonly files: ReadonlyMap<string, string>
   readonly faults: readonly string[]
 }

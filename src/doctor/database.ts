@@ -4,7 +4,7 @@ import { withConnection } from '../execute/connect.ts'
 import type { Entity } from '../model/entity.ts'
 import { appliedMigrations, type Migration, migrationFolders, pendingOf, readMigrations } from '../postgres/migrate.ts'
 import { advice, clockOff, type Finding, fault, ok, refusalOf } from './finding.ts'
-import { examineHeldChanges, examineTables } from './tables.ts'
+import { examineHeldChanges, examineIndexes, examineRights } from './tables.ts'
 
 const [VERSION_MIN, VERSION_MAX] = [14, 18]
 /** Connections of the supervisor, besides those of the workers. */
@@ -28,7 +28,7 @@ export async function examineDatabase(
       const common = [
         version(state),
         encoding(state),
-        clockOff('database clock', ...state.clock),
+        await clock(sql),
         role(state),
         connections(state, config),
         writable(state),
@@ -36,10 +36,10 @@ export async function examineDatabase(
         migrations,
       ]
       if (migrations.state === 'fault' || entities === null) return common
-      const tables = await examineTables(sql, entities)
-      const mayRead = tables.every(({ check, state }) => check !== 'rights' || state !== 'fault')
-      const held = mayRead && config.changesDays > 0 ? [await examineHeldChanges(sql, entities)] : []
-      return [...common, ...tables, ...held]
+      const rights = await examineRights(sql, entities)
+      const isAsked = rights.state !== 'fault' && config.changesDays > 0
+      const held = isAsked ? [await examineHeldChanges(sql, entities)] : []
+      return [...common, rights, await examineIndexes(sql, entities), ...held]
     })
   } catch (error) {
     return [fault('database', refusalOf(error, setting))]
@@ -55,30 +55,27 @@ interface State {
   readonly isReadOnly: boolean
   readonly isEncrypted: boolean
   readonly connectionsMax: number
-  /** The database's clock, and this machine's before and after. */
-  readonly clock: [thereMs: number, fromMs: number, toMs: number]
+}
+
+async function clock(sql: postgres.Sql): Promise<Finding> {
+  await sql`select 1` // so that it is asked over a connection that is there
+  const fromMs = Date.now()
+  const [time] = await sql`select extract(epoch from clock_timestamp()) * 1000 as ms`
+  return clockOff('database clock', Number(time?.ms), fromMs, Date.now())
 }
 
 async function stateOf(sql: postgres.Sql): Promise<State> {
-  await sql`select 1` // so that the clock is asked over a connection that is there
-  const fromMs = Date.now()
-  const [time] = await sql`select extract(epoch from clock_timestamp()) * 1000 as ms`
-  const toMs = Date.now()
-  const [row] = await sql`
+  const [row] = await sql<[State]>`
     select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding,
-      current_setting('is_superuser') = 'on' as superuser, current_user::text as role,
-      pg_is_in_recovery() as standby, current_setting('default_transaction_read_only') = 'on' as readonly,
-      coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as encrypted,
+      current_setting('is_superuser') = 'on' as "isSuperuser", current_user::text as role,
+      pg_is_in_recovery() as "isStandby", current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
+      coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false) as "isEncrypted",
       least(
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
         (select case rolconnlimit when -1 then 262143 else rolconnlimit end from pg_roles where rolname = current_user),
         (select case datconnlimit when -1 then 262143 else datconnlimit end from pg_database where datname = current_database())
-      ) as connections`
-  const { version, encoding, superuser, role, standby, readonly, encrypted, connections } = row as postgres.Row
-  return {
-    ...{ version, encoding, role, isSuperuser: superuser, isStandby: standby, isReadOnly: readonly },
-    ...{ isEncrypted: encrypted, connectionsMax: connections, clock: [Number(time?.ms), fromMs, toMs] },
-  }
+      ) as "connectionsMax"`
+  return row
 }
 
 function version({ version: number }: State): Finding {

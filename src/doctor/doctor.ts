@@ -19,7 +19,8 @@ export function doctorCommand(readSettings: () => Config): Command {
     .addHelpText('after', '\nExample:\n  npm run --silent roster doctor')
     .action(async ({ json }: { json?: true }) => {
       const findings = await examine(readSettings)
-      await print(json ? `${JSON.stringify(findings, null, 2)}\n` : formatTable(findings.map(cellsOf)))
+      const cells = findings.map(({ check, state, text }) => [MARKS[state], check, text.replaceAll('\n', ' ')])
+      await print(json ? `${JSON.stringify(findings, null, 2)}\n` : formatTable(cells))
       const faults = findings.filter(({ state }) => state === 'fault').length
       if (faults > 0) throw new CommandError(faults === 1 ? '1 fault' : `${faults} faults`)
     })
@@ -59,8 +60,4 @@ async function examineEntities({ entitiesDir }: Config) {
     if (!(error instanceof DeclarationError)) throw error
     return { entities: null, found: [fault('entities', error.message)] }
   }
-}
-
-function cellsOf({ check, state, text }: Finding): string[] {
-  return [MARKS[state], check, text.replaceAll('\n', ' ')]
 }

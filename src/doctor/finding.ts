@@ -42,11 +42,6 @@ export function refusalOf(error: unknown, setting: string): string {
   if (sqlstate === '57P03') return `it is starting or recovering (${said}): wait`
   if (TLS.test(said) || CERTIFICATE.test(sqlstate))
     return `TLS with it does not come about (${said}): mend its certificate, or sslmode in ${setting}`
-  if (isUnreached(error)) return `it cannot be reached (${said}): start it, or mend ${setting}`
+  if (['notSent', 'lost'].includes(classify(error))) return `it cannot be reached (${said}): start it, or mend ${setting}`
   return `it answers with an error (${said})`
-}
-
-function isUnreached(error: unknown): boolean {
-  const verdict = classify(error)
-  return verdict === 'notSent' || verdict === 'lost'
 }

@@ -18,16 +18,11 @@ const RENEWAL_DAYS = 14
 const LOOPBACK = /^(localhost|127\.[\d.]+|::1|\[::1\])$/
 
 export async function examineMachine(config: Config): Promise<Finding[]> {
-  return [
-    versions(),
-    dataFolder(config),
-    sharedMemory(config),
-    await port('port', config),
-    ...(config.adminPort === null
-      ? []
-      : [await port('admin port', { host: config.adminHost, port: config.adminPort, setting: 'ADMIN_PORT' })]),
-    ...(config.tlsCert === null ? publicUrl(config) : [tls(config)]),
-  ]
+  const { adminHost, adminPort } = config
+  const ports = [await port('port', config)]
+  if (adminPort !== null) ports.push(await port('admin port', { host: adminHost, port: adminPort, setting: 'ADMIN_PORT' }))
+  const encryption = config.tlsCert === null ? publicUrl(config) : tls(config)
+  return [versions(), dataFolder(config), sharedMemory(config), ...ports, encryption]
 }
 
 function versions(): Finding {
@@ -47,9 +42,9 @@ function dataFolder({ dataDir }: Config): Finding {
     const { code } = error as NodeJS.ErrnoException
     return fault('data folder', `DATA_DIR ${path} cannot be used (${code}): set another, or let this user write there`)
   }
-  const { bavail, bsize } = statfsSync(there)
-  const text = `${path}, ${Math.floor((bavail * bsize) / MIB)} MiB free`
-  return bavail * bsize < DISK_BYTES_MIN ? advice('data folder', `${text}: make room`) : ok('data folder', text)
+  const room = roomAt(there)
+  const text = `${path}, ${Math.floor(room / MIB)} MiB free`
+  return room < DISK_BYTES_MIN ? advice('data folder', `${text}: make room`) : ok('data folder', text)
 }
 
 function sharedMemory(config: Config): Finding {
@@ -88,20 +83,19 @@ async function port(check: string, at: Parameters<typeof takePort>[0]): Promise<
   if (lock === null) return ok(check, `${text}, on which a server of this user runs`)
   lock.release()
   try {
-    const release = await takePort(at)
-    release()
+    await takePort(at).then((release) => release())
     return ok(check, `${text} is free`)
   } catch (error) {
     return fault(check, (error as Error).message)
   }
 }
 
-function publicUrl({ publicUrl: url, host, trustedProxies }: Config): Finding[] {
+function publicUrl({ publicUrl: url, host, trustedProxies }: Config): Finding {
   if (url?.startsWith('http://') && !LOOPBACK.test(new URL(url).hostname))
-    return [advice('tls', 'PUBLIC_URL is http: keys travel in clear text; put a proxy with TLS in front')]
+    return advice('tls', 'PUBLIC_URL is http: keys travel in clear text; put a proxy with TLS in front')
   if (url === null && !LOOPBACK.test(host) && trustedProxies === null)
-    return [advice('tls', `HOST ${host} is open to other machines, in clear text: put a proxy with TLS in front`)]
-  return [ok('tls', url?.startsWith('https://') ? 'PUBLIC_URL is https' : 'clients are of this machine')]
+    return advice('tls', `HOST ${host} is open to other machines, in clear text: put a proxy with TLS in front`)
+  return ok('tls', url?.startsWith('https://') ? 'PUBLIC_URL is https' : 'clients are of this machine')
 }
 
 function tls({ tlsCert, tlsKey, publicUrl: url }: Config): Finding {

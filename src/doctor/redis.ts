@@ -23,10 +23,8 @@ export async function examineRedis(url: string): Promise<Finding[]> {
     if (Number.parseInt(version, 10) >= VERSION_MIN) return [ok('redis', text), clock]
     return [fault('redis', `${text}: Redis ${VERSION_MIN} or later is needed`), clock]
   } catch (error) {
-    const reason = (error as Error).message
-    return [
-      fault('redis', `RATE_LIMIT_STORE cannot be used (${reason}): limits would hold per machine; start it, or mend the address`),
-    ]
+    const remedy = 'limits would hold per machine; start it, or mend the address'
+    return [fault('redis', `RATE_LIMIT_STORE cannot be used (${(error as Error).message}): ${remedy}`)]
   } finally {
     client.close()
   }

@@ -18,11 +18,8 @@ export const OTHERS: Readonly<Record<string, string>> = {
   row_change_run: 'select, insert, update',
 }
 
-export async function examineTables(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding[]> {
-  return [await rights(sql, entities), await indexes(sql, entities)]
-}
-
-async function rights(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
+/** Checks the rights of the role. */
+export async function examineRights(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const own = entities.map(({ table }) => [table, 'select, insert, update, delete'] as const)
   const wanted = [...own, ...Object.entries(OTHERS)].flatMap(([table, list]) =>
     list.split(', ').map((right) => ({ table, right })),
@@ -38,7 +35,8 @@ async function rights(sql: postgres.Sql, entities: readonly Entity[]): Promise<F
   return fault('rights', `the role lacks ${grants}: grant that (docs/operations.md, "Your own")`)
 }
 
-async function indexes(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
+/** Checks the indexes of sorted properties. */
+export async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const there = await sql<{ table: string; column: string }[]>`
     select c.relname as "table", a.attname as "column"
     from pg_index i
@@ -86,8 +84,6 @@ export async function examineHeldChanges(sql: postgres.Sql, entities: readonly E
   const place = `in database ${shown(database ?? '')} of the cluster`
   if (gid !== null) return advice(check, `${text} "${shown(gid)}" stays prepared ${place}: commit it, or roll it back, there`)
   if (pid === null) return advice(check, `${text} a transaction of the cluster is open: look again`)
-  return advice(
-    check,
-    `${text} a transaction of process ${pid} is open ${place}: let it end, or select pg_terminate_backend(${pid})`,
-  )
+  const remedy = `let it end, or select pg_terminate_backend(${pid})`
+  return advice(check, `${text} a transaction of process ${pid} is open ${place}: ${remedy}`)
 }

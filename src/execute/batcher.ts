@@ -165,7 +165,6 @@ function joined({ text }: Batch, runs: readonly Run[], asker: string | undefined
   return { text, values: asker === undefined ? arrays : [...arrays, asker] }
 }
 
-/** The next runs of a queue, and leaves the others waiting. */
 function take(queue: Queue, runsMax: number): Run[] {
   const { waiting } = queue
   const distinct = waiting[0]?.statement.batch?.distinct ?? null

@@ -5,7 +5,6 @@ import { withDeadline } from '../os/time.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { retryLater } from './outcomes.ts'
 
-/** The limits of every other statement, for these. */
 const LONG_STATEMENT_MS_MAX = 60_000
 const LONG_QUERY_MS_MAX = 65_000
 /** A write that has waited this long for its turn is refused. */

@@ -31,7 +31,6 @@ export class PreparedShapes {
     return this.prepared.size >= PREPARED_MAX
   }
 
-  /** The connections are new: nothing is prepared on them. */
   forget(): void {
     this.prepared = new Set()
     this.candidates = new Map()

@@ -42,7 +42,6 @@ export class Sending implements Follower {
   private query: DriverQuery | null = null
   private connections: object | null = null
 
-  /** Progress of several writes in one batch. */
   static together(parts: readonly { readonly sending: Sending | null }[]): Sending {
     const batch = new Sending()
     for (const { sending } of parts) if (sending) sending.batch = batch
@@ -60,7 +59,6 @@ export class Sending implements Follower {
     this.isWaiting = isWaiting
   }
 
-  /** True if other writes hold it up. */
   get isHeldUp(): boolean {
     return this.isWaiting || this.batch?.isHeldUp === true
   }
@@ -89,7 +87,6 @@ export class Sending implements Follower {
     return this.connections
   }
 
-  /** True if it may have been done, or may still be. */
   get mayBeDone(): boolean {
     return this.isUnknown || this.query !== null || this.batch?.mayBeDone === true
   }

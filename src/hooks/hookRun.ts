@@ -9,7 +9,6 @@ import type { Message, Outcome } from './delivery.ts'
 import { entitiesOf, wantsEvent } from './events.ts'
 import type { Hook, Session } from './session.ts'
 
-/** Dependencies of a run, the same for all hooks. */
 export interface RunParts {
   readonly entities: readonly Entity[]
   readonly changes: Pick<Changes, 'pageAfter'>
@@ -22,7 +21,6 @@ export interface RunParts {
   random(): number
 }
 
-/** Lines that are read at once. */
 const PAGE_LINES = 100
 /** Deliveries of one hook in flight, of different rows. */
 const IN_FLIGHT_MAX = 4

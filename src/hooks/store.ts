@@ -19,7 +19,6 @@ export interface ListedHook {
   readonly reason: string | null
   readonly lastStatus: string | null
   readonly lastAttempt: string | null
-  /** Next attempt of a hook that fails. */
   readonly nextAttempt: string | null
   /** How many changes wait for it, up to `WAITING_MAX`; null: counting them took too long. */
   readonly waiting: number | null

@@ -10,7 +10,6 @@ import {
   STATUSES,
 } from './declared.ts'
 
-/** The values of a process by metric. */
 export type Samples = Partial<Record<MetricName, readonly Sample[]>>
 
 /** Position of a series among the cells. */
@@ -37,7 +36,6 @@ for (const [name, metric] of Object.entries<Metric>(metrics)) {
     labels.map((own) => ({ labels: own, first: claim(length), length })),
   )
 }
-/** The requests of each route, by method and status. */
 const requestsByRoute = new Map<string, Float64Array>()
 let writeGauges: () => void = () => undefined
 

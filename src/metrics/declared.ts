@@ -1,4 +1,3 @@
-/** A metric, as a scrape says it. */
 export interface Metric {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -163,9 +162,7 @@ export const metrics = {
     'Workers that ended unasked, or hung, and were replaced.',
     'supervisor',
   ),
-  memory: gauge('roster_process_resident_memory_bytes', 'Memory of each process of the server.', 'supervisor', {
-    process: null,
-  }),
+  memory: gauge('roster_process_resident_memory_bytes', 'Memory of each process of the server.', 'supervisor', { process: null }),
   descriptors: gauge('roster_process_open_fds', 'Open descriptors of each process of the server.', 'supervisor', {
     process: null,
   }),

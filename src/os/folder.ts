@@ -7,7 +7,6 @@ import { tryLock } from './lock.ts'
 export interface MemoryFolder {
   readonly path: string
   release(): void
-  /** Releases it, and deletes it with what is in it. */
   remove(): void
 }
 

@@ -7,7 +7,6 @@ export interface Part {
   readonly text: string
 }
 
-/** One that is about columns of its table. */
 export interface ColumnPart extends Part {
   readonly columns: readonly string[]
 }
@@ -27,7 +26,6 @@ export interface DeclaredTable {
   readonly table: string
   readonly columns: readonly DeclaredColumn[]
   readonly constraints: readonly ColumnPart[]
-  /** Foreign keys to rows of other tables, and of the same. */
   readonly foreignKeys: readonly ForeignKey[]
   readonly indexes: readonly ColumnPart[]
 }

@@ -9,7 +9,6 @@ import { addressOf, isReady, lockFile, passwordFile, publish, stopOrphan } from 
 import { type Access, ROLES, secure } from './rights.ts'
 import { endOf, prepareRunner, type Runner, type RunnerOptions, sharedMemorySettings } from './runner.ts'
 
-/** A PostgreSQL that this process has started. */
 export interface EmbeddedPostgres {
   url: string
   /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
@@ -66,7 +65,6 @@ export async function startEmbedded(options: Options): Promise<EmbeddedPostgres>
 
 const OTHERS = 'let the user that runs the server write there, or set DATA_DIR'
 const IN_THE_WAY = 'something else stands there: move it away, or set DATA_DIR'
-/** Remedies for faults of the file system. */
 const REMEDIES: Readonly<Record<string, string>> = {
   ...{ EACCES: OTHERS, EPERM: OTHERS, EROFS: OTHERS, ENOENT: 'it cannot be made there: set DATA_DIR' },
   ...{ EEXIST: IN_THE_WAY, EISDIR: IN_THE_WAY, ENOTEMPTY: IN_THE_WAY },

@@ -22,7 +22,6 @@ export interface Migration extends Applied {
   readonly text: string
 }
 
-/** The folder of our migrations, and of the sample. */
 export const MIGRATIONS = join(import.meta.dir, '../../sql')
 /** Any number that no other program on the database is likely to lock. */
 const LOCK = 7_067_837_101

@@ -19,7 +19,6 @@ export function runningPostgres(dataDir: string): string | null {
 /** The file that a process locks for as long as it lives; its text is the cluster's folder once others may join. */
 export const lockFile = (dataDir: string) => join(dataDir, 'lock')
 
-/** The file with the password of the role that serves. */
 export const passwordFile = (cluster: string) => `${cluster}.password`
 
 export function addressOf(port: number, role: string, password: string): string {

@@ -55,9 +55,7 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
     try {
       limiters.update(own)
     } catch (error) {
-      log.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to keys without one', {
-        error: String(error),
-      })
+      log.error('a rate limit table of a key cannot be opened: RATE_LIMITS apply to keys without one', { error: String(error) })
     }
   }
 

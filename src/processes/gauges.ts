@@ -3,7 +3,6 @@ import type { TableCopies } from '../memory/tableCopies.ts'
 import { cellOf, count, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 import { metrics } from '../metrics/declared.ts'
 
-/** The parts of a worker whose use metrics show. */
 interface Gauged {
   readonly pools: Readonly<Record<Pool, { readonly database: Pick<Database, 'load'>; readonly size: number }>>
   readonly memory: TableCopies | null

@@ -31,7 +31,6 @@ export type ToWorker =
   /** The worker lets clients leave for `leaveMs`, finishes what runs, and ends. */
   | { readonly kind: 'stop'; readonly leaveMs: number }
 
-/** A worker that answers requests. */
 export interface Ready {
   /** `http://127.0.0.1:3000`. */
   readonly url: string

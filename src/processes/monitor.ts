@@ -13,11 +13,8 @@ import { descriptorsMax } from '../os/descriptors.ts'
 import { type AdminServer, serveAdmin } from './adminServer.ts'
 import type { WorkerPool } from './workerPool.ts'
 
-/** The supervisor's own part of metrics. */
 interface Supervised {
-  /** Null until they are started. */
   workers(): Pick<WorkerPool, 'running' | 'replacements' | 'poll'> | null
-  /** Null: it posts no webhooks. */
   hooks(): HookUse | null
 }
 
@@ -30,18 +27,12 @@ interface Readying {
 
 /** Metrics and readiness of a server, on a port of their own. */
 export class Monitor {
-  /** Sums of the workers' counters. */
   readonly sums = new MetricSums()
   private server: AdminServer | null = null
   private readonly startedSeconds = Date.now() / 1_000
   private readonly descriptorsMax = descriptorsMax()
 
-  /** Null: no port is set. */
-  static create(config: Config, supervised: Supervised): Monitor | null {
-    return config.adminPort === null ? null : new Monitor(config, supervised)
-  }
-
-  private constructor(
+  constructor(
     private readonly config: Config,
     private readonly supervised: Supervised,
   ) {}

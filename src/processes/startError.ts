@@ -34,21 +34,15 @@ export async function requireTls(url: string, { message }: Error): Promise<void>
   )
 }
 
-/** Makes an error one for the operator, with the same message. */
-export function asStartError(error: Error): StartError {
-  return new StartError(error.message, { cause: error })
-}
-
 /** Returns the result of `read`. @throws StartError with the message of what it throws */
 export function readForStart<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw asStartError(error as Error)
+    throw new StartError((error as Error).message, { cause: error })
   }
 }
 
-/** An address to listen on, and the setting that says which. */
 interface Listening {
   readonly host: string
   readonly port: number
@@ -76,12 +70,10 @@ export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at
   const lock = port === 0 ? null : lockPort(host, port)
   if (lock === null && port !== 0) throw portTaken(at)
-  try {
-    await requireFree(at)
-  } catch (error) {
+  await requireFree(at).catch((error) => {
     lock?.release()
     throw error
-  }
+  })
   return () => lock?.release()
 }
 

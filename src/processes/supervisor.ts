@@ -12,19 +12,10 @@ import { OldRows, oldAnswers, oldChanges, oldRowChanges } from '../postgres/oldR
 import { warnOfSuperuser } from '../postgres/rights.ts'
 import { loadEntities } from '../registry.ts'
 import { Certificates } from './certificates.ts'
-import { type LimitTables, openTables } from './limitTables.ts'
+import { openTables } from './limitTables.ts'
 import { Monitor } from './monitor.ts'
 import { startOwnDatabase } from './ownDatabase.ts'
-import {
-  asStartError,
-  orDatabaseError,
-  orStartError,
-  portTaken,
-  readForStart,
-  requireTls,
-  StartError,
-  takePorts,
-} from './startError.ts'
+import { orDatabaseError, orStartError, portTaken, readForStart, requireTls, StartError, takePorts } from './startError.ts'
 import { WorkerPool } from './workerPool.ts'
 import { WorkerFailed } from './workerProcess.ts'
 
@@ -75,7 +66,10 @@ export class Supervisor {
     this.releases.push(await takePorts(config))
     const databaseUrl = config.databaseUrl ?? (await this.startDatabase())
     this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
-    const tables = this.openMemory()
+    const { tables, release } = readForStart(() => openTables(config, this.log, () => this.restartWorkers()))
+    this.releases.push(release)
+    if (config.adminPort !== null)
+      this.monitor = new Monitor(config, { workers: () => this.pool, hooks: () => this.hooks?.use ?? null })
     const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const directUrl = config.databaseDirectUrl ?? databaseUrl
     const isThere = await this.openDatabase(directUrl)
@@ -107,8 +101,8 @@ export class Supervisor {
       onSamples: (process, samples) => this.monitor?.sums.note(process, samples),
     })
     const { url, hasKeys: isOpen } = await this.pool.start().catch((error) => {
-      if (error instanceof WorkerFailed) throw error.code === 'EADDRINUSE' ? portTaken(config) : asStartError(error)
-      throw error
+      if (!(error instanceof WorkerFailed)) throw error
+      throw error.code === 'EADDRINUSE' ? portTaken(config) : new StartError(error.message, { cause: error })
     })
     const adminUrl =
       this.monitor?.start({ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping }) ?? null
@@ -140,19 +134,6 @@ export class Supervisor {
     this.embedded = startOwnDatabase(this.config, this.log, this.onFailure)
     this.running = await this.embedded.catch(orStartError('the embedded PostgreSQL cannot be used'))
     return this.running.url
-  }
-
-  /** Takes the memory that this server's processes share. @throws StartError where there is no room */
-  private openMemory(): LimitTables {
-    const { config, log } = this
-    try {
-      const { tables, release } = openTables(config, log, () => this.pool?.restart())
-      this.releases.push(release)
-      this.monitor = Monitor.create(config, { workers: () => this.pool, hooks: () => this.hooks?.use ?? null })
-      return tables
-    } catch (error) {
-      throw asStartError(error as Error)
-    }
   }
 
   /** Passes the settings of changes to the triggers, and warns of tables that lack them. */

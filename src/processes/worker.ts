@@ -25,7 +25,6 @@ import type { Ready, StartMessage } from './messages.ts'
 import { ownRoutes } from './ownRoutes.ts'
 import { slowStatements } from './slowStatements.ts'
 
-/** A running worker, for the process that it is. */
 export interface Worker extends Ready {
   /** Resolves when its keys are those that the database has now. */
   refreshKeys(): Promise<void>
@@ -189,9 +188,7 @@ export async function startWorker(config: Config, surroundings: Surroundings): P
 
 /** Sent at once, and alone on a connection. */
 function asking(questions: Database) {
-  return {
-    read: (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined),
-  }
+  return { read: (statement: Statement) => questions.readAlone(statement, performance.now() + QUERY_MS_MAX, () => undefined) }
 }
 
 /** Host of a URL that a client on this machine can call: an address for all interfaces cannot be connected to. */

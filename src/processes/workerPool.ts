@@ -9,7 +9,6 @@ interface PoolOptions {
   log: Log
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
   startMessage(port: number | null): StartMessage
-  /** The process with this number is about to start. */
   onStart(process: number): void
   /** The process with this number has ended, or could not be started. */
   onEnd(process: number): void
@@ -118,10 +117,7 @@ export class WorkerPool {
       } catch (error) {
         const isAskedFor = error instanceof WorkerFailed && error.isAskedFor
         if (!isAskedFor || this.isStopping || starts === STARTS_MAX) throw error
-        this.options.log.error('a worker was killed during its start: it is started again', {
-          error: error.message,
-          starts,
-        })
+        this.options.log.error('a worker was killed during its start: it is started again', { error: error.message, starts })
       }
     }
   }
