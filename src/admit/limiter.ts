@@ -47,11 +47,6 @@ export class Limiter {
     return this.counted(this.statusOf(this.windows.admit(client.low, client.high)))
   }
 
-  /** Returns what `charge` would return, as far as this machine knows; charges nothing. */
-  peek({ low, high }: Client): RateLimitStatus {
-    return this.statusOf(this.windows.peek(low, high))
-  }
-
   get mostTogether(): Rule {
     return this.rules.reduce((least, rule) => (rule.limit < least.limit ? rule : least))
   }

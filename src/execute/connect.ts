@@ -15,7 +15,6 @@ const CONNECTING = {
 export interface ConnectOptions extends Omit<postgres.Options<Record<string, postgres.PostgresType>>, 'connection'> {
   /** Settings of the database for these connections; they win over those of the address. */
   connection?: Readonly<Record<string, string | number>>
-  onnotify?(channel: string, payload: string): void
 }
 
 /** Makes every connection of ours. Only those of the address's parameters count that a user may set. */

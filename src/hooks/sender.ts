@@ -50,7 +50,7 @@ export class HookSender {
   private isFailing = false
   /** `look` was called since the last pause began. */
   private isAsked = false
-  private readonly runs = new Map<string, Running>()
+  private readonly runs = new Map<string, { hook: Hook; run: HookRun; ending: AbortController }>()
   private states: HookStates = { active: 0, paused: 0, parked: 0 }
   private taken = 0
   private failed = 0
@@ -123,7 +123,6 @@ export class HookSender {
 
   private async send(session: Session) {
     const { log } = this.options
-    const { runs } = this
     const failed = Promise.withResolvers<never>()
     failed.promise.catch(() => undefined)
     session.lost.addEventListener('abort', () => failed.reject(new Error('the connection was lost')))
@@ -134,11 +133,11 @@ export class HookSender {
         const hooks = await session.hooks()
         this.states = await session.states()
         if (hooks.length === 0) return
-        await follow(hooks, runs, parts, failed.reject)
+        await this.follow(hooks, parts, failed.reject)
         await Promise.race([this.pause(this.pauses.reloadMs), failed.promise])
       }
     } finally {
-      await follow([], runs, null, () => undefined)
+      await this.follow([], null, failed.reject)
     }
   }
 
@@ -172,31 +171,21 @@ export class HookSender {
       }
     })
   }
-}
 
-interface Running {
-  readonly hook: Hook
-  readonly run: HookRun
-  readonly ending: AbortController
-}
-
-/** Ends the runs of hooks that are gone or were changed, and begins those that are new. `parts` null: it only ends. */
-async function follow(
-  hooks: readonly Hook[],
-  runs: Map<string, Running>,
-  parts: RunParts | null,
-  onFault: (error: Error) => void,
-) {
-  const current = new Map(hooks.map((hook) => [hook.id, hook.revision]))
-  const over = [...runs.values()].filter(({ hook }) => current.get(hook.id) !== hook.revision)
-  for (const { ending } of over) ending.abort()
-  // One hook has one run at a time, or its rows would not be in order.
-  await Promise.all(over.map(({ run }) => run.ended.catch(() => undefined)))
-  for (const { hook } of over) runs.delete(hook.id)
-  for (const hook of parts === null ? [] : hooks.filter(({ id }) => !runs.has(id))) {
-    const ending = new AbortController()
-    const run = new HookRun(hook, parts as RunParts, ending.signal)
-    run.ended.catch(onFault)
-    runs.set(hook.id, { hook, run, ending })
+  /** Ends the runs of hooks that are gone or were changed, and begins those that are new. `parts` null: it only ends. */
+  private async follow(hooks: readonly Hook[], parts: RunParts | null, onFault: (error: Error) => void) {
+    const { runs } = this
+    const current = new Map(hooks.map((hook) => [hook.id, hook.revision]))
+    const over = [...runs.values()].filter(({ hook }) => current.get(hook.id) !== hook.revision)
+    for (const { ending } of over) ending.abort()
+    // One hook has one run at a time, or its rows would not be in order.
+    await Promise.all(over.map(({ run }) => run.ended.catch(() => undefined)))
+    for (const { hook } of over) runs.delete(hook.id)
+    for (const hook of parts === null ? [] : hooks.filter(({ id }) => !runs.has(id))) {
+      const ending = new AbortController()
+      const run = new HookRun(hook, parts as RunParts, ending.signal)
+      run.ended.catch(onFault)
+      runs.set(hook.id, { hook, run, ending })
+    }
   }
 }

@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { tryLock } from '../os/lock.ts'
 import { causeOf, logOf, openLog, tail } from './postgresLog.ts'
@@ -135,7 +134,7 @@ function readPassword(file: string): string {
 /** Tries again where another program takes the port between our check and PostgreSQL's bind. */
 async function launchOnFreePort(runner: Runner, dataDir: string, settings: Record<string, string>) {
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort()
+    const port = freePort()
     const { child, log } = launch(runner, dataDir, { ...settings, port: String(port) })
     const reason = await log
     if (reason === null) return { port, child }
@@ -171,8 +170,7 @@ const DEFAULT_SETTINGS = {
 /** True once the postmaster's own status line says that it is ready; false when it has ended. */
 async function ready(child: ChildProcess, cluster: string): Promise<boolean> {
   let ended = false
-  child.once('exit', () => (ended = true))
-  child.once('error', () => (ended = true))
+  endOf(child).then(() => (ended = true))
   const giveUpMs = Date.now() + READY_MS_MAX
   while (!ended && Date.now() < giveUpMs) {
     if (isReady(cluster)) return true
@@ -194,15 +192,10 @@ async function end(child: ChildProcess, signal: 'SIGINT' | 'SIGQUIT') {
   clearTimeout(kill)
 }
 
-function freePort(): Promise<number> {
-  return new Promise((done, fail) => {
-    const probe = createServer()
-    probe.once('error', fail)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => done(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
+function freePort(): number {
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
+  probe.stop(true)
+  return probe.port
 }
 
 const LOCALE = ['--encoding=UTF8', '--locale=C']

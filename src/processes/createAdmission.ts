@@ -8,8 +8,8 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../execute/database.ts'
 import { keySource, touchKeys } from '../keys/store.ts'
 import type { Log } from '../log.ts'
+import { cellOf, count, gauge } from '../metrics/counts.ts'
 import { parseNetworks } from '../model/targets.ts'
-import { noteKeys } from './gauges.ts'
 
 interface Surroundings {
   readonly bootstrapKeys: readonly string[]
@@ -62,7 +62,9 @@ export function createAdmission(config: Config, { bootstrapKeys, tables, tablesF
   /** Writes down which keys were used, of which one may get lost, and logs a line where too many were for the table. */
   async function noteUse() {
     const requests = limiters.takeOverflowed()
-    noteKeys({ overflowed: requests, inUse: limiters.countKeys(), max: config.rateLimitClients })
+    count(cellOf('overflowed'), requests)
+    gauge(cellOf('limiterKeys'), limiters.countKeys())
+    gauge(cellOf('limiterKeysMax'), config.rateLimitClients)
     if (requests > 0)
       log.warn('more keys are in use than RATE_LIMIT_CLIENTS: keys without an entry share one limit', { requests })
     const ids = keyring.takeUsed()

@@ -1,6 +1,6 @@
 import type { Database } from '../execute/database.ts'
 import type { TableCopies } from '../memory/tableCopies.ts'
-import { cellOf, count, countDelay, gauge, setGauges } from '../metrics/counts.ts'
+import { cellOf, countDelay, gauge, setGauges } from '../metrics/counts.ts'
 import { metrics } from '../metrics/declared.ts'
 
 interface Gauged {
@@ -12,20 +12,6 @@ interface Gauged {
 
 type Pool = (typeof metrics.connectionsMax.labels.pool)[number]
 const DELAY_EVERY_MS = 100
-
-const IN_FLIGHT = cellOf('requestsInFlight')
-const OVERFLOWED = cellOf('overflowed')
-const KEYS = cellOf('limiterKeys')
-const KEYS_MAX = cellOf('limiterKeysMax')
-const MEMORY_TABLES = cellOf('memoryTables')
-const MEMORY_BYTES = cellOf('memoryBytes')
-const MEMORY_BYTES_MAX = cellOf('memoryBytesMax')
-const POOLS = metrics.connectionsMax.labels.pool.map((pool) => ({
-  pool,
-  max: cellOf('connectionsMax', pool),
-  sent: cellOf('statementsSent', pool),
-  queries: cellOf('queries', pool),
-}))
 
 /** Measures for scrapes what a worker has in use, and how late its timers are. Returns what ends it. */
 export function keepGauges(gauged: Gauged): () => void {
@@ -40,24 +26,17 @@ export function keepGauges(gauged: Gauged): () => void {
   return () => clearInterval(timer)
 }
 
-/** Says how many keys the limits count requests of, of how many, and counts requests of keys that shared an entry. */
-export function noteKeys({ overflowed, inUse, max }: { overflowed: number; inUse: number; max: number }): void {
-  count(OVERFLOWED, overflowed)
-  gauge(KEYS, inUse)
-  gauge(KEYS_MAX, max)
-}
-
 function writeGauges({ pools, memory, memoryBytesMax, requestsInFlight }: Gauged) {
-  gauge(IN_FLIGHT, requestsInFlight())
-  for (const { pool, max, sent, queries } of POOLS) {
+  gauge(cellOf('requestsInFlight'), requestsInFlight())
+  for (const pool of metrics.connectionsMax.labels.pool) {
     const { size, database } = pools[pool]
     const { load } = database
-    gauge(max, size)
-    gauge(sent, load.sent)
-    gauge(queries, load.queries)
+    gauge(cellOf('connectionsMax', pool), size)
+    gauge(cellOf('statementsSent', pool), load.sent)
+    gauge(cellOf('queries', pool), load.queries)
   }
-  gauge(MEMORY_BYTES_MAX, memory === null ? 0 : memoryBytesMax)
+  gauge(cellOf('memoryBytesMax'), memory === null ? 0 : memoryBytesMax)
   const { tables, bytes } = memory?.use ?? { tables: 0, bytes: 0 }
-  gauge(MEMORY_TABLES, tables)
-  gauge(MEMORY_BYTES, bytes)
+  gauge(cellOf('memoryTables'), tables)
+  gauge(cellOf('memoryBytes'), bytes)
 }

@@ -59,14 +59,6 @@ describe('a status', () => {
   })
 })
 
-test('peek charges nothing, here or in the store', () => {
-  const store = storeOf([])
-  const { limiter } = meterOf('5/1m', store)
-  for (let round = 0; round < 9; round++)
-    expect(limiter.peek(client)).toMatchObject({ admitted: true, remaining: '5', retryAfterSeconds: 0 })
-  expect(store.asked).toEqual([])
-})
-
 describe('a store that machines share', () => {
   const used = (windows: SlidingWindows, { low, high }: Client) => 5 - windows.peek(low, high).remaining
 
