@@ -96,10 +96,7 @@ export class Admission {
     return { key, isConfirmed, rateLimit }
   }
 
-  /**
-   * The address that a request comes from, behind trusted proxies; '' where its client has left already. To be read as it
-   * arrives.
-   */
+  /** The address that a request comes from, read as it arrives: '' where its client has left already. */
   addressOf(request: Request, server: PeerAddresses | null): string {
     const peer = server?.requestIP(request)?.address ?? ''
     if (this.trustedProxies === null) return peer

@@ -16,10 +16,7 @@ interface KeyEvents {
   onError(error: unknown): void
 }
 
-/**
- * Keeps the keys of this process those of the database: asks twice a second whether they have changed, and at once for an
- * unknown key.
- */
+/** Keeps the keys those of the database: asks twice a second whether they have changed, and at once for an unknown key. */
 export class KeyRefresh {
   private readonly looks = new SingleFlight(() => this.look())
   private version: string | null = null

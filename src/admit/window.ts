@@ -82,10 +82,7 @@ export class SlidingWindows {
     }
   }
 
-  /**
-   * Returns what `admit` would decide for the last of `count` requests that come now, without charging anything. `count` is at
-   * most the smallest limit.
-   */
+  /** What `admit` would decide for the last of `count` requests that come now, at most the smallest limit; charges nothing. */
   peek(low: number, high: number, count = 1): Decision {
     const slot = this.directory.find(low, high)
     if (slot === null || !this.decide(slot, low, high, 0, count)) this.answer(true, this.longest, this.longestLimit, 0)

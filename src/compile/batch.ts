@@ -6,18 +6,12 @@ export interface Operand {
   readonly type: string
 }
 
-/**
- * A condition that is always true. It sets `roster.key`, which the triggers copy into lines of changes, for the transaction.
- * D57
- */
+/** Always true. Sets `roster.key`, which triggers copy into lines of changes, for the transaction. D57 */
 export function setsKey(asker: Param): Sql {
   return sql`(select set_config('roster.key', ${asker}, true)) is not null`
 }
 
-/**
- * Sets the key, and for a batch a lock timeout of 100 ms: after that its runs are sent one by one, and only those of locked
- * rows wait.
- */
+/** Sets the key, and for a batch a lock timeout of 100 ms: then its runs are sent alone, and only those of locked rows wait. */
 export function setsKeyAndTimeout(asker: Param): Sql {
   return sql`(select set_config('lock_timeout', '100', true) || set_config('roster.key', ${asker}, true)) is not null`
 }
@@ -32,10 +26,7 @@ export function batchQuery(query: Sql, operands: readonly Operand[]): Batch {
   return { text, rows: 'numbered', distinct: null }
 }
 
-/**
- * The text of a batch of runs, whose arrays are numbered as the operands are, wherever the text has them first; behind them
- * the asker of a write.
- */
+/** The text of a batch. Its arrays are numbered as the operands are; behind them comes the asker of a write. */
 export function textOf(operands: readonly Operand[], asker: Param | null, compile: (runs: Runs) => Sql): string {
   const params = operands.map(() => param(null))
   const all = rowsOf(operands, (index) => sql`${params[index] as Param}`)
@@ -120,10 +111,7 @@ export interface UpdateParts {
   readonly first?: Sql | null
 }
 
-/**
- * Condition that a row has one of these versions, an array as PostgreSQL writes it. It is a condition of the row itself, where
- * it is locked, so that PostgreSQL checks it again after waiting for the lock.
- */
+/** Condition of the row itself, where it is locked, so that PostgreSQL checks it again after it has waited for the lock. */
 export function isAmong(xmin: Sql, versions: Sql): Sql {
   return sql`${xmin}::text = any (${versions}::text[])`
 }
@@ -138,10 +126,7 @@ export interface Conditions {
   readonly rules: readonly Sql[]
 }
 
-/**
- * Sets columns of one row for each run, whose id is the last operand: no two runs may have the same. A row that does not
- * meet the conditions, or lacks a source, is left as it is.
- */
+/** Sets columns of a row for each run, whose id is the last operand. No two runs may have the same. */
 export function batchUpdate(parts: UpdateParts & Conditions, operands: readonly Operand[], asker: Param): Batch {
   const text = textOf(operands, asker, (runs) => updateRuns(parts, operands, runs))
   return { text, rows: 'numbered', distinct: operands.length - 1 }

@@ -59,10 +59,7 @@ export function compileColumnTypes({ table }: Entity): Statement {
   return toStatement(sql`${types} where attrelid = ${param(`"${table}"`)}::text::regclass and attnum > 0`)
 }
 
-/**
- * Compiles a new row; returns it, and the transaction; or no row if a reference names none, or the key of `once` was used or is
- * in use.
- */
+/** Compiles a new row; returns it, and the transaction. No row: a reference names none, or the key of `once` is known. */
 export function compileCreate(entity: Entity, { values, once, asker }: WritePlan): Batchable {
   const changed = changedProperties(entity, values)
   const verb = `create${once ? ' once' : ''}`
@@ -127,10 +124,7 @@ export function compileUpdate(
   return { text, values: [...valuesOf(changed, values), ...own, ...valuesOfOnce(once), asker], batch, once, asker }
 }
 
-/**
- * The row is locked with what is asked of it, so no other write comes between the two; and after
- * the rows that it copies from are locked: a rename has locked one of those when it comes to this row.
- */
+/** Rows that it copies from are locked before the row itself: a rename has locked one of those when it comes to this row. */
 function updateOne(
   { table, sets, returning, sources, among, first = null }: UpdateParts,
   operands: readonly Operand[],

@@ -47,10 +47,7 @@ function shapeOf(entity: Entity, { filters, sorts, pageSize, seek }: ListQuery):
   return shape
 }
 
-/**
- * The row to which all rows of the list belong, by a name of it: they are few as a rule, and there are as many such lists as those
- * rows. Null: they belong to none.
- */
+/** The row to which all rows of the list belong, so that they are few, by a name of it; null: they belong to none. */
 export function ownerOf({ filters }: ListQuery): string | null {
   for (const { property, operator, value } of filters)
     if (property.reference && operator.sign === '=' && value !== null) return `${property.column} ${value}`

@@ -24,10 +24,7 @@ import type { Compiled } from './shapes.ts'
 const TRIED = sql`"Tried"`
 /** Name of the runs whose requests come for the first time. */
 const FIRST = sql`"First"`
-/**
- * Name of the common table expression with the rows that were written: the entity's columns, named "C1", "C2" and so on, come
- * first.
- */
+/** Name of the rows that were written: the entity's columns come first, named "C1", "C2" and so on. */
 const EFFECT = sql`"Effect"`
 
 /** Behind all other operands, a key and the request. */
@@ -50,10 +47,7 @@ export function compileOnceInsert(entity: Entity, parts: InsertParts, operands: 
   }
 }
 
-/**
- * Inserts the rows of first requests. Inserted rows do not name their run: the first new id is that of the first run, and so
- * on.
- */
+/** Inserts the rows of first requests. They do not name their run: the first new id is that of the first run, and so on. */
 function insertFirst(entity: Entity, parts: InsertParts, operands: readonly Operand[], all: Runs): Sql {
   const { insert, values, returning, sources } = parts
   const found = foundRuns(sources, operands, { ...all, from: sql`(select * from ${TRIED} where "Is") as b` })
@@ -131,9 +125,7 @@ export function answerOf({ properties }: Entity): Sql {
   return sql`array[${join([...texts, sql`pg_current_xact_id()::text`], sql`, `)}]`
 }
 
-/**
- * A deletion under a key. `remove` holds the condition that it is given, and returns a row; of what is deleted nothing is kept.
- */
+/** A deletion under a key. `remove` holds the condition that it is given; of what is deleted nothing is kept. */
 export function onceRemove(once: Once, remove: (condition: Sql) => Sql): Sql {
   const [key, request] = [param(once.key), param(once.request)]
   const first = sql`${FIRST} as materialized (select ${isFirst(sql`${key}`)} as "Is")`
@@ -146,10 +138,7 @@ function valueAt(index: number): Sql {
   return sql`"V${integer(index + 1)}"`
 }
 
-/**
- * Compiles the look-up of an idempotency key: whether its row is of the same request, `t` or `f`, and its answer as JSON; no
- * row if the key is unknown.
- */
+/** Looks up a key: whether its row is of the same request, `t` or `f`, and its answer as JSON; no row if the key is unknown. */
 export function compileLook({ key, request }: Once): Batchable {
   return toStatement(
     sql`select request = ${param(request)}::uuid, to_json(answer)::text from idempotency_key where id = ${param(key)}::uuid`,

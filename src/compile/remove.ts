@@ -65,10 +65,7 @@ function removeOne(
   return sql`delete from ${table} as t using ${own} where t.id = own.id${free} ${returningOf(entity)}`
 }
 
-/**
- * Rows are locked in one order, so that two batches do not wait for each other, and those that are referred to are asked for
- * once.
- */
+/** Locks rows in one order, so that two batches do not wait for each other, and asks once for those that are referred to. */
 function removeTogether(
   entity: Entity,
   referring: readonly ReferringColumn[],

@@ -21,10 +21,7 @@ export type Config = {
 /** The settings are wrong; one fault a line. */
 export class ConfigError extends Error {}
 
-/**
- * Reads the settings from the environment; an empty one counts as not set. `files`: those from which it has come in part.
- * @throws ConfigError listing every fault
- */
+/** An empty setting counts as not set. `files`: those that the environment comes from in part. @throws ConfigError */
 export function readConfig(given: Record<string, string | undefined>, files: readonly EnvironmentFile[] = []): Config {
   const secrets = readSecretFiles(given)
   const { environment } = secrets

@@ -7,9 +7,7 @@ import { isSecret, type Setting, settings } from './settings.ts'
 
 export interface Effective {
   readonly name: string
-  /**
-   * As an operator would write it; of the address of a database its host and name alone; null: there is none, or it is secret.
-   */
+  /** As an operator would write it; of a database its host and name alone; null: there is none, or it is secret. */
   readonly value: string | null
   /** True if there is a value. */
   readonly isSet: boolean

@@ -28,10 +28,7 @@ export function clockOff(check: string, thereMs: number, fromMs: number, toMs: n
 const TLS = /before secure TLS|certificate|SSL|TLS/i
 const CERTIFICATE = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_SIGNED|UNABLE_TO_)/
 
-/**
- * Why a database could not be used, and what to do; it says what PostgreSQL or the network said, which names no password.
- * `setting`: that has its address.
- */
+/** Says why a database could not be used, and what to do; names no password. `setting`: that has its address. */
 export function refusalOf(error: unknown, setting: string): string {
   const { message = '', code } = (error ?? {}) as { message?: string; code?: unknown }
   const said = message || String(error)

@@ -68,10 +68,7 @@ export class Database {
     return this.admit(() => this.reads.ask(statement))
   }
 
-  /**
-   * Runs a statement that changes nothing by itself, sent by `untilMs` or not at all. `onSent` gets what says which backend
-   * runs it, null before one does. @throws as `read`
-   */
+  /** As `read`, by itself, sent by `untilMs` or not at all. `onSent` gets what says which backend runs it, null: none yet. */
   readAlone(statement: Statement, untilMs: number, onSent: (backend: () => number | null) => void): Promise<Row[]> {
     const follower = { handOver: (query: DriverQuery) => onSent(() => query.state?.pid ?? null) }
     return this.admit(() => this.run({ ...workOf(statement, untilMs, true, null), mayWait: true, follower }))

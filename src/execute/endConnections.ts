@@ -4,10 +4,7 @@ import type { Database } from './database.ts'
 const AGAIN_MS = 250
 const ATTEMPTS_MAX = 240
 
-/**
- * Ends the connections of this name once nothing more is sent over them, so that a write which was given up is not done long
- * after. Gives it up after some minutes in which the database was away.
- */
+/** Ends the connections of this name, so that a write which was given up is not done long after. Tries it for some minutes. */
 export async function endConnections(database: Database, name: string, closed: Promise<void>): Promise<void> {
   await closed
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {

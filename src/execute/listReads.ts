@@ -48,10 +48,7 @@ interface Wanted {
   backend(): number | null
 }
 
-/**
- * The connections of a pool of `poolSize`: those for lists, which may take long, and those for all else, of which a write
- * that waits for a lock may hold one.
- */
+/** Connections for lists, which may take long, and for all else, of which a write that waits for a lock may hold one. */
 export function shareConnections(poolSize: number): { lists: number; others: number } {
   const lists = Math.max(1, Math.floor(poolSize * LISTS_SHARE))
   return { lists, others: Math.max(Math.min(2, poolSize), poolSize - lists) }
@@ -90,10 +87,7 @@ export class ListReads {
     this.turns = new Turns(options.places)
   }
 
-  /**
-   * The rows of a list's statement. `owner`: the row whose list it is, by a name, where it is likely to be short; else
-   * null. @throws ApiError 500, 503; Abandoned; TooCostly
-   */
+  /** `owner`: the row whose list it is, where it is likely to be short. @throws ApiError 500, 503; Abandoned; TooCostly */
   async read(statement: Batchable, asker: Asker, owner: string | null = null): Promise<Row[]> {
     if (owner === null || !statement.batch || this.slow.get(owner)) return this.inTurn(statement, asker)
     const startMs = performance.now()

@@ -14,10 +14,7 @@ const WAITING_MAX = 8
 /** The longest that a client may wait for its answer. */
 export const LONG_WRITE_MS_MAX = TURN_MS_MAX + LONG_QUERY_MS_MAX
 
-/**
- * Runs writes that may take a minute, one after the other over a connection of their own, so that others need not wait
- * for them.
- */
+/** Runs writes that may take a minute, one after the other over a connection of their own: others need not wait for them. */
 export class LongWrites {
   private readonly own: Database
   private last: Promise<unknown> = Promise.resolve()

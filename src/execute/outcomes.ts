@@ -51,10 +51,7 @@ export function outcomeUnknown(cause: unknown, hasKey: boolean): ApiError {
   return new ApiError('OutcomeUnknown', `The write may have been done, or not. ${remedy}`, { headers, cause })
 }
 
-/**
- * The error for who asked for a statement. `hasWritten`: the database has taken writes before, so that one which takes none
- * now is a standby before its promotion, and a retry will do. D51
- */
+/** `hasWritten`: the database has taken writes before, so one that takes none now is a standby before its promotion. D51 */
 export function errorFor(error: unknown, verdict: Verdict, { sending, statement }: Work, hasWritten: boolean): Error {
   if (sending && !hasWritten && isReadOnly(error)) return readOnly(error)
   if (verdict === 'constraint') return new ConstraintViolation(error as postgres.PostgresError)

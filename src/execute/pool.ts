@@ -27,10 +27,7 @@ const TYPES = {
   numeric: { to: 1700, from: [1700], ...AS_TEXT },
 }
 
-/**
- * For statements that may wait for a lock: the driver sends nothing behind them over their connection, only over others.
- * (`onexecute` is the driver's own hook: what it returns says whether the connection takes more.)
- */
+/** For statements that may wait for a lock: nothing is sent behind them over their connection. `onexecute` is the driver's. */
 export const HOLDING = { simple: false, onexecute: () => false }
 
 /** Connections that are opened as they are needed, and replaced together. */

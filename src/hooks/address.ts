@@ -31,10 +31,7 @@ export function hostOf({ hostname }: URL): string {
 
 const resolveName: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address)
 
-/**
- * The address to connect to: the first of the name's that may be. It must be connected to as it is, since a name may lead
- * elsewhere a moment later. @throws AddressRefused
- */
+/** The address to connect to as it is, since a name may lead elsewhere a moment later. @throws AddressRefused */
 export async function addressFor(url: URL, allowed: AllowedTargets, resolve: Resolve = resolveName): Promise<string> {
   const host = hostOf(url)
   const addresses = isIP(host) === 0 ? await resolved(host, resolve) : [host]

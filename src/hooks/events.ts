@@ -6,10 +6,7 @@ export const ALL_EVENTS = '*'
 export const ACTIONS = ['create', 'update', 'delete']
 const EVENTS_MAX = 100
 
-/**
- * Reads `Employees:update,delete`, `Employees` for all that happens to employees, or `*` for everything.
- * @throws RangeError that says what there is
- */
+/** Reads `Employees:update,delete`, `Employees` for all of them, or `*`. @throws RangeError that says what there is */
 export function parseEvents(texts: readonly string[], plurals: readonly string[]): string[] {
   const events = new Set(texts.flatMap((text) => parseOne(text, plurals)))
   if (events.size > EVENTS_MAX) throw new RangeError(`There may be up to ${EVENTS_MAX}.`)

@@ -38,10 +38,7 @@ export interface HookUse {
 const PAUSES: Pauses = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, againMs: 2_000 }
 const TIMEOUT_MS = 10_000
 
-/**
- * Posts what has changed to the hooks of the database, if this process is the one of the cluster that does. While there is no
- * hook, it has no connection, and looks once a minute.
- */
+/** Posts what has changed, if this process is the one of the cluster that does. Without a hook it looks once a minute. */
 export class HookSender {
   private readonly stopping = new AbortController()
   private readonly pauses: Pauses

@@ -48,10 +48,7 @@ const OPTIONS: ConnectOptions = {
   },
 }
 
-/**
- * One connection, which holds the lock of the sender: who has it is the only one in the cluster. With the connection the lock is
- * lost, so nothing is sent over another one.
- */
+/** One connection, which holds the lock of the one sender of the cluster: with it the lock is lost. */
 export class Session {
   /** Aborts when the connection is lost, or ended. */
   readonly lost: AbortSignal

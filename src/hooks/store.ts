@@ -68,10 +68,7 @@ export class HookStore {
     })
   }
 
-  /**
-   * Delivers again, at once, from where the hook is, or with `isSkipping` behind the first change that waits for it. Returns
-   * whether changes in between are missing, since they are no longer kept.
-   */
+  /** Delivers again, with `isSkipping` behind the first change that waits. True: changes in between are no longer kept. */
   resume(id: string, isSkipping: boolean): Promise<boolean> {
     return this.change(async (sql) => {
       const resumed = await sql`

@@ -1,10 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 
-/**
- * Nice value from -20 to 19: a tenth of a processor beside the usual priority. Not less, or lists might never end.
- * setpriority(2)
- */
+/** A tenth of a processor beside the usual priority. Not less, or lists might never end. setpriority(2) */
 const LOW = 10
 
 /**

@@ -47,10 +47,7 @@ export class RegionFile {
     private readonly words: number,
   ) {}
 
-  /**
-   * Makes the file, keeps it, or replaces it where it is damaged. False: it is the file that was there already.
-   * @throws Error when there is no room for it
-   */
+  /** Makes the file, or replaces it where it is damaged. False: it was there already. @throws Error when there is no room */
   ensure(): boolean {
     if (this.descriptor !== null && this.isGood(this.descriptor)) return false
     this.close()

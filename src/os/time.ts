@@ -19,10 +19,7 @@ export function monotonicMs(): number {
   return (timespec[0] as number) * 1_000 + Math.trunc((timespec[2] as number) / 1_000_000)
 }
 
-/**
- * Settles as `promise` does; after `afterMs` with what `onMiss` returns, or throws. What was begun goes on.
- * For a few promises: each has a timer of its own.
- */
+/** Settles as `promise` does, after `afterMs` as `onMiss` does. For a few promises: each has a timer of its own. */
 export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     const miss = () => {
@@ -39,10 +36,7 @@ export function withDeadline<T>(promise: Promise<T>, afterMs: number, onMiss: ()
 
 const TURN_MS = 3
 
-/**
- * Lets other work of the process have its turn within a long one: between two of its steps it calls this, and waits for the
- * promise where there is one.
- */
+/** Lets other work have its turn within a long one, which calls this between its steps, and awaits the promise, if any. */
 export function takeTurns(turnMs = TURN_MS): () => Promise<void> | null {
   let untilMs = performance.now() + turnMs
   return () => {

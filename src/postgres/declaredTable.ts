@@ -30,10 +30,7 @@ export interface DeclaredTable {
   readonly indexes: readonly ColumnPart[]
 }
 
-/**
- * Steps by which columns depend on each other: plain ones, computed ones, sources of copies, copies, and what others copy of
- * those.
- */
+/** Steps by which columns depend on each other. */
 type Step = (typeof FIRST_STEPS | typeof LAST_STEPS)[number]
 /** Steps that need no other table. */
 export const FIRST_STEPS = ['plain', 'computed', 'source'] as const
@@ -42,10 +39,7 @@ export const LAST_STEPS = ['key', 'copy', 'copied source'] as const
 /** A name as SQL needs it: with quotes where it is a word of the language. */
 export type Quote = (name: string) => string
 
-/**
- * The tables that entities need, each behind those that it refers to, where that can be. `prefix`: of the names of all but
- * columns.
- */
+/** The tables of entities, each behind those that it refers to, where that can be. `prefix`: of names but those of columns. */
 export function declaredTables(entities: readonly Entity[], quote: Quote, prefix = ''): DeclaredTable[] {
   return referredFirst(entities).map((entity) => new Declaration(entity, entities, quote, prefix).table())
 }

@@ -12,10 +12,7 @@ export interface EmbeddedPostgres {
   url: string
   /** Resolves with the end of PostgreSQL's log when the present run ends without being asked to. */
   readonly failed: Promise<string>
-  /**
-   * Starts it again under the same address, after `failed`. Never settles once PostgreSQL was asked to end.
-   * @throws Error when it does not come up: the message says why
-   */
+  /** Starts it again under its address, after `failed`; never settles once it was asked to end. @throws Error that says why */
   restart(): Promise<void>
   /** Ends PostgreSQL at once, without waiting; the next start recovers. */
   kill(): void

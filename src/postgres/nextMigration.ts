@@ -84,10 +84,7 @@ async function quoting(sql: postgres.TransactionSql): Promise<Quote> {
 const TRIAL = 'zq9_'
 const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 
-/**
- * The declared tables as PostgreSQL understands them: made beside those that are there, for which a role needs no other right
- * than to migrate.
- */
+/** The declared tables as PostgreSQL understands them: made beside those that are there, which needs no other right. */
 async function tryOut(sql: postgres.TransactionSql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)
   const found = await undone(

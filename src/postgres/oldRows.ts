@@ -30,10 +30,7 @@ export const oldAnswers: DeleteSlice = async (sql, rows) => {
   return deleted.count
 }
 
-/**
- * Lines of what has changed, of each entity the first, by one server at a time; and in the same statement how far they are
- * gone, so that a token from before is refused. D58
- */
+/** Lines of what has changed, by one server at a time, and how far they are gone, so that a token from before is refused. D58 */
 export function oldChanges(days: number): DeleteSlice {
   return async (sql, rows) => {
     const [found] = await sql<{ most: number }[]>`
@@ -99,10 +96,7 @@ export function oldRowChanges(keptMs = LINES_MS): DeleteSlice {
   }
 }
 
-/**
- * Deletes what is old in slices; other servers on the database may do so too. Where the database does not answer, it looks
- * again later.
- */
+/** Deletes what is old in slices, as other servers may do too. Where the database does not answer, it looks again later. */
 export class OldRows {
   private readonly sql: Connection
   private isStopping = false

@@ -85,10 +85,7 @@ function runnerOf(native: string, cluster: string, prefix: readonly string[]): R
   }
 }
 
-/**
- * `nobody`, if root can become that user and `nobody` may enter the folder; else a namespace, whose user is root to the
- * machine's files.
- */
+/** `nobody`, if root can become that user, who may enter the folder; else a namespace, which is root to the machine's files. */
 function methodFor(base: string, dataDir: string): 'namespace' | 'nobody' {
   const canGo = base === dataDir ? isReachable(dataDir) : hasCluster(base)
   if (canGo && becomesNobody()) return 'nobody'

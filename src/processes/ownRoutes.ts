@@ -2,10 +2,7 @@ import { resolve } from 'node:path'
 import type { AnyElysia } from 'elysia'
 import type { OwnRoute } from '../http/ownRoutes.ts'
 
-/**
- * The routes of the app that is the default export of `file`. They are served beside the API's by the API itself, whose keys,
- * limits and errors they have. @throws Error where its default export is none
- */
+/** Routes of the Elysia app that is the default export of `file`, with the API's keys, limits and errors. @throws Error */
 export async function ownRoutes(file: string | null): Promise<OwnRoute[]> {
   if (file === null) return []
   const { default: app } = await import(resolve(file))

@@ -11,10 +11,7 @@ import { type Started, Supervisor } from './supervisor.ts'
 const SAME_SIGNAL_MS = 1_000
 const LAUNCHER_MS = 1_000
 
-/**
- * Starts the server, and stops it on signals. `launcher`: the process that passes signals on, or not a number. `misses`:
- * variables that are probably misspelt settings.
- */
+/** `launcher`: the process that passes signals on, or not a number. `misses`: probably misspelt settings. */
 export async function serve(config: Config, launcher: number, misses: readonly NearMiss[] = []): Promise<void> {
   const startMs = Date.now()
   const log = createLog(config.logLevel, config.logFormat)

@@ -62,10 +62,7 @@ export async function takePorts(config: Config): Promise<() => void> {
   return () => releases.forEach((release) => void release())
 }
 
-/**
- * Takes the port before anything is started, so that one that is taken costs nothing: workers share it, servers must not.
- * Returns what releases it. @throws StartError
- */
+/** Takes the port before anything is started: workers share it, servers must not. Returns what releases it. @throws StartError */
 export async function takePort(at: Listening): Promise<() => void> {
   const { host, port } = at
   const lock = port === 0 ? null : lockPort(host, port)
