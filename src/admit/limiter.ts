@@ -31,7 +31,7 @@ export class Limiter {
   private readonly policy: string
 
   constructor(
-    private readonly windows: SlidingWindows,
+    readonly windows: SlidingWindows,
     private readonly rules: readonly Rule[],
     private readonly store: SharedStore | null,
     private readonly charged: 'key' | 'address' = 'key',
@@ -67,17 +67,6 @@ export class Limiter {
   private refusalOf({ low, high }: Client, count: number, status: RateLimitStatus): RateLimitStatus {
     const whole = this.windows.peek(low, high, count)
     return whole.admitted ? status : this.statusOf(whole)
-  }
-
-  /** How many requests found no entry in this machine's table, since the last call. */
-  takeOverflowed(): number {
-    const { overflowed } = this.windows
-    this.windows.overflowed = 0
-    return overflowed
-  }
-
-  countClients(): number {
-    return this.windows.countClients()
   }
 
   private async chargeShared(store: SharedStore, { low, high, text }: Client): Promise<RateLimitStatus> {

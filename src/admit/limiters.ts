@@ -51,12 +51,15 @@ export class Limiters {
 
   /** How many keys have an entry in the table of keys; those with limits of their own have a table each. */
   countKeys(): number {
-    return this.keys.countClients()
+    return this.keys.windows.countClients()
   }
 
   /** How many requests with a key were charged together since the last call, because the table of keys is full. */
   takeOverflowed(): number {
-    return this.keys.takeOverflowed()
+    const { windows } = this.keys
+    const { overflowed } = windows
+    windows.overflowed = 0
+    return overflowed
   }
 
   /** Notes that the store is away. True for the first process that does, until `storeIsBack`. */

@@ -210,14 +210,9 @@ function messageOf({ id }: Hook, line: ChangeLine): Message {
   return { id: `msg_${id}_${line.token}`, body: `{${head},"data":${lineText(line, false)}}` }
 }
 
-export interface BackOff {
-  readonly firstMs: number
-  readonly mostMs: number
-  /** How long deliveries of a hook may fail before it is parked. */
-  readonly parkMs: number
-}
-
-export const BACK_OFF: BackOff = { firstMs: 5_000, mostMs: 15 * 60_000, parkMs: 3 * 24 * 3_600_000 }
+/** Pauses after the first failure, and at most; and how long deliveries of a hook may fail before it is parked. */
+export const BACK_OFF = { firstMs: 5_000, mostMs: 15 * 60_000, parkMs: 3 * 24 * 3_600_000 }
+export type BackOff = typeof BACK_OFF
 
 /** How long to wait after so many failures: twice as long each time, and of that between half and all. `random`: 0 to 1. */
 export function pauseAfter(attempts: number, { firstMs, mostMs }: BackOff, random: number): number {

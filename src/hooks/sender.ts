@@ -12,20 +12,13 @@ export interface SenderOptions {
   readonly log: Log
   readonly backOff?: BackOff
   readonly delivery?: Partial<DeliveryOptions>
-  readonly pauses?: Partial<Pauses>
+  readonly pauses?: Partial<typeof PAUSES>
   nowMs?(): number
   random?(): number
 }
 
-interface Pauses {
-  /** Between two looks whether there are hooks at all; `look` makes it shorter. */
-  readonly idleMs: number
-  /** While another process sends. */
-  readonly electMs: number
-  /** Between two looks at what operators have changed. */
-  readonly reloadMs: number
-  readonly againMs: number
-}
+/** Between two looks: whether there are hooks at all, whether another process sends, at what has changed, and after a fault. */
+const PAUSES = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, againMs: 2_000 }
 
 /** Deliveries of a server, and its backlog as far as it knows. */
 export interface HookUse {
@@ -35,13 +28,12 @@ export interface HookUse {
   readonly lagMs: number
 }
 
-const PAUSES: Pauses = { idleMs: 60_000, electMs: 2_000, reloadMs: 1_000, againMs: 2_000 }
 const TIMEOUT_MS = 10_000
 
 /** Posts what has changed, if this process is the one of the cluster that does. Without a hook it looks once a minute. */
 export class HookSender {
   private readonly stopping = new AbortController()
-  private readonly pauses: Pauses
+  private readonly pauses: typeof PAUSES
   private readonly ended: Promise<void>
   private wake = () => {}
   private isFailing = false

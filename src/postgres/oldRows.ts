@@ -6,19 +6,10 @@ type DeleteSlice = (sql: Connection, rows: number) => Promise<number>
 
 /** Answers to writes under a key are kept for at least this long. D43 */
 const KEPT_HOURS = 24
-/** Rows of one statement: it must not hold anyone up. */
-const SLICE = 1_000
-/** Between slices while there are more, and between looks. */
-const SLICE_PAUSE_MS = 250
-const LOOK_PAUSE_MS = 60_000
+/** Rows of one statement, which must not hold anyone up; pauses between slices while there are more, and between looks. */
+const SLICES = { sliceRows: 1_000, slicePauseMs: 250, lookPauseMs: 60_000 }
 /** Any number that no other program on the database is likely to lock. */
 const LOCK = '7067837113'
-
-interface Options {
-  sliceRows?: number
-  slicePauseMs?: number
-  lookPauseMs?: number
-}
 
 /** Answers to writes under an Idempotency-Key. D43 */
 export const oldAnswers: DeleteSlice = async (sql, rows) => {
@@ -106,7 +97,7 @@ export class OldRows {
   constructor(
     url: string,
     private readonly kinds: readonly DeleteSlice[],
-    private readonly options: Options = {},
+    private readonly options: Partial<typeof SLICES> = {},
   ) {
     // The connection is there while it is used: it is none that a server has all the time.
     this.sql = connectTo(url, {
@@ -126,7 +117,7 @@ export class OldRows {
   }
 
   private async run() {
-    const { sliceRows = SLICE, slicePauseMs = SLICE_PAUSE_MS, lookPauseMs = LOOK_PAUSE_MS } = this.options
+    const { sliceRows, slicePauseMs, lookPauseMs } = { ...SLICES, ...this.options }
     while (!this.isStopping) {
       let most = 0
       for (const deleteSlice of this.kinds) most = Math.max(most, await deleteSlice(this.sql, sliceRows).catch(() => 0))

@@ -16,9 +16,6 @@ import type { WorkerPool } from './workerPool.ts'
 interface Supervised {
   workers(): Pick<WorkerPool, 'running' | 'replacements' | 'poll'> | null
   hooks(): HookUse | null
-}
-
-interface Readying {
   readonly url: string
   readonly migrationFiles: readonly string[]
   /** False: the server waits for its database, or stops. */
@@ -38,7 +35,8 @@ export class Monitor {
   ) {}
 
   /** Begins to answer. Returns where. @throws StartError */
-  start({ url, migrationFiles, isServing }: Readying): string {
+  start(): string {
+    const { url, migrationFiles, isServing } = this.supervised
     const database = { read: ({ text }: Statement) => withConnection(url, (sql) => sql.unsafe(text).values()) }
     const isReady = createReadiness(database as Pick<Database, 'read'>, migrationFiles)
     const isLive = () => (this.supervised.workers()?.running.size ?? 0) > 0

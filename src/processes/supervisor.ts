@@ -68,10 +68,13 @@ export class Supervisor {
     this.entities = await loadEntities(config.entitiesDir).catch(orStartError('the entities cannot be used'))
     const { tables, release } = readForStart(() => openTables(config, this.log, () => this.restartWorkers()))
     this.releases.push(release)
-    if (config.adminPort !== null)
-      this.monitor = new Monitor(config, { workers: () => this.pool, hooks: () => this.hooks?.use ?? null })
-    const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const directUrl = config.databaseDirectUrl ?? databaseUrl
+    if (config.adminPort !== null)
+      this.monitor = new Monitor(config, {
+        ...{ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping },
+        ...{ workers: () => this.pool, hooks: () => this.hooks?.use ?? null },
+      })
+    const developmentKey = this.embedded && !config.bootstrapApiKey ? readDevelopmentKey(config.dataDir) : null
     const isThere = await this.openDatabase(directUrl)
     if (this.isStopping) throw new StartError('the server was stopped while it started')
     const bootstrapKeys = [config.bootstrapApiKey ?? developmentKey].filter((key) => key !== null)
@@ -89,23 +92,18 @@ export class Supervisor {
         certificate: this.certificates?.current ?? null,
         tables: tables.ensure(),
       }),
-      onStart: (process) => this.monitor?.sums.enter(process),
-      onEnd: (process) => {
-        tables.leave(process)
-        this.monitor?.sums.leave(process)
-      },
+      sums: this.monitor?.sums ?? null,
+      onEnd: (process) => tables.leave(process),
       onKeys: (process, limits) => {
         this.hooks?.look() // an operator may have changed them
         return tables.take(process, limits)
       },
-      onSamples: (process, samples) => this.monitor?.sums.note(process, samples),
     })
     const { url, hasKeys: isOpen } = await this.pool.start().catch((error) => {
       if (!(error instanceof WorkerFailed)) throw error
       throw error.code === 'EADDRINUSE' ? portTaken(config) : new StartError(error.message, { cause: error })
     })
-    const adminUrl =
-      this.monitor?.start({ url: directUrl, migrationFiles, isServing: () => !this.isWaiting && !this.isStopping }) ?? null
+    const adminUrl = this.monitor?.start() ?? null
     if (!isThere) this.awaitDatabase(directUrl)
     return { url, adminUrl, workers: config.workers, developmentKey, hasKeys: isOpen || !isThere, isServing: isThere }
   }

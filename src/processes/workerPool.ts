@@ -1,6 +1,6 @@
 import type { LimiterTables, OwnLimits } from '../admit/limiterFiles.ts'
 import type { Log } from '../log.ts'
-import type { Samples } from '../metrics/counts.ts'
+import type { MetricSums } from '../metrics/sums.ts'
 import type { Ready, StartMessage, ToWorker } from './messages.ts'
 import { WorkerFailed, WorkerProcess } from './workerProcess.ts'
 
@@ -9,12 +9,11 @@ interface PoolOptions {
   log: Log
   /** Asked before each start of a process. `port`: of those that run; null for the first. */
   startMessage(port: number | null): StartMessage
-  onStart(process: number): void
+  sums: MetricSums | null
   /** The process with this number has ended, or could not be started. */
   onEnd(process: number): void
   /** Returns the tables for the keys that the process has now. */
   onKeys(process: number, limits: OwnLimits): LimiterTables
-  onSamples(process: number, samples: Samples): void
 }
 
 /** A worker that was killed while it started is started again, but not for ever: memory may be short. */
@@ -125,7 +124,7 @@ export class WorkerPool {
   private launch(): WorkerProcess {
     const number = ++this.launches
     const message = this.options.startMessage(this.port)
-    this.options.onStart(number)
+    this.options.sums?.enter(number)
     const worker = this.create(message, number)
     this.workers.set(worker, number)
     let hasBegun = false
@@ -135,23 +134,28 @@ export class WorkerPool {
     )
     worker.exited.then(() => {
       this.workers.delete(worker)
-      this.options.onEnd(number)
+      this.end(number)
       if (hasBegun && !worker.isLeaving && !this.isStopping) this.replace(worker)
     })
     return worker
   }
 
   private create(message: StartMessage, number: number): WorkerProcess {
+    const { sums, onKeys } = this.options
     try {
-      const { onKeys, onSamples } = this.options
       return new WorkerProcess(message, {
         onKeys: (limits, worker) => worker.send({ kind: 'tables', tables: onKeys(number, limits) }),
-        onSamples: (samples) => onSamples(number, samples),
+        onSamples: (samples) => sums?.note(number, samples),
       })
     } catch (error) {
-      this.options.onEnd(number)
+      this.end(number)
       throw error
     }
+  }
+
+  private end(number: number) {
+    this.options.sums?.leave(number)
+    this.options.onEnd(number)
   }
 
   /** Kills a worker that hangs, so that it is replaced: it would keep its share of the connections. */
