@@ -110,11 +110,8 @@ export function compileUpdate(
     const runs = { ...parts, sets: setsBy(({ as }) => sql`${as}."K"`), rules: rules(sql`before.`) }
     const batched = { ...runs, conditions: few(COPIES_BATCHED_MAX) }
     const first = lockedInOrder(entity, changed, operands)
-    if (once)
-      return aloneIfUnique(
-        changed,
-        compileOnceUpdate(entity, [{ ...runs, conditions: few(COPIES_MAX), first }, batched], operands),
-      )
+    const alone = { ...runs, conditions: few(COPIES_MAX), first }
+    if (once) return aloneIfUnique(changed, compileOnceUpdate(entity, [alone, batched], operands))
     const key = param(null)
     const one = updateOne({ ...parts, sets: setsBy(selected), first }, operands, key, rules(sql``), copying)
     const { text } = toStatement(one, [...paramsOf(operands), key])
@@ -138,13 +135,9 @@ function updateOne(
   )
   const few = copying.map((copies) => areFew(copies, id, COPIES_MAX))
   const version = among === null ? [] : [isAmong(sql`xmin`, sql`${among}`)]
-  const conditions = join(
-    [setsKey(asker), ...(first ? [sql`${first} is not null`] : []), ...version, ...locks, ...rules, ...few].map(
-      (condition) => sql` and ${condition}`,
-    ),
-    sql``,
-  )
-  const before = sql`(select id from ${table} where id = ${id}${conditions} for no key update) as before`
+  const locked = first ? [sql`${first} is not null`] : []
+  const conditions = join([sql`id = ${id}`, setsKey(asker), ...locked, ...version, ...locks, ...rules, ...few], sql` and `)
+  const before = sql`(select id from ${table} where ${conditions} for no key update) as before`
   return sql`update ${table} as t set ${sets} from ${before} where t.id = before.id ${returning}`
 }
 

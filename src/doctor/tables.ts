@@ -18,7 +18,6 @@ export const OTHERS: Readonly<Record<string, string>> = {
   row_change_run: 'select, insert, update',
 }
 
-/** Checks the rights of the role. */
 export async function examineRights(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const own = entities.map(({ table }) => [table, 'select, insert, update, delete'] as const)
   const wanted = [...own, ...Object.entries(OTHERS)].flatMap(([table, list]) =>
@@ -35,7 +34,6 @@ export async function examineRights(sql: postgres.Sql, entities: readonly Entity
   return fault('rights', `the role lacks ${grants}: grant that (docs/operations.md, "Your own")`)
 }
 
-/** Checks the indexes of sorted properties. */
 export async function examineIndexes(sql: postgres.Sql, entities: readonly Entity[]): Promise<Finding> {
   const there = await sql<{ table: string; column: string }[]>`
     select c.relname as "table", a.attname as "column"

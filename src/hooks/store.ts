@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type postgres from 'postgres'
+import { list } from '../compile/batch.ts'
 import type { ChangesPlace } from '../model/changesToken.ts'
 import type { Entity } from '../model/entity.ts'
 import { suggest } from '../model/nearest.ts'
@@ -124,12 +125,8 @@ export class HookStore {
   }
 
   private async unknown(sql: postgres.TransactionSql, id: string): Promise<HookRefused> {
-    const rows = await sql<{ id: string }[]>`select id from hook order by id`
-    const hint = suggest(
-      id,
-      rows.map((row) => row.id),
-    )
-    return new HookRefused(`there is no hook "${id}".${hint}`)
+    const ids = (await sql<{ id: string }[]>`select id from hook order by id`).map((row) => row.id)
+    return new HookRefused(`there is no hook "${id}".${suggest(id, ids)}`)
   }
 
   /** One change after the other, of hooks or keys. */
@@ -159,10 +156,7 @@ export function compileWaiting(
   const pieces = entities.flatMap(({ plural, table }) => {
     const actions = ACTIONS.filter((action) => wantsEvent(events, `${plural}:${action}`))
     if (actions.length === 0) return []
-    const letters = join(
-      actions.map((action) => word(action[0] as string)),
-      sql`, `,
-    )
+    const letters = list(actions.map((action) => word(action[0] as string)))
     return [
       sql`(select position, number from entity_change where entity = ${word(table)} and action in (${letters}) and ${behind} and ${settled} ${limit})`,
     ]

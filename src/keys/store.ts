@@ -157,12 +157,8 @@ function inTime<T>(work: Promise<T>): Promise<T> {
 }
 
 async function unknownName(run: Run, name: string): Promise<KeyRefused> {
-  const names = await run<{ name: string }>(selectValidNames)
-  const near = suggest(
-    name,
-    names.map((row) => row.name),
-  )
-  return new KeyRefused(`there is no valid key named "${name}".${near}`)
+  const valid = (await run<{ name: string }>(selectValidNames)).map((row) => row.name)
+  return new KeyRefused(`there is no valid key named "${name}".${suggest(name, valid)}`)
 }
 
 /** Never prepared: behind a pooler in transaction mode the next statement may be on another connection. */

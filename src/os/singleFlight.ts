@@ -8,10 +8,8 @@ export class SingleFlight<T> {
   /** Resolves with the result of a call that starts now or, while one runs, right after it. @throws what the work throws */
   call(): Promise<T> {
     if (this.running === null) return this.begin()
-    this.next ??= this.running.then(
-      () => this.begin(),
-      () => this.begin(),
-    )
+    const begin = () => this.begin()
+    this.next ??= this.running.then(begin, begin)
     return this.next
   }
 

@@ -71,29 +71,25 @@ class Declaration {
         ...sources.map((property) => this.sourceColumn(property)),
       ],
       constraints: [
-        { name: `${table}_pk`, text: `primary key (${this.id})`, columns: [this.id] },
-        ...sources.map(({ column }) => ({
-          name: `${table}_${column}_copied`,
-          text: `unique (${this.id}, ${this.quote(keyColumnOf(column))})`,
-          columns: [keyColumnOf(column)],
-        })),
-        ...uniques.map(([name, column]) => ({ name, text: `unique (${this.quote(column)})`, columns: [column] })),
-        ...rules.map(({ constraint, later, earlier }) => ({
-          name: prefix + constraint,
-          text: `check (${this.quote(later.column)} >= ${this.quote(earlier.column)})`,
-          columns: [later.column, earlier.column],
-        })),
+        part(`${table}_pk`, `primary key (${this.id})`, this.id),
+        ...sources.map(({ column }) => this.copied(column)),
+        ...uniques.map(([name, column]) => part(name, `unique (${this.quote(column)})`, column)),
+        ...rules.map(({ constraint, later, earlier }) => {
+          const rule = `check (${this.quote(later.column)} >= ${this.quote(earlier.column)})`
+          return part(prefix + constraint, rule, later.column, earlier.column)
+        }),
         ...properties.flatMap((property) => this.checks(property)),
       ],
       foreignKeys: properties.flatMap(({ column, reference }) => (reference ? [this.foreignKey(column, reference)] : [])),
       indexes: properties
         .filter((property) => property.indexed && property !== this.entity.id)
-        .map(({ column }) => ({
-          name: `${table}_${column}_sorted`,
-          text: `(${this.quote(column)}, ${this.id})`,
-          columns: [column],
-        })),
+        .map(({ column }) => part(`${table}_${column}_sorted`, `(${this.quote(column)}, ${this.id})`, column)),
     }
+  }
+
+  private copied(column: string): ColumnPart {
+    const copy = keyColumnOf(column)
+    return part(`${this.name}_${column}_copied`, `unique (${this.id}, ${this.quote(copy)})`, copy)
   }
 
   private column(property: Property): DeclaredColumn {
@@ -146,43 +142,36 @@ class Declaration {
   }
 
   private checks({ column, kind, reference }: Property): ColumnPart[] {
-    const columns = [column]
     const { name: table } = this
     const own = this.quote(column)
-    if (reference?.copy)
-      return [
-        {
-          name: `${table}_${column}_found`,
-          text: `check ((${own} is null) = (${reference.copy.keyColumn} is null))`,
-          columns: [column, reference.copy.keyColumn],
-        },
-      ]
+    if (reference?.copy) {
+      const { keyColumn } = reference.copy
+      return [part(`${table}_${column}_found`, `check ((${own} is null) = (${keyColumn} is null))`, column, keyColumn)]
+    }
     if (kind.values) {
       const values = kind.values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')
-      return [{ name: `${table}_${column}_known`, text: `check (${own} in (${values}))`, columns }]
+      return [part(`${table}_${column}_known`, `check (${own} in (${values}))`, column)]
     }
     if (!kind.range) return []
     const { min, max } = kind.range
-    return [{ name: `${table}_${column}_range`, text: `check (${own} between ${min} and ${max})`, columns }]
+    return [part(`${table}_${column}_range`, `check (${own} between ${min} and ${max})`, column)]
   }
 
   private foreignKey(column: string, { table: named, copy }: Reference): ForeignKey {
     const own = this.quote(column)
     const table = this.prefix + named
-    if (!copy)
-      return {
-        name: `${this.name}_${column}_found`,
-        table,
-        text: `foreign key (${own}) references ${this.quote(table)} (id)`,
-        columns: [column],
-      }
-    return {
-      name: `${this.name}_${column}_current`,
-      table,
-      text: `foreign key (${own}, ${copy.keyColumn})\n    references ${this.quote(table)} (id, ${copy.sourceColumn}) on update cascade`,
-      columns: [column, copy.keyColumn],
+    if (!copy) {
+      const text = `foreign key (${own}) references ${this.quote(table)} (id)`
+      return { ...part(`${this.name}_${column}_found`, text, column), table }
     }
+    const { keyColumn, sourceColumn } = copy
+    const text = `foreign key (${own}, ${keyColumn})\n    references ${this.quote(table)} (id, ${sourceColumn}) on update cascade`
+    return { ...part(`${this.name}_${column}_current`, text, column, keyColumn), table }
   }
+}
+
+function part(name: string, text: string, ...columns: string[]): ColumnPart {
+  return { name, text, columns }
 }
 
 function plain(name: string, text: string): DeclaredColumn {

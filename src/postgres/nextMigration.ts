@@ -87,14 +87,12 @@ const TRIED = new RegExp(`${TRIAL}(\\w+)`, 'g')
 /** The declared tables as PostgreSQL understands them: made beside those that are there, which needs no other right. */
 async function tryOut(sql: postgres.TransactionSql, entities: readonly Entity[], quote: Quote) {
   const trial = declaredTables(entities, quote, TRIAL)
+  const names = trial.map(({ table }) => table)
   const found = await undone(
     (work) => sql.savepoint(work),
     async (inner) => {
       for (const text of allCreated(trial, quote)) await inner.unsafe(text)
-      return readTables(
-        inner,
-        trial.map(({ table }) => table),
-      )
+      return readTables(inner, names)
     },
   )
   const named = (parts: ReadonlyMap<string, string>) =>

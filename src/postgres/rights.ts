@@ -60,24 +60,16 @@ begin
 end
 $$`
 
-const NOTHING_ELSE = 'nosuperuser nocreatedb nocreaterole nobypassrls'
-
-function restrictRole(role: string, attributes: string, password: string): string[] {
-  return [
-    `do $$ begin if to_regrole('${role}') is null then create role ${role}; end if; end $$`,
-    `alter role ${role} login ${NOTHING_ELSE} ${attributes} password '${password}'`,
-    `do $$ declare granted regrole; begin
-      for granted in select roleid from pg_auth_members where member = '${role}'::regrole loop
-        execute format('revoke %s from ${role}', granted);
-      end loop; end $$`,
-    `revoke all on database ${DATABASE} from ${role}`,
-  ]
-}
-
 /** No role that comes with the cluster, and no right that PostgreSQL gives to everyone, leads past the tables. */
 function restrict(password: string): string[] {
   return [
-    ...restrictRole(SERVING, 'noreplication', password),
+    `do $$ begin if to_regrole('${SERVING}') is null then create role ${SERVING}; end if; end $$`,
+    `alter role ${SERVING} login nosuperuser nocreatedb nocreaterole nobypassrls noreplication password '${password}'`,
+    `do $$ declare granted regrole; begin
+      for granted in select roleid from pg_auth_members where member = '${SERVING}'::regrole loop
+        execute format('revoke %s from ${SERVING}', granted);
+      end loop; end $$`,
+    `revoke all on database ${DATABASE} from ${SERVING}`,
     // Of earlier versions, which read PostgreSQL's log.
     'drop role if exists roster_feed',
     `revoke create, temporary on database ${DATABASE} from public`,

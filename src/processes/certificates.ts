@@ -59,15 +59,13 @@ export class Certificates {
       this.warn()
       this.onChange()
     } catch (error) {
-      this.keep(found || (error as Error).message, (error as Error).message)
-    }
-  }
-
-  private keep(found: string, reason: string) {
-    if (this.wrong?.found !== found) this.wrong = { found, isSaid: false }
-    else if (!this.wrong.isSaid) {
-      this.wrong.isSaid = true
-      this.log.warn('the new certificate cannot be used: the old one is kept', { reason, until: this.validTo() })
+      const { message: reason } = error as Error
+      found ||= reason
+      if (this.wrong?.found !== found) this.wrong = { found, isSaid: false }
+      else if (!this.wrong.isSaid) {
+        this.wrong.isSaid = true
+        this.log.warn('the new certificate cannot be used: the old one is kept', { reason, until: this.validTo() })
+      }
     }
   }
 

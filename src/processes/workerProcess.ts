@@ -56,7 +56,7 @@ export class WorkerProcess {
   constructor(message: StartMessage, { onKeys, onSamples }: WorkerEvents) {
     const { promise, resolve, reject } = Promise.withResolvers<Ready>()
     this.ready = promise
-    this.child = spawn((received) => {
+    const ipc = (received: FromWorker) => {
       if (received.kind === 'pong') {
         this.silence = 0
         if (received.samples !== null) onSamples(received.samples)
@@ -64,7 +64,9 @@ export class WorkerProcess {
       } else if (received.kind === 'ready') resolve(received)
       else if (received.kind === 'failed') reject(new WorkerFailed(received.message, received.code))
       else onKeys(received.limits, this)
-    })
+    }
+    const env = { ...MEMORY, ...process.env }
+    this.child = Bun.spawn([process.execPath, '--no-env-file', PROGRAM], { env, stdio: ['ignore', 'inherit', 'inherit'], ipc })
     this.send(message)
     const late = setTimeout(() => {
       reject(new WorkerFailed(`a worker was not ready after ${START_MS_MAX / 1_000} seconds`, ''))
@@ -127,9 +129,4 @@ export class WorkerProcess {
   kill(): void {
     this.child.kill('SIGKILL')
   }
-}
-
-function spawn(ipc: (received: FromWorker) => void): Bun.Subprocess {
-  const env = { ...MEMORY, ...process.env }
-  return Bun.spawn([process.execPath, '--no-env-file', PROGRAM], { env, stdio: ['ignore', 'inherit', 'inherit'], ipc })
 }
