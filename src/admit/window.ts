@@ -82,7 +82,7 @@ export class SlidingWindows {
     }
   }
 
-  /** What `admit` would decide for the last of `count` requests that come now, at most the smallest limit; charges nothing. */
+  /** Decides as `admit` would for the last of `count` requests that come now, at most the smallest limit; charges nothing. */
   peek(low: number, high: number, count = 1): Decision {
     const slot = this.directory.find(low, high)
     if (slot === null || !this.decide(slot, low, high, 0, count)) this.answer(true, this.longest, this.longestLimit, 0)

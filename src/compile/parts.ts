@@ -97,7 +97,7 @@ export function aloneIfUnique(changed: readonly Property[], compiled: Compiled):
   return changed.some(({ unique }) => unique !== null) ? { ...compiled, batch: null } : compiled
 }
 
-/** Conditions that no row, but for `own`, has a unique value that is written; between simultaneous writes the constraint decides. */
+/** Conditions that no row but `own` has a unique value that is written; between simultaneous writes the constraint decides. */
 export function freeOf(entity: Entity, changed: readonly Property[], operands: readonly Operand[], own: Param | null): Sql[] {
   const others = own === null ? sql`` : sql` and taken.id <> ${own}`
   return changed.flatMap(({ column, unique }, index) => {

@@ -34,7 +34,7 @@ export function compileRemove(
   return { text: compiled.text, values, batch: compiled.batch, asker }
 }
 
-/** Of a row that is deleted `xmin` is the write before. */
+/** The row as it was; its `xmin` is the write before, so the deletion is `xmax`. */
 function returningOf(entity: Entity): Sql {
   return sql`returning ${columns(entity, sql`t`)}, t.xmax::text`
 }

@@ -220,7 +220,7 @@ export class Database {
     if (sending.withdraw() === this.pool && !this.isEnded) this.renew()
   }
 
-  /** Replaces the connections. The old ones end with their last query: else the driver would open new ones for those that wait. */
+  /** Replaces the connections. The old ones end with their last query, or the driver would open new ones for those that wait. */
   private renew() {
     count(RENEWALS)
     this.stuck = 0

@@ -149,10 +149,14 @@ export class KeyStore {
 
 type Run = <T>(statement: Statement) => Promise<T[]>
 
-/** @throws Error with a code, as the driver's have */
+/** Has a code, as the driver's errors have. */
+class DeadlineMissed extends Error {
+  readonly code = 'DEADLINE_MISSED'
+}
+
 function inTime<T>(work: Promise<T>): Promise<T> {
   return withDeadline(work, QUERY_MS_MAX, () => {
-    throw Object.assign(new Error(`no answer within ${QUERY_MS_MAX} ms`), { code: 'DEADLINE_MISSED' })
+    throw new DeadlineMissed(`no answer within ${QUERY_MS_MAX} ms`)
   })
 }
 
