@@ -137,7 +137,7 @@ describe('on the database', () => {
     })
 
   const marks = ['NULL', 'null', '', ' ', '{}', '{a,"b"}', 'a,b', '"', '\\', '\\"', '\r\n\t', '\u{10ffff}', null]
-  const texts = [...marks, ...hostileTexts.filter(({ length }) => length <= 200).slice(0, 50)]
+  const texts = [...marks, ...hostileTexts.filter((text) => text.length <= 200 && !text.includes('\0')).slice(0, 50)]
   test('texts that mean something in an array come back as they were', async () => {
     const rows = await together(
       texts.map((name) => compileCreate(company, planWrite('', parseComplete(company, { Name: name })))),

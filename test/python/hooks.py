@@ -48,6 +48,7 @@ def limit_query(query):
     for name in ("bom", "excel"):
         if query.get(name) == "1":
             query[name] = "0"
+    query.pop("locale", None)
     # Only the server can make a cursor, and it belongs to one list.
     query.pop("cursor", None)
     # The same of a change; and behind the last one a request waits, for up to 30 seconds.
