@@ -1,58 +1,45 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { ask, expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { sendRaw } from '../support/raw.ts'
 import { createRow, createRows, listed } from '../support/rows.ts'
-import { errorOf, startServer, type TestServer } from '../support/server.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+const COLLECTION = 'GET, HEAD, OPTIONS, POST'
+const ITEM = 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'
+const PAGE = 'GET, HEAD, OPTIONS'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-  await createRows(server, '/Companies', [{ Name: 'Acme', Enabled: true }, { Name: 'Beta' }])
-})
-afterAll(() => server.stop())
+const server = useServer()
+beforeAll(() => createRows(server, '/Companies', [{ Name: 'Acme', Enabled: true }, { Name: 'Beta' }]))
 
 describe('1 General rules', () => {
   test.each(['Companies', 'Employees', 'Absences'])('rule 1: %s is a first path segment', async (name) => {
     const { status, body } = await server.get(`/${name}`)
-    expect({ status, isArray: Array.isArray(body) }).toEqual({ status: 200, isArray: true })
+    expect([status, Array.isArray(body)]).toEqual([200, true])
   })
-
-  test.each(['/v1/Companies', '/api/Companies', '/Company'])(
-    'rule 1, D5: %s is no resource, there are no versions in paths',
-    async (path) => {
-      expect(errorOf(await server.get(path))).toEqual({ status: 404, code: 'NotFound', target: 'Api' })
-    },
-  )
 
   test.each(['text/plain', 'text/xml', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
     'rule 2: a body declared as %s is rejected, even if it is JSON, and nothing is written',
     async (type) => {
       const answer = await server.send('POST', '/Companies', '{"Name":"Unwanted"}', { 'content-type': type })
-      expect(errorOf(answer)).toEqual({ status: 415, code: 'UnsupportedMediaType', target: 'Body' })
+      expect(outcomeOf(answer)).toBe('415 UnsupportedMediaType Body')
       expect(await listed(server, '/Companies?Name=Unwanted')).toEqual([])
     },
   )
 
-  test('rule 3, D3: successful answers are application/json; charset=utf-8 to the letter', async () => {
-    const { body: created, headers } = await server.post('/Companies', { Name: 'Typed' })
-    const path = `/Companies/${created.id}`
-    const answers = [await server.get('/'), await server.get('/Companies'), await server.get(path)]
-    answers.push(await server.put(path, { Name: 'Typed' }), await server.patch(path, {}))
-    const types = [headers, ...answers.map((answer) => answer.headers)].map((each) => each.get('content-type'))
-    expect(types).toEqual(Array(6).fill(JSON_TYPE))
-  })
-
-  test('rule 3, D3: errors have that content type too', async () => {
-    const answers = [
-      await server.get('/Nowhere'),
-      await server.get('/Companies?Nmae=x'),
-      await server.get('/Companies', { authorization: '' }),
-      await server.post('/Companies', 'no json'),
-      await server.remove('/Companies'),
-    ]
-    expect(answers.map(({ status, headers }) => [status, headers.get('content-type')])).toEqual(
-      [404, 400, 401, 400, 405].map((status) => [status, JSON_TYPE]),
-    )
+  test.each([
+    ['GET /', 200, undefined],
+    ['GET /Companies', 200, undefined],
+    ['GET /Companies/1', 200, undefined],
+    ['POST /Companies', 201, { Name: 'Typed' }],
+    ['PUT /Companies/2', 200, { Name: 'Beta' }],
+    ['PATCH /Companies/1', 200, {}],
+    ['GET /Nowhere', 404, undefined],
+    ['GET /Companies?Nmae=x', 400, undefined],
+    ['POST /Companies', 400, 'no json'],
+    ['DELETE /Companies', 405, undefined],
+  ])('rule 3, D3: the answer to %s, %d, is application/json; charset=utf-8 to the letter', async (line, status, body) => {
+    const answer = await ask(server, [line, body])
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, JSON_TYPE])
   })
 
   test.each([
@@ -75,24 +62,13 @@ describe('1 General rules', () => {
   test.each(['/Companies', '/companies', '/COMPANIES/', '/companies/'])('rule 6, D1: %s is the companies', async (path) => {
     expect(await listed(server, `${path}?sort=Id&PageSize=5`)).toEqual(expect.arrayContaining(['Acme', 'Beta']) as never)
     const { id } = await createRow(server, path, { Name: 'By any name' })
-    expect((await server.get(`/Companies/${id}`)).body).toEqual({ id, name: 'By any name', enabled: false })
-  })
-
-  test('D1: one slash behind an id is ignored', async () => {
-    const { id } = await createRow(server, '/Companies', { Name: 'Slashed' })
-    const { status, body } = await server.get(`/cOmPaNiEs/${id}/`)
-    expect({ status, body }).toEqual({ status: 200, body: { id, name: 'Slashed', enabled: false } })
-  })
-
-  test.each(['/Companies//', '/Companies/1//', '/Companies/1/Name'])('D1: %s, more than that, is 404', async (path) => {
-    expect(errorOf(await server.get(path))).toMatchObject({ status: 404, code: 'NotFound' })
+    // One slash behind an id is ignored, too.
+    expect((await server.get(`/cOmPaNiEs/${id}/`)).body).toEqual({ id, name: 'By any name', enabled: false })
   })
 
   test.each(['name=Acme&pagesize=5&PAGE=1&SORT=Id', 'NAME=Acme&PAGESIZE=5&page=1&Sort=id'])(
     'D1: parameter names match in any case: %s',
-    async (query) => {
-      expect(await listed(server, `/Companies?${query}`)).toEqual(['Acme'])
-    },
+    async (query) => expect(await listed(server, `/Companies?${query}`)).toEqual(['Acme']),
   )
 
   test('D3: every field is there, null where there is no value', async () => {
@@ -101,4 +77,52 @@ describe('1 General rules', () => {
       /^\{"id":\d+,"status":null,"employeeId":null,"employee":null,"type":null,"reason":null,"start":null,"end":null,"period":null\}$/,
     )
   })
+})
+
+describe('4.1 Methods and paths', () => {
+  test.each(['/Companies', '/Companies/1', '/', '/livez', '/readyz', '/errors/NotFound'])('D19: HEAD %s', async (path) => {
+    const get = await server.get(path)
+    const { status, text, headers } = await server.send('HEAD', path)
+    expect([status, text, headers.get('content-type')]).toEqual([200, '', get.headers.get('content-type')])
+    expect(headers.get('content-length')).toBe(String(Buffer.byteLength(get.text)))
+  })
+
+  test.each([
+    ['/Companies/999999', 404],
+    ['/Nowhere', 404],
+    ['/Companies?Nmae=x', 400],
+  ])('D19: HEAD %s answers the status of GET, %d', async (path, status) => {
+    const { text, ...answer } = await server.send('HEAD', path)
+    expect([answer.status, text, (await server.get(path)).status]).toEqual([status, '', status])
+  })
+
+  test.each([
+    ['OPTIONS /Companies', '204', COLLECTION],
+    ['OPTIONS /absences/', '204', COLLECTION],
+    ['OPTIONS /Companies/1', '204', ITEM],
+    ['OPTIONS /Employees/999999', '204', ITEM],
+    ['OPTIONS /', '204', PAGE],
+    ['OPTIONS /livez', '204', PAGE],
+    ['PUT /Companies', '405 MethodNotAllowed Api', COLLECTION],
+    ['PATCH /Companies', '405 MethodNotAllowed Api', COLLECTION],
+    ['DELETE /Companies', '405 MethodNotAllowed Api', COLLECTION],
+    ['POST /Companies/1', '405 MethodNotAllowed Api', ITEM],
+    ['POST /', '405 MethodNotAllowed Api', PAGE],
+    ['DELETE /livez', '405 MethodNotAllowed Api', PAGE],
+  ])('D19: %s is %s with Allow, and changes nothing', async (line, outcome, allow) => {
+    const answer = await ask(server, [line, line.startsWith('P') ? { Name: 'Other' } : undefined])
+    expect([outcomeOf(answer), answer.headers.get('allow')?.split(', ').sort().join(', ')]).toEqual([outcome, allow])
+    expect((await server.get('/Companies/1')).body.name).toBe('Acme')
+  })
+
+  test.each([
+    ...['/Nowhere', '/Company', '/v1/Companies', '/api/Companies', '/Companies//', '/Companies/1//', '/Companies/1/Name'],
+    ...['/Companies/1/Employees', '/Companies%2F1', '/errors/NoSuchCode', '/docs/nothing.js', '/%ZZ', '/__proto__'],
+  ])('rule 1, D1, D5, D19: the path %s is unknown: 404', (path) => expectAll(server, '404 NotFound Api', [[`GET ${path}`]]))
+
+  test.each(['//Companies', '//Companies/1', '/Companies//1'])('D19: an empty segment is not skipped: %s', async (path) => {
+    expect((await sendRaw(server, `GET ${path}`)).status).toBe(404)
+  })
+
+  test('D19: OPTIONS on an unknown path is 404', () => expectAll(server, '404 NotFound Api', [['OPTIONS /Nowhere']]))
 })

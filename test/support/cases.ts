@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect } from 'bun:test'
+import { type Answer, errorOf, startServer, type TestServer } from './server.ts'
+
+type Options = NonNullable<Parameters<typeof startServer>[0]>
+
+/** A server for the tests of a file or of a `describe`; `options` may depend on what was started before. */
+export function useServer(options: Options | (() => Options) = {}): TestServer {
+  const server = {} as TestServer
+  beforeAll(async () => {
+    Object.assign(server, await startServer(typeof options === 'function' ? options() : options))
+  })
+  afterAll(() => server.stop())
+  return server
+}
+
+/** The status of an answer, and code and target of its error: `200`, `400 InvalidFilter Id`. */
+export function outcomeOf(answer: Answer): string {
+  const { status, code, target } = errorOf(answer)
+  return [status, code, target].filter((part) => part !== undefined).join(' ')
+}
+
+/** Code and target of each fault in the Details of an error: `InvalidValue Name`. */
+export function faultsOf({ body }: Answer): string[] {
+  return body.Error.Details.map(({ Code, Target }: { Code: string; Target: string }) => `${Code} ${Target}`)
+}
+
+/** A request: `POST /Companies`, its body and headers beyond those of every request. */
+export type Request = readonly [line: string, body?: unknown, headers?: Record<string, string>]
+
+/** Sends a request of a table. */
+export function ask(server: TestServer, [line, body, headers]: Request): Promise<Answer> {
+  const space = line.indexOf(' ')
+  return server.send(line.slice(0, space), line.slice(space + 1), body, headers)
+}
+
+/** Sends one request after the other; each is to have this outcome. */
+export async function expectAll(server: TestServer, expected: string, requests: readonly Request[]): Promise<void> {
+  for (const request of requests)
+    expect([...request, outcomeOf(await ask(server, request))] as unknown[]).toEqual([...request, expected])
+}
