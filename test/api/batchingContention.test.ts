@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { createRow, createRows } from '../support/rows.ts'
-import { type Answer, type Json, startServer, type TestServer } from '../support/server.ts'
+import type { Answer, Json } from '../support/server.ts'
 
 const TIMEOUT_MS = 30_000
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
+const server = useServer()
 beforeEach(async () => {
   await server.sql`truncate company, employee, absence restart identity cascade`
 })
-afterAll(() => server.stop())
 
 /** Holds the row while `during` runs. */
 async function whileLocked(table: string, id: number, during: () => Promise<void>) {

@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { followTexts } from '../../src/operations/changesFollow.ts'
+import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
-import { type Json, KEY, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { type Json, KEY, makeKey, startServer } from '../support/server.ts'
 
 setDefaultTimeout(60_000)
 
@@ -13,11 +14,7 @@ const crowds = Array.from({ length: 8 }, (_, index) => makeKey({ name: `crowd ${
 const keys = [reader, few, blind, crowd, ...crowds].map(({ record }) => record)
 const ADMIN = { authorization: `ApiKey ${KEY}` }
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '17' } })
-})
-afterAll(() => server.stop())
+const server = useServer({ keys, environment: { RATE_LIMIT_CLIENTS: '17' } })
 
 const leaving = new Set<AbortController>()
 afterEach(() => {

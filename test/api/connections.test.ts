@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import type { Log, LogFields } from '../../src/log.ts'
+import { useServer } from '../support/cases.ts'
 import { Connection } from '../support/connection.ts'
 import { until } from '../support/process.ts'
 import { createRow } from '../support/rows.ts'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { KEY, startServer } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
-let server: TestServer
+const server = useServer()
 let item: string
 beforeAll(async () => {
-  server = await startServer()
   item = `/Companies/${(await createRow(server, '/Companies', { Name: 'Acme' })).id}`
 })
-afterAll(() => server.stop())
 
 const AUTHORIZED = `Host: x\r\nAuthorization: ApiKey ${KEY}\r\n`
 const statusesOf = (answers: string) => [...answers.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { pageLinksOf, pagesOf } from '../support/pageLinks.ts'
-import { type Answer, errorOf, startServer, type TestServer } from '../support/server.ts'
+import { type Answer, errorOf, startServer } from '../support/server.ts'
 
 const ROWS = 23
 const LIST = '/Companies?sort=-Name&PageSize=5'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 beforeEach(async () => {
   await server.sql`truncate company, employee, absence restart identity`
   await server.sql`insert into company (name) select 'Company ' || chr(64 + n) from generate_series(1, ${ROWS}::int) as n`

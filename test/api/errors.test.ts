@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { Log, LogFields, LogLevel } from '../../src/log.ts'
+import { ask, outcomeOf, type Request, useServer } from '../support/cases.ts'
 import { connect } from '../support/postgres.ts'
 import { createRow } from '../support/rows.ts'
-import { type Answer, errorOf, KEY, startServer, type TestServer } from '../support/server.ts'
+import { type Answer, KEY, startServer, type TestServer } from '../support/server.ts'
 
 interface Line {
   level: LogLevel
@@ -15,89 +16,75 @@ const write =
   (level: LogLevel) =>
   (message: string, fields: LogFields = {}) =>
     void lines.push({ level, message, fields })
-const log: Log = {
-  debug: write('debug'),
-  info: write('info'),
-  warn: write('warn'),
-  error: write('error'),
-  async flush() {},
-  isEnabled: () => true,
-}
+const levels = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+const log: Log = { ...levels, async flush() {}, isEnabled: () => true }
 
-let server: TestServer
+const server = useServer({ log })
 beforeAll(async () => {
-  server = await startServer({ log })
   await createRow(server, '/Companies', { Name: 'Acme' })
 })
-afterAll(() => server.stop())
 
-/** Every request that can be refused without harm, with its status and code. */
-const refusals: [string, number, string, () => Promise<Answer>][] = [
-  ['a wrong key', 401, 'Unauthorized', () => server.get('/Companies', { authorization: 'ApiKey wrong' })],
-  ['an unknown path', 404, 'NotFound', () => server.get('/Nowhere')],
-  ['an unknown id', 404, 'NotFound', () => server.get('/Companies/999999')],
-  ['a wrong method', 405, 'MethodNotAllowed', () => server.remove('/Companies')],
-  ['an unknown parameter', 400, 'UnknownParameter', () => server.get('/Companies?Nmae=x')],
-  ['a bad escape', 400, 'InvalidQueryString', () => server.get('/Companies?Name=%ZZ')],
-  ['a bad filter', 400, 'InvalidFilter', () => server.get('/Companies?Id=x')],
-  ['a bad sort', 400, 'InvalidSort', () => server.get('/Companies?sort=x')],
-  ['a bad page', 400, 'InvalidPage', () => server.get('/Companies?page=0')],
-  ['a bad cursor', 400, 'InvalidCursor', () => server.get('/Companies?page=2&cursor=x')],
-  ['a bad page size', 400, 'InvalidPageSize', () => server.get('/Companies?PageSize=x')],
-  ['no JSON', 400, 'InvalidJson', () => server.post('/Companies', 'x')],
-  ['an unknown property', 400, 'UnknownProperty', () => server.post('/Companies', { Nmae: 'x' })],
-  ['a property twice', 400, 'DuplicateProperty', () => server.post('/Companies', { Name: 'x', name: 'y' })],
-  ['a bad value', 400, 'InvalidValue', () => server.post('/Companies', { Name: 5 })],
-  ['several faults', 400, 'ValidationFailed', () => server.post('/Companies', { Name: 5, Enabled: 5 })],
-  ['a reference to nothing', 409, 'ReferenceNotFound', () => server.post('/Absences', { EmployeeId: 999999 })],
-  ['another type', 415, 'UnsupportedMediaType', () => server.send('POST', '/Companies', 'x', { 'content-type': 'a/b' })],
+const idOf = (answer: Answer) => answer.headers.get('x-request-id')
+/** A request id as the server makes one. */
+const SANE = /^[\w.-]{8,}$/
+
+/** A request that is refused without harm for each kind of target that an error may have. */
+const refusals: readonly (readonly [expected: string, ...Request])[] = [
+  ['401 Unauthorized Api', 'GET /Companies', undefined, { authorization: 'ApiKey wrong' }],
+  ['404 NotFound Api', 'GET /Nowhere'],
+  ['405 MethodNotAllowed Api', 'DELETE /Companies'],
+  ['400 UnknownParameter Nmae', 'GET /Companies?Nmae=x'],
+  ['400 InvalidQueryString Api', 'GET /Companies?Name=%ZZ'],
+  ['400 InvalidFilter Start', 'GET /Absences?Start=x'],
+  ['400 InvalidCursor cursor', 'GET /Companies?page=2&cursor=x'],
+  ['400 InvalidPageSize PageSize', 'GET /Companies?PageSize=x'],
+  ['400 InvalidJson Body', 'POST /Companies', 'x'],
+  ['400 UnknownProperty Nmae', 'POST /Companies', { Nmae: 'x' }],
+  ['400 InvalidValue Period.Days', 'POST /Absences', { Period: { Days: -1 } }],
+  ['400 ValidationFailed Body', 'POST /Companies', { Name: 5, Enabled: 5 }],
+  ['409 ReferenceNotFound EmployeeId', 'POST /Absences', { EmployeeId: 999_999 }],
+  ['415 UnsupportedMediaType Body', 'POST /Companies', 'x', { 'content-type': 'a/b' }],
 ]
+/** Codes whose Details have the faults of a body; those of other errors are null. */
+const OF_BODIES = ['UnknownProperty', 'InvalidValue', 'ValidationFailed', 'ReferenceNotFound']
 
 describe('7 Errors', () => {
-  test.each(refusals)('D38: %s has the body of the spec, and its page is served to all', async (_, status, code, ask) => {
-    const answer = await ask()
-    expect(errorOf(answer)).toMatchObject({ status, code })
-    expect(Object.keys(answer.body)).toEqual(['Error'])
-    expect(Object.keys(answer.body.Error)).toEqual(['Code', 'Reference', 'Target', 'Message', 'Details'])
-    const { Reference, Message, Target } = answer.body.Error
-    expect(Reference).toBe(`${server.url}/errors/${code}`)
-    expect(Message).toMatch(/^\w.*[.?]$/s)
-    expect(Target).toMatch(/./)
-    const page = await fetch(Reference, { headers: { accept: 'text/html' } })
-    expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
-      ...{ status: 200, type: 'text/html; charset=utf-8' },
-    })
-    expect(await page.text()).toContain(`<h1>${code}</h1>`)
-  })
-
-  test('D38: Target is Api, Body, the property or the parameter', async () => {
-    const targets = {
-      Api: await server.get('/Nowhere'),
-      Body: await server.post('/Companies', 'x'),
-      Enabled: await server.post('/Companies', { Enabled: 1 }),
-      'Period.Days': await server.post('/Absences', { Period: { Days: -1 } }),
-      EmployeeId: await server.post('/Absences', { EmployeeId: 999_999 }),
-      Start: await server.get('/Absences?Start=x'),
-      Nmae: await server.get('/Companies?Nmae=x'),
-      PageSize: await server.get('/Companies?PageSize=x'),
-    }
-    for (const [target, answer] of Object.entries(targets)) expect(errorOf(answer).target).toBe(target)
-  })
-
-  test('D38: Details is null, or an array of Code, Target and Message', async () => {
-    expect((await server.get('/Nowhere')).body.Error.Details).toBeNull()
-    expect((await server.get('/Companies?Id=x')).body.Error.Details).toBeNull()
-    const { Details } = (await server.post('/Companies', { Name: 5, Enabled: 5 })).body.Error
-    expect(Details.map((fault: object) => Object.keys(fault))).toEqual(Array(2).fill(['Code', 'Target', 'Message']))
-  })
+  test.each(refusals.map((row) => [row] as const))(
+    'D38, D40: %j has the body of the spec and a request id, and its page is served to all',
+    async ([expected, ...request]) => {
+      const answer = await ask(server, request)
+      expect(outcomeOf(answer)).toBe(expected)
+      expect(Object.keys(answer.body)).toEqual(['Error'])
+      expect(Object.keys(answer.body.Error)).toEqual(['Code', 'Reference', 'Target', 'Message', 'Details'])
+      const { Code, Reference, Message, Details } = answer.body.Error
+      expect(Reference).toBe(`${server.url}/errors/${Code}`)
+      expect(Message).toMatch(/^\w.*[.?]$/s)
+      expect(Details === null).toBe(!OF_BODIES.includes(Code))
+      for (const fault of Details ?? []) expect(Object.keys(fault)).toEqual(['Code', 'Target', 'Message'])
+      expect(idOf(answer)).toMatch(SANE)
+      const page = await fetch(Reference, { headers: { accept: 'text/html' } })
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+      expect(await page.text()).toContain(`<h1>${Code}</h1>`)
+    },
+  )
 
   test('D38: what a client sent comes back as text, not as markup or a header', async () => {
     const name = '<script>\r\nX-Evil: 1\r\n"\\</script>'
     const answer = await server.get(`/Companies?${encodeURIComponent(name)}=1`)
-    expect(errorOf(answer)).toEqual({ status: 400, code: 'UnknownParameter', target: name })
+    expect(outcomeOf(answer)).toBe(`400 UnknownParameter ${name}`)
     expect(answer.headers.has('x-evil')).toBe(false)
   })
 })
+
+/** Each is 503 with Retry-After. */
+function expectUnavailable(answers: Answer[]) {
+  for (const answer of answers) {
+    expect(outcomeOf(answer)).toBe('503 ServiceUnavailable Api')
+    expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(answer.text).not.toContain('secret')
+  }
+}
+const readAndWrite = async (from: TestServer) => [await from.get('/Companies'), await from.post('/Companies', { Name: 'x' })]
 
 describe('7 Failures', () => {
   /** Makes the database answer every new company with this SQLSTATE. */
@@ -114,9 +101,7 @@ describe('7 Failures', () => {
     await failWith('22012')
     const { status, text, body, headers } = await server.post('/Companies', { Name: 'of the client' })
     const id = headers.get('x-request-id')
-    expect({ status, code: body.Error.Code, target: body.Error.Target }).toEqual({
-      ...{ status: 500, code: 'InternalError', target: 'Api' },
-    })
+    expect([status, body.Error.Code, body.Error.Target]).toEqual([500, 'InternalError', 'Api'])
     expect(body.Error.Message).toBe(`The server failed. Its log has the details under request id ${id}.`)
     expect(text).not.toMatch(/secret|of the client|insert|22012/i)
     const line = lines.findLast(({ level }) => level === 'error')
@@ -129,10 +114,7 @@ describe('7 Failures', () => {
     ['no memory', '53200'],
   ])('D39: a database with %s is 503 with Retry-After, and reads go on', async (_, code) => {
     await failWith(code)
-    const answer = await server.post('/Companies', { Name: 'x' })
-    expect(errorOf(answer)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-    expect(answer.text).not.toContain('secret')
+    expectUnavailable([await server.post('/Companies', { Name: 'x' })])
     expect((await server.get('/Companies')).status).toBe(200)
   })
 
@@ -141,10 +123,7 @@ describe('7 Failures', () => {
       await sql`lock table company in access exclusive mode`
       return Promise.all([server.get('/Companies/1'), server.post('/Companies', { Name: 'Late' })])
     })
-    for (const answer of answers) {
-      expect(errorOf(answer)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })
-      expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-    }
+    expectUnavailable(answers)
     const { status, body } = await server.get('/Companies?Name=Late')
     expect({ status, body }).toEqual({ status: 200, body: [] })
   }, 15_000)
@@ -152,33 +131,22 @@ describe('7 Failures', () => {
   test('D39: a database that was never there is 503 with Retry-After', async () => {
     const alone = await startServer({ log, databaseUrl: 'postgres://roster:roster@127.0.0.1:1/roster' })
     try {
-      for (const answer of [await alone.get('/Companies'), await alone.post('/Companies', { Name: 'x' })]) {
-        expect(errorOf(answer)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })
-        expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-      }
+      expectUnavailable(await readAndWrite(alone))
       expect((await alone.get('/livez')).status).toBe(200)
-      expect(errorOf(await alone.get('/readyz'))).toMatchObject({ status: 503, code: 'ServiceUnavailable' })
+      expect(outcomeOf(await alone.get('/readyz'))).toBe('503 ServiceUnavailable Api')
     } finally {
       await alone.stop()
     }
   }, 15_000)
 
-  const away: [string, (name: string) => string, (name: string) => string][] = [
-    [
-      'is gone',
-      (name) => `alter database ${name} rename to ${name}_away`,
-      (name) => `alter database ${name}_away rename to ${name}`,
-    ],
-    [
-      'takes no connections',
-      (name) => `alter database ${name} allow_connections false`,
-      (name) => `alter database ${name} allow_connections true`,
-    ],
+  const away: [string, (name: string) => string][] = [
+    ['is gone', (name) => `alter database ${name} rename to ${name}_away`],
+    ['takes no connections', (name) => `alter database ${name} allow_connections false`],
   ]
 
   test.each(away)(
     'D39: a database that %s is 503 with Retry-After until it is back',
-    async (_, take, giveBack) => {
+    async (what, take) => {
       const victim = await startServer({ log })
       const url = new URL(victim.databaseUrl)
       const name = url.pathname.slice(1)
@@ -189,11 +157,10 @@ describe('7 Failures', () => {
         await victim.sql.end()
         await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
         await admin.unsafe(take(name))
-        for (const answer of [await victim.get('/Companies'), await victim.post('/Companies', { Name: 'x' })]) {
-          expect(errorOf(answer)).toEqual({ status: 503, code: 'ServiceUnavailable', target: 'Api' })
-          expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-        }
-        await admin.unsafe(giveBack(name))
+        expectUnavailable(await readAndWrite(victim))
+        await admin.unsafe(
+          what === 'is gone' ? `alter database ${name}_away rename to ${name}` : `alter database ${name} allow_connections true`,
+        )
         expect(await victim.get('/Companies')).toMatchObject({ status: 200, body: [] })
       } finally {
         await admin.end()
@@ -205,17 +172,11 @@ describe('7 Failures', () => {
 })
 
 describe('7 Request ids', () => {
-  const idOf = (answer: Answer) => answer.headers.get('x-request-id')
-
-  test.each(refusals)('D40: the answer to %s carries an id', async (_, _status, _code, ask) => {
-    expect(idOf(await ask())).toMatch(/^[\w.-]{8,}$/)
-  })
-
   test('D40: each request without one gets a new id', async () => {
     const answers = [await server.get('/Companies'), await server.get('/'), await server.send('OPTIONS', '/Companies')]
     answers.push(await server.get('/errors/NotFound'), await server.send('HEAD', '/Companies'))
     const ids = answers.map(idOf)
-    for (const id of ids) expect(id).toMatch(/^[\w.-]{8,}$/)
+    for (const id of ids) expect(id).toMatch(SANE)
     expect(new Set(ids).size).toBe(5)
   })
 
@@ -227,7 +188,7 @@ describe('7 Request ids', () => {
   test.each(['two words', '<b>', '"quoted"', 'x'.repeat(129), 'a,b;c', '\u00e9'])('D40: %s is not sane: a new id', async (id) => {
     const own = idOf(await server.get('/Companies', { 'x-request-id': id }))
     expect(own).not.toBe(id)
-    expect(own).toMatch(/^[\w.-]{8,}$/)
+    expect(own).toMatch(SANE)
   })
 
   test('D40: the log has the id, and neither key nor query string', async () => {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
 import { createRow, listed } from '../support/rows.ts'
-import { type Json, startServer, type TestServer } from '../support/server.ts'
+import type { Json } from '../support/server.ts'
 
 /** Each primitive property of a row as parameters name it, an object's parts with a dot, and its value. */
 function propertiesOf(row: Json, prefix = ''): [string, Json][] {
@@ -16,12 +17,11 @@ const contact = { WorkEmail: 'a@b', WorkPhone: '1', WorkMobile: '2', Department:
 const job = { JobTitle: 'j', JobLevel: 'x', Type: 'FullTime', Status: 'Current' }
 const dates = { Started: at, ContinuousStart: at, ContractEnd: at, EmploymentEnd: at }
 
-let server: TestServer
+const server = useServer()
 /** Two rows of each entity, the second with a value in every property. */
 const full: Record<string, Json> = {}
 
 beforeAll(async () => {
-  server = await startServer()
   await createRow(server, '/Companies', { Name: 'Other' })
   full.Companies = await createRow(server, '/Companies', { Name: 'Acme', Enabled: true })
   const { id: ManagerId } = await createRow(server, '/Employees', { FirstName: 'Boss' })
@@ -40,7 +40,6 @@ beforeAll(async () => {
     Period: { Prefered: 'Hours', Days: 1.5, Hours: 12 },
   })
 })
-afterAll(() => server.stop())
 
 describe.each(['Companies', 'Employees', 'Absences'])('every property of %s', (plural) => {
   test('has a value in the row that these tests look for', () => {

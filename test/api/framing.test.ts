@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { KEY, startServer, type TestServer } from '../support/server.ts'
+import { describe, expect, test } from 'bun:test'
+import { useServer } from '../support/cases.ts'
+import { KEY } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
 // What a proxy and a server may read otherwise, so that a request is hidden in the body of another. RFC 9112, 6.1 and 11.2
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 const AUTHORIZED = `Host: a\r\nAuthorization: ApiKey ${KEY}\r\nContent-Type: application/json\r\n`
 const BODY = '{"Name":"a"}'

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Log } from '../../src/log.ts'
+import { useServer } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
 import { createRow } from '../support/rows.ts'
-import { errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
+import { errorOf, makeKey, startServer, type TestKey } from '../support/server.ts'
 import { exchange } from '../support/socket.ts'
 
 // The longest period stands neither first nor last, and its limit is not the largest.
@@ -41,18 +42,17 @@ const asAddress: Asker = {
   policy: '"1m";q=4000;w=60, "6h";q=3000;w=21600, "2h";q=5000;w=7200',
 }
 
-let server: TestServer
+const server = useServer({
+  environment,
+  keys: [key.record, reader.record, slow.record],
+  log: silent,
+})
 let company: number
 let referenced: number
 let slowAnswer: Promise<string>
 let slowSentMs: number
 
 beforeAll(async () => {
-  server = await startServer({
-    environment,
-    keys: [key.record, reader.record, slow.record],
-    log: silent,
-  })
   company = (await createRow(server, '/Companies', { Name: 'Acme' })).id
   referenced = (await createRow(server, '/Companies', { Name: 'Employer' })).id
   await createRow(server, '/Employees', { FirstName: 'Ada', CompanyId: referenced })
@@ -70,7 +70,6 @@ beforeAll(async () => {
   const text = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   slowAnswer = exchange(server.url, `POST /Companies HTTP/1.1\r\n${text}\r\n{`, 20_000)
 })
-afterAll(() => server.stop())
 
 /** Headers as `Headers`, from the text of a raw answer. */
 function headersOf(head: string): Headers {

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { COPIES_MAX } from '../../src/compile/entity.ts'
+import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
-import { type Answer, startServer, type TestServer } from '../support/server.ts'
+import type { Answer } from '../support/server.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 /** A company, and how many employees it has. */
 async function companyOf(employees: number): Promise<number> {

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { type Answer, errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { expectAll, outcomeOf, useServer } from '../support/cases.ts'
+import { makeKey, type TestKey } from '../support/server.ts'
 
 const ENTITIES = ['Companies', 'Employees', 'Absences'] as const
 type Plural = (typeof ENTITIES)[number]
@@ -44,14 +45,10 @@ for (const [, rightsOf] of RIGHTS)
     if (!keys.has(rightsOf(plural))) keys.set(rightsOf(plural), makeKey({ rights: rightsOf(plural) }))
 const keyWith = (rights: string) => keys.get(rights) as TestKey
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({
-    keys: [...keys.values()].map(({ record }) => record),
-    environment: { RATE_LIMITS: '10000/1s', RATE_LIMIT_CLIENTS: '64' },
-  })
+const server = useServer({
+  keys: [...keys.values()].map(({ record }) => record),
+  environment: { RATE_LIMITS: '10000/1s', RATE_LIMIT_CLIENTS: '64' },
 })
-afterAll(() => server.stop())
 
 let rowIds: Record<Plural, number>
 beforeEach(async () => {
@@ -81,51 +78,37 @@ for (const plural of ENTITIES)
           expect(answer.status).toBe(allowed[action] ? success : 403)
           expect((await contents()) === before).toBe(!allowed[action] || action === 'read')
           if (allowed[action] || method === 'HEAD') return
-          expect(errorOf(answer)).toEqual({ status: 403, code: 'Forbidden', target: 'Api' })
+          expect(outcomeOf(answer)).toBe('403 Forbidden Api')
           expect(answer.body.Error.Message).toBe(`The key does not have the right ${plural}:${action}.`)
         })
 
     test('without the right a client learns neither what is there nor what would be wrong', async () => {
       const { headers } = keyWith(`${next[plural]}:read,${next[plural]}:write`)
       const id = rowIds[plural]
-      const type = { 'content-type': 'text/plain' }
-      const send = (method: string, path: string, body?: unknown, more = {}) =>
-        server.send(method, `/${plural}${path}`, body, { ...headers, ...more })
-      const answers: Record<string, Answer[]> = {
-        GET: [
-          await send('GET', ''),
-          await send('GET', `/${id}`),
-          await send('GET', '/999999'),
-          await send('GET', '/x'),
-          await send('GET', '/0'),
-          await send('GET', '?Id=x'),
-          await send('GET', '?Nmae=x'),
-          await send('GET', '?Name=%ZZ'),
-          await send('GET', '?sort=x&page=x&PageSize=x'),
-          await send('GET', `/${id}?Name=x`),
-        ],
-        write: [
-          await send('POST', '', {}),
-          await send('POST', '', '{'),
-          await send('POST', '', { Nmae: 1, Enabled: 5 }),
-          await send('POST', '', 'x', type),
-          await send('POST', '', 'x'.repeat(1_100_000)),
-          await send('POST', '?a=b', {}),
-          await send('PUT', `/${id}`, {}),
-          await send('PUT', '/999999', {}),
-          await send('PUT', '/x', '{'),
-          await send('PATCH', `/${id}`, {}),
-          await send('PATCH', '/999999', { Nmae: 1 }),
-          await send('DELETE', `/${id}`),
-          await send('DELETE', '/999999'),
-          await send('DELETE', '/x'),
-        ],
-      }
-      for (const [action, ones] of Object.entries(answers)) {
+      const reads = ['', `/${id}`, '/999999', '/x', '?Id=x', '?Nmae=x', '?Name=%ZZ', '?sort=x&page=x&PageSize=x', `/${id}?Name=x`]
+      const writes: [string, string, unknown?, Record<string, string>?][] = [
+        ['POST', '', {}],
+        ['POST', '', '{'],
+        ['POST', '', { Nmae: 1, Enabled: 5 }],
+        ['POST', '', 'x', { 'content-type': 'text/plain' }],
+        ['POST', '', 'x'.repeat(1_100_000)],
+        ['POST', '?a=b', {}],
+        ['PUT', `/${id}`, {}],
+        ['PUT', '/x', '{'],
+        ['PATCH', '/999999', { Nmae: 1 }],
+        ['DELETE', `/${id}`],
+        ['DELETE', '/999999'],
+      ]
+      const answers = await Promise.all(
+        [...reads.map((path): (typeof writes)[0] => ['GET', path]), ...writes].map(([method, path, body, more]) =>
+          server.send(method, `/${plural}${path}`, body, { ...headers, ...more }),
+        ),
+      )
+      expect(new Set(answers.map(({ body }) => `${body.Error.Code}: ${body.Error.Message}`))).toEqual(
+        new Set(['read', 'write'].map((action) => `Forbidden: The key does not have the right ${plural}:${action}.`)),
+      )
+      for (const ones of [answers.slice(0, reads.length), answers.slice(reads.length)])
         expect(new Set(ones.map(({ text }) => text)).size).toBe(1)
-        expect(ones.map(({ status }) => status)).toEqual(ones.map(() => 403))
-        expect(ones[0]?.body.Error.Message).toContain(`${plural}:${action === 'GET' ? 'read' : 'write'}`)
-      }
     })
 
     test('the path in another case, with a slash or an escape, needs the same right', async () => {
@@ -140,27 +123,25 @@ for (const plural of ENTITIES)
 
     test('OPTIONS and a method that is not there need no right', async () => {
       const { headers } = keyWith('')
-      const id = rowIds[plural]
-      expect((await server.send('OPTIONS', `/${plural}`, undefined, headers)).status).toBe(204)
-      expect((await server.send('OPTIONS', `/${plural}/${id}`, undefined, headers)).status).toBe(204)
-      expect(errorOf(await server.send('DELETE', `/${plural}`, undefined, headers)).code).toBe('MethodNotAllowed')
-      expect(errorOf(await server.send('POST', `/${plural}/${id}`, {}, headers)).code).toBe('MethodNotAllowed')
+      const item = `/${plural}/${rowIds[plural]}`
+      await expectAll(
+        server,
+        '204',
+        [`/${plural}`, item].map((path) => [`OPTIONS ${path}`, undefined, headers]),
+      )
+      await expectAll(server, '405 MethodNotAllowed Api', [
+        [`DELETE /${plural}`, undefined, headers],
+        [`POST ${item}`, {}, headers],
+      ])
     })
   })
 
-describe('D34 what belongs to no entity', () => {
-  test.each(['/', '/livez', '/readyz', '/errors', '/errors/Forbidden'])('%s needs no right', async (path) => {
-    expect((await server.get(path, keyWith('').headers)).status).toBe(200)
-  })
-
-  test.each(['/Nowhere', '/Companies/1/2', '/errors/Nothing'])('%s is 404 without any right', async (path) => {
-    expect(errorOf(await server.get(path, keyWith('').headers))).toEqual({
-      status: 404,
-      code: 'NotFound',
-      target: 'Api',
-    })
-  })
-})
+test.each([
+  ...['/', '/livez', '/readyz', '/errors', '/errors/Forbidden'].map((path) => [path, '200'] as const),
+  ...['/Nowhere', '/Companies/1/2', '/errors/Nothing'].map((path) => [path, '404 NotFound Api'] as const),
+])('D34: what belongs to no entity needs no right: %s is %s', (path, outcome) =>
+  expectAll(server, outcome, [[`GET ${path}`, undefined, keyWith('').headers]]),
+)
 
 for (const plural of ENTITIES)
   describe(`D34 ${plural}: a key that may write and not read`, () => {
@@ -177,21 +158,14 @@ for (const plural of ENTITIES)
       const body = { ...BODIES[plural], ...more[plural] }
       const created = await server.send('POST', `/${plural}`, body, headers)
       const { id } = created.body
-      expect([created.status, created.text]).toEqual([201, `{"id":${id}}`])
-      expect(created.headers.get('location')).toBe(`${server.url}/${plural}/${id}`)
-      expect(created.headers.get('content-type')).toBe('application/json; charset=utf-8')
-      const answers = [
-        await server.send('PUT', path, body, headers),
-        await server.send('PATCH', path, body, headers),
-        await server.send('PATCH', path, {}, headers),
-        await server.send('PATCH', path, { Id: 1 }, headers),
-      ]
-      for (const { status, text, headers: got } of answers)
-        expect([status, text, got.get('content-type')]).toEqual([
-          200,
-          `{"id":${rowIds[plural]}}`,
-          'application/json; charset=utf-8',
-        ])
+      expect([created.status, created.headers.get('location')]).toEqual([201, `${server.url}/${plural}/${id}`])
+      const answers = [created]
+      for (const [method, sent] of [['PUT', body] as const, ...[body, {}, { Id: 1 }].map((one) => ['PATCH', one] as const)])
+        answers.push(await server.send(method, path, sent, headers))
+      for (const [index, { status, text, headers: got }] of answers.entries()) {
+        const expected = index === 0 ? [201, `{"id":${id}}`] : [200, `{"id":${rowIds[plural]}}`]
+        expect([status, text, got.get('content-type')]).toEqual([...expected, 'application/json; charset=utf-8'])
+      }
       // It was written all the same.
       const [[property, value] = []] = Object.entries(BODIES[plural])
       const shown = (await server.get(`/${plural}/${id}`)).body
@@ -200,11 +174,7 @@ for (const plural of ENTITIES)
 
     test.each([{}, { Id: 1 }])('PATCH %j of a row that is not there is 404, with or without the right', async (body) => {
       for (const right of [`${plural}:write`, `${plural}:read,${plural}:write`])
-        expect(errorOf(await server.send('PATCH', `/${plural}/999999`, body, keyWith(right).headers))).toEqual({
-          status: 404,
-          code: 'NotFound',
-          target: 'Api',
-        })
+        await expectAll(server, '404 NotFound Api', [[`PATCH /${plural}/999999`, body, keyWith(right).headers]])
     })
 
     test('with the right to read the row is in the answer', async () => {

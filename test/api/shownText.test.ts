@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { useServer } from '../support/cases.ts'
 import { sendRaw } from '../support/raw.ts'
-import { type Json, startServer, type TestServer } from '../support/server.ts'
+import type { Json } from '../support/server.ts'
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 /** Names in which a character of two UTF-16 units stands where a message ends, or half of one does. */
 const names = fc.tuple(fc.integer({ min: 0, max: 110 }), fc.string({ unit: 'binary', minLength: 1, maxLength: 30 }))

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { COPIES_MAX } from '../../src/compile/entity.ts'
+import { useServer } from '../support/cases.ts'
 import { createRow, createRows } from '../support/rows.ts'
-import { type Answer, errorOf, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { type Answer, errorOf, makeKey } from '../support/server.ts'
 
 const writer = makeKey({ name: 'writer', rights: '*:write' })
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ keys: [writer.record] })
-})
-afterAll(() => server.stop())
+const server = useServer({ keys: [writer.record] })
 
 const tagOf = ({ headers }: Answer) => headers.get('etag') as string
 const send = (method: string, path: string, headers: Record<string, string>, body: unknown = { Name: 'after' }) =>

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type postgres from 'postgres'
 import { COPIES_MAX } from '../../src/compile/entity.ts'
+import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { createRow, createRows } from '../support/rows.ts'
-import { type Answer, type Json, startServer, type TestServer } from '../support/server.ts'
+import type { Answer, Json } from '../support/server.ts'
 
 // The version is looked at once more when the row's lock is there: another transaction had it, and changed the row or not.
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer()
-})
-afterAll(() => server.stop())
+const server = useServer()
 
 const tagOf = ({ headers }: Answer) => headers.get('etag') as string
 /** `isKeyed`: with an Idempotency-Key, which makes another statement of it. */

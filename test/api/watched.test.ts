@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { Log, LogFields } from '../../src/log.ts'
+import { useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
 import { createRow } from '../support/rows.ts'
-import { startServer, type TestServer } from '../support/server.ts'
 
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const TRACE = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
@@ -18,11 +18,7 @@ const log = {
   flush: async () => undefined,
 } as Log
 
-let server: TestServer
-beforeAll(async () => {
-  server = await startServer({ log, environment: { SLOW_STATEMENT_MS: '30' } })
-})
-afterAll(() => server.stop())
+const server = useServer({ log, environment: { SLOW_STATEMENT_MS: '30' } })
 
 const lineOf = (requestId: string) => lines.find(({ fields }) => fields.requestId === requestId)?.fields
 
