@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Log } from '../../src/log.ts'
-import { createRow } from '../support/rows.ts'
+import { useServer } from '../support/cases.ts'
 import { type Answer, errorOf, makeKey, startServer, type TestKey, type TestServer } from '../support/server.ts'
 
 const warnings: string[] = []
-const log: Log = {
-  debug() {},
-  info() {},
-  warn: (message, fields) => void warnings.push(`${message}: ${fields?.error}`),
-  error() {},
-  async flush() {},
-  isEnabled: () => true,
-}
+const warn: Log['warn'] = (message, fields) => void warnings.push(`${message}: ${fields?.error}`)
+const log: Log = { debug() {}, info() {}, warn, error() {}, async flush() {}, isEnabled: () => true }
 
 const environment = {
   RATE_LIMITS: '3/1h,100/12h',
@@ -20,21 +14,14 @@ const environment = {
   TRUSTED_PROXIES: '127.0.0.0/8',
 }
 
-let server: TestServer
+/** The key with limits of its own arranges rows. */
+const arranging = makeKey({ limits: '1000/1h' })
+let known: TestKey[] = [arranging]
+const server = useServer({ environment, keys: [arranging.record], log })
 let row: string
-let known: TestKey[] = []
 beforeAll(async () => {
-  // The key with limits of its own arranges rows.
-  const arranging = makeKey({ limits: '1000/1h' })
-  known = [arranging]
-  server = await startServer({ environment, keys: [arranging.record], log })
-  const arrange = {
-    ...server,
-    post: (path: string, body: unknown) => server.send('POST', path, body, arranging.headers),
-  }
-  row = `/Companies/${(await createRow(arrange, '/Companies', { Name: 'Acme' })).id}`
+  row = `/Companies/${(await server.send('POST', '/Companies', { Name: 'Acme' }, arranging.headers)).body.id}`
 })
-afterAll(() => server.stop())
 
 /** An unused key; the ones before stay. */
 async function newKey(record: Parameters<typeof makeKey>[0] = {}): Promise<TestKey> {
@@ -56,7 +43,14 @@ type Headers = Readonly<Record<string, string>>
 const ask = (method: string, path: string, headers: Headers, body?: unknown) => server.send(method, path, body, headers)
 
 async function exhaust(headers: Headers): Promise<void> {
-  for (let request = 0; request < 3; request++) expect((await ask('GET', '/', headers)).status).toBe(200)
+  expect(await statusesOf(3, headers)).toEqual([200, 200, 200])
+}
+
+/** The statuses of so many requests one after the other. */
+async function statusesOf(count: number, headers: Headers, path = '/'): Promise<number[]> {
+  const statuses: number[] = []
+  while (statuses.length < count) statuses.push((await ask('GET', path, headers)).status)
+  return statuses
 }
 
 const left = ({ headers }: Answer) => Number(headers.get('x-ratelimit-remaining'))
@@ -101,13 +95,11 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
   test('D36: consumes nothing, of any rule', async () => {
     for (const [, headers] of await newClients()) {
       await exhaust(headers)
-      for (let request = 0; request < 20; request++) expect((await ask('GET', '/', headers)).status).toBe(429)
+      expect(await statusesOf(20, headers)).toEqual(Array(20).fill(429))
     }
     // The short window passes, and the long one shows what was charged.
     const passing = await newKey({ limits: '2/1s,50/1h' })
-    const statuses: number[] = []
-    for (let request = 0; request < 30; request++) statuses.push((await ask('GET', '/', passing.headers)).status)
-    const admitted = statuses.filter((status) => status === 200).length
+    const admitted = (await statusesOf(30, passing.headers)).filter((status) => status === 200).length
     expect(admitted).toBeLessThan(30)
     await Bun.sleep(1_050)
     expect(left(await ask('GET', '/', passing.headers))).toBe(50 - admitted - 1)
@@ -115,47 +107,26 @@ describe('7 Errors, rule 1: a request beyond the limit', () => {
 
   test('D36: is refused by the rule that asks to wait longest', async () => {
     const { headers } = await newKey({ limits: '2/1h,2/3h,2/1m' })
-    const answers = []
-    for (let request = 0; request < 3; request++) answers.push(await ask('GET', '/', headers))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
-    expect(answers[2]?.headers.get('x-ratelimit-limit')).toBe('3h')
+    expect(await statusesOf(3, headers)).toEqual([200, 200, 429])
+    expect((await ask('GET', '/', headers)).headers.get('x-ratelimit-limit')).toBe('3h')
   })
 
+  const item = 'the row'
   test.each([
-    ['GET', '/Companies'],
-    ['GET', '/Companies?Id=x'],
-    ['HEAD', '/Companies'],
-    ['GET', '/Companies/999999'],
-    ['GET', '/Nowhere'],
-    ['DELETE', '/Companies'],
-    ['OPTIONS', '/Companies'],
-    ['OPTIONS', '/Nowhere'],
-    ['POST', '/'],
-    ['GET', '/'],
-    ['GET', '/errors/RateLimitExceeded'],
-    ['GET', `/${'x'.repeat(9_000)}`],
-  ])('D35: %s %s is refused like any other, with a key and without', async (method, path) => {
+    ...['GET /', 'GET /Companies', 'GET /Companies?Id=x', 'GET /Companies/999999', 'GET /Nowhere', 'HEAD /Companies'],
+    ...['OPTIONS /Companies', 'OPTIONS /Nowhere', 'GET /errors/RateLimitExceeded', `GET /${'x'.repeat(9_000)}`],
+    ...['DELETE /Companies', 'POST /', 'POST /Companies', `PUT ${item}`, `PATCH ${item}`, `DELETE ${item}`],
+  ])('D35: %.40s is refused like any other, with a key and without, and writes nothing', async (line) => {
+    const [method = '', path = ''] = line.replace(item, row).split(' ')
+    const contents = async () => [...(await server.sql`select * from company order by id`)]
+    const before = await contents()
     for (const [, headers] of await newClients()) {
       await exhaust(headers)
-      const answer = await ask(method, path, headers)
+      const answer = await ask(method, path, headers, method.startsWith('P') ? { Name: 'Refused' } : undefined)
       expect([answer.status, answer.headers.get('retryafter') !== null]).toEqual([429, true])
       if (method !== 'HEAD') expect(errorOf(answer).code).toBe('RateLimitExceeded')
     }
-  })
-
-  test.each([
-    ['POST', () => '/Companies'],
-    ['PUT', () => row],
-    ['PATCH', () => row],
-    ['DELETE', () => row],
-  ])('%s writes nothing', async (method, path) => {
-    const contents = () => server.sql`select * from company order by id`
-    const before = [...(await contents())]
-    const { headers } = await newKey()
-    await exhaust(headers)
-    const body = method === 'DELETE' ? undefined : { Name: 'Refused' }
-    expect((await ask(method, path(), headers, body)).status).toBe(429)
-    expect([...(await contents())]).toEqual(before)
+    expect(await contents()).toEqual(before)
     expect(before).toHaveLength(1)
   })
 
@@ -234,9 +205,7 @@ describe('D35: who is charged', () => {
     ['a very long key', () => `ApiKey ${'k'.repeat(3_000)}`],
   ])('%s is charged to the address, and refused 429 like all when that is exhausted', async (_, authorizationOf) => {
     const address = { ...newAddress(), authorization: await authorizationOf() }
-    const statuses = []
-    for (let request = 0; request < 4; request++) statuses.push((await ask('GET', '/Companies', address)).status)
-    expect(statuses).toEqual([401, 401, 401, 429])
+    expect(await statusesOf(4, address, '/Companies')).toEqual([401, 401, 401, 429])
     expect(await leftOf({ ...address, authorization: '' })).toBe(0)
   })
 
@@ -257,27 +226,18 @@ describe('D35: who is charged', () => {
     expect((await ask('GET', '/Companies', { ...address, ...key.headers })).status).toBe(200)
   })
 
-  test('the answers 401, 403, 404, 405 and of OPTIONS and open pages are all charged', async () => {
-    const asked: [string, string, number][] = [
-      ['GET', '/Companies', 401],
-      ['GET', '/Nowhere', 401],
-      ['OPTIONS', '/Companies', 204],
-      ['GET', '/', 200],
-      ['GET', '/errors/NotFound', 200],
-      ['POST', '/', 405],
-    ]
-    for (const [method, path, status] of asked) {
-      const address = newAddress()
-      expect([path, (await ask(method, path, address)).status, await leftOf(address)]).toEqual([path, status, 98])
-    }
-    for (const [method, path, status] of [
-      ['GET', '/Companies', 403],
-      ['GET', '/Nowhere', 404],
-      ['DELETE', '/Companies', 405],
-    ] as const) {
-      const { headers } = await newKey({ rights: 'Absences:read' })
-      expect([path, (await ask(method, path, headers)).status, await leftOf(headers)]).toEqual([path, status, 98])
-    }
+  test.each([
+    ['GET', '/Companies', 401, 403],
+    ['GET', '/Nowhere', 401, 404],
+    ['OPTIONS', '/Companies', 204, 204],
+    ['DELETE', '/Companies', 401, 405],
+    ['GET', '/', 200, 200],
+    ['GET', '/errors/NotFound', 200, 200],
+    ['POST', '/', 405, 405],
+  ])('the answer to %s %s is charged: %d without a key, %d with one that may not read it', async (method, path, ...statuses) => {
+    const clients = [newAddress(), (await newKey({ rights: 'Absences:read' })).headers]
+    for (const [index, headers] of clients.entries())
+      expect([(await ask(method, path, headers)).status, await leftOf(headers)]).toEqual([statuses[index] as number, 98])
   })
 
   async function revoked(): Promise<string> {
@@ -289,72 +249,53 @@ describe('D35: who is charged', () => {
 })
 
 describe('limits of a key’s own', () => {
-  const said = ({ status, headers }: Answer) => [
-    ...[status, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')],
-  ]
+  /** Status, period and remaining requests of a request. */
+  const said = async ({ headers: own }: TestKey) => {
+    const { status, headers } = await ask('GET', '/Companies', own)
+    return `${status} ${headers.get('x-ratelimit-limit')} ${headers.get('x-ratelimit-remaining')}`
+  }
 
   test('stand in place of the server’s, fewer or more', async () => {
     const few = await newKey({ limits: '1/5m' })
     const many = await newKey({ limits: '5/5m' })
-    expect(said(await ask('GET', '/Companies', few.headers))).toEqual([200, '5m', '0'])
-    const refused = await ask('GET', '/Companies', few.headers)
-    expect(said(refused)).toEqual([429, '5m', '0'])
-    expect(refused.body.Error.Message).toStartWith('The limit of 1 per 5m is reached')
-    for (const remaining of ['4', '3', '2', '1', '0'])
-      expect(said(await ask('GET', '/Companies', many.headers))).toEqual([200, '5m', remaining])
-    expect((await ask('GET', '/Companies', many.headers)).status).toBe(429)
+    expect([await said(few), await said(few)]).toEqual(['200 5m 0', '429 5m 0'])
+    expect((await ask('GET', '/Companies', few.headers)).body.Error.Message).toStartWith('The limit of 1 per 5m is reached')
+    for (const remaining of [4, 3, 2, 1, 0]) expect(await said(many)).toBe(`200 5m ${remaining}`)
+    expect(await said(many)).toBe('429 5m 0')
   })
 
-  test('two keys of one name, as after a rotation, are charged together', async () => {
-    for (const limits of [null, '3/1h,100/12h']) {
-      const [old, current] = [
-        await newKey({ name: `rotated ${limits}`, limits }),
-        await newKey({ name: `rotated ${limits}`, limits }),
-      ]
-      expect(said(await ask('GET', '/Companies', old.headers))).toEqual([200, '12h', '99'])
-      expect(said(await ask('GET', '/Companies', current.headers))).toEqual([200, '12h', '98'])
-      expect(said(await ask('GET', '/Companies', old.headers))).toEqual([200, '12h', '97'])
-      expect((await ask('GET', '/Companies', current.headers)).status).toBe(429)
-      expect((await ask('GET', '/Companies', old.headers)).status).toBe(429)
-    }
+  test.each([[null], ['3/1h,100/12h']])('two keys of one name, as after a rotation, are charged together: %s', async (limits) => {
+    const [old, current] = [await newKey({ name: `old ${limits}`, limits }), await newKey({ name: `old ${limits}`, limits })]
+    expect([await said(old), await said(current), await said(old)]).toEqual(['200 12h 99', '200 12h 98', '200 12h 97'])
+    for (const key of [current, old]) expect((await ask('GET', '/Companies', key.headers)).status).toBe(429)
   })
 
   test('that cannot be read are those of the server, and the log says so', async () => {
-    const odd = await newKey({ limits: '5/1y' })
-    expect(said(await ask('GET', '/Companies', odd.headers))).toEqual([200, '12h', '99'])
+    expect(await said(await newKey({ limits: '5/1y' }))).toBe('200 12h 99')
     expect(warnings).toContain('the limits of a key cannot be used: "5/1y" is not a limit like 750/1m')
   })
 
   test('that are given to a key, changed and taken away hold from then on', async () => {
     const key = await newKey()
-    expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '12h', '99'])
-    const change = async (limits: string | null) => {
+    expect(await said(key)).toBe('200 12h 99')
+    for (const [limits, expected] of [
+      ['9/5m', '200 5m 8'],
+      ['7/10m', '200 10m 6'],
+      [null, '200 12h 98'],
+    ] as const) {
       known = known.filter((own) => own.text !== key.text)
       await server.replaceKeys([...known.map(({ record }) => record), { ...key.record, limits }])
+      expect(await said(key)).toBe(expected)
     }
-    await change('9/5m')
-    expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '5m', '8'])
-    await change('7/10m')
-    expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '10m', '6'])
-    await change(null)
-    expect(said(await ask('GET', '/Companies', key.headers))).toEqual([200, '12h', '98'])
   })
 })
 
 describe('D35: TRUSTED_PROXIES', () => {
-  let proxied: TestServer
-  let direct: TestServer
-  beforeAll(async () => {
-    const limits = { RATE_LIMITS_ANONYMOUS: '1000/1h', RATE_LIMIT_CLIENTS: '4' }
-    proxied = await startServer({
-      environment: { ...limits, TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8,2001:db8:a::/48' },
-    })
-    direct = await startServer({ environment: { ...limits, TRUSTED_PROXIES: '10.0.0.0/8' } })
+  const environmentOf = (TRUSTED_PROXIES: string) => ({
+    environment: { RATE_LIMITS_ANONYMOUS: '1000/1h', RATE_LIMIT_CLIENTS: '4', TRUSTED_PROXIES },
   })
-  afterAll(async () => {
-    await proxied.stop()
-    await direct.stop()
-  })
+  const proxied = useServer(environmentOf('127.0.0.0/8,10.0.0.0/8,2001:db8:a::/48'))
+  const direct = useServer(environmentOf('10.0.0.0/8'))
 
   const leftAt = async (one: TestServer, forwardedFor: string | null) => {
     const headers: Record<string, string> = { authorization: '' }
