@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { outcomeOf, useServer } from '../support/cases.ts'
 import { until } from '../support/process.ts'
-import { type Answer, makeKey, startServer, type TestServer } from '../support/server.ts'
+import { type Answer, makeKey, type TestServer } from '../support/server.ts'
 
-const TIMEOUT_MS = 30_000
+setDefaultTimeout(30_000)
 
 const other = makeKey({ name: 'other' })
 const writer = makeKey({ name: 'writer', rights: '*:write' })
 /** What takes the place of `other`'s key. */
 const rotated = makeKey({ name: 'other' })
 
-let server: TestServer
+const KEYS = [other, rotated, writer].map(({ record }) => record)
+const server = useServer({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '5' } })
 /** Another worker on the same database. */
-let second: TestServer
-beforeAll(async () => {
-  const keys = [other, rotated, writer].map(({ record }) => record)
-  server = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '5' } })
-  second = await startServer({ keys, environment: { RATE_LIMIT_CLIENTS: '5' }, databaseUrl: server.databaseUrl })
-})
-afterAll(async () => {
-  await second.stop()
-  await server.stop()
-})
+const second = useServer(() => ({ keys: KEYS, environment: { RATE_LIMIT_CLIENTS: '5' }, databaseUrl: server.databaseUrl }))
 beforeEach(async () => {
   await server.sql`truncate company, employee, absence, idempotency_key cascade`
 })
@@ -28,13 +21,13 @@ beforeEach(async () => {
 let keys = 0
 const newKey = () => `key-${++keys}`
 const under = (key: string, more: Record<string, string> = {}) => ({ 'Idempotency-Key': key, ...more })
-const withoutOwn = ({ status, headers, text }: Answer) => ({
-  status,
-  text,
-  headers: Object.fromEntries(
-    [...headers].filter(([name]) => !/^(date|x-request-id|(?:x-)?ratelimit.*|idempotency-replayed)$/.test(name)),
-  ),
-})
+const OWN = /^(date|x-request-id|(?:x-)?ratelimit.*|idempotency-replayed)$/
+/** All of an answer that repeats; addresses are those of `server`. */
+const repeated = ({ status, headers, text }: Answer, from: TestServer) =>
+  JSON.stringify([status, text, [...headers].filter(([name]) => !OWN.test(name))]).replaceAll(from.url, server.url)
+/** Creates a company under a key. */
+const create = (body: object, key: string, headers: Record<string, string> = {}, from = server) =>
+  from.send('POST', '/Companies', body, under(key, headers))
 const count = async (table: string) => (await server.sql.unsafe(`select from ${table}`)).count
 
 /** Of each kind of value, one that is not easily kept. */
@@ -47,10 +40,9 @@ const ABSENCE = {
 
 test('D43: a write that is repeated with a rotated key, which has the same name, is done once', async () => {
   const key = newKey()
-  const create = ({ headers }: typeof other) => server.send('POST', '/Companies', { Name: 'Once' }, under(key, headers))
-  expect((await create(other)).status).toBe(201)
-  expect((await create(rotated)).headers.get('idempotency-replayed')).toBe('true')
-  expect((await create(writer)).headers.get('idempotency-replayed')).toBeNull()
+  expect((await create({ Name: 'Once' }, key, other.headers)).status).toBe(201)
+  expect((await create({ Name: 'Once' }, key, rotated.headers)).headers.get('idempotency-replayed')).toBe('true')
+  expect((await create({ Name: 'Once' }, key, writer.headers)).headers.get('idempotency-replayed')).toBeNull()
   expect(await count('company')).toBe(2)
 })
 
@@ -68,17 +60,12 @@ describe('a write that is repeated with its Idempotency-Key', () => {
     const key = newKey()
     const first = await server.send(method, target, body, under(key))
     expect(first.headers.get('idempotency-replayed')).toBeNull()
-    expect([first.status, first.text]).toEqual([{ POST: 201, DELETE: 204 }[method] ?? 200, first.text])
+    expect(first.status).toBe({ POST: 201, DELETE: 204 }[method] ?? 200)
     const companies = await server.sql`select *, xmin from company order by id`
     for (const from of [server, second, server]) {
       const again = await from.send(method, target, body, under(`"${key}"`))
       expect(again.headers.get('idempotency-replayed')).toBe('true')
-      expect(withoutOwn({ ...again, text: again.text.replaceAll(from.url, server.url) })).toEqual({
-        ...withoutOwn(first),
-        headers: Object.fromEntries(
-          Object.entries(withoutOwn(first).headers).map(([name, value]) => [name, value.replace(server.url, from.url)]),
-        ),
-      })
+      expect(repeated(again, from)).toBe(repeated(first, server))
     }
     expect(await server.sql`select *, xmin from company order by id`).toEqual(companies)
     expect(await count('absence')).toBe(path === '/Absences' ? 1 : 0)
@@ -86,38 +73,36 @@ describe('a write that is repeated with its Idempotency-Key', () => {
 
   test('D43: is answered as it was, though the row is another one now, or gone', async () => {
     const key = newKey()
-    const first = await server.send('POST', '/Companies', { name: 'First' }, under(key))
+    const first = await create({ name: 'First' }, key)
     await server.patch(`/Companies/${first.body.id}`, { name: 'Changed' })
-    expect((await server.send('POST', '/Companies', { name: 'First' }, under(key))).text).toBe(first.text)
+    expect((await create({ name: 'First' }, key)).text).toBe(first.text)
     await server.remove(`/Companies/${first.body.id}`)
-    expect((await server.send('POST', '/Companies', { name: 'First' }, under(key))).text).toBe(first.text)
+    expect((await create({ name: 'First' }, key)).text).toBe(first.text)
     expect(await count('company')).toBe(0)
   })
 
   test('the same body in another notation is the same', async () => {
     const key = newKey()
-    const first = await server.send('POST', '/Companies', { name: 'One', enabled: true }, under(key))
+    const first = await create({ name: 'One', enabled: true }, key)
     const again = await server.send('POST', '/companies/', { ENABLED: true, Name: 'One' }, under(key))
     expect([again.status, again.text]).toEqual([201, first.text])
   })
 
   test('D34: a key that may not read gets the id alone, also of what it may read no more', async () => {
     const key = newKey()
-    const headers = { ...writer.headers, ...under(key) }
-    const first = await server.send('POST', '/Companies', { name: 'One' }, headers)
+    const write = () => create({ name: 'One' }, key, writer.headers)
+    const first = await write()
     const readable = { ...writer.record, rights: '*:read,*:write' }
     await server.replaceKeys([other.record, readable])
-    const again = await server.send('POST', '/Companies', { name: 'One' }, headers)
+    const again = await write()
     await server.replaceKeys([other.record, writer.record])
     expect([first.body, again.body]).toEqual([{ id: first.body.id }, { id: first.body.id, name: 'One', enabled: false }])
-    expect((await server.send('POST', '/Companies', { name: 'One' }, headers)).body).toEqual({ id: first.body.id })
+    expect((await write()).body).toEqual({ id: first.body.id })
   })
 
   test('another API key has keys of its own', async () => {
     const key = newKey()
-    const body = { name: 'Same' }
-    const first = await server.send('POST', '/Companies', body, under(key))
-    const second = await server.send('POST', '/Companies', body, under(key, other.headers))
+    const [first, second] = [await create({ name: 'Same' }, key), await create({ name: 'Same' }, key, other.headers)]
     expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 201, null])
     expect(await count('company')).toBe(2)
   })
@@ -146,13 +131,9 @@ describe('422 IdempotencyMismatch', () => {
     ['DELETE', '/Companies/:id', undefined],
   ])('%s %s %j under the key of another request', async (method, path, body) => {
     const key = newKey()
-    const { id } = (await server.send('POST', '/Companies', { name: 'One' }, under(key))).body
+    const { id } = (await create({ name: 'One' }, key)).body
     const answer = await server.send(method, path.replace(':id', id), body, under(key))
-    expect([answer.status, answer.body.Error.Code, answer.body.Error.Target]).toEqual([
-      422,
-      'IdempotencyMismatch',
-      'Idempotency-Key',
-    ])
+    expect(outcomeOf(answer)).toBe('422 IdempotencyMismatch Idempotency-Key')
     expect((await server.sql`select name from company`).map(({ name }) => name)).toEqual(['One'])
     expect(await count('employee')).toBe(0)
   })
@@ -172,7 +153,7 @@ describe('a write that is refused under a key', () => {
     const key = newKey()
     const body = { companyId: 987_654_321 }
     const refused = await server.send('POST', '/Employees', body, under(key))
-    expect([refused.status, refused.body.Error.Code]).toEqual([409, 'ReferenceNotFound'])
+    expect(outcomeOf(refused)).toBe('409 ReferenceNotFound CompanyId')
     await server.sql`insert into company (id, name) overriding system value values (987654321, 'Late')`
     const done = await server.send('POST', '/Employees', body, under(key))
     expect([done.status, done.headers.get('idempotency-replayed')]).toEqual([201, null])
@@ -182,7 +163,7 @@ describe('a write that is refused under a key', () => {
     expect((await server.send('DELETE', '/Companies/987654321', undefined, under(`${key}-d`))).status).toBe(204)
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const gone = await server.send(method, '/Companies/987654321', { name: 'x' }, under(`${key}-${method}`))
-      expect([gone.status, gone.body.Error.Code]).toEqual([404, 'NotFound'])
+      expect(outcomeOf(gone)).toBe('404 NotFound Api')
     }
     expect((await server.send('POST', '/Companies', { nmae: 'x' }, under(key))).status).toBe(400)
   })
@@ -201,39 +182,32 @@ describe('while the first runs', () => {
       create trigger gate before insert on employee for each row execute function wait_at_gate()`)
   })
 
-  test(
-    'others with its key are 409 InProgress at once, of this worker and of another; then they are answered as it was',
-    async () => {
-      const { id } = (await server.post('/Companies', { name: 'Locked' })).body
-      for (const [method, path, body] of [
-        ['POST', '/Employees', { companyId: id }],
-        ['PATCH', `/Companies/${id}`, { enabled: true }],
-        ['PATCH', `/Companies/${id}`, { name: 'Renamed' }],
-        ['DELETE', `/Companies/${id}`, undefined],
-      ] as const) {
-        if (method === 'DELETE') await server.sql`truncate employee cascade`
-        const key = newKey()
-        await server.sql`insert into gate values (1)`
-        const first = server.send(method, path, body, under(key))
-        await until(async () => (await server.sql`select from pg_locks where locktype = 'advisory' and granted`).count > 0)
-        for (const from of [server, second]) {
-          const meanwhile = await from.send(method, path, body, under(key))
-          expect([method, meanwhile.status, meanwhile.body.Error.Code, meanwhile.headers.get('retry-after')]).toEqual([
-            method,
-            409,
-            'InProgress',
-            '1',
-          ])
-        }
-        await server.sql`delete from gate`
-        const answered = await first
-        expect(answered.status).toBeLessThan(300)
-        const again = await second.send(method, path, body, under(key))
-        expect([again.status, again.text]).toEqual([answered.status, answered.text])
+  test('others with its key are 409 InProgress at once, of this worker and of another; then they are answered as it was', async () => {
+    const { id } = (await server.post('/Companies', { name: 'Locked' })).body
+    for (const [method, path, body] of [
+      ['POST', '/Employees', { companyId: id }],
+      ['PATCH', `/Companies/${id}`, { enabled: true }],
+      ['PATCH', `/Companies/${id}`, { name: 'Renamed' }],
+      ['DELETE', `/Companies/${id}`, undefined],
+    ] as const) {
+      if (method === 'DELETE') await server.sql`truncate employee cascade`
+      const key = newKey()
+      await server.sql`insert into gate values (1)`
+      const first = server.send(method, path, body, under(key))
+      await until(async () => (await server.sql`select from pg_locks where locktype = 'advisory' and granted`).count > 0)
+      for (const from of [server, second]) {
+        const meanwhile = await from.send(method, path, body, under(key))
+        expect([method, outcomeOf(meanwhile), meanwhile.headers.get('retry-after')]).toEqual([
+          ...[method, '409 InProgress Idempotency-Key', '1'],
+        ])
       }
-    },
-    TIMEOUT_MS,
-  )
+      await server.sql`delete from gate`
+      const answered = await first
+      expect(answered.status).toBeLessThan(300)
+      const again = await second.send(method, path, body, under(key))
+      expect([again.status, again.text]).toEqual([answered.status, answered.text])
+    }
+  })
 
   test('D69: of two workers whose writes wait for a lock in turns exactly one is done', async () => {
     const { id } = (await server.post('/Companies', { name: 'Locked' })).body
@@ -251,73 +225,57 @@ describe('while the first runs', () => {
     expect(await count('employee')).toBe(1)
   })
 
-  test(
-    'of many at once, in batches and of two workers, exactly one is done',
-    async () => {
-      const asked = Array.from({ length: 20 }, () => newKey())
-      const answers = await Promise.all(
-        asked.flatMap((key, index) =>
-          [server, second, server, second].map(async (from) => {
-            const send = () => from.send('POST', '/Companies', { name: `many ${index}` }, under(key))
-            let answer = await send()
-            while (answer.status === 409 || answer.status === 503) answer = await send()
-            return `${index}: ${answer.status} ${answer.body.id}`
-          }),
-        ),
-      )
-      expect([...new Set(answers)].filter((answer) => !answer.includes(': 201 '))).toEqual([])
-      expect(new Set(answers).size).toBe(20)
-      const rows = await server.sql`select name from company`
-      expect(rows.map(({ name }) => name).sort()).toEqual(asked.map((_, index) => `many ${index}`).sort())
-    },
-    TIMEOUT_MS,
-  )
-
-  test(
-    'PATCHes of many rows under keys are each done once',
-    async () => {
-      const ids = (await server.sql`insert into company (name) select 'p' from generate_series(1, 40) returning id`).map(
-        ({ id }) => id as string,
-      )
-      const answers = await Promise.all(
-        ids.flatMap((id) => {
-          const key = newKey()
-          return [1, 2].map(() => server.send('PATCH', `/Companies/${id}`, { enabled: true }, under(key)))
+  test('of many at once, in batches and of two workers, exactly one is done', async () => {
+    const asked = Array.from({ length: 20 }, () => newKey())
+    const answers = await Promise.all(
+      asked.flatMap((key, index) =>
+        [server, second, server, second].map(async (from) => {
+          const send = () => from.send('POST', '/Companies', { name: `many ${index}` }, under(key))
+          let answer = await send()
+          while (answer.status === 409 || answer.status === 503) answer = await send()
+          return `${index}: ${answer.status} ${answer.body.id}`
         }),
-      )
-      const statuses = answers.map(({ status }) => status)
-      expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(40)
-      expect(new Set(statuses).difference(new Set([200, 409])).size).toBe(0)
-      expect(await count('idempotency_key')).toBe(40)
-    },
-    TIMEOUT_MS,
-  )
+      ),
+    )
+    expect([...new Set(answers)].filter((answer) => !answer.includes(': 201 '))).toEqual([])
+    expect(new Set(answers).size).toBe(20)
+    const rows = await server.sql`select name from company`
+    expect(rows.map(({ name }) => name).sort()).toEqual(asked.map((_, index) => `many ${index}`).sort())
+  })
+
+  test('PATCHes of many rows under keys are each done once', async () => {
+    const ids = (await server.sql`insert into company (name) select 'p' from generate_series(1, 40) returning id`).map(
+      ({ id }) => id as string,
+    )
+    const answers = await Promise.all(
+      ids.flatMap((id) => {
+        const key = newKey()
+        return [1, 2].map(() => server.send('PATCH', `/Companies/${id}`, { enabled: true }, under(key)))
+      }),
+    )
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(40)
+    expect(new Set(statuses).difference(new Set([200, 409])).size).toBe(0)
+    expect(await count('idempotency_key')).toBe(40)
+  })
 })
 
-describe('400 InvalidHeader', () => {
-  test.each([['""'], ['"open'], ['a, b'], ['"a", "b"'], ['"a";p=1'], ['two words'], ['"tab\tin"'], ['x'.repeat(256)], ['"é"']])(
-    '%j',
+describe('the header', () => {
+  test.each(['""', '"open', 'a, b', '"a", "b"', '"a";p=1', 'two words', '"tab\tin"', 'x'.repeat(256), '"é"'])(
+    '%j is 400 InvalidHeader',
     async (text) => {
-      for (const [method, path] of [
-        ['POST', '/Companies'],
-        ['PATCH', '/Companies/1'],
-      ]) {
-        const answer = await server.send(method as string, path as string, { name: 'x' }, under(text))
-        expect([answer.status, answer.body.Error.Code, answer.body.Error.Target]).toEqual([
-          400,
-          'InvalidHeader',
-          'Idempotency-Key',
-        ])
+      for (const answer of [await create({ name: 'x' }, text), await server.send('PATCH', '/Companies/1', {}, under(text))]) {
+        expect(outcomeOf(answer)).toBe('400 InvalidHeader Idempotency-Key')
         expect(answer.body.Error.Message).toContain('1 to 255')
       }
     },
   )
 
-  test.each([['a'], ['x'.repeat(255)], ['"two words"'], ['"a \\"b\\" \\\\"'], ['8e03978e-40d5-43dd-bc93-6894a57f9324']])(
+  test.each(['a', 'x'.repeat(255), '"two words"', '"a \\"b\\" \\\\"', '8e03978e-40d5-43dd-bc93-6894a57f9324'])(
     '%j is valid',
     async (text) => {
-      expect((await server.send('POST', '/Companies', { name: 'x' }, under(text))).status).toBe(201)
-      expect((await server.send('POST', '/Companies', { name: 'y' }, under(text))).status).toBe(422)
+      expect((await create({ name: 'x' }, text)).status).toBe(201)
+      expect((await create({ name: 'y' }, text)).status).toBe(422)
     },
   )
 })
